@@ -1,0 +1,170 @@
+// A prebuilt JupyterLab extension, written by hand: no build step, no dependency. README.md in the
+// folder above says why it exists and when it may go. In plain JupyterLab it does nothing.
+"use strict";
+
+(() => {
+  const NAME = "bertlook-rise";
+  const CONSOLE = "@jupyterlab/console";
+  const TEXT_FIELDS = "textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
+  let scope = null; // webpack's table of modules shared between extensions
+
+  // 1. The module that jupyterlab-rise does not ship. ipywidgets' manager imports one optional token
+  //    from it and does not load without the module, so a token that nobody provides is enough.
+  function init(sharedScope) {
+    scope = sharedScope;
+    if (scope[CONSOLE]) return;
+    const module = { IConsoleTracker: { name: CONSOLE + ":IConsoleTracker" } };
+    scope[CONSOLE] = {
+      "4.0.0": { get: () => Promise.resolve(() => module), from: NAME, eager: false, loaded: 1 },
+    };
+  }
+
+  async function shared(name) {
+    return (await Object.values(scope[name])[0].get())();
+  }
+
+  async function until(condition, milliseconds) {
+    const end = Date.now() + milliseconds;
+    for (;;) {
+      const value = condition();
+      if (value) return value;
+      if (Date.now() > end) throw new Error(`${NAME}: still waiting after ${milliseconds / 1000} s for ${condition}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  // 2. Run the deck's cells on opening, because a saved widget is only a picture of itself.
+  //    Which cells: ?run=all|init|none in the address, else the notebook's metadata rise.autorun
+  //    (true means "all"). An "init" cell is one tagged "init" or with metadata init_cell: true.
+  function cellsToRun(panel) {
+    const asked = new URLSearchParams(window.location.search).get("run");
+    const setting = asked ?? (panel.content.model.getMetadata("rise") || {}).autorun;
+    const which = setting === true ? "all" : setting;
+    if (which !== "all" && which !== "init") return [];
+    return panel.content.widgets.filter((cell) => {
+      if (cell.model.type !== "code" || !cell.model.sharedModel.getSource().trim()) return false;
+      if (which === "all") return true;
+      return cell.model.getMetadata("init_cell") === true || (cell.model.getMetadata("tags") || []).includes("init");
+    });
+  }
+
+  function mayFail(cell) {
+    return (cell.model.getMetadata("tags") || []).includes("raises-exception");
+  }
+
+  async function runCells(panel, note) {
+    const cells = cellsToRun(panel);
+    if (!cells.length) return true;
+    const { CodeCell } = await shared("@jupyterlab/cells");
+    let allWell = true;
+    for (const [i, cell] of cells.entries()) {
+      note(`running cell ${i + 1} of ${cells.length}`);
+      // Not the command notebook:run-all-cells: it moves the active cell, and the slides follow it.
+      const reply = await CodeCell.execute(cell, panel.sessionContext);
+      const failed = reply && reply.content.status !== "ok" && !mayFail(cell);
+      if (failed) {
+        allWell = false;
+        console.error(`${NAME}: cell ${i + 1} failed: ${reply.content.ename}: ${reply.content.evalue}`);
+      }
+    }
+    return allWell;
+  }
+
+  function statusLine() {
+    const node = document.createElement("div");
+    node.id = "bertlook-status";
+    node.setAttribute("role", "status");
+    node.style.cssText =
+      "position: fixed; left: 12px; bottom: 8px; z-index: 40; font: 16px system-ui, sans-serif;" +
+      " color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px; border-radius: 4px";
+    document.body.append(node);
+    return (text) => {
+      node.textContent = text;
+      node.hidden = !text;
+    };
+  }
+
+  async function bringToLife(app, documents) {
+    const note = statusLine();
+    try {
+      await until(() => document.querySelector(".reveal.ready"), 60000);
+      const panel = await until(() => app.shell.currentWidget, 60000);
+      // Running the cells changes the notebook in memory; a lecture must not rewrite the file on disk.
+      if (documents) documents.autosave = false;
+      note("starting the kernel");
+      await panel.sessionContext.ready;
+      await until(() => panel.sessionContext.session && panel.sessionContext.session.kernel, 60000);
+      const allWell = await runCells(panel, note);
+      note(allWell ? "" : "a cell failed: see the slide with the red box");
+      document.body.classList.add(allWell ? "bertlook-ready" : "bertlook-failed");
+    } catch (error) {
+      console.error(error);
+      note("the deck could not be started: " + error.message);
+      document.body.classList.add("bertlook-failed");
+    }
+  }
+
+  // 3. Keys. JupyterLab's shortcuts listen on the document before a widget, Reveal after it; so a
+  //    focused slider would turn the slides. Inside a widget every key belongs to the widget, but
+  //    for PageUp and PageDown, the keys of a presenter's remote control, and Escape, the way out.
+  function widgetAround(target) {
+    return target instanceof Element && target.closest(".jupyter-widgets, .jp-OutputArea-output .lm-Widget[tabindex]");
+  }
+
+  function guardKeys() {
+    const remote = ["PageUp", "PageDown"];
+    const deck = () => document.querySelector(".jp-Notebook.slides") || document.body;
+
+    window.addEventListener("keydown", (event) => {
+      if (!widgetAround(event.target)) return;
+      if (remote.includes(event.key) && !event.target.closest(TEXT_FIELDS)) {
+        event.stopImmediatePropagation();
+        event.preventDefault();
+        const { key, code, keyCode } = event;
+        deck().dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
+        return;
+      }
+      event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+    }, { capture: true });
+
+    for (const type of ["keydown", "keypress"]) {
+      document.body.addEventListener(type, (event) => {
+        if (!widgetAround(event.target)) return;
+        event.stopPropagation();
+        if (event.key === "Escape" && !event.defaultPrevented) {
+          event.target.blur();
+          deck().focus({ preventScroll: true });
+        }
+      });
+    }
+  }
+
+  async function makePlugin() {
+    const optional = [];
+    try {
+      optional.push((await shared("@jupyterlab/docmanager")).IDocumentManager);
+    } catch (error) {
+      console.warn(`${NAME}: no document manager, so autosave stays on`, error);
+    }
+    return {
+      id: NAME + ":plugin",
+      description: "Brings the widgets of a RISE deck to life.",
+      autoStart: true,
+      optional,
+      activate: (app, documents) => {
+        const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
+        if (app.name !== "Rise" || speakerPreview) return;
+        guardKeys();
+        void bringToLife(app, documents);
+      },
+    };
+  }
+
+  async function get() {
+    const plugin = await makePlugin();
+    return () => ({ __esModule: true, default: [plugin] });
+  }
+
+  window._JUPYTERLAB = window._JUPYTERLAB || {};
+  window._JUPYTERLAB[NAME] = { init, get };
+})();
