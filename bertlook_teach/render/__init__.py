@@ -1,0 +1,36 @@
+"""Arrays in, pictures out: SVG and HTML strings, plain text, matplotlib figures. Nothing here displays.
+
+The same input gives the same bytes, every token is escaped, and each picture carries a sentence computed from
+its data. matplotlib is imported only when a figure is made.
+"""
+
+from .attention import render_attention_grid, render_attention_lines
+from .figures import describe_layers, layer_curves, save_figure, scatter_by_layer
+from .head_map import render_head_map, value_range
+from .sentences import describe_attention, describe_head_map, describe_token
+from .tables import (
+    attention_table,
+    format_attention_grid,
+    format_head_map,
+    format_strongest_heads,
+    head_map_table,
+)
+
+__all__ = [
+    "attention_table",
+    "describe_attention",
+    "describe_head_map",
+    "describe_layers",
+    "describe_token",
+    "format_attention_grid",
+    "format_head_map",
+    "format_strongest_heads",
+    "head_map_table",
+    "layer_curves",
+    "render_attention_grid",
+    "render_attention_lines",
+    "render_head_map",
+    "save_figure",
+    "scatter_by_layer",
+    "value_range",
+]

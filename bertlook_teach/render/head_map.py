@@ -1,0 +1,130 @@
+"""One number per head as a picture: a row per layer, a column per head."""
+
+from __future__ import annotations
+
+from ..labels import head_label
+from ._check import checked_values
+from ._svg import coordinate, frame, text, text_width
+from .palette import INK, MUTED, SELECTED, magnitude_colour, text_colour
+from .sentences import describe_head_map, number, short_number
+
+
+def value_range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:
+    """The values drawn palest and darkest: 0 and the largest, unless said otherwise.
+
+    Starting at 0 keeps a map of nearly equal heads pale instead of inventing contrast.
+
+    >>> value_range([[.2, .5]]), value_range([[-1., 2.]]), value_range([[0., 0.]])
+    ((0.0, 0.5), (-1.0, 2.0), (0.0, 1.0))
+    """
+    values = checked_values(values)
+    low = min(0.0, float(values.min())) if vmin is None else float(vmin)
+    high = max(float(values.max()), low) if vmax is None else float(vmax)
+    if vmin is None and vmax is None and high == low:
+        high = low + 1.0
+    if not low < high:
+        raise ValueError(f"vmin must be below vmax; got vmin={low:g} and vmax={high:g}.")
+    return low, high
+
+
+def render_head_map(
+    values,
+    *,
+    title: str = "value",
+    vmin: float | None = None,
+    vmax: float | None = None,
+    selected: tuple[int, int] | None = None,
+    numbers: bool | None = None,
+    font_size: float = 16,
+) -> str:
+    """Draw one number per head as a grid of layers and heads, counted from 1.
+
+    Parameters
+    ----------
+    values : array of shape (layer, head)
+        What a measure returns.
+    title : str
+        What the number is, with its unit: "to the previous token (share)".
+    vmin, vmax : float, optional
+        The values drawn palest and darkest; by default 0 (or the smallest, if negative) and the largest.
+        Give both to compare two maps.
+    selected : (int, int), optional
+        Zero-based layer and head to frame.
+    numbers : bool, optional
+        Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
+    font_size : float
+        In pixels. On a slide 24 or more.
+
+    Returns
+    -------
+    str
+        A standalone SVG: the same input gives the same bytes.
+
+    Raises
+    ------
+    ValueError
+        If values do not have shape (layer, head), hold NaN, or the range or the selected head is impossible.
+
+    Examples
+    --------
+    >>> svg = render_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(1, 2))
+    >>> "largest in head 2-3 (0.900)" in svg
+    True
+    """
+    values = checked_values(values)
+    low, high = value_range(values, vmin, vmax)
+    n_layers, n_heads = values.shape
+    if selected is not None:
+        layer, head = selected
+        if not (0 <= layer < n_layers and 0 <= head < n_heads):
+            raise ValueError(
+                f"selected must be a layer below {n_layers} and a head below {n_heads}, counted from 0; got {selected}."
+            )
+    numbers = n_heads <= 16 if numbers is None else numbers
+    em = float(font_size)
+    cell = 2.4 * em if numbers else 1.7 * em
+    left, top = 4.4 * em, 4.6 * em
+    width = max(left + n_heads * cell + 1.2 * em, text_width(title, em) * 1.1 + 2.4 * em)
+    height = top + n_layers * cell + 1.2 * em
+    middle = top + n_layers * cell / 2
+    turned = f' transform="rotate(-90 {coordinate(1.4 * em)} {coordinate(middle)})"'
+    body = [
+        text(1.2 * em, 1.2 * em, title, extra=' font-weight="600"'),
+        text(left, 2.6 * em, "head", fill=MUTED),
+        text(1.4 * em, middle, "layer", anchor="middle", fill=MUTED, extra=turned),
+    ]
+    body += [
+        text(left + (h + 0.5) * cell, top - 0.8 * em, str(h + 1), anchor="middle") for h in range(n_heads)
+    ]
+    for layer in range(n_layers):
+        y = top + layer * cell
+        body.append(text(left - 0.5 * em, y + cell / 2, str(layer + 1), anchor="end"))
+        for head in range(n_heads):
+            x, value = left + head * cell, values[layer, head]
+            fill = magnitude_colour((value - low) / (high - low))
+            inside = ""
+            if numbers:
+                inside = text(
+                    x + cell / 2,
+                    y + cell / 2,
+                    short_number(value),
+                    anchor="middle",
+                    fill=text_colour(fill),
+                    extra=f' font-size="{coordinate(0.85 * em)}"',
+                )
+            body.append(
+                f"<g><title>Head {head_label(layer, head)}: {number(value)}</title>"
+                f'<rect x="{coordinate(x + 1)}" y="{coordinate(y + 1)}" width="{coordinate(cell - 2)}" '
+                f'height="{coordinate(cell - 2)}" rx="3" fill="{fill}"/>{inside}</g>'
+            )
+    if selected is not None:
+        layer, head = selected
+        body.append(
+            f'<rect x="{coordinate(left + head * cell)}" y="{coordinate(top + layer * cell)}" '
+            f'width="{coordinate(cell)}" height="{coordinate(cell)}" rx="4" fill="none" '
+            f'stroke="{SELECTED}" stroke-width="{coordinate(0.18 * em)}"/>'
+            f'<rect x="{coordinate(left + head * cell + 2)}" y="{coordinate(top + layer * cell + 2)}" '
+            f'width="{coordinate(cell - 4)}" height="{coordinate(cell - 4)}" rx="3" fill="none" stroke="{INK}"/>'
+        )
+    sentence = describe_head_map(values, title=title, selected=selected)
+    return frame(body, width, height, title=title, sentence=sentence, font_size=em)
