@@ -1,0 +1,495 @@
+"""Make the exercise notebooks from the solution notebooks, and run them.
+
+    python tools/build_exercises.py                    every notebooks/solutions/NN_topic.ipynb
+    python tools/build_exercises.py 01 03              these lessons only
+    python tools/build_exercises.py --check            write nothing, exit 1 if an exercise is not what would be made
+    python tools/build_exercises.py --mark             first add missing nbgrader metadata to the solutions
+
+The solutions are the source; an exercise is never edited. In a solution notebook
+
+* ``### BEGIN SOLUTION`` ... ``### END SOLUTION`` encloses what the student is to write. It becomes ``name = ...``
+  for every name the block assigns that is used elsewhere, ``return ...`` where the block returns a value, and
+  otherwise ``...``. Never an exception: an unfilled notebook runs to its end and each check says "not answered yet".
+* ``### BEGIN HIDDEN TESTS`` ... ``### END HIDDEN TESTS`` disappears. Put it above the line whose value is shown.
+* A cell tagged ``solution`` disappears whole.
+
+These are nbgrader's own markers with its cell metadata (schema 3), so an instructor can give the same solution
+notebook to nbgrader.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from run_notebooks import ROOT, NotebookError, execute, normalise, read, save
+
+SOLUTIONS, EXERCISES = "notebooks/solutions", "notebooks/exercises"
+SOLUTION_TAG = "solution"
+TEXT_STUB = "*Write your answer here.*"
+
+# nbgrader wants exactly "### " and these words on a line of their own.
+_MARKERS = {
+    "BEGIN SOLUTION": ("solution", True),
+    "END SOLUTION": ("solution", False),
+    "BEGIN HIDDEN TESTS": ("hidden", True),
+    "END HIDDEN TESTS": ("hidden", False),
+}
+_SCHEMA_3 = {
+    "grade": bool,
+    "grade_id": str,
+    "locked": bool,
+    "schema_version": int,
+    "solution": bool,
+    "task": bool,
+}
+
+
+class ExerciseError(Exception):
+    """A solution notebook that cannot be turned into an exercise; the message names notebook, cell and remedy."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One marked region: ``first`` and ``last`` are the lines of its markers, counted from 1."""
+
+    kind: str
+    first: int
+    last: int
+    indent: str
+
+    def __contains__(self, line):
+        return self.first <= line <= self.last
+
+
+def make_exercise(solution, *, name="notebook"):
+    """The exercise made from a solution notebook, not yet executed; the solution is left alone.
+
+    Parameters
+    ----------
+    solution : NotebookNode
+    name : str
+        How to call the notebook in messages and in the exercise's metadata.
+
+    Returns
+    -------
+    NotebookNode
+        Without outputs.
+
+    Raises
+    ------
+    ExerciseError
+        If markers are not paired, a block holds what the student's copy cannot do without (an import, a whole
+        function), the code cannot be parsed, or nbgrader metadata are missing or not valid.
+    """
+    exercise = copy.deepcopy(solution)
+    kept = [cell for cell in exercise.cells if SOLUTION_TAG not in cell.metadata.get("tags", [])]
+    parsed = [_parse(cell, f"{name}, cell {exercise.cells.index(cell) + 1}") for cell in kept]
+    used = set().union(*(_names_read(tree, blocks) for tree, blocks in parsed))
+    for cell, (tree, blocks) in zip(kept, parsed):
+        where = f"{name}, cell {exercise.cells.index(cell) + 1}"
+        cell.source = _without_blocks(cell.source, cell.cell_type, tree, blocks, used, where)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    problems = nbgrader_problems(solution)
+    if problems:
+        raise ExerciseError("\n".join(f"{name}, {problem}" for problem in problems))
+    for cell in kept:
+        cell.metadata.get("nbgrader", {}).pop("checksum", None)
+    exercise.cells = kept
+    exercise.metadata["bertlook"] = {
+        **exercise.metadata.get("bertlook", {}),
+        "generated_from": f"{SOLUTIONS}/{name}",
+    }
+    return normalise(exercise)
+
+
+def mark(solution):
+    """Add nbgrader metadata to the cells of a solution notebook that need them and have none.
+
+    A cell with a solution block becomes a solution cell, a cell with hidden tests a locked test cell of one point.
+    A written answer (a Markdown cell) is both. The grade id is the name of the checked function or the assigned variable, made unique.
+
+    Parameters
+    ----------
+    solution : NotebookNode
+        Left alone.
+
+    Returns
+    -------
+    NotebookNode
+    """
+    solution = copy.deepcopy(solution)
+    taken = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in solution.cells}
+    for cell in solution.cells:
+        role = _role(cell)
+        if role is None or "nbgrader" in cell.metadata:
+            continue
+        test = role == "test"
+        pattern = r"\b(check_\w+)\s*\(" if test else r"^\s*(?:def\s+)?([A-Za-z_]\w*)\s*(?:=|\()"
+        found = re.search(pattern, cell.source, re.MULTILINE)
+        stem = ("" if test else "answer_") + (found.group(1) if found else role)
+        grade_id, copies = stem, 1
+        while grade_id in taken:
+            copies += 1
+            grade_id = f"{stem}_{copies}"
+        taken.add(grade_id)
+        graded = test or cell.cell_type == "markdown"  # a written answer is graded by hand, in its own cell
+        cell.metadata["nbgrader"] = {
+            "grade": graded,
+            "grade_id": grade_id,
+            "locked": test,
+            "schema_version": 3,
+            "solution": not test,
+            "task": False,
+        }
+        if graded:
+            cell.metadata["nbgrader"]["points"] = 1
+    return solution
+
+
+def nbgrader_problems(solution) -> list[str]:
+    """What nbgrader would refuse about the cell metadata of a solution notebook.
+
+    Parameters
+    ----------
+    solution : NotebookNode
+
+    Returns
+    -------
+    list of str
+        Each begins with the number of the cell, counted from 1.
+    """
+    problems, seen = [], {}
+    for number, cell in enumerate(solution.cells, start=1):
+        role, meta = _role(cell), cell.metadata.get("nbgrader")
+        if meta is None:
+            if role:
+                problems.append(
+                    f"cell {number}: a {role} cell without nbgrader metadata; run with --mark to add them"
+                )
+            continue
+        for key, kind in _SCHEMA_3.items():
+            if not isinstance(meta.get(key), kind):
+                problems.append(f"cell {number}: nbgrader metadata need {key!r}, a {kind.__name__}")
+        if meta.get("schema_version") != 3:
+            problems.append(
+                f"cell {number}: nbgrader schema_version must be 3, is {meta.get('schema_version')!r}"
+            )
+        if meta.get("grade") and not isinstance(meta.get("points"), (int, float)):
+            problems.append(f"cell {number}: a graded cell needs 'points'")
+        if role == "solution" and not meta.get("solution"):
+            problems.append(
+                f"cell {number}: it has a solution block, but nbgrader metadata say solution: false"
+            )
+        if role == "test" and (meta.get("solution") or not meta.get("grade")):
+            problems.append(
+                f"cell {number}: hidden tests need nbgrader metadata grade: true, solution: false"
+            )
+        if meta.get("solution") and role != "solution":
+            problems.append(
+                f"cell {number}: nbgrader metadata say solution: true, but there is no solution block"
+            )
+        if cell.cell_type == "markdown" and bool(meta.get("grade")) != bool(meta.get("solution")):
+            problems.append(f"cell {number}: a written answer needs both grade: true and solution: true")
+        grade_id = meta.get("grade_id")
+        if grade_id in seen:
+            problems.append(f"cell {number}: grade_id {grade_id!r} is already used by cell {seen[grade_id]}")
+        seen.setdefault(grade_id, number)
+    return problems
+
+
+def source_differences(saved, made) -> list[str]:
+    """Where a saved exercise is not what the solution gives; outputs are not compared.
+
+    Parameters
+    ----------
+    saved, made : NotebookNode
+
+    Returns
+    -------
+    list of str
+        Empty when every cell has the same type, id, source and metadata.
+    """
+    saved = normalise(saved)
+    found = []
+    if len(saved.cells) != len(made.cells):
+        found.append(f"it has {len(saved.cells)} cells, the solution gives {len(made.cells)}")
+    for number, (old, new) in enumerate(zip(saved.cells, made.cells), start=1):
+        for part in ("cell_type", "id", "source", "metadata"):
+            if old.get(part) != new.get(part):
+                found.append(
+                    f"cell {number} differs in its {part}: {old.get(part)!r} should be {new.get(part)!r}"
+                )
+    if saved.metadata != made.metadata:
+        found.append("the notebook's metadata differ")
+    return found
+
+
+def build(solution_path, exercise_path, *, check=False, timeout=600) -> list[str]:
+    """Make one exercise notebook, run it, save it; with ``check`` only compare.
+
+    Parameters
+    ----------
+    solution_path, exercise_path : path
+    check : bool
+    timeout : float
+        Seconds one cell may take.
+
+    Returns
+    -------
+    list of str
+        How the exercise on disk differs from what the solution gives.
+
+    Raises
+    ------
+    ExerciseError
+        If it cannot be made, or does not run to its end unfilled.
+    """
+    solution_path, exercise_path = Path(solution_path), Path(exercise_path)
+    made = make_exercise(read(solution_path), name=solution_path.name)
+    if exercise_path.exists():
+        found = source_differences(read(exercise_path), made)
+    else:
+        found = ["it does not exist yet"]
+    if not check:
+        try:
+            done = execute(made, folder=exercise_path.parent, name=exercise_path.name, timeout=timeout)
+        except NotebookError as error:
+            raise ExerciseError(
+                f"{error}\nAn unfilled exercise must run to its end: only a check may use an unfilled answer."
+            ) from None
+        save(done, exercise_path)
+    return found
+
+
+def _markers(source):
+    """(line number, kind, is begin, indent) of each marker line."""
+    for number, line in enumerate(source.splitlines(), start=1):
+        for words, (kind, begins) in _MARKERS.items():
+            if words in line:
+                if line.strip() != f"### {words}":
+                    raise ExerciseError(f"line {number}: '### {words}' must stand alone on its line")
+                yield number, kind, begins, line[: len(line) - len(line.lstrip())]
+
+
+def find_blocks(source) -> list[Block]:
+    """The marked regions of a cell, in order.
+
+    Parameters
+    ----------
+    source : str
+
+    Returns
+    -------
+    list of Block
+
+    Raises
+    ------
+    ExerciseError
+        If a region is not closed, not opened, or inside another.
+    """
+    blocks, opened = [], None
+    for number, kind, begins, indent in _markers(source):
+        if begins and opened:
+            raise ExerciseError(f"line {number}: a region begins inside the one of line {opened[0]}")
+        if begins:
+            opened = (number, kind, indent)
+        elif opened is None or opened[1] != kind:
+            raise ExerciseError(f"line {number}: the end of a region that was not begun")
+        else:
+            blocks.append(Block(kind, opened[0], number, opened[2]))
+            opened = None
+    if opened:
+        raise ExerciseError(f"line {opened[0]}: the region is never ended")
+    return blocks
+
+
+def _role(cell):
+    """ "solution" or "test" for a cell that needs nbgrader metadata, else None. Removed cells need none."""
+    if SOLUTION_TAG in cell.metadata.get("tags", []):
+        return None
+    if "BEGIN SOLUTION" in cell.source:
+        return "solution"
+    return "test" if "BEGIN HIDDEN TESTS" in cell.source else None
+
+
+def _parse(cell, where):
+    """Syntax tree (None for text) and marked regions of a cell."""
+    try:
+        blocks = find_blocks(cell.source)
+    except ExerciseError as error:
+        raise ExerciseError(f"{where}, {error}") from None
+    if cell.cell_type != "code":
+        return None, blocks
+    # A line for IPython (%matplotlib, !command) is no Python; it reads no names that matter here.
+    plain = re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell.source)
+    try:
+        return ast.parse(plain), blocks
+    except SyntaxError as error:
+        raise ExerciseError(f"{where}, line {error.lineno}: not valid Python ({error.msg})") from None
+
+
+def _names_read(tree, blocks) -> set[str]:
+    """Names whose value is used in a cell outside its marked regions."""
+    if tree is None:
+        return set()
+    return {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and not any(node.lineno in block for block in blocks)
+    }
+
+
+def _without_blocks(source, cell_type, tree, blocks, used, where) -> str:
+    """The source with hidden tests removed and solutions replaced."""
+    lines = source.splitlines()
+    for block in reversed(blocks):
+        if block.kind == "hidden":
+            stub = []
+        elif cell_type != "code":
+            stub = [TEXT_STUB]
+        else:
+            stub = [block.indent + line for line in _stub(tree, block, used, f"{where}, line {block.first}")]
+        lines[block.first - 1 : block.last] = stub
+    return "\n".join(lines).strip("\n")
+
+
+def _stub(tree, block, used, where) -> list[str]:
+    """The lines that stand in the exercise where the solution was, without their indentation."""
+    statements = list(_outermost(tree, block))
+    for node in statements:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            raise ExerciseError(f"{where}: imports belong outside the solution, the student needs them too")
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name in used:
+            raise ExerciseError(
+                f"{where}: {node.name!r} is used elsewhere, so the student must see how it is called; "
+                "leave its first line and docstring outside the solution and put only the body inside"
+            )
+    function = _function_around(tree, block)
+    if function is not None:
+        if any(isinstance(n, ast.Return) and n.value is not None for s in statements for n in _same_scope(s)):
+            return ["return ..."]
+        used = _names_read(ast.Module(body=function.body, type_ignores=[]), [block])
+    assigned = list(dict.fromkeys(name for node in statements for name in _assigned(node)))
+    wanted = [name for name in assigned if name in used]
+    if not wanted and function is None:
+        wanted = assigned[-1:]
+    return [f"{name} = ..." for name in wanted] or ["..."]
+
+
+def _outermost(node, block):
+    """The statements that lie in a block as a whole, without those nested in one of them."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt) and child.lineno in block and child.end_lineno in block:
+            yield child
+        else:
+            yield from _outermost(child, block)
+
+
+def _function_around(tree, block):
+    """The innermost function whose body holds the whole block, None at the level of the cell."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.lineno < block.first
+        # A function ends with its last statement: the marker below it is a comment and does not count.
+        and (node.end_lineno >= block.last or any(True for _ in _outermost(node, block)))
+    ]
+    return max(around, key=lambda node: node.lineno, default=None)
+
+
+def _same_scope(statement):
+    """A statement and what is in it, without going into functions, classes and lambdas defined there."""
+    yield statement
+    for child in ast.iter_child_nodes(statement):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from _same_scope(child)
+
+
+def _assigned(statement):
+    """Names a statement assigns, in order; the running variable of a loop is not a result."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
+        targets = [statement.target]
+    elif isinstance(statement, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
+        for field in ("body", "orelse", "finalbody"):
+            for child in getattr(statement, field, []):
+                yield from _assigned(child)
+        return
+    else:
+        return
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def main(arguments=None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("lessons", nargs="*", help="lesson numbers or solution files (default: all)")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 if an exercise would change"
+    )
+    parser.add_argument(
+        "--mark", action="store_true", help="add missing nbgrader metadata to the solutions first"
+    )
+    parser.add_argument("--timeout", type=float, default=600, help="seconds one cell may take (default: 600)")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project's folder (default: this one)")
+    options = parser.parse_args(arguments)
+    solutions = sorted((options.root / SOLUTIONS).glob("*.ipynb"))
+    failed = False
+    if options.lessons:
+        wanted = {Path(lesson).name for lesson in options.lessons}
+        chosen = [path for path in solutions if path.name in wanted or path.name.split("_")[0] in wanted]
+        for lesson in sorted(
+            wanted - {path.name for path in chosen} - {p.name.split("_")[0] for p in chosen}
+        ):
+            print(f"{lesson}: no such lesson in {options.root / SOLUTIONS}", file=sys.stderr)
+            failed = True
+    else:
+        chosen = solutions
+        for path in sorted((options.root / EXERCISES).glob("*.ipynb")):
+            if not (options.root / SOLUTIONS / path.name).exists():
+                print(f"{path}: has no solution of the same name; delete it", file=sys.stderr)
+                failed = True
+        if not solutions:
+            print(f"No notebooks in {options.root / SOLUTIONS}.")
+    for path in chosen:
+        try:
+            if options.mark and not options.check:
+                saved = read(path)
+                save(mark(saved), path)
+            found = build(
+                path, options.root / EXERCISES / path.name, check=options.check, timeout=options.timeout
+            )
+        except (ExerciseError, NotebookError) as error:
+            print(error, file=sys.stderr)
+            failed = True
+            continue
+        target = f"{EXERCISES}/{path.name}"
+        if options.check and found:
+            failed = True
+            print(f"{target}: not what {SOLUTIONS}/{path.name} gives; run tools/build_exercises.py")
+            print("\n".join(f"  {line}" for line in found))
+        else:
+            print(f"{target}: {'as it should be' if options.check or not found else 'made'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
