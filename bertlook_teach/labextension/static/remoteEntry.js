@@ -108,7 +108,7 @@
   //    focused slider would turn the slides. Inside a widget every key belongs to the widget, but
   //    for PageUp and PageDown, the keys of a presenter's remote control, and Escape, the way out.
   function widgetAround(target) {
-    return target instanceof Element && target.closest(".jupyter-widgets, .jp-OutputArea-output .lm-Widget[tabindex]");
+    return target instanceof Element && target.closest(".jp-OutputArea-output"); // not .jupyter-widgets: anywidget has no such class
   }
 
   function guardKeys() {

@@ -1,0 +1,200 @@
+"""Start JupyterLab at a deck, on this machine only, without touching the reader's own Jupyter configuration."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import secrets
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8888
+
+# What Jupyter reads from its configuration folder. Decks carry their own settings in their metadata; here stands only
+# what concerns the application: no news or updates fetched from the network, and classic RISE starts by itself.
+SETTINGS = {
+    "ipython/profile_default/ipython_kernel_config.json": {"IPKernelApp": {"log_level": "ERROR"}},
+    "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}},
+    "config/labconfig/default_setting_overrides.json": {
+        "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    },
+    "config/nbconfig/rise.json": {"autolaunch": True},
+}
+
+# Set by the reader's own Jupyter, these would lead back to his or her configuration.
+FOREIGN = ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "JUPYTER_NO_CONFIG", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
+FOREIGN += ("JUPYTERLAB_DIR", "JUPYTER_TOKEN", "JUPYTER_PORT", "JUPYTER_RUNTIME_DIR")
+
+
+def find_root() -> Path:
+    """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
+    checkout = Path(__file__).resolve().parent.parent
+    return checkout if (checkout / "slides").is_dir() else Path.cwd()
+
+
+def find_deck(root: Path, which: str | None = None) -> Path:
+    """The deck asked for, as a path relative to ``root``.
+
+    Parameters
+    ----------
+    root : Path
+        The folder that holds ``slides``.
+    which : str, optional
+        A lesson's number ("3" or "03") or a notebook's path; the first deck if not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such deck; the message lists those there are.
+    """
+    decks = sorted(path.relative_to(root) for path in (root / "slides").glob("[0-9][0-9]_*.ipynb"))
+    if which is not None and which.endswith(".ipynb"):
+        path = (root / which).resolve()
+        if path.is_file() and path.is_relative_to(root.resolve()):
+            return path.relative_to(root.resolve())
+    elif which is None and decks:
+        return decks[0]
+    elif which is not None and which.isdecimal():
+        found = [deck for deck in decks if int(deck.name[:2]) == int(which)]
+        if found:
+            return found[0]
+    there = ", ".join(deck.name for deck in decks) or "none"
+    asked = "no deck" if which is None else f"no deck {which!r}"
+    raise ValueError(f"{asked} in {root / 'slides'}. Decks there: {there}. Ask for one by its number, for example 03.")
+
+
+def isolate(environ=os.environ) -> Path:
+    """Point Jupyter and IPython to a configuration folder of this installation; return that folder.
+
+    It lies inside the virtual environment, or in a temporary folder where that cannot be written.
+    """
+    home = Path(sys.prefix) / "bertlook-jupyter"
+    try:
+        home.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=home).close()
+    except OSError:
+        home = Path(tempfile.mkdtemp(prefix="bertlook-jupyter-"))
+    for name in FOREIGN:
+        environ.pop(name, None)
+    environ["JUPYTER_CONFIG_DIR"] = str(home / "config")
+    environ["JUPYTER_DATA_DIR"] = str(home / "data")
+    environ["IPYTHONDIR"] = str(home / "ipython")
+    environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    for name, settings in SETTINGS.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    return home
+
+
+def check_port(port: int) -> None:
+    """Raise ``OSError`` with advice if the port cannot be listened on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        if os.name != "nt":  # there the option means that two may share a port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            raise OSError(
+                f"port {port} {reason}. Choose another with --port N, for example --port {suggest_port(port)}, "
+                "or leave --port out and a free one is chosen."
+            ) from None
+
+
+def suggest_port(port: int) -> int:
+    """Another port above 1023, a little higher than the given one."""
+    return port + 11 if 1024 <= port + 11 <= 65535 else 8899
+
+
+def port_number(text: str) -> int:
+    """A port from the command line."""
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
+    return int(text)
+
+
+def serve(root: Path, page: str, *, port: int | None = None, browser: bool = True, what: str = "Address") -> int:
+    """Serve ``root`` until interrupted, opening ``page`` (a path under the server's address).
+
+    Raises
+    ------
+    OSError
+        If the port is taken.
+    ModuleNotFoundError
+        If JupyterLab is not installed.
+    """
+    if port is not None:
+        check_port(port)
+    isolate()
+    try:
+        from jupyterlab.labapp import LabApp
+        from traitlets.config import Config
+    except ModuleNotFoundError as error:
+        raise OSError(
+            f"{error.name} is not installed; slides need it. Start with `python3 start.py`, "
+            'or install with `pip install -e ".[lab]"`.'
+        ) from None
+
+    token = secrets.token_hex(24)
+    config = Config()
+    config.Application.log_level = "ERROR"  # its warnings are many, none for a teacher, and would bury the address
+    config.ServerApp.root_dir = str(root)
+    config.ServerApp.ip = HOST
+    config.ServerApp.port = DEFAULT_PORT if port is None else port
+    config.ServerApp.port_retries = 50 if port is None else 0
+    config.ServerApp.open_browser = browser
+    config.ServerApp.allow_root = True  # it listens on this machine only, and asks for the token
+    config.IdentityProvider.token = token
+    config.LabApp.default_url = page
+    config.LabApp.news_url = None
+    config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network
+    server = LabApp.initialize_server(argv=[], config=config)
+    address = f"http://{HOST}:{server.port}"
+    print(f"\n{what}:  {address}{page}?token={token}")
+    if not page.startswith("/lab"):
+        print(f"JupyterLab:  {address}/lab?token={token}")
+    print("Stop with Ctrl-C, twice.\n", flush=True)
+    server.start()
+    return 0
+
+
+def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=port_number, metavar="N", help="listen on this port (otherwise a free one from 8888 on)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+
+
+def add_present_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertlook present``."""
+    parser.add_argument("deck", nargs="?", metavar="NN", help="the lesson's number, or a notebook (otherwise the first deck)")
+    parser.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
+    _add_common_arguments(parser)
+
+
+def add_lab_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertlook lab``."""
+    parser.add_argument("deck", nargs="?", metavar="NN", help="open this deck as a notebook")
+    _add_common_arguments(parser)
+
+
+def present(args: argparse.Namespace) -> int:
+    """Open a deck as a slideshow."""
+    root = find_root()
+    deck = quote(find_deck(root, args.deck).as_posix())
+    page = f"/nbclassic/notebooks/{deck}" if args.classic else f"/rise/{deck}"
+    return serve(root, page, port=args.port, browser=not args.no_browser, what="Slides")
+
+
+def lab(args: argparse.Namespace) -> int:
+    """Open JupyterLab."""
+    root = find_root()
+    page = "/lab"
+    if args.deck:
+        page = f"/lab/tree/{quote(find_deck(root, args.deck).as_posix())}"
+    return serve(root, page, port=args.port, browser=not args.no_browser, what="JupyterLab")
