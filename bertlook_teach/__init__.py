@@ -16,12 +16,12 @@ _HOME = {
     "parse_head_label": "labels",
     "load_texts": "corpora",
     "load_pairs": "corpora",
-    "profile": "profile",
+    "profile_heads": "profile",
     "HeadMap": "widgets",
     "HeadView": "widgets",
     "HeadExplorer": "widgets",
 }
-__all__ = ["__version__", *_HOME]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str):
@@ -31,4 +31,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return ["__version__", *__all__]

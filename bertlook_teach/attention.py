@@ -272,7 +272,7 @@ def _encode(encoder: Encoder, item, truncate: bool) -> _Encoding:
             "included. Shorten it, or pass truncate=True to read only its beginning."
         )
     if truncated:
-        options = dict(truncation="longest_first", max_length=encoder.max_tokens)
+        options = {"truncation": "longest_first", "max_length": encoder.max_tokens}
         encoded = (
             encoder.word_tokenizer(item, is_split_into_words=True, **options)
             if split
@@ -311,16 +311,16 @@ def _encode(encoder: Encoder, item, truncate: bool) -> _Encoding:
     segment_ids = tuple(int(pair and i >= before) for i in range(len(ids)))
     return _Encoding(
         ids,
-        dict(
-            tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
-            word_ids=word_ids,
-            segment_ids=segment_ids,
-            special=special,
-            words=words,
-            text=" ".join(item) if split else texts[0],
-            text_pair=texts[1] if pair else None,
-            truncated=truncated,
-        ),
+        {
+            "tokens": tuple(tokenizer.convert_ids_to_tokens(ids)),
+            "word_ids": word_ids,
+            "segment_ids": segment_ids,
+            "special": special,
+            "words": words,
+            "text": " ".join(item) if split else texts[0],
+            "text_pair": texts[1] if pair else None,
+            "truncated": truncated,
+        },
     )
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ._paths import data_path
 
-
 # --- plain texts ---------------------------------------------------------------------------------------
 
 

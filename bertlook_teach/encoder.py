@@ -7,6 +7,7 @@ model, attention that never arrives, all are refused here, with what to do about
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import hashlib
 import json
@@ -82,14 +83,17 @@ class Encoder:
     def word_tokenizer(self) -> Any:
         """The tokenizer for text that is already split into words.
 
-        Byte-level tokenizers (RoBERTa) mark the space before a word inside the word, so each word of a
-        split text needs the mark; theirs is loaded a second time with ``add_prefix_space``.
+        Byte-level tokenizers (RoBERTa) keep the space before a word inside the word's first piece. In a split
+        text every word needs that mark, also the first; elsewhere the tokenizer is used as it is.
         """
-        if not hasattr(self.tokenizer, "add_prefix_space"):
+        from tokenizers.pre_tokenizers import ByteLevel
+
+        splitter = self.tokenizer.backend_tokenizer.pre_tokenizer
+        if not isinstance(splitter, ByteLevel) or splitter.add_prefix_space:
             return self.tokenizer
-        return type(self.tokenizer).from_pretrained(
-            self.tokenizer.name_or_path, add_prefix_space=True, local_files_only=True
-        )
+        tokenizer = copy.deepcopy(self.tokenizer)
+        tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
+        return tokenizer
 
     def attend(self, input_ids, attention_mask, segment_ids=None, *, vectors: bool = False):
         """One forward pass without gradients.
@@ -110,7 +114,7 @@ class Encoder:
         RuntimeError
             If the model does not give one map a layer.
         """
-        inputs = dict(input_ids=input_ids.to(self.device), attention_mask=attention_mask.to(self.device))
+        inputs = {"input_ids": input_ids.to(self.device), "attention_mask": attention_mask.to(self.device)}
         if self.has_segments and segment_ids is not None:
             inputs["token_type_ids"] = segment_ids.to(self.device)
         capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
@@ -131,7 +135,7 @@ class Encoder:
 
         def keep(name):
             def hook(module, inputs, output):
-                batch, n, width = output.shape
+                batch, n, _width = output.shape
                 captured[name].append(output.view(batch, n, -1, self.head_size).transpose(1, 2))
 
             return hook

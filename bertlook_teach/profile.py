@@ -197,7 +197,7 @@ class Profile:
         return f"Profile({self.about.get('model', '?')}, n={self.n}, {len(self.sums)} measures)"
 
 
-def profile(
+def profile_heads(
     encoder,
     corpus: Iterable,
     measures: Mapping[str, Callable] | None = None,
@@ -237,7 +237,7 @@ def profile(
 
     Examples
     --------
-    >>> profile(load_encoder("specimen"), load_pairs()).mean("next")       # doctest: +SKIP
+    >>> profile_heads(load_encoder("specimen"), load_pairs()).mean("next")       # doctest: +SKIP
     """
     from .attention import iter_attention
 
@@ -352,7 +352,7 @@ def run(args: argparse.Namespace) -> int:
     result = Profile(about={"corpus_sha256": _checksum(path)})
     interrupted = False
     try:
-        profile(
+        profile_heads(
             encoder,
             read(path),
             segments=args.segments,

@@ -177,7 +177,7 @@ def attention_share(attention, key_mask, query_mask=None):
         raise ValueError(
             "query_mask chooses no query, so there is nothing to average. Does the input hold such a token?"
         )
-    as_weights = dict(dtype=weights.dtype, device=device(weights))
+    as_weights = {"dtype": weights.dtype, "device": device(weights)}
     keys = xp.asarray(np.asarray(key_mask, dtype=float), **as_weights)
     queries = xp.asarray(np.asarray(query_mask) / np.sum(query_mask), **as_weights)
     return (weights @ keys) @ queries
