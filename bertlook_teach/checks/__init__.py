@@ -242,7 +242,10 @@ def check_choice(answer, expected, *, options, mistakes=(), learnt) -> Feedback:
         raise ValueError(f"expected {expected!r} is not one of the options {list(options)!r}")
     if is_unanswered(answer):
         return _unanswered()
-    choice = _plain(answer)
+    try:
+        choice = _plain(answer)
+    except TypeError:  # a list of lists, a dictionary, a set: nothing that could be an option
+        return Feedback("wrong", f"One of the options was expected; yours is {_kind(answer)}.")
     if choice == _plain(expected) and isinstance(choice, bool) == isinstance(_plain(expected), bool):
         return Feedback("right", learnt)
     if choice not in allowed:
@@ -340,12 +343,17 @@ def check_list(answer, expected, *, mistakes=(), learnt) -> Feedback:
     _require_lesson(learnt)
     if is_unanswered(answer):
         return _unanswered()
-    if isinstance(answer, (str, AbstractSet, Mapping)) or not isinstance(answer, (Iterable, np.ndarray)):
+    items = None if isinstance(answer, AbstractSet) else _items(answer)
+    if items is None:
         return Feedback("wrong", f"A list was expected; yours is {_kind(answer)}.")
-    given, target = [_plain_or_same(item) for item in answer], [_plain_or_same(item) for item in expected]
+    target = [_plain(item, fold=False) for item in expected]
+    try:
+        given = [_plain(item, fold=False) for item in items]
+    except TypeError:
+        return Feedback("wrong", "Each entry must be a plain value (a number, a text, a tuple of them).")
     if given == target:
         return Feedback("right", learnt)
-    reason = _reason(given, mistakes, lambda mistake: [_plain_or_same(item) for item in mistake] == given)
+    reason = _reason(given, mistakes, lambda mistake: [_plain(item, fold=False) for item in mistake] == given)
     if reason:
         return Feedback("wrong", _sentence(reason))
     if len(given) != len(target):
@@ -353,7 +361,7 @@ def check_list(answer, expected, *, mistakes=(), learnt) -> Feedback:
         were = "was" if len(target) == 1 else "were"
         return Feedback("wrong", f"Your list has {entries}, {len(target)} {were} expected.")
     index = next(i for i, (mine, theirs) in enumerate(zip(given, target)) if mine != theirs)
-    shown = _show(list(answer)[index], code=True)
+    shown = _show(items[index], code=True)
     return Feedback("wrong", f"The first entry that differs is number {index} (counting from 0): {shown}.")
 
 
@@ -423,7 +431,7 @@ def check_function(function, cases, *, tolerance=1e-6, axes=None, mistakes=(), l
                 problem = f"{shown} it returns None: is there a `return` at the end?"
             else:
                 trouble = _value_problem(result, expected, tolerance, axes)
-                problem = trouble and f"{shown}: {trouble[0].lower()}{trouble[1:]}"
+                problem = trouble and f"{shown}: {_lower_first(trouble)}"
         if problem is None and any(
             _value_problem(mine, kept, 0.0, None) for mine, kept in zip(given, arguments)
         ):
@@ -556,6 +564,10 @@ def _sentence(text: str) -> str:
     return text if text[-1] in ".?!" else text + "."
 
 
+def _lower_first(text: str) -> str:
+    return text if text.startswith("True") else text[0].lower() + text[1:]
+
+
 def _kind(value) -> str:
     """What a value is, in a student's words."""
     if value is None:
@@ -583,13 +595,15 @@ def _shape(value):
 
 def _show(value, *, code=False) -> str:
     """A value in at most 60 characters, without memory addresses; backquotes would end the code span."""
-    if _shape(value):  # () is a scalar, shown as the number it is
+    if _shape(value) == ():  # a scalar, shown as the number it is
+        value = value.item()
+    if _shape(value):
         text = f"array of shape {_shape(value)}"
     elif isinstance(value, (bool, np.bool_)):
         text = str(bool(value))
     elif isinstance(value, numbers.Integral):
         text = str(int(value))
-    elif isinstance(value, numbers.Real) or _shape(value) == ():
+    elif isinstance(value, numbers.Real):
         text = f"{float(value):.6g}"
     elif callable(value):
         text = getattr(value, "__name__", "a function")
@@ -712,29 +726,26 @@ def _index(index, axes) -> str:
     return "index [" + ", ".join(str(int(i)) for i in index) + "]"
 
 
-def _plain(value):
-    """A hashable form in which equal values are equal: case and outer spaces of text do not count."""
+def _items(answer):
+    """The entries of a list, tuple, set, array or tensor; None for texts, dictionaries and single values."""
+    if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
+        return None
+    try:
+        return list(answer)
+    except Exception:  # noqa: BLE001 - such as an array without axes
+        return None
+
+
+def _plain(value, *, fold=True):
+    """A hashable form in which equal values are equal; with ``fold``, case and outer spaces of text do not count."""
     if isinstance(value, str):
-        return value.strip().casefold()
+        return value.strip().casefold() if fold else value
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(item) for item in value)
-    if isinstance(value, np.ndarray) or hasattr(value, "detach"):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
+        return tuple(_plain(item, fold=fold) for item in value)
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "detach"):
+        return _plain(value.tolist(), fold=fold)
     hash(value)
     return value
-
-
-def _plain_or_same(value):
-    """Like :func:`_plain`, but text keeps its case: in a list of wordpieces it matters."""
-    return (
-        value
-        if isinstance(value, str)
-        else _plain(value)
-        if isinstance(value, (np.generic, tuple))
-        else value
-    )
 
 
 def _value_problem(result, expected, tolerance, axes):

@@ -1,0 +1,557 @@
+"""The feedback of exercises: right, wrong with a reason, unfilled; and the same for every lesson's checks."""
+
+import importlib
+import inspect
+import math
+import pkgutil
+import subprocess
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+from bertlook_teach import checks
+from bertlook_teach.checks import (
+    Feedback,
+    args,
+    check_all,
+    check_array,
+    check_choice,
+    check_function,
+    check_list,
+    check_number,
+    check_set,
+    check_text,
+    is_unanswered,
+)
+
+LEARNT = "Rows sum to 1."
+WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])  # rows over key sum to 1
+
+
+# ---- Feedback -------------------------------------------------------------------------------------------------
+
+
+def test_only_a_right_feedback_is_true():
+    assert Feedback("right", "yes")
+    assert not Feedback("wrong", "no")
+    assert not Feedback("unanswered", "later")
+
+
+def test_feedback_reads_the_same_as_text_and_in_the_page():
+    feedback = Feedback("wrong", "compare `a < b` & think")
+    assert repr(feedback) == "Not right yet. compare `a < b` & think"
+    page = feedback._repr_html_()
+    assert "<strong>Not right yet.</strong> compare <code>a &lt; b</code> &amp; think" in page
+    assert 'role="status"' in page and 'data-status="wrong"' in page
+    assert page == Feedback("wrong", "compare `a < b` & think")._repr_html_()
+
+
+def test_markup_in_a_message_is_escaped():
+    assert "<script>" not in Feedback("wrong", "`<script>` and <script>")._repr_html_()
+
+
+def test_a_feedback_is_frozen_and_refuses_other_states():
+    with pytest.raises(AttributeError):
+        Feedback("right", "yes").status = "wrong"
+    with pytest.raises(ValueError, match="one of unanswered, wrong, right; got 'good'"):
+        Feedback("good", "x")
+    with pytest.raises(ValueError, match="needs a message"):
+        Feedback("wrong", "  ")
+
+
+# ---- unanswered -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [..., "...", "  ", (1, ...), [[0.1, ...]], {"a": ...}, {1, ...}, np.array([1, ...], dtype=object)],
+    ids=repr,
+)
+def test_what_still_holds_an_ellipsis_is_unanswered(answer):
+    assert is_unanswered(answer)
+
+
+@pytest.mark.parametrize("answer", [0, 0.0, None, False, [], {}, "a...", [1, ""], np.zeros(2), ()], ids=repr)
+def test_an_empty_or_false_answer_is_still_an_answer(answer):
+    assert not is_unanswered(answer)
+
+
+UNFILLED = [
+    lambda a: check_number(a, 1.0, tolerance=0.1, learnt=LEARNT),
+    lambda a: check_array(a, WEIGHTS, learnt=LEARNT),
+    lambda a: check_choice(a, "query", options=["query", "key"], learnt=LEARNT),
+    lambda a: check_set(a, {1, 2}, learnt=LEARNT),
+    lambda a: check_list(a, [1, 2], learnt=LEARNT),
+    lambda a: check_function(a, [((1,), 17)], learnt=LEARNT),
+    lambda a: check_text(a, [("x", "say x")], learnt=LEARNT),
+]
+
+
+@pytest.mark.parametrize("check", UNFILLED, ids=range(len(UNFILLED)))
+def test_every_helper_says_not_answered_yet(check):
+    feedback = check(...)
+    assert feedback.status == "unanswered"
+    assert repr(feedback).startswith("Not answered yet.")
+
+
+# Anything a student may leave behind. No helper may raise, and none may call these right.
+ODD = [None, True, "seven", b"x", object(), [], {}, {1: 2}, {"a"}, [1, "a"], [[1], [2, 3]], np.zeros((2, 0)),
+       np.array("a"), float("nan"), float("inf"), 1j, range(3), len, int, lambda: 1 / 0, iter([]), Exception("x")]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", UNFILLED, ids=range(len(UNFILLED)))
+@pytest.mark.parametrize("answer", ODD, ids=lambda answer: type(answer).__name__)
+def test_no_answer_makes_a_check_raise(check, answer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        feedback = check(answer)
+    assert feedback.status == "wrong"
+    assert " at 0x" not in repr(feedback)
+    assert len(feedback.message) < 300
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------
+
+
+def number(answer, expected=0.25, tolerance=0.01, **options):
+    return check_number(answer, expected, tolerance=tolerance, learnt=LEARNT, **options)
+
+
+@pytest.mark.parametrize(
+    "answer", [0.25, 0.2599, np.float32(0.25), np.array(0.25), np.array([0.25])], ids=repr
+)
+def test_a_number_within_tolerance_is_right(answer):
+    assert number(answer) == Feedback("right", LEARNT)
+
+
+def test_the_tolerance_is_absolute_and_closed():
+    assert number(3, expected=2, tolerance=1)
+    assert not number(3.001, expected=2, tolerance=1)
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        (0.3, "Your answer is 0.3, which is too large."),
+        (0.1, "Your answer is 0.1, which is too small."),
+        (-0.25, "Your answer is -0.25: the size is right, the sign is not."),
+        (25, "Your answer is 25: that is a percentage; shares are fractions from 0 to 1 here."),
+        ("0.25", "Leave the quotation marks away."),
+        (True, "yours is True or False."),
+        (math.nan, "nan, not a number"),
+        ([0.25, 0.25], r"One number was expected; yours is an array of shape (2,)."),
+        (len, "yours is a function."),
+    ],
+)
+def test_a_wrong_number_gets_its_reason(answer, reason):
+    feedback = number(answer)
+    assert feedback.status == "wrong"
+    assert reason in feedback.message
+
+
+def test_a_known_mistake_in_a_number_is_named_before_the_general_hint():
+    mistakes = [(4, "that is the number of keys"), (lambda x: x > 100, "that is huge.")]
+    assert number(4.005, mistakes=mistakes).message == "Your answer is 4.005: that is the number of keys."
+    assert number(400, mistakes=mistakes).message == "Your answer is 400: that is huge."
+    assert number(5, mistakes=mistakes).message == "Your answer is 5, which is too large."
+
+
+def test_a_predicate_that_fails_is_not_the_mistake():
+    assert (
+        number(5, mistakes=[(lambda x: x.shape, "never")]).message == "Your answer is 5, which is too large."
+    )
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: check_number(1, math.nan, tolerance=0, learnt=LEARNT), "finite number"),
+        (lambda: check_number(1, 1, tolerance=-1, learnt=LEARNT), "tolerance must be zero or more; got -1"),
+        (lambda: check_number(1, 1, tolerance=math.nan, learnt=LEARNT), "tolerance must be zero or more"),
+        (lambda: check_number(1, 1, tolerance=0, learnt=" "), "learnt must say"),
+        (lambda: check_array([1], [math.nan], learnt=LEARNT), "finite numbers"),
+        (
+            lambda: check_array([1], [1], axes=("layer", "head"), learnt=LEARNT),
+            "names 2 axes, but expected has 1",
+        ),
+        (lambda: check_choice("a", "c", options=["a", "b"], learnt=LEARNT), "'c' is not one of the options"),
+        (lambda: check_function(len, [], learnt=LEARNT), "at least one case"),
+        (lambda: check_text("a", [], learnt=LEARNT), "at least one"),
+        (lambda: check_all(), "at least one Feedback"),
+    ],
+)
+def test_a_mistake_of_the_lesson_itself_is_an_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------
+
+
+def array(answer, expected=WEIGHTS, **options):
+    return check_array(answer, expected, learnt=LEARNT, **options)
+
+
+def test_an_array_a_list_and_a_tensor_are_all_right():
+    torch = pytest.importorskip("torch")
+    for answer in (
+        WEIGHTS,
+        WEIGHTS.tolist(),
+        WEIGHTS.astype("float32"),
+        torch.tensor(WEIGHTS, requires_grad=True),
+    ):
+        assert array(answer, tolerance=1e-6) == Feedback("right", LEARNT)
+
+
+def test_swapped_axes_are_named_for_weights_and_for_other_arrays():
+    assert array(WEIGHTS.T).message == "These rows sum over queries; did you swap the last two axes?"
+    scores = np.arange(6.0).reshape(2, 3)
+    assert array(scores.T, scores).message == "The values are right but the last two axes are swapped."
+
+
+def test_softmax_over_the_wrong_axis_is_recognised_by_its_sums():
+    scores = np.log(WEIGHTS + 0.1)
+    rows = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    columns = np.exp(scores) / np.exp(scores).sum(axis=0, keepdims=True)
+    assert array(columns, rows).message == "These rows sum over queries; did you swap the last two axes?"
+    assert array(rows, rows)
+
+
+def test_a_symmetric_array_is_not_called_swapped():
+    assert array(np.eye(3), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        ("abc", "An array of numbers was expected; yours is a text (in quotation marks)."),
+        (None, "An array of numbers was expected; yours is None."),
+        ([["a", "b"]], "An array of numbers was expected; yours is a list."),
+        (WEIGHTS[0], "It has 1 axis, shape (3,); 2 axes (query, key) were expected."),
+        (WEIGHTS[:2], "It has shape (2, 3); the expected shape is (3, 3) (query, key)."),
+        (WEIGHTS > 0, "It holds True and False; numbers were expected."),
+        (WEIGHTS * [[1], [np.nan], [1]], "The entry at query 1, key 0 is nan"),
+        (WEIGHTS * [[1], [2], [1]], "Each row should sum to 1; the row at query 1 sums to 2."),
+        (WEIGHTS[:, [0, 2, 1]], "The first entry that differs is at query 1, key 1: yours is 0.1."),
+    ],
+)
+def test_a_wrong_array_gets_the_first_reason_that_applies(answer, reason):
+    feedback = array(answer, axes=("query", "key"))
+    assert feedback.status == "wrong"
+    assert reason in feedback.message
+
+
+def test_an_index_without_axis_names_is_printed_plainly():
+    assert "at index [1, 1]: yours is 0.1" in array(WEIGHTS[:, [0, 2, 1]]).message
+
+
+def test_a_known_wrong_array_is_named():
+    feedback = array(WEIGHTS[::-1], mistakes=[(WEIGHTS[::-1].copy(), "the rows are upside down")])
+    assert feedback.message == "The rows are upside down."
+
+
+def test_the_expected_value_of_an_entry_is_never_printed():
+    for answer in (WEIGHTS + 0.011, WEIGHTS[:, [0, 2, 1]], WEIGHTS * 2):
+        assert "0.8" not in array(answer).message
+
+
+def test_the_answer_is_left_as_it_was():
+    answer = WEIGHTS.copy()
+    array(answer), array(answer.T)
+    assert np.array_equal(answer, WEIGHTS)
+
+
+# ---- choices, sets, lists, texts ------------------------------------------------------------------------------
+
+
+def test_a_choice_ignores_case_and_spaces_and_explains_the_tempting_option():
+    def choice(answer):
+        return check_choice(
+            answer, "query", options=["query", "key"], mistakes=[("key", "it is looked at")], learnt=LEARNT
+        )
+
+    assert choice(" Query ")
+    assert choice("KEY").message == "Your choice is `KEY`: it is looked at."
+    assert choice("value").message == "`value` is not one of the options: `query`, `key`."
+
+
+def test_true_is_not_the_choice_one():
+    assert not check_choice(True, 1, options=[1, 2], learnt=LEARNT)
+    assert check_choice(np.int64(1), 1, options=[1, 2], learnt=LEARNT)
+
+
+def test_a_set_forgets_order_repetition_and_container():
+    for answer in ({(0, 1), (1, 3)}, [(1, 3), (0, 1), (0, 1)], np.array([[0, 1], [1, 3]]), [[0, 1], [1, 3]]):
+        assert check_set(answer, {(0, 1), (1, 3)}, learnt=LEARNT)
+
+
+def test_a_wrong_set_counts_what_is_missing_and_names_what_is_too_much():
+    feedback = check_set({1, 7, 9}, {1, 2, 3}, learnt=LEARNT)
+    assert feedback.message == "`7` and 1 more do not belong. 2 are still missing."
+    assert (
+        check_set({2, 3}, {1, 2}, mistakes=[({2, 3}, "count from 0")], learnt=LEARNT).message
+        == "Count from 0."
+    )
+    assert check_set("ab", {"a", "b"}, learnt=LEARNT).status == "wrong"
+
+
+def test_a_list_minds_order_and_case():
+    tokens = ["[CLS]", "un", "##real"]
+    assert check_list(tuple(tokens), tokens, learnt=LEARNT)
+    assert "number 0" in check_list(["[cls]", "un", "##real"], tokens, learnt=LEARNT).message
+    assert (
+        "number 1 (counting from 0): `##real`"
+        in check_list(["[CLS]", "##real", "un"], tokens, learnt=LEARNT).message
+    )
+    assert check_list(
+        tokens[1:], tokens, mistakes=[(tokens[1:], "where is [CLS]?")], learnt=LEARNT
+    ).message == ("Where is [CLS]?")
+
+
+def test_a_text_is_asked_for_what_it_does_not_mention():
+    def text(answer):
+        return check_text(
+            answer, [(r"soft\s*max", "which step?"), (r"sum", "sum of what?")], mistakes=[("random", "no chance in it")],
+            learnt="Softmax makes rows sum to 1.",
+        )  # fmt: skip
+
+    assert text("The SoftMax makes them sum to one")
+    assert text("they sum to one").message == "Which step?"
+    assert text("the softmax does it").message == "Sum of what?"
+    assert text("it is random, softmax sum").message == "No chance in it."
+    assert text("softmax").message == "Say it in a sentence of at least 3 words."
+    assert text(7).status == "wrong"
+
+
+# ---- functions ------------------------------------------------------------------------------------------------
+
+
+def mean_of_rows(weights):
+    return weights.mean(axis=1)
+
+
+CASES = [
+    ((np.array([[0.0, 1.0], [3.0, 5.0]]),), np.array([0.5, 4.0])),
+    ((np.ones((2, 3)),), np.array([1.0, 1.0])),
+]
+
+
+def function(answer, cases=CASES, **options):
+    return check_function(answer, cases, learnt=LEARNT, **options)
+
+
+def test_a_right_function_is_right_on_numpy_and_torch():
+    torch = pytest.importorskip("torch")
+    assert function(mean_of_rows)
+    tensors = [((torch.tensor(case[0]),), torch.tensor(expected)) for case, expected in CASES]
+    assert check_function(mean_of_rows, tensors, learnt=LEARNT)
+
+
+def unfilled_body(weights):
+    """A docstring, as in the notebook."""
+    ...  # noqa: PIE790 - exactly what the generated exercise holds
+
+
+def unfilled_return(weights):
+    return ...
+
+
+def unfilled_middle(weights):
+    total = ...
+    return total / weights.shape[1]
+
+
+def unfilled_numpy(weights):
+    total = ...
+    return np.exp(total)
+
+
+@pytest.mark.parametrize("answer", [unfilled_body, unfilled_return, unfilled_middle, unfilled_numpy])
+def test_a_function_with_an_ellipsis_left_in_it_is_unanswered(answer):
+    assert function(answer).status == "unanswered"
+
+
+def test_a_function_that_forgets_to_return_is_told_so():
+    def forgot(weights):
+        result = weights.mean(axis=1)  # noqa: F841
+
+    feedback = function(forgot)
+    assert feedback.status == "wrong"
+    assert (
+        feedback.message
+        == "With input `array of shape (2, 2)` it returns None: is there a `return` at the end?"
+    )
+
+
+def test_an_exception_becomes_a_sentence_with_the_failing_input():
+    cases = [((2,), 0.5), ((0,), 0.0)]
+    feedback = function(lambda x: 1 / x, cases)
+    assert feedback.message == "With input `0` it stopped with ZeroDivisionError: division by zero."
+    assert "stopped with TypeError" in function(lambda: 1, cases).message
+
+
+def test_the_first_failing_case_is_shown_without_the_solution():
+    feedback = function(lambda x: x + 1, [((1,), 2), ((5,), 7), ((6,), 99)])
+    assert feedback.message == "With input `5`: your answer is 6, which is too small."
+
+
+def test_a_wrong_version_is_recognised_only_when_it_agrees_on_every_case():
+    mistakes = [
+        (lambda weights: weights.mean(axis=0)[: len(weights)], "you averaged over the other axis"),
+        (lambda weights: weights.max(axis=1), "that is the largest"),
+    ]
+    assert (
+        function(lambda w: w.mean(axis=0)[: len(w)], mistakes=mistakes).message
+        == "You averaged over the other axis."
+    )
+    assert function(lambda w: w.max(axis=1), mistakes=mistakes).message == "That is the largest."
+    assert "differs is at index [0]" in function(lambda w: w.min(axis=1), mistakes=mistakes).message
+
+
+def test_a_function_that_changes_its_input_is_told_so_and_the_cases_stay_whole():
+    def greedy(weights):
+        result = weights.mean(axis=1)
+        weights[:] = 0
+        return result
+
+    before = CASES[0][0][0].copy()
+    assert "changed its input" in function(greedy).message
+    assert np.array_equal(CASES[0][0][0], before)
+
+
+def test_something_that_is_no_function_is_named():
+    assert "Give its name, without brackets" in function(mean_of_rows(np.ones((2, 2)))).message
+
+
+@pytest.mark.parametrize(
+    "expected, wrong, reason",
+    [
+        (True, 1, "True or False was expected"),
+        (True, False, "it returns False"),
+        ("noun", "verb", "was expected; it returns `verb`"),
+        (["a", "b"], ["a"], "it returns 1 values, 2 were expected"),
+        (["a", "b"], ["a", "c"], "at place 1"),
+        ((1.0, np.zeros(2)), (1.0, np.ones(2)), "at place 1"),
+        ({"a": 1.0}, {"b": 1.0}, "the dictionary has 1 keys"),
+        ({"a": 1.0}, {"a": 2.0}, "at key 'a'"),
+        ({1, 2}, {1}, "was expected"),
+    ],
+)
+def test_results_of_every_kind_are_compared(expected, wrong, reason):
+    assert function(lambda x: expected, [((0,), expected)])
+    assert reason in function(lambda x: wrong, [((0,), expected)]).message
+
+
+def test_check_all_gives_the_first_wrong_part_then_the_first_unanswered_one():
+    right, wrong, unanswered = Feedback("right", "a"), Feedback("wrong", "b"), Feedback("unanswered", "c")
+    assert check_all(right, unanswered, wrong) == Feedback("wrong", "Part 3: b")
+    assert check_all(right, unanswered) == Feedback("unanswered", "c")
+    assert check_all(right, right, learnt="both") == Feedback("right", "both")
+    assert check_all(right) == right
+
+
+# ---- every lesson ---------------------------------------------------------------------------------------------
+
+
+def lesson_modules():
+    return sorted(
+        module.name for module in pkgutil.iter_modules(checks.__path__) if module.name.startswith("lesson")
+    )
+
+
+def examples_of(module):
+    examples = module.EXAMPLES
+    return examples() if callable(examples) else examples
+
+
+def lesson_problems(module) -> list[str]:
+    """What is wrong with a lesson's checks, tried with its own right, wrong and unfilled answers."""
+    if not hasattr(module, "EXAMPLES"):
+        return [f"{module.__name__} exports no EXAMPLES"]
+    examples = examples_of(module)
+    own = {
+        name
+        for name, value in vars(module).items()
+        if name.startswith("check_") and inspect.isfunction(value) and value.__module__ == module.__name__
+    }
+    problems = [f"{name} has no example" for name in sorted(own - set(examples))]
+    problems += [f"EXAMPLES names {name}, which does not exist" for name in sorted(set(examples) - own)]
+    if not own:
+        problems.append("it defines no check")
+    for name in sorted(own & set(examples)):
+        check = getattr(module, name)
+        if len(examples[name]) != 3:
+            problems.append(f"{name} needs three answers: right, wrong, unfilled")
+            continue
+        seen = {}
+        for status, answer in zip(("right", "wrong", "unanswered"), examples[name]):
+            feedback = check(*answer) if isinstance(answer, args) else check(answer)
+            if not isinstance(feedback, Feedback):
+                problems.append(f"{name} returns {type(feedback).__name__}, not a Feedback")
+                continue
+            if feedback.status != status:
+                problems.append(f"{name} calls its {status} example {feedback.status}: {feedback.message}")
+            if " at 0x" in repr(feedback) or len(feedback.message) > 400:
+                problems.append(
+                    f"{name}: a message must be short and the same in each run: {feedback.message}"
+                )
+            seen[status] = feedback.message
+        if "right" in seen and seen["right"] in (seen.get("wrong"), seen.get("unanswered")):
+            problems.append(f"{name} says the same whether the answer is right or not")
+    return problems
+
+
+@pytest.mark.parametrize("name", lesson_modules())
+def test_each_check_of_a_lesson_knows_a_right_a_wrong_and_an_unfilled_answer(name):
+    assert lesson_problems(importlib.import_module(f"bertlook_teach.checks.{name}")) == []
+
+
+def a_lesson(**changes):
+    """A small lesson module, with parts replaced or (None) left out."""
+    module = types.ModuleType("lesson99")
+
+    def check_one(answer):
+        return check_number(answer, 1, tolerance=0, learnt="One is one.")
+
+    check_one.__module__ = "lesson99"
+    module.check_one = check_one
+    module.EXAMPLES = {"check_one": (1, 2, ...)}
+    for name, value in changes.items():
+        delattr(module, name) if value is None else setattr(module, name, value)
+    return module
+
+
+def test_a_good_lesson_passes_also_with_examples_made_when_asked_for():
+    assert lesson_problems(a_lesson()) == []
+    assert lesson_problems(a_lesson(EXAMPLES=lambda: {"check_one": (args(1), args(2), args(...))})) == []
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"EXAMPLES": None}, "exports no EXAMPLES"),
+        ({"EXAMPLES": {}}, "check_one has no example"),
+        (
+            {"EXAMPLES": {"check_one": (1, 2, ...), "check_two": (1, 2, ...)}},
+            "check_two, which does not exist",
+        ),
+        ({"EXAMPLES": {"check_one": (1, ...)}}, "needs three answers"),
+        ({"EXAMPLES": {"check_one": (2, 1, ...)}}, "calls its right example wrong"),
+        ({"EXAMPLES": {"check_one": (1, 1, ...)}}, "calls its wrong example right"),
+        ({"EXAMPLES": {"check_one": (1, 2, 3)}}, "calls its unanswered example wrong"),
+    ],
+)
+def test_a_lesson_with_a_gap_is_found_out(changes, message):
+    assert any(message in problem for problem in lesson_problems(a_lesson(**changes)))
+
+
+def test_the_engine_loads_neither_torch_nor_ipython():
+    code = (
+        "import sys, bertlook_teach.checks; "
+        "print([m for m in ('torch', 'IPython', 'ipywidgets', 'transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
