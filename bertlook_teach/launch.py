@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
+import io
 import json
 import os
 import secrets
@@ -20,7 +22,9 @@ DEFAULT_PORT = 8888
 # what concerns the application: no news or updates fetched from the network, and classic RISE starts by itself.
 SETTINGS = {
     "ipython/profile_default/ipython_kernel_config.json": {"IPKernelApp": {"log_level": "ERROR"}},
-    "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}},
+    "config/labconfig/page_config.json": {
+        "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}
+    },
     "config/labconfig/default_setting_overrides.json": {
         "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     },
@@ -28,7 +32,13 @@ SETTINGS = {
 }
 
 # Set by the reader's own Jupyter, these would lead back to his or her configuration.
-FOREIGN = ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "JUPYTER_NO_CONFIG", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
+FOREIGN = (
+    "JUPYTER_CONFIG_PATH",
+    "JUPYTER_PATH",
+    "JUPYTER_NO_CONFIG",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+)
 FOREIGN += ("JUPYTERLAB_DIR", "JUPYTER_TOKEN", "JUPYTER_PORT", "JUPYTER_RUNTIME_DIR")
 
 
@@ -66,7 +76,9 @@ def find_deck(root: Path, which: str | None = None) -> Path:
             return found[0]
     there = ", ".join(deck.name for deck in decks) or "none"
     asked = "no deck" if which is None else f"no deck {which!r}"
-    raise ValueError(f"{asked} in {root / 'slides'}. Decks there: {there}. Ask for one by its number, for example 03.")
+    raise ValueError(
+        f"{asked} in {root / 'slides'}. Decks there: {there}. Ask for one by its number, for example 03."
+    )
 
 
 def isolate(environ=os.environ) -> Path:
@@ -120,7 +132,9 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def serve(root: Path, page: str, *, port: int | None = None, browser: bool = True, what: str = "Address") -> int:
+def serve(
+    root: Path, page: str, *, port: int | None = None, browser: bool = True, what: str = "Address"
+) -> int:
     """Serve ``root`` until interrupted, opening ``page`` (a path under the server's address).
 
     Raises
@@ -144,7 +158,9 @@ def serve(root: Path, page: str, *, port: int | None = None, browser: bool = Tru
 
     token = secrets.token_hex(24)
     config = Config()
-    config.Application.log_level = "ERROR"  # its warnings are many, none for a teacher, and would bury the address
+    config.Application.log_level = (
+        "ERROR"  # its warnings are many, none for a teacher, and would bury the address
+    )
     config.ServerApp.root_dir = str(root)
     config.ServerApp.ip = HOST
     config.ServerApp.port = DEFAULT_PORT if port is None else port
@@ -155,7 +171,11 @@ def serve(root: Path, page: str, *, port: int | None = None, browser: bool = Tru
     config.LabApp.default_url = page
     config.LabApp.news_url = None
     config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network
-    server = LabApp.initialize_server(argv=[], config=config)
+    config.LanguageServerManager.autodetect = False  # it would run npm, which writes into the home folder
+    with contextlib.redirect_stdout(
+        io.StringIO()
+    ):  # nbclassic prints a banner that advises against nbclassic
+        server = LabApp.initialize_server(argv=[], config=config)
     address = f"http://{HOST}:{server.port}"
     print(f"\n{what}:  {address}{page}?token={token}")
     if not page.startswith("/lab"):
@@ -166,13 +186,20 @@ def serve(root: Path, page: str, *, port: int | None = None, browser: bool = Tru
 
 
 def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=port_number, metavar="N", help="listen on this port (otherwise a free one from 8888 on)")
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        metavar="N",
+        help="listen on this port (otherwise a free one from 8888 on)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def add_present_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertlook present``."""
-    parser.add_argument("deck", nargs="?", metavar="NN", help="the lesson's number, or a notebook (otherwise the first deck)")
+    parser.add_argument(
+        "deck", nargs="?", metavar="NN", help="the lesson's number, or a notebook (otherwise the first deck)"
+    )
     parser.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
     _add_common_arguments(parser)
 

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""Give a lecture, or run all tests, with one command. Needs Python 3.10 to 3.13 and nothing else.
+
+    python3 start.py               install what is missing (the first time), then open the first deck as a slideshow
+    python3 start.py --deck 03     another deck
+    python3 start.py --lab         plain JupyterLab, for the exercises
+    python3 start.py test          run all tests; what follows is passed to pytest
+
+Everything is installed into the folder .venv beside this file. Run again, it installs nothing.
+"""
+
+# This file must be understood by any Python 3, if only to say that it is too old: nothing newer than 3.6 in here.
+import argparse
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+OLDEST, NEWEST = (3, 10), (3, 13)
+ROOT = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(ROOT, ".venv")
+VENV_PYTHON = (
+    os.path.join(VENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(VENV, "bin", "python")
+)
+STAMP = os.path.join(VENV, "bertlook-installed.txt")  # written last: what is half installed has none
+LOG = os.path.join(VENV, "bertlook-install.log")
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+GIB = 1024**3
+SPACE_NEEDED = (
+    3 * GIB
+)  # measured: the folder takes 1.8 GiB with the CPU build of torch, and pip unpacks beside it
+
+# Whatever makes an installation different from the last one. An editable install holds a copy of the last two.
+INSTALLED_FROM = (
+    "pyproject.toml",
+    "constraints.txt",
+    "bertlook_teach/labextension/package.json",
+    "bertlook_teach/labextension/static/remoteEntry.js",
+    "bertlook_teach/nbextension/main.js",
+    "bertlook_teach/nbextension/notebook.json",
+)
+MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
+
+
+class Trouble(Exception):
+    """Something the user can mend; the message says how."""
+
+
+def say(line):
+    """Print at once, so that our lines and pip's keep their order."""
+    print(line, flush=True)
+
+
+def succeeds(command, **options):
+    """Run a command in the project's folder, its output on the screen; return whether it went well."""
+    return subprocess.run(command, check=False, cwd=ROOT, **options).returncode == 0
+
+
+def answer_of(command):
+    """What a command prints, or None if there is no such command or it fails."""
+    try:
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else None
+
+
+# --- before anything is installed -------------------------------------------------------------------------------------
+
+
+def check_python(version=sys.version_info, maxsize=sys.maxsize):
+    """Raise Trouble unless this Python can run the project."""
+    here = "{}.{}".format(*version[:2])
+    if not OLDEST <= tuple(version[:2]) <= NEWEST:
+        message = "Python {}.{} to {}.{} is needed, this is {}.".format(*OLDEST, *NEWEST, here)
+        raise Trouble(message + "\n" + better_python())
+    if maxsize < 2**32:
+        raise Trouble(
+            f"A 64-bit Python is needed (PyTorch has no other), this Python {here} is a 32-bit one."
+        )
+
+
+def better_python():
+    """How to start with a Python that fits: one found on this computer, or where to get one."""
+    for minor in range(NEWEST[1], OLDEST[1] - 1, -1):
+        command = ["py", f"-3.{minor}"] if os.name == "nt" else [f"python3.{minor}"]
+        if answer_of(command + ["-c", "print('well')"]) == "well":
+            return "There is one on this computer; start with:  {} start.py".format(" ".join(command))
+    return "Install one, for example from https://www.python.org/downloads/, and start with it."
+
+
+def check_venv_module():
+    """Raise Trouble if this Python cannot make virtual environments (Debian and Ubuntu package that part separately)."""
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError as error:
+        version = "{}.{}".format(*sys.version_info[:2])
+        raise Trouble(
+            f"This Python {version} has no module {error.name!r}, which makes virtual environments.\n"
+            f"On Debian or Ubuntu:  sudo apt install python{version}-venv\n"
+            f"Elsewhere: install Python from https://www.python.org/downloads/. Then run the same command again."
+        ) from None
+
+
+def check_folder(folder=None):
+    """Raise Trouble if the folder cannot be written to, or its disk has too little space for an installation."""
+    folder = folder or ROOT
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        if error.errno == 28:
+            raise Trouble(disk_full(folder))
+        raise Trouble(
+            f"Cannot write into {folder}: {error.strerror}.\n"
+            "Copy the project to a folder of your own, and start it there."
+        )
+    if shutil.disk_usage(folder).free < SPACE_NEEDED:
+        raise Trouble(disk_full(folder))
+
+
+def disk_full(folder):
+    """Say how much space there is and how much is needed."""
+    free = shutil.disk_usage(folder).free
+    return (
+        f"The disk is full: {free / GIB:.1f} GiB are free for {folder}, about {SPACE_NEEDED / GIB:.0f} GiB are needed\n"
+        f"(and 1 GiB in the folder for temporary files, {tempfile.gettempdir()}; the variable TMPDIR names another).\n"
+        "Make space, then run the same command again: it goes on where it stopped."
+    )
+
+
+# --- installing -------------------------------------------------------------------------------------------------------
+
+
+def fingerprint():
+    """A hash that changes whenever the installation must be done anew."""
+    digest = hashlib.sha256(ROOT.encode())  # a moved folder leaves paths to its old place behind
+    for name in INSTALLED_FROM:
+        with open(os.path.join(ROOT, *name.split("/")), "rb") as file:
+            digest.update(name.encode() + file.read())
+    return digest.hexdigest()
+
+
+def read_stamp():
+    """What was installed last: "fingerprint version-of-python", or an empty string."""
+    try:
+        with open(STAMP) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def venv_version():
+    """The Python version of .venv, such as "3.11", or None if there is none that runs."""
+    return answer_of([VENV_PYTHON, "-I", "-S", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+
+
+def make_venv(why=""):
+    """Make .venv, or make it again from nothing."""
+    again = f" again ({why})" if why else ""
+    say(f"[1/3] making the virtual environment .venv{again}")
+    check_venv_module()
+    if not succeeds([sys.executable, "-m", "venv", "--clear", VENV]):
+        check_folder()
+        raise Trouble("The virtual environment could not be made; the lines above say why.")
+
+
+def pip(*arguments):
+    """Run pip in .venv with its progress on the screen; raise Trouble with the likely cause if it fails."""
+    if os.path.exists(LOG):
+        os.remove(LOG)
+    environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_USER="0")
+    command = [VENV_PYTHON, "-m", "pip", "install", "--log", LOG, "-c", os.path.join(ROOT, "constraints.txt")]
+    if not succeeds(command + list(arguments), env=environment):
+        try:
+            with open(LOG, encoding="utf-8", errors="replace") as file:
+                log = file.read()
+        except OSError:
+            log = ""
+        raise Trouble(explain(log))
+
+
+class NoNetwork(Trouble):
+    """The package index could not be reached."""
+
+
+def explain(log, folder=None):
+    """What to tell the user when pip failed, from what pip logged. Raises NoNetwork if that is the cause."""
+    folder = folder or ROOT
+    full = r"No space left on device|not enough space on the disk|Disk quota exceeded|\[Errno (28|122)\]"
+    offline = (
+        r"Failed to establish a new connection|NameResolutionError|name resolution|getaddrinfo failed|nodename nor servname"
+        r"|(Connect|Read)TimeoutError|timed out|Connection (reset|refused|aborted)|Network is unreachable|ProxyError|SSLError"
+    )
+    if re.search(full, log) or shutil.disk_usage(folder).free < 0.1 * GIB:
+        return disk_full(folder)
+    if re.search(offline, log):
+        raise NoNetwork(
+            "The packages could not be downloaded: no connection to the package index.\n"
+            "The first start needs the network (once, about 500 MB). Check the connection, or the proxy settings (HTTPS_PROXY),\n"
+            "then run the same command again: it goes on where it stopped."
+        )
+    if re.search(r"No matching distribution found for torch", log):
+        return (
+            f"There is no PyTorch {torch_version()} for this computer ({platform.system()} {platform.machine()},\n"
+            f"Python {platform.python_version()}). PyTorch supports 64-bit Windows, Linux (glibc) and macOS on Apple silicon."
+        )
+    if re.search(r"Permission denied|Read-only file system|\[Errno (13|30)\]|Access is denied", log):
+        return (
+            f"Some files could not be written; the lines above name them. Is {folder} a folder of your own,\n"
+            "and is no other program (a running JupyterLab, a virus scanner) using .venv? Then run the same command again."
+        )
+    return f"The installation failed; the lines above and {LOG} say why.\nRunning the same command again goes on where it stopped."
+
+
+def torch_version():
+    """The pinned version of torch."""
+    with open(os.path.join(ROOT, "constraints.txt"), encoding="utf-8") as file:
+        return re.search(r"^torch==([^\s;]+)", file.read(), re.MULTILINE).group(1)
+
+
+def has_nvidia_gpu():
+    """Whether the NVIDIA driver is at work here."""
+    if os.path.exists("/proc/driver/nvidia/version"):
+        return True
+    return answer_of(["nvidia-smi", "-L"]) is not None
+
+
+def install_torch():
+    """Install torch, without gigabytes of CUDA where no GPU could use them.
+
+    On Linux the package index serves the CUDA build; PyTorch's own index has one for the CPU, whose version
+    ("2.13.0+cpu") counts as the higher one. Where that index cannot be reached, the other build is taken.
+    Without its dependencies, which come in the next step: so an unreachable index is asked for one page only.
+    """
+    wanted = "torch==" + torch_version()
+    if sys.platform.startswith("linux") and not has_nvidia_gpu():
+        say(f"[2/3] installing PyTorch {torch_version()}, the build without GPU support")
+        try:
+            return pip(
+                "--no-deps", "--extra-index-url", CPU_INDEX, "--retries", "1", "--timeout", "10", wanted
+            )
+        except NoNetwork:
+            say("      that did not work; trying again without PyTorch's own index (its build may be larger)")
+    else:
+        say(f"[2/3] installing PyTorch {torch_version()}")
+    return pip("--no-deps", wanted)
+
+
+def install(stamp):
+    """Bring .venv up to date, and leave the stamp that says so."""
+    previous, version = read_stamp(), venv_version()
+    check_folder()
+    if version is None:
+        make_venv("it was incomplete" if os.path.isdir(VENV) else "")
+    elif previous and not previous.endswith(" " + version):
+        previous = ""
+        make_venv("its Python has changed")
+    elif answer_of([VENV_PYTHON, "-m", "pip", "--version"]) is None:
+        make_venv("it had no pip")
+    try:
+        install_packages()
+    except NoNetwork:
+        if not previous or not works():
+            raise
+        say("No network: starting with what was installed before. It will be brought up to date next time.")
+        return
+    if not works():
+        make_venv("an interrupted installation had left it broken")
+        install_packages()
+        if not works(show=True):
+            raise Trouble(
+                "The installation is not complete; the lines above say what is missing. Delete .venv and start again."
+            )
+    with open(STAMP, "w") as file:
+        file.write(stamp + " " + venv_version())
+    say("Installed. The next start needs none of this.\n")
+
+
+def install_packages():
+    """Everything but the virtual environment itself."""
+    install_torch()
+    say("[3/3] installing JupyterLab, transformers and the rest")
+    pip("-e", ".[lab,test]")
+
+
+def works(show=False):
+    """Whether all that is needed can be imported."""
+    errors = None if show else subprocess.DEVNULL
+    return succeeds([VENV_PYTHON, "-c", "import " + MUST_IMPORT], stderr=errors)
+
+
+def ensure_installed():
+    """Install unless the stamp says that all is there."""
+    stamp = fingerprint()
+    version = venv_version()
+    if version is None or read_stamp() != stamp + " " + version:
+        install(stamp)
+
+
+# --- starting ---------------------------------------------------------------------------------------------------------
+
+
+def become(*arguments):
+    """Run Python in .venv in place of this process; return the exit code where that is impossible (Windows)."""
+    command = [VENV_PYTHON] + list(arguments)
+    os.chdir(ROOT)
+    if os.name != "nt":
+        os.execv(command[0], command)
+    process = subprocess.Popen(command)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # the child has got it too, and decides
+            pass
+
+
+def parse(argv):
+    """The command line, but for ``test``, whose arguments are pytest's."""
+    parser = argparse.ArgumentParser(
+        prog="start.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
+    )
+    parser.add_argument("--deck", metavar="NN", help="the lesson's number (otherwise the first deck)")
+    parser.add_argument("--lab", action="store_true", help="plain JupyterLab instead of the slideshow")
+    parser.add_argument("--classic", action="store_true", help="show the deck in classic RISE, the fallback")
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="the port to listen on (otherwise a free one from 8888 on)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    return parser.parse_args(argv)
+
+
+def arguments_of_bertlook(args):
+    """From our command line to that of ``bertlook``."""
+    words = ["lab"] if args.lab else ["present"]
+    words += [args.deck] if args.deck else []
+    words += ["--classic"] if args.classic and not args.lab else []
+    words += ["--port", str(args.port)] if args.port is not None else []
+    words += ["--no-browser"] if args.no_browser else []
+    return words
+
+
+def main(argv):
+    """Return the exit code."""
+    testing = argv[:1] == ["test"]
+    try:
+        check_python()
+        command = (
+            ["-m", "pytest"] + argv[1:]
+            if testing
+            else ["-m", "bertlook_teach.cli"] + arguments_of_bertlook(parse(argv))
+        )
+        ensure_installed()
+        return become(*command)
+    except Trouble as trouble:
+        print(f"\n{trouble}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno != 28:
+            raise
+        print(f"\n{disk_full(ROOT)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted. Run the same command again: it goes on where it stopped.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
