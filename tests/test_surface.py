@@ -66,7 +66,9 @@ def test_an_offset_equals_the_sum_over_positions_spelled_out(offset):
     weights = random_maps(tokens=5)
     n = 5
     expected = sum(weights[:, :, i, i + offset] for i in range(n) if 0 <= i + offset < n) / n
-    assert offset_attention(weights, offset) == pytest.approx(expected if np.ndim(expected) else np.zeros((2, 3)))
+    assert offset_attention(weights, offset) == pytest.approx(
+        expected if np.ndim(expected) else np.zeros((2, 3))
+    )
 
 
 def test_the_profile_is_the_offsets_side_by_side_and_covers_all_of_a_short_input():

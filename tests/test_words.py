@@ -31,7 +31,9 @@ def merged_by_loops(weights, groups, query):
 @pytest.mark.parametrize("query", ["mean", "first", "max"])
 def test_merging_equals_the_rule_spelled_out_by_loops(query):
     weights = random_maps(3, 2, 7, 7)
-    assert merge_weights(weights, GROUPS, query) == pytest.approx(merged_by_loops(weights, GROUPS, query), abs=1e-12)
+    assert merge_weights(weights, GROUPS, query) == pytest.approx(
+        merged_by_loops(weights, GROUPS, query), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("query", ["mean", "first"])

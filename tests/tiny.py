@@ -23,7 +23,7 @@ from transformers import (
 LAYERS, HEADS, HEAD_SIZE, MAX_TOKENS = 3, 2, 5, 32
 WIDTH = HEADS * HEAD_SIZE
 FAMILIES = ("bert", "roberta", "distilbert", "electra", "albert")
-_WORDS = "the a cat dog sat on mat chased it was tired un ##real ##ly . , ' ? ! - [ ]".split()
+_WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "chased", "it", "was", "tired", "un", "##real", "##ly", ".", ",", "'", "?", "!", "-", "[", "]"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -40,7 +40,9 @@ def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
-    names = dict(unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
+    names = dict(
+        unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]"
+    )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=MAX_TOKENS, **names)
 
 

@@ -1,0 +1,156 @@
+import gzip
+
+import pytest
+
+from bertlook_teach.corpora import load_pairs, load_texts, read_conllu, read_pairs, read_texts
+
+SENTENCE = """\
+# newdoc id = story
+# sent_id = s1
+# text = Don't feed it.
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tfeed\tfeed\tVERB\tVB\t_\t0\troot\t_\t_
+3.1\tplease\tplease\tINTJ\tUH\t_\t_\t_\t3:discourse\t_
+4\tit\tit\tPRON\tPRP\t_\t3\tobj\t_\tEntity=(e1)|SpaceAfter=No
+5\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_
+
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="file.txt"):
+        path = tmp_path / name
+        data = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return write
+
+
+# --- texts and pairs -----------------------------------------------------------------------------------
+
+
+def test_one_text_a_line_comments_and_empty_lines_left_out(write):
+    assert read_texts(write("# a comment\nOne.\n\n  Two.  \n#hashtag\n")) == ["One.", "Two.", "#hashtag"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# id = x\nFirst.\nSecond.\n\n\nThird.\nFourth.",
+        "First.\tSecond.\nThird.\tFourth.\n",
+        "First.\r\nSecond.\r\n\r\nThird.\r\nFourth.\r\n",
+        "\ufeffFirst.\nSecond.\n\nThird.\nFourth.\n\n",
+    ],
+    ids=["blocks", "tabs", "windows", "byte-order mark"],
+)
+def test_pairs_in_every_form(write, content):
+    assert read_pairs(write(content)) == [("First.", "Second."), ("Third.", "Fourth.")]
+
+
+def test_gzipped_files_are_read_as_they_are(write):
+    assert read_texts(write("One.\n", "a.txt.gz")) == ["One."]
+
+
+@pytest.mark.parametrize(
+    "content, line",
+    [("A.\nB.\nC.\n\n", 4), ("A.\n\nB.\nC.\n", 2), ("A.\tB.\nC.\t \n", 2), ("A.\tB.\tC.\n", 1), ("A.", 2)],
+)
+def test_a_pair_that_is_not_two_texts_is_named_with_its_line(write, content, line):
+    with pytest.raises(
+        ValueError, match=rf"file\.txt, before line {line}: a pair is two texts, none of them empty"
+    ):
+        read_pairs(write(content))
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "# only a comment\n"])
+def test_a_file_without_content_is_refused(write, content):
+    with pytest.raises(ValueError, match="holds no text"):
+        read_texts(write(content))
+    with pytest.raises(ValueError, match="holds no pair"):
+        read_pairs(write(content))
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_line_and_cure(write):
+    path = write(b"fine\n" * 3000 + "caf\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"not UTF-8 \(line 3001: byte 0xe9\).*iconv"):
+        read_texts(path)
+
+
+def test_a_damaged_gzip_file_is_refused(write, tmp_path):
+    path = write("One.\n" * 100, "a.gz")
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(ValueError, match="damaged or not a gzip file"):
+        read_texts(path)
+    (tmp_path / "b.gz").write_text("plain")
+    with pytest.raises(ValueError, match="damaged or not a gzip file"):
+        read_texts(tmp_path / "b.gz")
+
+
+def test_no_file_and_a_folder_are_told_apart(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_texts(tmp_path / "nothing.txt")
+    with pytest.raises(IsADirectoryError, match="is a folder; a file was expected"):
+        read_texts(tmp_path)
+
+
+def test_the_shipped_texts_are_there():
+    assert len(load_pairs()) >= 60
+    assert all(first and second for first, second in load_pairs())
+    assert len(load_texts()) >= 20
+
+
+# --- CoNLL-U ---------------------------------------------------------------------------------------------
+
+
+def test_a_sentence_is_read_with_zero_based_governors(write):
+    [sentence] = read_conllu(write(SENTENCE))
+    assert sentence.words == ("Do", "n't", "feed", "it", ".")
+    assert sentence.governors == (2, 2, -1, 2, 2)
+    assert sentence.relations == ("aux", "advmod", "root", "obj", "punct")
+    assert sentence.upos[3] == "PRON" and sentence.lemmas[1] == "not" and sentence.misc[3]["Entity"] == "(e1)"
+    assert (sentence.sent_id, sentence.doc_id, sentence.text) == ("s1", "story", "Don't feed it.")
+
+
+def test_a_document_goes_on_until_the_next_begins(write):
+    second = SENTENCE.replace("# newdoc id = story\n", "").replace("s1", "s2")
+    third = SENTENCE.replace("story", "letter")
+    assert [s.doc_id for s in read_conllu(write(SENTENCE + second + third))] == ["story", "story", "letter"]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda s: s.rstrip("\n"), lambda s: s.replace("\n", "\r\n"), lambda s: "\ufeff" + s]
+)
+def test_line_ends_a_missing_last_one_and_a_byte_order_mark_do_not_matter(write, change):
+    assert read_conllu(write(change(SENTENCE))) == read_conllu(write(SENTENCE, "plain.conllu"))
+
+
+def edit(old, new):
+    assert old in SENTENCE
+    return SENTENCE + SENTENCE.replace(old, new)  # the second sentence is the broken one
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (edit("PRP\t_\t3", "PRP\t3"), r"line 20: CoNLL-U has 10 columns with tabs between them; got 9"),
+        (
+            edit("VB\t_\t0\troot", "VB\t_\t9\troot"),
+            r"line 12: word 3 \(feed\) has head 9; it must be 0 \(root\) to 5",
+        ),
+        (edit("VB\t_\t0\troot", "VB\t_\t_\troot"), r"word 3 \(feed\) has head None"),
+        (edit("VB\t_\t0\troot", "VB\t_\t4\troot"), r"exactly one root \(head 0\); got 0"),
+        (edit("PRP\t_\t3", "PRP\t_\t0"), r"exactly one root \(head 0\); got 2: words \[3, 4\]"),
+        (edit("RB\t_\t3", "RB\t_\t2"), r"the arcs run in a cycle through word 2"),
+        (edit("5\t.\t.", "6\t.\t."), r"word ids must be 1, 2, 3 \.\.\.; got \[1, 2, 3, 4, 6\]"),
+        (edit("VB\t_\t0\troot", "VB\t_\tx\troot"), r"line 12: not readable as CoNLL-U"),
+        ("", "holds no sentence"),
+        ("# text = nothing\n\n", "word ids must be"),
+    ],
+)
+def test_a_broken_treebank_is_refused_with_file_line_and_reason(write, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_conllu(write(content, "bank.conllu"))
