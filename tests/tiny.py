@@ -23,7 +23,30 @@ from transformers import (
 LAYERS, HEADS, HEAD_SIZE, MAX_TOKENS = 3, 2, 5, 32
 WIDTH = HEADS * HEAD_SIZE
 FAMILIES = ("bert", "roberta", "distilbert", "electra", "albert")
-_WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "chased", "it", "was", "tired", "un", "##real", "##ly", ".", ",", "'", "?", "!", "-", "[", "]"]
+_WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "sat",
+    "on",
+    "mat",
+    "chased",
+    "it",
+    "was",
+    "tired",
+    "un",
+    "##real",
+    "##ly",
+    ".",
+    ",",
+    "'",
+    "?",
+    "!",
+    "-",
+    "[",
+    "]",
+]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -40,9 +63,13 @@ def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
-    names = dict(
-        unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]"
-    )
+    names = {
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=MAX_TOKENS, **names)
 
 
@@ -54,22 +81,28 @@ def byte_level_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    names = dict(unk_token="<unk>", pad_token="<pad>", cls_token="<s>", sep_token="</s>", mask_token="<mask>")
+    names = {
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+        "cls_token": "<s>",
+        "sep_token": "</s>",
+        "mask_token": "<mask>",
+    }
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=MAX_TOKENS, **names)
 
 
 def save_tiny_model(folder: Path, family: str = "bert", seed: int = 7, **changes) -> Path:
     """Write a tiny model of a family as a transformers folder; ``changes`` go into its config."""
     tokenizer = byte_level_tokenizer() if family == "roberta" else wordpiece_tokenizer()
-    shape = dict(
-        vocab_size=len(tokenizer),
-        hidden_size=WIDTH,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        intermediate_size=16,
-        max_position_embeddings=MAX_TOKENS,
-        initializer_range=0.5,  # wide enough for attention to be far from uniform
-    )
+    shape = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "intermediate_size": 16,
+        "max_position_embeddings": MAX_TOKENS,
+        "initializer_range": 0.5,  # wide enough for attention to be far from uniform
+    }
     if family == "bert":
         config = BertConfig(**{**shape, **changes})
     elif family == "roberta":
