@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import os
 import re
 import sys
@@ -310,14 +311,26 @@ def run(path, *, check=False, timeout=600) -> list[str]:
 
 
 def read(path):
-    """Read a notebook file, or say in one sentence why it is none."""
+    """Read a notebook file, or say in one sentence why it is none.
+
+    Missing and repeated cell ids are replaced by the position: nbformat would make up others at each reading.
+    """
     try:
-        return nbformat.read(str(path), as_version=4)
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+        seen = set()
+        for index, cell in enumerate(raw["cells"]):
+            cell["id"] = _cell_id(cell.get("id"), index, seen)
+        raw["nbformat_minor"] = max(5, raw["nbformat_minor"])
+        notebook = nbformat.reads(json.dumps(raw), as_version=4)
+        nbformat.validate(notebook)
     except FileNotFoundError:
         raise NotebookError(f"{path}: there is no such file") from None
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds, all mean "not a notebook"
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise NotebookError(f"{path}: not a notebook that can be read ({reason})") from None
+        reason = (str(error).splitlines() or [""])[0]
+        raise NotebookError(
+            f"{path}: not a notebook that can be read ({type(error).__name__}: {reason})"
+        ) from None
+    return notebook
 
 
 class _ThisEnvironment(KernelSpecManager):
