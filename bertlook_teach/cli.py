@@ -46,7 +46,9 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bertlook_teach {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=command.summary, description=f"{command.summary}.".capitalize())
+        subparser = subparsers.add_parser(
+            name, help=command.summary, description=f"{command.summary}.".capitalize()
+        )
         if name == chosen:
             getattr(_module(command), command.add_arguments)(subparser)
     return parser
