@@ -29,6 +29,7 @@ def render_attention_lines(
     query: int | None = None,
     direction: str = "columns",
     min_weight: float | None = None,
+    unit: str = "token",
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as lines from each query to the keys it looks at.
@@ -57,6 +58,8 @@ def render_attention_lines(
         Queries left and keys right, or queries on top and keys below (for a short sentence).
     min_weight : float, optional
         Lines below it are not drawn. By default 0.01, and less once there are more than 50 tokens.
+    unit : str
+        What one position is called in the sentence: "token" or "word".
     font_size : float
         In pixels. On a slide 24 or more.
 
@@ -79,30 +82,33 @@ def render_attention_lines(
     """
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
-    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query)
+    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query, unit)
     em, n = float(font_size), len(view.labels)
     floor = min(0.01, 0.5 / n) if min_weight is None else min_weight
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
     widths = [text_width(label, em) for label in labels]
     body: list[str] = []
     if direction == "columns":
-        pitch, widest, top = 1.5 * em, max(*widths, 4 * em), 3.6 * em
+        pitch, widest, top = 1.5 * em, max(*widths, text_width(KEY_TITLE, em)), 3.6 * em
         left, right = 1.2 * em + widest, 1.2 * em + widest + 13 * em
         width, height = right + widest + 4.2 * em, top + n * pitch + 0.6 * em
         centres = [top + (i + 0.5) * pitch for i in range(n)]
-        gap = 0.5 * em
+        gap = 0.3 * em
         body += [
             _heading(view.title, em),
             text(left, 2.6 * em, QUERY_TITLE, anchor="end", fill=MUTED),
             text(right, 2.6 * em, KEY_TITLE, fill=MUTED),
         ]
         start, end = [(left + gap, y) for y in centres], [(right - gap, y) for y in centres]
-        places = [(left, y, "end") for y in centres], [(right, y, "start") for y in centres]
-        stripe = (
-            [(left + 0.25 * em, y - pitch / 2, 0, pitch) for y in centres],
-            [(right - 0.25 * em, y - pitch / 2, 0, pitch) for y in centres],
+        places = (
+            [(left - 0.3 * em, y, "end") for y in centres],
+            [(right + 0.3 * em, y, "start") for y in centres],
         )
-        number_at = [(right + widths[j] + 0.5 * em, centres[j], "start") for j in range(n)]
+        stripe = (
+            [(left + 0.05 * em, y - pitch / 2, 0, pitch) for y in centres],
+            [(right - 0.05 * em, y - pitch / 2, 0, pitch) for y in centres],
+        )
+        number_at = [(right + widths[j] + 0.9 * em, centres[j], "start") for j in range(n)]
     else:
         spans = [max(w, 1.8 * em) + 0.9 * em for w in widths]
         centres = [1.2 * em + sum(spans[:i]) + spans[i] / 2 for i in range(n)]
@@ -154,6 +160,7 @@ def render_attention_grid(
     segment_ids: Sequence[int] | None = None,
     query: int | None = None,
     numbers: bool | None = None,
+    unit: str = "token",
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as a grid: a row per query, a column per key, darker for more weight.
@@ -169,7 +176,7 @@ def render_attention_grid(
     >>> "query (looks)" in svg and "key (is looked at)" in svg
     True
     """
-    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query)
+    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query, unit)
     em, n = float(font_size), len(view.labels)
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
     widest = max(*(text_width(label, em) for label in labels), 2 * em)
@@ -239,7 +246,7 @@ def render_attention_grid(
 class _View:
     """The checked input of a picture, special tokens already left out where asked."""
 
-    def __init__(self, weights, tokens, title, head, special, hide_special, segment_ids, query):
+    def __init__(self, weights, tokens, title, head, special, hide_special, segment_ids, query, unit):
         weights, tokens = checked_attention(weights, tokens)
         n = len(tokens)
         special = (
@@ -253,7 +260,9 @@ class _View:
         if not shown:
             raise ValueError("every token is special, so with hide_special=True there is nothing to draw.")
         self.sentence = (
-            describe_attention(weights, tokens, head=head, special=special, hide_special=hide_special)
+            describe_attention(
+                weights, tokens, head=head, special=special, hide_special=hide_special, unit=unit
+            )
             if query is None
             else describe_token(weights, tokens, query, special=special)
         )

@@ -61,6 +61,7 @@ def describe_attention(
     head: tuple[int, int] | None = None,
     special: Sequence[bool] | None = None,
     hide_special: bool = False,
+    unit: str = "token",
 ) -> str:
     """What one head looks at, in one or two sentences computed from its weights.
 
@@ -76,6 +77,8 @@ def describe_attention(
         Which tokens the tokenizer added. By default, those written like [CLS] or </s>.
     hide_special : bool
         Leave special tokens out. Nothing is renormalised: the sentence says how much they hold.
+    unit : str
+        What one position is called: "token", or "word" after `Attention.to_words`.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def describe_attention(
     sentences = [
         f"{name}: {percent(weights[query, key])} of {quoted(tokens[query], special[query])} goes to {target}."
     ]
-    sentences.append(_habit(weights, tokens, special, shown))
+    sentences.append(_habit(weights, tokens, special, shown, unit))
     if hide_special and len(shown) < len(tokens):
         hidden = [j for j in range(len(tokens)) if special[j]]
         mass = sum(weights[i, j] for i in shown for j in hidden) / len(shown)
@@ -203,13 +206,13 @@ def _special(tokens: Sequence[str], special: Sequence[bool] | None) -> tuple[boo
     return checked_mask(special, tokens, "special")
 
 
-def _habit(weights, tokens, special, shown) -> str:
+def _habit(weights, tokens, special, shown, unit) -> str:
     """Where the head looks on average: the best of a few simple places, or nowhere in particular."""
     n = len(tokens)
     places = {
-        "the token itself": lambda i: [i],
-        "the previous token": lambda i: [i - 1] if i > 0 else [],
-        "the next token": lambda i: [i + 1] if i + 1 < n else [],
+        f"the {unit} itself": lambda i: [i],
+        f"the previous {unit}": lambda i: [i - 1] if i > 0 else [],
+        f"the next {unit}": lambda i: [i + 1] if i + 1 < n else [],
     }
     for label in dict.fromkeys(quoted(tokens[j], True) for j in shown if special[j]):
         spots = [j for j in range(n) if special[j] and quoted(tokens[j], True) == label]
@@ -223,4 +226,4 @@ def _habit(weights, tokens, special, shown) -> str:
     if shares[best] >= _CLEAR_HABIT and len(shown) > 1:
         return f"On average, {percent(shares[best])} goes to {best}."
     peak = sum(max(weights[i, j] for j in shown) for i in shown) / len(shown)
-    return f"On average, a token's largest weight is {percent(peak)}."
+    return f"On average, a {unit}'s largest weight is {percent(peak)}."

@@ -1,0 +1,8 @@
+"""Live views of attention for JupyterLab, slides and saved pages. The only place that imports ipywidgets."""
+
+from .explorer import HeadExplorer, TextBox, default_measures
+from .head_map import HeadMap
+from .head_view import HeadView
+from .links import link_heads, link_traits
+
+__all__ = ["HeadExplorer", "HeadMap", "HeadView", "TextBox", "default_measures", "link_heads", "link_traits"]

@@ -1,0 +1,56 @@
+"""The browser half of the views, joined from plain files: the same text on every machine."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+
+from ..render.palette import for_views
+
+_FOLDER = Path(__file__).parent / "js"
+
+
+@cache
+def module_source(view: str) -> str:
+    """One self-contained ES module: the palette, the shared drawing code, and one view.
+
+    anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
+    from; so the files are joined here instead.
+    """
+    parts = [
+        f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
+        (_FOLDER / "core.js").read_text(encoding="utf-8"),
+        (_FOLDER / f"{view}.js").read_text(encoding="utf-8"),
+    ]
+    return "\n".join(parts)
+
+
+@cache
+def style_source() -> str:
+    """The style sheet of all views."""
+    return (_FOLDER / "views.css").read_text(encoding="utf-8")
+
+
+def static_page(*pictures: tuple[str, str]) -> str:
+    """What a page without a live view shows: each picture as SVG with its sentence beneath."""
+    figures = [
+        f'<figure style="margin:0">{svg}<figcaption dir="auto">{html.escape(sentence)}</figcaption></figure>'
+        for svg, sentence in pictures
+    ]
+    gap = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
+    return f'<div class="bertlook-static" style="{gap}">{"".join(figures)}</div>'
+
+
+def mime_bundle(widget, pictures) -> dict[str, object]:
+    """A live view where one can run, its last state as a picture elsewhere, and a name without an address."""
+    return {
+        "text/plain": repr(widget),
+        "text/html": static_page(*pictures),
+        "application/vnd.jupyter.widget-view+json": {
+            "version_major": 2,
+            "version_minor": 0,
+            "model_id": widget.model_id,
+        },
+    }

@@ -1,0 +1,154 @@
+"""A map of all heads, coloured by any measure; choosing a cell chooses a head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anywidget
+import numpy as np
+import traitlets
+
+from ..labels import head_label
+from ..render import describe_head_map, render_head_map, value_range
+from ..render._check import checked_values
+from ._assets import mime_bundle, module_source, style_source
+
+
+class HeadMap(anywidget.AnyWidget):
+    """One number per head: a row per layer, a column per head. Click a cell, or move with the arrow keys.
+
+    Parameters
+    ----------
+    values : array of shape (layer, head), or mapping of name to such arrays
+        What measures return. With several, the map shows a menu of their names.
+    layer, head : int
+        The chosen head, counted from 0.
+    measure : str, optional
+        The name shown first.
+    name : str
+        What the number is, when ``values`` is one array; with its unit.
+    ranges : mapping of name to (low, high), optional
+        Values drawn palest and darkest; by default 0 (or the smallest, if negative) and the largest.
+    font_size, height : float
+        In pixels; 0 follows the page's text size, and the size of the map.
+
+    Attributes
+    ----------
+    layer, head : int
+        Follow what is chosen in the browser.
+    measure : str
+    value : float
+        The number of the chosen head.
+
+    Raises
+    ------
+    ValueError
+        If values do not have shape (layer, head), differ in shape, or hold NaN.
+    traitlets.TraitError
+        If a layer, head or measure is set that is not there.
+    """
+
+    _esm = module_source("head_map")
+    _css = style_source()
+
+    # The choice. Linked with other views in the browser, reported to Python.
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    measure = traitlets.Unicode("").tag(sync=True)
+
+    # The numbers: float32, little-endian, (measure, layer, head). They are printed, so they stay exact.
+    data = traitlets.Bytes(b"").tag(sync=True)
+    shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
+    measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
+    ranges = traitlets.List([]).tag(sync=True)
+
+    font_size = traitlets.Float(0).tag(sync=True)
+    height = traitlets.Float(0).tag(sync=True)
+
+    def __init__(
+        self,
+        values,
+        *,
+        layer: int = 0,
+        head: int = 0,
+        measure: str | None = None,
+        name: str = "value",
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        font_size: float = 0,
+        height: float = 0,
+        **options,
+    ):
+        state = self._packed(values, name, ranges or {})
+        measure = state["measures"][0] if measure is None else measure
+        super().__init__(
+            layer=layer, head=head, measure=measure, font_size=font_size, height=height, **state, **options
+        )
+
+    def _packed(self, values, name, ranges) -> dict[str, object]:
+        named = dict(values) if isinstance(values, Mapping) else {name: values}
+        if not named:
+            raise ValueError("a head map needs at least one measure; got none.")
+        self._values = {str(key): checked_values(numbers).astype("<f4") for key, numbers in named.items()}
+        shapes = {key: numbers.shape for key, numbers in self._values.items()}
+        if len(set(shapes.values())) > 1:
+            raise ValueError(f"all measures of one map need the same shape (layer, head); got {shapes}.")
+        unknown = set(ranges) - set(self._values)
+        if unknown:
+            raise ValueError(
+                f"ranges name measures that are not there: {sorted(unknown)}; there are {list(shapes)}."
+            )
+        return {
+            "data": np.stack(list(self._values.values())).tobytes(),
+            "shape": list(next(iter(shapes.values()))),
+            "measures": list(self._values),
+            "ranges": [
+                list(value_range(v, *ranges.get(key, (None, None)))) for key, v in self._values.items()
+            ],
+        }
+
+    def set_values(self, values, *, name: str = "value", ranges=None) -> None:
+        """Show other numbers of the same heads, keeping the choice where it still exists."""
+        state = self._packed(values, name, ranges or {})
+        with self.hold_sync(), self.hold_trait_notifications():
+            for trait, content in state.items():
+                setattr(self, trait, content)
+            self.layer = min(self.layer, self.shape[0] - 1)
+            self.head = min(self.head, self.shape[1] - 1)
+            if self.measure not in self.measures:
+                self.measure = self.measures[0]
+
+    @property
+    def value(self) -> float:
+        """The number of the chosen head."""
+        return float(self._values[self.measure][self.layer, self.head])
+
+    @traitlets.validate("layer", "head")
+    def _inside(self, proposal):
+        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
+        if not 0 <= proposal["value"] < limit:
+            raise traitlets.TraitError(
+                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
+            )
+        return proposal["value"]
+
+    @traitlets.validate("measure")
+    def _known(self, proposal):
+        if self.measures and proposal["value"] not in self.measures:
+            raise traitlets.TraitError(
+                f"no measure {proposal['value']!r} in this map; there are {', '.join(self.measures)}."
+            )
+        return proposal["value"]
+
+    def picture(self) -> tuple[str, str]:
+        """The map as it stands now: a standalone SVG and its sentence."""
+        values, choice = self._values[self.measure], (self.layer, self.head)
+        low, high = self.ranges[self.measures.index(self.measure)]
+        svg = render_head_map(values, title=self.measure, vmin=low, vmax=high, selected=choice)
+        return svg, describe_head_map(values, title=self.measure, selected=choice)
+
+    def _repr_mimebundle_(self, **kwargs):
+        return mime_bundle(self, [self.picture()])
+
+    def __repr__(self) -> str:
+        layers, heads = self.shape
+        return f"HeadMap({layers} x {heads} heads, {self.measure}, head {head_label(self.layer, self.head)})"

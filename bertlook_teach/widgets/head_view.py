@@ -1,0 +1,264 @@
+"""One head's attention over one text, as lines or as a grid; every head is in the page already."""
+
+from __future__ import annotations
+
+import zlib
+
+import anywidget
+import numpy as np
+import traitlets
+
+from ..labels import head_label
+from ..render import describe_attention, describe_token, render_attention_grid, render_attention_lines
+from ..render._check import check_weights, checked_tokens
+from ..words import merge_weights, word_groups
+from ._assets import mime_bundle, module_source, style_source
+
+STYLES = ("lines", "grid")
+LEVELS = ("wordpiece", "word")
+_FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed per cents are right too
+_PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
+
+
+class HeadView(anywidget.AnyWidget):
+    """See what one head looks at. Arrow keys run through the heads without the kernel.
+
+    Left and right change the head, up and down the layer, Home and End go to the first and last head of the
+    layer. Pointing at a token shows it alone; clicking it, or Page Up and Page Down, keeps it; Escape lets it go.
+
+    Parameters
+    ----------
+    attention : Attention
+        All heads of one text, at wordpiece or word level.
+    layer, head : int
+        The head in view, counted from 0.
+    style : {"lines", "grid"}
+    level : {"wordpiece", "word"}, optional
+        By default the level of ``attention``. Words cannot be taken apart again.
+    hide_special : bool
+        Leave [CLS] and [SEP] out of the picture. Nothing is renormalised: the caption says how much they hold.
+    query : int
+        The token kept in view, counted from 0 at the level in view; -1 for none.
+    font_size, height : float
+        In pixels; 0 follows the page's text size, and the length of the text.
+    bits : {8, 16}, optional
+        Bits a weight. 8 are enough for the eye (a weight is off by at most 0.002). By default 16 while that makes
+        less than a megabyte, so that the per cents in the caption are right as well.
+
+    Notes
+    -----
+    Wordpieces become words in the browser, by the rule of `bertlook_teach.words.merge_weights` with
+    ``query="mean"``. Above half a megabyte the data travel deflated.
+
+    Raises
+    ------
+    ValueError
+        If the attention holds NaN, negative weights or a row of zeros, or does not match its tokens.
+    traitlets.TraitError
+        If a layer, head, style or level is set that is not there.
+    """
+
+    _esm = module_source("head_view")
+    _css = style_source()
+
+    # What is in view. Linked with other views in the browser, reported to Python.
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    hide_special = traitlets.Bool(False).tag(sync=True)
+    query = traitlets.Int(-1).tag(sync=True)
+
+    # Style and level travel as positions in STYLES and LEVELS: a menu of ipywidgets can be linked in the browser
+    # by its index only. In Python one uses the names.
+    style_index = traitlets.Int(0, min=0, max=len(STYLES) - 1).tag(sync=True)
+    level_index = traitlets.Int(0, min=0, max=len(LEVELS) - 1).tag(sync=True)
+    style = traitlets.Enum(STYLES, "lines")
+    level = traitlets.Enum(LEVELS, "wordpiece")
+
+    # All heads of the text, quantised and packed: (layer, head, query, key).
+    data = traitlets.Bytes(b"").tag(sync=True)
+    shape = traitlets.List(traitlets.Int(), [1, 1, 1]).tag(sync=True)
+    bits = traitlets.Enum((8, 16), 16).tag(sync=True)
+    packing = traitlets.Enum(("plain", "deflate"), "plain").tag(sync=True)
+    texts = traitlets.Dict({}).tag(sync=True)
+
+    font_size = traitlets.Float(0).tag(sync=True)
+    height = traitlets.Float(0).tag(sync=True)
+
+    def __init__(
+        self,
+        attention,
+        *,
+        layer: int = 0,
+        head: int = 0,
+        style: str = "lines",
+        level: str | None = None,
+        hide_special: bool = False,
+        query: int = -1,
+        font_size: float = 0,
+        height: float = 0,
+        bits: int | None = None,
+        **options,
+    ):
+        if bits not in (None, 8, 16):
+            raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
+        self._bits = bits
+        super().__init__(
+            **self._packed(attention),
+            layer=layer,
+            head=head,
+            style=style,
+            level=level or attention.level,
+            hide_special=hide_special,
+            font_size=font_size,
+            height=height,
+            **options,
+        )
+        self.query = query
+
+    def _packed(self, attention) -> dict[str, object]:
+        weights, tokens = np.asarray(attention.weights), checked_tokens(attention.tokens)
+        n = len(tokens)
+        if weights.ndim != 4 or weights.shape[2:] != (n, n):
+            raise ValueError(
+                f"{n} tokens need weights of shape (layer, head, {n}, {n}); got {weights.shape}. "
+                "Pass what extract_attention returned."
+            )
+        check_weights(weights, tokens)
+        bits = self._bits or (16 if weights.size * 2 <= _FINE_UP_TO else 8)
+        top = 2**bits - 1
+        steps = np.rint(np.clip(weights, 0, 1) * top).astype("<u2" if bits == 16 else "u1")
+        self._steps, self._top = steps, top
+        packed = steps.tobytes()
+        packing = "deflate" if len(packed) > _PLAIN_UP_TO else "plain"
+        return {
+            "data": zlib.compress(packed, 6) if packing == "deflate" else packed,
+            "shape": list(weights.shape[:3]),
+            "bits": bits,
+            "packing": packing,
+            "texts": self._texts(attention),
+        }
+
+    @staticmethod
+    def _texts(attention) -> dict[str, dict[str, list]]:
+        """Tokens of each level the view can show, and which wordpieces make a word."""
+
+        def rows(level) -> dict[str, object]:
+            return {
+                "tokens": list(level.tokens),
+                "special": [bool(flag) for flag in level.special],
+                "segments": [int(segment) for segment in level.segment_ids],
+                "groups": None,
+            }
+
+        texts = {attention.level: rows(attention)}
+        if attention.level == "wordpiece":
+            groups = word_groups(attention.word_ids)
+            texts["word"] = {
+                **rows(attention.to_words()),
+                "groups": [list(map(int, group)) for group in groups],
+            }
+        return texts
+
+    def set_attention(self, attention) -> None:
+        """Show another text, keeping the head, the style and the level where they still exist."""
+        state = self._packed(attention)
+        with self.hold_sync(), self.hold_trait_notifications():
+            for trait, content in state.items():
+                setattr(self, trait, content)
+            self.query = -1
+            self.layer = min(self.layer, self.shape[0] - 1)
+            self.head = min(self.head, self.shape[1] - 1)
+            if self.level not in self.texts:
+                self.level = next(iter(self.texts))
+
+    @traitlets.validate("layer", "head")
+    def _inside(self, proposal):
+        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
+        if not 0 <= proposal["value"] < limit:
+            raise traitlets.TraitError(
+                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
+            )
+        return proposal["value"]
+
+    @traitlets.validate("level")
+    def _possible(self, proposal):
+        if self.texts and proposal["value"] not in self.texts:
+            raise traitlets.TraitError(
+                f"this attention is between {next(iter(self.texts))}s, which cannot be taken apart; "
+                f"level {proposal['value']!r} needs the attention before to_words()."
+            )
+        return proposal["value"]
+
+    @traitlets.validate("query")
+    def _a_token(self, proposal):
+        n = len(self.texts[self.level]["tokens"]) if self.level in self.texts else 0
+        return proposal["value"] if -1 <= proposal["value"] < n else -1
+
+    @traitlets.validate("level_index")
+    def _possible_index(self, proposal):
+        self._possible({"value": LEVELS[proposal["value"]]})
+        return proposal["value"]
+
+    @traitlets.observe("style", "level", "style_index", "level_index")
+    def _name_and_index(self, change):
+        names = STYLES if change["name"].startswith("style") else LEVELS
+        if change["name"].endswith("_index"):
+            setattr(self, change["name"].removesuffix("_index"), names[change["new"]])
+        else:
+            setattr(self, f"{change['name']}_index", names.index(change["new"]))
+        if change["name"] == "level":
+            self.query = -1  # positions mean something else at the other level
+
+    def weights(self) -> np.ndarray:
+        """The weights in view, as the browser draws them: shape (query, key) at the level in view."""
+        weights = self._steps[self.layer, self.head].astype(np.float64) / self._top
+        groups = self.texts[self.level]["groups"]
+        return merge_weights(weights, groups) if groups else weights
+
+    @property
+    def unit(self) -> str:
+        """What one position is called in a sentence."""
+        return "word" if self.level == "word" else "token"
+
+    @property
+    def sentence(self) -> str:
+        """The caption in view, computed from the data."""
+        weights, text = self.weights(), self.texts[self.level]
+        if self.query >= 0:
+            return describe_token(weights, text["tokens"], self.query, special=text["special"])
+        return describe_attention(
+            weights,
+            text["tokens"],
+            head=(self.layer, self.head),
+            special=text["special"],
+            hide_special=self.hide_special,
+            unit=self.unit,
+        )
+
+    def picture(self) -> tuple[str, str]:
+        """The view as it stands now: a standalone SVG and its sentence."""
+        text = self.texts[self.level]
+        draw = render_attention_grid if self.style == "grid" else render_attention_lines
+        hide = self.hide_special and not all(text["special"])
+        svg = draw(
+            self.weights(),
+            text["tokens"],
+            head=(self.layer, self.head),
+            special=text["special"],
+            hide_special=hide,
+            segment_ids=text["segments"],
+            query=self.query if self.query >= 0 else None,
+            unit=self.unit,
+        )
+        return svg, self.sentence
+
+    def _repr_mimebundle_(self, **kwargs):
+        return mime_bundle(self, [self.picture()])
+
+    def __repr__(self) -> str:
+        layers, heads, _ = self.shape
+        count = len(self.texts[self.level]["tokens"])
+        return (
+            f"HeadView({layers} x {heads} heads, head {head_label(self.layer, self.head)}, "
+            f"{count} {self.level}{'s' * (count != 1)}, {self.style})"
+        )

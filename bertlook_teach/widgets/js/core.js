@@ -1,0 +1,237 @@
+// The shared half of every view: numbers, sentences, decoding, and small pieces of page.
+// Plain JavaScript with no dependency and no request. Python puts the colours (PALETTE) in front and one view
+// behind, so that a widget, a slide and a saved page run the same lines. Tokens reach the page as text only.
+
+// ---- numbers and sentences: the same as bertlook_teach/render/sentences.py, held together by a test ----
+
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
+const UNWRITABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]/gu;
+const CLEAR_HABIT = 0.3;
+
+function headLabel(layer, head) {
+  return `${layer + 1}-${head + 1}`;
+}
+
+function visibleToken(token) {
+  if (token === "") return "∅";
+  if (token.trim() === "") return "␣".repeat(token.length);
+  return token.replace(UNWRITABLE, "\ufffd");
+}
+
+function quoted(token, special) {
+  let shown = visibleToken(token);
+  if (TURNS.test(shown)) shown = `\u2068${shown}\u2069`;
+  return special ? shown : `“${shown}”`;
+}
+
+function percent(share) {
+  if (share > 0 && share < 0.005) return "under 1 %";
+  if (share >= 0.995 && share < 0.9999) return "over 99 %";
+  return `${Math.floor(share * 100 + 0.5)} %`;
+}
+
+function number(value) {
+  const size = Math.abs(value);
+  const decimals = size < 10 ? 3 : size < 100 ? 2 : 0;
+  const scale = 10 ** decimals;
+  const rounded = Math.floor(size * scale + 0.5) / scale;
+  return (value < 0 && rounded ? "-" : "") + rounded.toFixed(decimals);
+}
+
+function shortNumber(value) {
+  const sign = value < 0 ? "-" : "";
+  const size = Math.abs(value);
+  if (size < 0.995) {
+    const hundredths = Math.floor(size * 100 + 0.5);
+    return hundredths ? `${sign}.${String(hundredths).padStart(2, "0")}` : "0";
+  }
+  if (size < 9.95) return sign + (Math.floor(size * 10 + 0.5) / 10).toFixed(1);
+  return sign + Math.floor(size + 0.5).toFixed(0);
+}
+
+// `text` is {tokens, special, segments, unit}; `shown` the positions in view; `weights` a flat n x n array.
+function describeHead(weights, text, shown, layer, head) {
+  const { tokens, special } = text;
+  const n = tokens.length;
+  const name = `Head ${headLabel(layer, head)}`;
+  if (!shown.length) return `${name}: every token is special and hidden.`;
+  let query = shown[0];
+  let key = shown[0];
+  for (const i of shown) for (const j of shown) if (weights[i * n + j] > weights[query * n + key]) [query, key] = [i, j];
+  const target = query === key ? "itself" : quoted(tokens[key], special[key]);
+  const sentences = [
+    `${name}: ${percent(weights[query * n + key])} of ${quoted(tokens[query], special[query])} goes to ${target}.`,
+    habit(weights, text, shown),
+  ];
+  if (shown.length < n) {
+    const visible = new Set(shown);
+    let mass = 0;
+    for (const i of shown) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += weights[i * n + j];
+    sentences.push(`Special tokens are hidden and hold ${percent(mass / shown.length)}.`);
+  }
+  return sentences.join(" ");
+}
+
+function habit(weights, { tokens, special, unit }, shown) {
+  const n = tokens.length;
+  const places = new Map([
+    [`the ${unit} itself`, (i) => [i]],
+    [`the previous ${unit}`, (i) => (i > 0 ? [i - 1] : [])],
+    [`the next ${unit}`, (i) => (i + 1 < n ? [i + 1] : [])],
+  ]);
+  const spots = new Map();
+  for (const j of shown) {
+    if (!special[j]) continue;
+    const label = quoted(tokens[j], true);
+    if (!spots.has(label)) spots.set(label, []);
+    spots.get(label).push(j);
+  }
+  for (const [label, keys] of spots) places.set(label, () => keys);
+  const visible = new Set(shown);
+  let best = null;
+  let bestShare = -1;
+  for (const [place, keys] of places) {
+    let share = 0;
+    for (const i of shown) for (const j of keys(i)) if (visible.has(j)) share += weights[i * n + j];
+    share /= shown.length;
+    if (share > bestShare) [best, bestShare] = [place, share];
+  }
+  if (bestShare >= CLEAR_HABIT && shown.length > 1) return `On average, ${percent(bestShare)} goes to ${best}.`;
+  let peak = 0;
+  for (const i of shown) peak += shown.reduce((most, j) => Math.max(most, weights[i * n + j]), 0);
+  return `On average, a ${unit}'s largest weight is ${percent(peak / shown.length)}.`;
+}
+
+function describeToken(weights, { tokens, special }, position, side, top = 3) {
+  const n = tokens.length;
+  const line = Array.from({ length: n }, (_, j) => weights[side === "query" ? position * n + j : j * n + position]);
+  const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
+  const named = order
+    .slice(0, top)
+    .map((j) => `${j === position ? "itself" : quoted(tokens[j], special[j])} ${percent(line[j])}`);
+  const rest = n - named.length;
+  if (rest && side === "query") {
+    const mass = order.slice(top).reduce((sum, j) => sum + line[j], 0);
+    named.push(`${rest} other${rest > 1 ? "s" : ""} ${percent(mass)}`);
+  }
+  const verb = side === "query" ? "looks at" : "is looked at by";
+  return `${quoted(tokens[position], special[position])} ${verb} ${named.join(", ")}.`;
+}
+
+// ---- data ----
+
+// A host hands bytes over as a DataView into a larger message: the offset matters.
+function bytesOf(value) {
+  if (!value) return new Uint8Array(0);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+// Small data come plain and are read at once; large data come deflated, and a promise is returned.
+function unpack(value, packing) {
+  const bytes = bytesOf(value);
+  if (packing !== "deflate") return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer().then((buffer) => new Uint8Array(buffer));
+}
+
+// All heads of one text; a head is decoded when it is shown.
+class Weights {
+  constructor(bytes, [layers, heads, tokens], bits) {
+    this.heads = heads;
+    this.tokens = tokens;
+    this.complete = bytes.byteLength === (layers * heads * tokens * tokens * bits) / 8;
+    this.top = 2 ** bits - 1;
+    // Two-byte numbers must start at an even address, which a message does not promise: copy.
+    this.steps = bits === 8 ? bytes : this.complete ? new Uint16Array(bytes.slice().buffer) : null;
+  }
+
+  head(layer, head) {
+    const size = this.tokens * this.tokens;
+    const start = (layer * this.heads + head) * size;
+    const weights = new Float64Array(size);
+    for (let i = 0; i < size; i++) weights[i] = this.steps[start + i] / this.top;
+    return weights;
+  }
+}
+
+// Pieces looked at are added up, pieces that look are averaged: bertlook_teach/words.py.
+function toWords(weights, n, groups) {
+  const m = groups.length;
+  const words = new Float64Array(m * m);
+  groups.forEach((queries, a) => {
+    groups.forEach((keys, b) => {
+      let sum = 0;
+      for (const i of queries) for (const j of keys) sum += weights[i * n + j];
+      words[a * m + b] = sum / queries.length;
+    });
+  });
+  return words;
+}
+
+// ---- page ----
+
+function element(tag, className, attributes = {}) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+function place(node, left, top, width) {
+  node.style.left = `${left}px`;
+  node.style.top = `${top}px`;
+  if (width !== undefined) node.style.width = `${width}px`;
+}
+
+function magnitudeStep(share) {
+  return Math.max(0, Math.min(255, Math.round(share * 255)));
+}
+
+// Keys that a view uses must reach neither the notebook nor the slides.
+function keep(event) {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+// Arrows through the heads, the same in every view. Returns the new place, or null if the key means nothing.
+function moved(key, layer, head, layers, heads) {
+  const within = (value, limit) => Math.max(0, Math.min(limit - 1, value));
+  if (key === "ArrowLeft") return [layer, within(head - 1, heads)];
+  if (key === "ArrowRight") return [layer, within(head + 1, heads)];
+  if (key === "ArrowUp") return [within(layer - 1, layers), head];
+  if (key === "ArrowDown") return [within(layer + 1, layers), head];
+  if (key === "Home") return [layer, 0];
+  if (key === "End") return [layer, heads - 1];
+  return null;
+}
+
+// Call `draw` once after any number of changes, in the same turn of the event loop.
+function oncePerTurn(draw) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      draw();
+    });
+  };
+}
+
+// A host keeps its view in step with a model (anywidget's, or a plain stand-in on a saved page):
+// `create` gets the page element and returns {update, destroy}; `names` are the traits that redraw it.
+function mount({ model, el }, names, create) {
+  const emit = (changes) => {
+    for (const [name, value] of Object.entries(changes)) model.set(name, value);
+    model.save_changes();
+  };
+  const view = create(el, (name) => model.get(name), emit);
+  const redraw = oncePerTurn(view.update);
+  for (const name of names) model.on(`change:${name}`, redraw);
+  view.update();
+  return () => {
+    for (const name of names) model.off(`change:${name}`, redraw);
+    view.destroy();
+  };
+}

@@ -1,0 +1,203 @@
+// One number per head: a row per layer, a column per head, counted from 1.
+
+function createHeadMap(host, get, emit) {
+  const root = element("div", "bertlook bertlook-map");
+  const title = element("div", "bl-title");
+  const heading = element("span", "bl-heading");
+  const select = element("select", "bl-select", {
+    "aria-label": "measure shown in the map",
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const grid = element("div", "bl-heads", { role: "grid", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
+  const foot = element("div", "bl-foot");
+  const readout = element("p", "bl-readout", { "aria-live": "polite" });
+  const legend = element("span", "bl-legend", { "aria-hidden": "true" });
+  const [low, bar, high] = [element("span"), element("span", "bl-bar"), element("span")];
+  const tip = element("div", "bl-tip", { "aria-hidden": "true" });
+  bar.style.background = `linear-gradient(to right, ${PALETTE.magnitude.filter((_, i) => i % 15 === 0).join(",")})`;
+  legend.append(low, bar, high);
+  foot.append(readout, legend);
+  title.append(heading, select);
+  root.append(title, grid, foot, tip);
+  host.append(root);
+  const prefix = `bl-map-${(createHeadMap.count = (createHeadMap.count || 0) + 1)}`;
+
+  let cells = [];
+  let built = "";
+  let laidOut = "";
+  let numbers = true;
+
+  const shape = () => get("shape");
+  const index = () => Math.max(0, get("measures").indexOf(get("measure")));
+  function value(layer, head) {
+    const [layers, heads] = shape();
+    const bytes = bytesOf(get("data"));
+    const at = ((index() * layers + layer) * heads + head) * 4;
+    if (at + 4 > bytes.byteLength) return NaN;
+    return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(at, true);
+  }
+
+  function build() {
+    const [layers, heads] = shape();
+    const names = get("measures");
+    const key = JSON.stringify([layers, heads, names]);
+    if (key === built) return;
+    built = key;
+    laidOut = "";
+    select.replaceChildren(
+      ...names.map((name) => {
+        const option = element("option");
+        option.value = option.textContent = name;
+        return option;
+      }),
+    );
+    select.hidden = names.length < 2;
+    heading.hidden = names.length > 1;
+    const top = element("div", "bl-row", { role: "row" });
+    const corner = element("span", "bl-corner", { role: "columnheader" });
+    corner.textContent = "layer, head";
+    top.append(corner);
+    for (let h = 0; h < heads; h++) {
+      const label = element("span", "bl-column", { role: "columnheader", "aria-label": `head ${h + 1}` });
+      label.textContent = h + 1;
+      top.append(label);
+    }
+    cells = [];
+    const rows = Array.from({ length: layers }, (_, l) => {
+      const row = element("div", "bl-row", { role: "row" });
+      const label = element("span", "bl-layer", { role: "rowheader", "aria-label": `layer ${l + 1}` });
+      label.textContent = l + 1;
+      row.append(label);
+      for (let h = 0; h < heads; h++) {
+        const cell = element("span", "bl-cell", { role: "gridcell", id: `${prefix}-${l}-${h}` });
+        cell.dataset.layer = l;
+        cell.dataset.head = h;
+        cells.push(cell);
+        row.append(cell);
+      }
+      return row;
+    });
+    grid.replaceChildren(top, ...rows);
+  }
+
+  function layOut() {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    const [layers, heads] = shape();
+    const side = 1.9 * em; // column of layer numbers
+    root.style.width = `${side + heads * 2.5 * em + 4}px`;
+    const width = root.clientWidth;
+    if (!width) return false;
+    const key = JSON.stringify([em, width, built, get("height")]);
+    if (key === laidOut) return true;
+    laidOut = key;
+    const across = Math.min(2.5 * em, (width - side - 4) / heads);
+    const limit = get("height") || Math.max(18 * em, 420);
+    const down = Math.max(0.5 * em, Math.min(across, (limit - 4.7 * em) / layers));
+    grid.style.gridTemplateColumns = `${side}px repeat(${heads}, ${across}px)`;
+    grid.style.gridTemplateRows = `${1.3 * em}px repeat(${layers}, ${down}px)`;
+    numbers = across >= 1.66 * em && down >= 1.08 * em; // otherwise beneath the map, in the tip and in the label
+    const everyHead = Math.max(1, Math.ceil((1.25 * em) / across));
+    const everyLayer = Math.max(1, Math.ceil((1.0 * em) / down));
+    grid.querySelectorAll(".bl-column").forEach((node, h) => node.classList.toggle("bl-skip", h % everyHead !== 0));
+    grid.querySelectorAll(".bl-layer").forEach((node, l) => node.classList.toggle("bl-skip", l % everyLayer !== 0));
+    return true;
+  }
+
+  function paint() {
+    const [bottom, top] = get("ranges")[index()] ?? [0, 1];
+    for (const cell of cells) {
+      const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
+      const v = value(l, h);
+      const step = magnitudeStep((v - bottom) / (top - bottom));
+      cell.style.background = PALETTE.magnitude[step];
+      cell.style.color = PALETTE.onMagnitude[step];
+      cell.textContent = numbers ? shortNumber(v) : "";
+      cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${number(v)}`);
+    }
+    heading.textContent = get("measures")[index()];
+    select.value = get("measure");
+    low.textContent = number(bottom).replace(/\.?0+$/, "") || "0";
+    high.textContent = number(top).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    grid.setAttribute("aria-label", `${get("measures")[index()]}, one number per head. Arrows choose a head.`);
+  }
+
+  function select_() {
+    const [layer, head] = [get("layer"), get("head")];
+    const [, heads] = shape();
+    cells.forEach((cell, i) => {
+      const chosen = i === layer * heads + head;
+      cell.classList.toggle("bl-chosen", chosen);
+      cell.setAttribute("aria-selected", String(chosen));
+    });
+    grid.setAttribute("aria-activedescendant", `${prefix}-${layer}-${head}`);
+    readout.textContent = `Head ${headLabel(layer, head)}: ${number(value(layer, head))}`;
+  }
+
+  function update() {
+    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
+    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    build();
+    layOut();
+    paint();
+    select_();
+  }
+
+  // -- pointer and keys --
+
+  const cellOf = (event) => event.target.closest?.(".bl-cell");
+
+  function onMove(event) {
+    const cell = cellOf(event);
+    if (!cell) return onLeave();
+    const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
+    tip.textContent = `Head ${headLabel(l, h)}: ${number(value(l, h))}`;
+    tip.classList.add("bl-open");
+    const [box, outer] = [cell.getBoundingClientRect(), root.getBoundingClientRect()];
+    const left = box.left - outer.left + box.width / 2 - tip.offsetWidth / 2;
+    const top = box.top - outer.top - tip.offsetHeight - 4;
+    place(tip, Math.max(0, Math.min(left, outer.width - tip.offsetWidth)), top);
+  }
+  function onLeave() {
+    tip.classList.remove("bl-open");
+  }
+  function onClick(event) {
+    const cell = cellOf(event);
+    if (cell) emit({ layer: Number(cell.dataset.layer), head: Number(cell.dataset.head) });
+  }
+  function onKey(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const next = moved(event.key, get("layer"), get("head"), ...shape());
+    if (!next) return;
+    keep(event);
+    emit({ layer: next[0], head: next[1] });
+  }
+  grid.addEventListener("pointermove", onMove);
+  grid.addEventListener("pointerleave", onLeave);
+  grid.addEventListener("click", onClick);
+  grid.addEventListener("keydown", onKey);
+  select.addEventListener("keydown", (event) => event.stopPropagation());
+  select.addEventListener("change", () => emit({ measure: select.value }));
+  const observer = new ResizeObserver(() => {
+    const before = numbers;
+    if (layOut() && numbers !== before) paint();
+  });
+  observer.observe(host);
+  observer.observe(root);
+  observer.observe(foot);
+
+  return {
+    update,
+    destroy() {
+      observer.disconnect();
+      root.remove();
+    },
+  };
+}
+
+const HEAD_MAP_TRAITS = [
+  "data", "shape", "measures", "measure", "ranges", "layer", "head", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, HEAD_MAP_TRAITS, createHeadMap),
+};

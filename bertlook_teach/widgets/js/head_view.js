@@ -1,0 +1,467 @@
+// One head's attention over one text: lines or a grid, the sentence beneath, keys and pointer.
+
+const LEVELS = 32; // steps of weight a drawing tells apart, as in render/attention.py
+const STYLE_NAMES = ["lines", "grid"];
+const LEVEL_NAMES = ["wordpiece", "word"];
+const CURVE_LIMIT = 64; // above so many tokens lines are straight: faster, and curves can no longer be followed
+
+const lineWidth = (weight) => 0.06 + 0.3 * weight;
+const lineOpacity = (weight) => Math.min(1, 0.04 + 0.9 * Math.sqrt(weight));
+
+const KEYS_HELP =
+  "Left and right arrows change the head, up and down the layer. " +
+  "Page Up and Page Down choose a token, Escape lets it go.";
+
+function createHeadView(host, get, emit) {
+  const root = element("div", "bertlook bertlook-view");
+  const header = element("div", "bl-header", { "aria-hidden": "true" });
+  const queryTitle = element("span", "bl-axis");
+  const name = element("span", "bl-name");
+  const keyTitle = element("span", "bl-axis");
+  const stage = element("div", "bl-stage");
+  const canvas = element("canvas", "", { "aria-hidden": "true" });
+  const scroller = element("div", "bl-scroller", {
+    tabindex: "0",
+    role: "application",
+    "aria-label": `Attention of one head. ${KEYS_HELP}`,
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const sheet = element("div", "bl-sheet", { "aria-hidden": "true" });
+  const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  const table = element("table", "bl-unseen");
+  header.append(queryTitle, name, keyTitle);
+  scroller.append(sheet);
+  stage.append(canvas, scroller);
+  root.append(header, stage, caption, table);
+  host.append(root);
+
+  let all = null; // Weights of every head
+  let source = null; // the bytes `all` was made from
+  let weights = null; // the head in view, at the level in view
+  let text = null; // its tokens
+  let shown = []; // positions in view
+  let hover = null; // {side, position} under the pointer
+  let layout = null;
+  let laidOut = ""; // what the layout was made for
+  let lastLevel = "";
+  let tableTimer = 0;
+  let gone = false;
+
+  // -- data --
+
+  function load() {
+    const bytes = get("data");
+    if (bytes === source) return Boolean(all);
+    const unpacked = unpack(bytes, get("packing"));
+    if (unpacked instanceof Promise) {
+      unpacked.then((plain) => {
+        if (gone || get("data") !== bytes) return;
+        accept(plain, bytes);
+        update();
+      });
+      return false;
+    }
+    accept(unpacked, bytes);
+    return Boolean(all);
+  }
+
+  function accept(plain, bytes) {
+    const read = new Weights(plain, get("shape"), get("bits"));
+    all = read.complete ? read : null;
+    source = bytes;
+  }
+
+  function choose() {
+    const level = LEVEL_NAMES[get("level_index")];
+    if (lastLevel && level !== lastLevel && get("query") >= 0) emit({ query: -1 }); // positions mean something else
+    lastLevel = level;
+    const texts = get("texts");
+    text = { ...(texts[level] ?? Object.values(texts)[0]), unit: level === "word" ? "word" : "token" };
+    const whole = all.head(get("layer"), get("head"));
+    weights = text.groups ? toWords(whole, all.tokens, text.groups) : whole;
+    const hide = get("hide_special");
+    shown = text.tokens.map((_, i) => i).filter((i) => !(hide && text.special[i]));
+  }
+
+  // -- layout: only when the text, the style, the width or the type size changes --
+
+  function measure() {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    const width = Math.floor(root.clientWidth);
+    return { em, width };
+  }
+
+  function layOut() {
+    const { em, width } = measure();
+    if (!width) return false; // hidden: the observer calls again once there is room
+    const [, , pieces] = get("shape");
+    const style = STYLE_NAMES[get("style_index")];
+    const key = JSON.stringify([em, width, style, get("height"), pieces, shown, text.tokens, text.segments]);
+    if (key === laidOut) return true;
+    laidOut = key;
+    const n = shown.length;
+    const headerHeight = 1.3 * em;
+    // The height depends on the text alone, not on the head, the level or the style: nothing jumps.
+    const natural = Math.max(8 * em, (pieces + 0.4) * 1.5 * em);
+    const height = (get("height") || Math.min(natural, Math.max(18 * em, 420))) - headerHeight;
+    stage.style.height = `${height}px`;
+    header.style.height = `${headerHeight}px`;
+    caption.style.minHeight = `${1.25 * em * captionLines(width, em)}px`;
+    const labels = shown.map((i) => visibleToken(text.tokens[i]));
+    const widest = Math.max(em, ...labels.map((label) => textWidth(label)));
+    layout = { em, width, height, n, style, pair: new Set(shown.map((i) => text.segments[i])).size > 1 };
+    sheet.replaceChildren();
+    if (style === "grid") layOutGrid(labels, widest);
+    else layOutLines(labels, widest);
+    sizeCanvas();
+    return true;
+  }
+
+  function captionLines(width, em) {
+    return Math.max(1, Math.min(4, Math.ceil((104 * 0.5 * em) / width)));
+  }
+
+  const pen = document.createElement("canvas").getContext("2d");
+  function textWidth(value) {
+    const style = getComputedStyle(root);
+    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    return pen.measureText(value).width;
+  }
+
+  function token(side, index, label) {
+    const node = element("span", `bl-token bl-${side}`, { dir: "auto", "data-side": side, "data-index": index });
+    node.textContent = label;
+    const whole = visibleToken(text.tokens[shown[index]]);
+    node.title = whole;
+    if (layout.pair) node.classList.add(text.segments[shown[index]] ? "bl-segment-b" : "bl-segment-a");
+    return node;
+  }
+
+  function layOutLines(labels, widest) {
+    const { em, width, height, n } = layout;
+    const numbers = width >= 24 * em ? 3.4 * em : 0; // room for the weights of a chosen token
+    const column = Math.min(widest + 0.9 * em, Math.max(3 * em, (width - numbers) * 0.34));
+    const spread = Math.min(width - numbers - 2 * column, 26 * em);
+    const left = Math.max(0, Math.min((width - numbers - 2 * column - spread) / 2, 6 * em));
+    let pitch = (height - 0.3 * em) / Math.max(1, n);
+    if (pitch < 1.03 * em) pitch = 1.3 * em; // then the tokens scroll
+    pitch = Math.min(pitch, 2 * em);
+    Object.assign(layout, { pitch, column, left, x0: left + column, x1: left + column + spread });
+    sheet.style.height = `${Math.ceil(n * pitch)}px`;
+    layout.queries = labels.map((label, i) => token("query", i, label));
+    layout.keys = labels.map((label, i) => token("key", i, label));
+    layout.numbers = labels.map(() => element("span", "bl-number"));
+    for (let i = 0; i < n; i++) {
+      for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.height = `${pitch}px`;
+      for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.lineHeight = `${pitch}px`;
+      place(layout.queries[i], left, i * pitch, column);
+      place(layout.keys[i], layout.x1, i * pitch, column);
+      place(layout.numbers[i], layout.x1 + column, i * pitch, numbers);
+      if (!numbers) layout.numbers[i].style.display = "none";
+      sheet.append(layout.queries[i], layout.keys[i], layout.numbers[i]);
+    }
+    queryTitle.textContent = "query (looks)";
+    keyTitle.textContent = "key (is looked at)";
+    queryTitle.className = "bl-axis bl-over-query";
+    place(queryTitle, 0, 0, Math.max(layout.x0 - 0.5 * em, 0));
+    place(keyTitle, layout.x1 + 0.5 * em, 0);
+    place(name, layout.x0, 0, spread);
+    fitHeader();
+  }
+
+  function layOutGrid(labels, widest) {
+    const { em, width, height, n } = layout;
+    const column = Math.min(widest + 0.9 * em, Math.max(3 * em, width * 0.3));
+    const rise = Math.min(widest * 0.72 + 0.8 * em, height * 0.32); // room for the slanted key labels
+    const across = width - column - Math.min(rise, 0.2 * width);
+    const rowHeight = Math.min((height - rise - 2) / Math.max(1, n), 2.2 * em);
+    const cellWidth = Math.min(across / Math.max(1, n), 1.5 * rowHeight);
+    Object.assign(layout, { pitch: rowHeight, cellWidth, column, rise, left: column });
+    sheet.style.height = `${Math.floor(height)}px`;
+    const everyRow = Math.max(1, Math.ceil((0.92 * em) / rowHeight));
+    const everyColumn = Math.max(1, Math.ceil((0.92 * em) / cellWidth));
+    layout.queries = labels.map((label, i) => token("query", i, label));
+    layout.keys = labels.map((label, i) => token("key", i, label));
+    layout.numbers = [];
+    const room = Math.max(2 * em, rise / 0.72);
+    for (let i = 0; i < n; i++) {
+      const [query, key] = [layout.queries[i], layout.keys[i]];
+      query.style.height = query.style.lineHeight = `${rowHeight}px`;
+      place(query, 0, rise + i * rowHeight, column);
+      key.classList.add("bl-slanted");
+      key.style.maxWidth = `${room}px`;
+      place(key, column + (i + 0.5) * cellWidth, rise - 1.25 * em);
+      if (i % everyRow === 0) sheet.append(query);
+      if (i % everyColumn === 0) sheet.append(key);
+    }
+    const surface = element("div", "bl-surface");
+    place(surface, column, rise, cellWidth * n);
+    surface.style.height = `${rowHeight * n}px`;
+    sheet.append(surface);
+    queryTitle.className = "bl-axis";
+    queryTitle.textContent = "query ↓";
+    keyTitle.textContent = "key (is looked at) →";
+    place(queryTitle, 0, 0, column);
+    place(keyTitle, column, 0);
+    place(name, column, 0, width - column);
+    queryTitle.textContent = "query (looks) ↓";
+    fitHeader();
+  }
+
+  // In a narrow view the titles shorten before they touch.
+  function fitHeader() {
+    const { em, width, style } = layout;
+    const short = style === "grid" ? ["query ↓", "key →"] : ["query", "key"];
+    const room = style === "grid" ? layout.column : Math.max(layout.x0 - 0.5 * em, 0);
+    if (textWidth(queryTitle.textContent) > room) queryTitle.textContent = short[0];
+    const keyAt = style === "grid" ? layout.column : layout.x1 + 0.5 * em;
+    if (keyAt + textWidth(keyTitle.textContent) > width) keyTitle.textContent = short[1];
+    const nameRoom = style === "grid" ? width - keyAt - textWidth(keyTitle.textContent) - em : layout.x1 - layout.x0;
+    name.style.visibility = textWidth("Head 12-12") > nameRoom ? "hidden" : "";
+    name.classList.toggle("bl-name-end", style === "grid");
+  }
+
+  function sizeCanvas() {
+    const scale = Math.min(3, window.devicePixelRatio || 1);
+    canvas.width = Math.max(1, Math.round(layout.width * scale));
+    canvas.height = Math.max(1, Math.round(layout.height * scale));
+    layout.scale = scale;
+  }
+
+  // -- drawing --
+
+  function focusOf() {
+    if (hover) return hover;
+    const pinned = shown.indexOf(get("query"));
+    return pinned < 0 ? null : { side: "query", position: pinned };
+  }
+
+  function draw() {
+    const focus = focusOf();
+    const pen = canvas.getContext("2d");
+    pen.setTransform(layout.scale, 0, 0, layout.scale, 0, 0);
+    pen.clearRect(0, 0, layout.width, layout.height);
+    if (layout.style === "grid") drawGrid(pen, focus);
+    else drawLines(pen, focus);
+    layout.queries.forEach((node, i) => mark(node, focus, "query", i));
+    layout.keys.forEach((node, i) => mark(node, focus, "key", i));
+    const lit = focus && focus.side === "query" && layout.style === "lines";
+    layout.numbers.forEach((node, j) => {
+      const weight = lit ? weights[shown[focus.position] * text.tokens.length + shown[j]] : 0;
+      node.textContent = weight >= 0.005 ? percent(weight) : "";
+    });
+  }
+
+  function mark(node, focus, side, index) {
+    node.classList.toggle("bl-lit", Boolean(focus) && focus.side === side && focus.position === index);
+    node.classList.toggle("bl-dim", Boolean(focus) && focus.side === side && focus.position !== index);
+  }
+
+  function drawLines(pen, focus) {
+    const { em, pitch, x0, x1, n, height } = layout;
+    const total = text.tokens.length;
+    const floor = Math.min(0.01, 0.5 / Math.max(1, n));
+    const paths = new Array(LEVELS + 1);
+    const top = scroller.scrollTop;
+    const straight = n > CURVE_LIMIT;
+    const [from, to] = [x0 + 0.15 * em, x1 - 0.15 * em];
+    const middle = (from + to) / 2;
+    const visible = (y) => y > -pitch && y < height + pitch;
+    for (let i = 0; i < n; i++) {
+      if (focus && focus.side === "query" && focus.position !== i) continue;
+      const y0 = (i + 0.5) * pitch - top;
+      for (let j = 0; j < n; j++) {
+        if (focus && focus.side === "key" && focus.position !== j) continue;
+        const weight = weights[shown[i] * total + shown[j]];
+        if (weight < floor) continue;
+        const y1 = (j + 0.5) * pitch - top;
+        if (!visible(y0) && !visible(y1)) continue;
+        const level = Math.round(Math.min(1, weight) * LEVELS);
+        const path = (paths[level] ??= new Path2D());
+        path.moveTo(from, y0);
+        if (straight) path.lineTo(to, y1);
+        else path.bezierCurveTo(middle, y0, middle, y1, to, y1);
+      }
+    }
+    pen.strokeStyle = PALETTE.line;
+    pen.lineCap = "butt";
+    paths.forEach((path, level) => {
+      const weight = Math.max(level, 0.5) / LEVELS;
+      pen.lineWidth = lineWidth(weight) * em;
+      pen.globalAlpha = lineOpacity(weight);
+      pen.stroke(path);
+    });
+    pen.globalAlpha = 1;
+  }
+
+  function drawGrid(pen, focus) {
+    const { em, pitch, cellWidth, left, rise, n } = layout;
+    if (!n) return;
+    const total = text.tokens.length;
+    const gap = Math.min(pitch, cellWidth) >= 0.7 * em ? 1 : 0;
+    if (gap) {
+      for (let i = 0; i < n; i++) {
+        for (let j = 0; j < n; j++) {
+          pen.fillStyle = PALETTE.magnitude[magnitudeStep(weights[shown[i] * total + shown[j]])];
+          pen.fillRect(left + j * cellWidth + 0.5, rise + i * pitch + 0.5, cellWidth - gap, pitch - gap);
+        }
+      }
+    } else {
+      // One pixel per cell, scaled up: as fast for 500 tokens as for 50.
+      const picture = new ImageData(n, n);
+      for (let i = 0; i < n; i++) {
+        for (let j = 0; j < n; j++) {
+          const [r, g, b] = MAGNITUDE_RGB[magnitudeStep(weights[shown[i] * total + shown[j]])];
+          picture.data.set([r, g, b, 255], (i * n + j) * 4);
+        }
+      }
+      const small = new OffscreenCanvas(n, n);
+      small.getContext("2d").putImageData(picture, 0, 0);
+      pen.imageSmoothingEnabled = Math.min(pitch, cellWidth) < 1;
+      pen.drawImage(small, left, rise, n * cellWidth, n * pitch);
+    }
+    pen.strokeStyle = PALETTE.rule;
+    pen.lineWidth = 1;
+    pen.strokeRect(left + 0.5, rise + 0.5, n * cellWidth - 1, n * pitch - 1);
+    if (!focus) return;
+    pen.strokeStyle = PALETTE.selected;
+    pen.lineWidth = Math.max(2, 0.12 * em);
+    if (focus.side === "query") pen.strokeRect(left, rise + focus.position * pitch, n * cellWidth, pitch);
+    else pen.strokeRect(left + focus.position * cellWidth, rise, cellWidth, n * pitch);
+  }
+
+  function speak() {
+    const focus = focusOf();
+    const [layer, head] = [get("layer"), get("head")];
+    name.textContent = `Head ${headLabel(layer, head)}`;
+    caption.textContent = focus
+      ? describeToken(weights, text, shown[focus.position], focus.side)
+      : describeHead(weights, text, shown, layer, head);
+    clearTimeout(tableTimer);
+    tableTimer = setTimeout(tabulate, 250); // for screen readers; not while heads are run through
+  }
+
+  // The picture as a table: where each token looks most.
+  function tabulate() {
+    if (gone) return;
+    const n = text.tokens.length;
+    const title = element("caption");
+    title.textContent = `Head ${headLabel(get("layer"), get("head"))}: where each token looks most`;
+    const rows = shown.map((i) => {
+      const row = element("tr");
+      let best = shown[0];
+      for (const j of shown) if (weights[i * n + j] > weights[i * n + best]) best = j;
+      const header = element("th", "", { scope: "row" });
+      header.textContent = visibleToken(text.tokens[i]);
+      const [key, share] = [element("td"), element("td")];
+      key.textContent = best === i ? "itself" : visibleToken(text.tokens[best]);
+      share.textContent = percent(weights[i * n + best]);
+      row.append(header, key, share);
+      return row;
+    });
+    const top = element("tr");
+    for (const label of ["query", "key with the largest weight", "weight"]) {
+      const cell = element("th", "", { scope: "col" });
+      cell.textContent = label;
+      top.append(cell);
+    }
+    table.replaceChildren(title, top, ...rows);
+  }
+
+  function update() {
+    if (gone || !load()) return;
+    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
+    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    choose();
+    if (hover && hover.position >= shown.length) hover = null;
+    if (layOut()) draw();
+    speak();
+  }
+
+  function refocus(next) {
+    if (next === hover || (next && hover && next.side === hover.side && next.position === hover.position)) return;
+    hover = next;
+    if (!layout) return;
+    draw();
+    speak();
+  }
+
+  // -- pointer and keys --
+
+  function under(event) {
+    const node = event.target.closest?.(".bl-token");
+    if (node) return { side: node.dataset.side, position: Number(node.dataset.index) };
+    if (layout && event.target.classList?.contains("bl-surface")) {
+      const box = event.target.getBoundingClientRect();
+      const row = Math.floor(((event.clientY - box.top) / box.height) * layout.n);
+      return { side: "query", position: Math.max(0, Math.min(layout.n - 1, row)) };
+    }
+    return null;
+  }
+
+  function onMove(event) {
+    refocus(under(event));
+  }
+  function onLeave() {
+    refocus(null);
+  }
+  function onClick(event) {
+    const spot = under(event);
+    if (!spot || spot.side !== "query") return;
+    const position = shown[spot.position];
+    emit({ query: get("query") === position ? -1 : position });
+  }
+  function onKey(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const [layers, heads] = get("shape");
+    const next = moved(event.key, get("layer"), get("head"), layers, heads);
+    if (next) {
+      keep(event);
+      emit({ layer: next[0], head: next[1] });
+      return;
+    }
+    if (!["PageDown", "PageUp", "Escape"].includes(event.key)) return;
+    const at = shown.indexOf(get("query"));
+    if (event.key === "Escape" && at < 0) return; // let the slides have it
+    keep(event);
+    hover = null;
+    let to = -1;
+    if (event.key === "PageDown") to = at < 0 ? 0 : Math.min(shown.length - 1, at + 1);
+    if (event.key === "PageUp") to = at < 0 ? shown.length - 1 : Math.max(0, at - 1);
+    emit({ query: to < 0 ? -1 : shown[to] });
+    if (to >= 0) layout?.queries[to]?.scrollIntoView({ block: "nearest" });
+  }
+  function onScroll() {
+    if (layout?.style === "lines") draw();
+  }
+
+  scroller.addEventListener("pointermove", onMove);
+  scroller.addEventListener("pointerleave", onLeave);
+  scroller.addEventListener("click", onClick);
+  scroller.addEventListener("keydown", onKey);
+  scroller.addEventListener("scroll", onScroll, { passive: true });
+  const observer = new ResizeObserver(() => {
+    if (all && weights && layOut()) draw();
+  });
+  observer.observe(root);
+
+  return {
+    update,
+    destroy() {
+      gone = true;
+      clearTimeout(tableTimer);
+      observer.disconnect();
+      root.remove();
+    },
+  };
+}
+
+const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
+
+const HEAD_VIEW_TRAITS = [
+  "data", "texts", "shape", "layer", "head", "style_index", "level_index", "hide_special", "query", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, HEAD_VIEW_TRAITS, createHeadView),
+};
