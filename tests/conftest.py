@@ -1,0 +1,67 @@
+"""What every test here relies on: no network, quiet libraries, one specimen for all."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+OFFLINE = ROOT / "tests" / "offline"
+
+# Before anything heavy is imported, and inherited by notebook kernels and subprocesses.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+SCRATCH = tempfile.TemporaryDirectory(prefix="bertlook-tests-")
+for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+    os.environ[name] = str(
+        Path(SCRATCH.name, name.lower())
+    )  # the reader's own start-up files are no part of the tests
+NETWORK_LOG = Path(SCRATCH.name, "network.log")
+NETWORK_LOG.touch()
+os.environ["BERTLOOK_NETWORK_LOG"] = str(NETWORK_LOG)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
+sys.path.insert(0, str(OFFLINE))
+# Where no sitecustomize was found at start this cuts the network; another one (Debian has its own) is replaced.
+sys.modules.pop("sitecustomize", None)
+import sitecustomize
+
+NetworkBlocked = sitecustomize.NetworkBlocked
+
+
+def network_attempts() -> list[str]:
+    """Every refused attempt so far, of this process and of those it started."""
+    return NETWORK_LOG.read_text(encoding="utf-8").splitlines()
+
+
+def forget_network_attempts() -> None:
+    """For tests that try the network on purpose."""
+    NETWORK_LOG.write_text("", encoding="utf-8")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    """An attempt fails the test that made it, even if the code under test swallowed the error (notebooks included)."""
+    result = yield
+    attempts = network_attempts()
+    if attempts:
+        forget_network_attempts()
+        pytest.fail(f"tried to reach the network: {', '.join(attempts)}", pytrace=False)
+    return result
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def specimen():
+    """The shipped BERT, loaded once."""
+    from bertlook_teach import load_encoder
+
+    return load_encoder("specimen")
