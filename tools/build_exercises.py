@@ -260,6 +260,7 @@ def build(solution_path, exercise_path, *, check=False, timeout=600) -> list[str
     else:
         found = ["it does not exist yet"]
     if not check:
+        exercise_path.parent.mkdir(parents=True, exist_ok=True)  # the kernel runs there
         try:
             done = execute(made, folder=exercise_path.parent, name=exercise_path.name, timeout=timeout)
         except NotebookError as error:
@@ -410,10 +411,10 @@ def _function_around(tree, block):
 
 
 def _same_scope(statement):
-    """A statement and what is in it, without going into functions, classes and lambdas defined there."""
-    yield statement
-    for child in ast.iter_child_nodes(statement):
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+    """A statement and what is in it, without functions, classes and lambdas: their ``return`` is their own."""
+    if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        yield statement
+        for child in ast.iter_child_nodes(statement):
             yield from _same_scope(child)
 
 
