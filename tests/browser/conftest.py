@@ -1,0 +1,186 @@
+"""A real browser and a real Jupyter server, for tests of what a class will see.
+
+``open_deck("slides/01_what.ipynb")`` starts a server (once for each folder), opens the deck as a slideshow, and waits until its
+cells have run. Screenshots go to the folder named by the variable BERTLOOK_SCREENSHOTS, if it is set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from bertlook_teach.browsers import find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SIZES = {"projector": (1024, 768), "laptop": (1280, 720), "hd": (1920, 1080)}
+
+# What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
+# The stylesheets named like the notebook are optional; a missing one is answered with a page.
+NOISE = re.compile(
+    r"Maximum call stack size exceeded"
+    r"|getter for the shared module is not a function"
+    r"|Refused to apply style from '[^']*/files/[^']*\.css'"
+    r"|Failed to load resource: .* 404"
+)
+
+SERVE = "import sys; from pathlib import Path; from bertlook_teach.launch import serve; "
+SERVE += "sys.exit(serve(Path(sys.argv[1]), '/lab', port=int(sys.argv[2]), browser=False))"
+
+
+def free_port() -> int:
+    """A port nobody listens on just now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A Jupyter server over one folder, as ``bertlook present`` starts it."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.port = free_port()
+        command = [sys.executable, "-c", SERVE, str(folder), str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            address = re.search(r"http://\S+?token=(\w+)", line)
+            if address:
+                self.token = address.group(1)
+                break
+        else:
+            raise RuntimeError(f"the server did not start: {''.join(lines)}")
+
+    def address(self, page: str) -> str:
+        """The full address of a page such as "rise/deck.ipynb", token included."""
+        return f"http://127.0.0.1:{self.port}/{page}{'&' if '?' in page else '?'}token={self.token}"
+
+    def stop(self) -> None:
+        """End the server and its kernels."""
+        self.process.terminate()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
+
+
+class Deck:
+    """An opened page, with everything it said and everything it asked for."""
+
+    def __init__(self, page, address: str):
+        self.page = page
+        self.errors: list[str] = []  # errors in the console, less the known noise
+        self.foreign: list[str] = []  # requests to anywhere but the server
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._error(str(error)))
+        page.on("request", self._request)
+        page.goto(address)
+
+    def _error(self, text: str) -> None:
+        if not NOISE.search(text):
+            self.errors.append(text)
+
+    def _console(self, message) -> None:
+        if message.type == "error":
+            self._error(message.text)
+
+    def _request(self, request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
+            self.foreign.append(request.url)
+
+    def wait_until_ready(self, seconds: float = 120) -> None:
+        """Wait until the deck's cells have run; fail with the status line and the errors if one did not."""
+        done = "body.bertlook-ready, body.bertlook-failed"
+        self.page.wait_for_selector(done, state="attached", timeout=1000 * seconds)
+        if self.page.locator("body.bertlook-failed").count():
+            status = self.page.locator("#bertlook-status").all_inner_texts()
+            pytest.fail(f"the deck did not come to life: {status} {self.errors}", pytrace=False)
+
+    @property
+    def slide(self) -> str:
+        """Where the deck stands, "h-v" counted from 0."""
+        return self.page.evaluate("document.querySelector('section section.present').id").removeprefix(
+            "slide-"
+        )
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after another, with the pause a human makes."""
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.page.wait_for_timeout(300)
+
+    def screenshot(self, name: str) -> None:
+        """Keep a picture if BERTLOOK_SCREENSHOTS names a folder."""
+        folder = os.environ.get("BERTLOOK_SCREENSHOTS")
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+# Scope "module", not "session": while Playwright runs, an event loop runs, and the notebooks tested later start their own.
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium; the test is skipped where there is none."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("no Chromium or Chrome found: install one, or name it in the variable BERTLOOK_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def serve():
+    """A function that gives the server over a folder, started when first asked for."""
+    servers: dict[Path, Server] = {}
+
+    def serve(folder: Path = ROOT) -> Server:
+        if folder not in servers:
+            servers[folder] = Server(folder)
+        return servers[folder]
+
+    yield serve
+    for server in servers.values():
+        server.stop()
+
+
+@pytest.fixture
+def open_page(browser, serve):
+    """``open_page(page, folder=ROOT, size="laptop")`` opens any page of the server over a folder, and does not wait."""
+    contexts = []
+
+    def open_page(page: str, folder: Path = ROOT, size: str = "laptop") -> Deck:
+        width, height = SIZES[size]
+        context = browser.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(30_000)
+        contexts.append(context)
+        return Deck(context.new_page(), serve(folder).address(page))
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def open_deck(open_page):
+    """``open_deck(path, size="laptop", classic=False, query="")`` opens a deck as a slideshow and waits until it is live."""
+
+    def open_deck(path: str | Path, size: str = "laptop", classic: bool = False, query: str = "") -> Deck:
+        path = (ROOT / path).resolve()
+        folder = ROOT if path.is_relative_to(ROOT) else path.parent
+        route = "nbclassic/notebooks" if classic else "rise"
+        deck = open_page(f"{route}/{quote(path.relative_to(folder).as_posix())}{query}", folder, size)
+        deck.wait_until_ready()
+        return deck
+
+    return open_deck

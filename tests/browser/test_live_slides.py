@@ -1,0 +1,277 @@
+"""Widgets are alive on slides, in jupyterlab-rise (through our labextension) and in classic RISE."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+SLIDER = """\
+slider = widgets.IntSlider(value=3, max=20)
+answer = widgets.HTML()
+
+def square(change=None):
+    answer.value = f"<b id=answer>{slider.value} squared is {slider.value ** 2}</b>"
+
+slider.observe(square, "value")
+square()
+widgets.VBox([slider, answer, widgets.Text(description="a text")])
+"""
+
+COUNTER = '''\
+class Counter(anywidget.AnyWidget):
+    """Counts in the browser, doubles in the kernel."""
+
+    _esm = """
+    export default { render({ model, el }) {
+      const button = document.createElement("button");
+      button.id = "counter";
+      const show = () => { button.textContent = `${model.get("count")} doubled is ${model.get("double")}`; };
+      const add = (step) => { model.set("count", model.get("count") + step); model.save_changes(); };
+      button.addEventListener("click", () => add(1));
+      button.addEventListener("keydown", (event) => { if (event.key === "ArrowUp") add(10); });
+      model.on("change:double", show);
+      show();
+      el.append(button);
+    } };
+    """
+    count = traitlets.Int(0).tag(sync=True)
+    double = traitlets.Int(0).tag(sync=True)
+
+    @traitlets.observe("count")
+    def _double(self, change):
+        self.double = 2 * self.count
+
+Counter()
+'''
+
+
+def trial_deck(**rise):
+    """Five slides: a title, a slider, an anywidget, a plain cell, the end; and a set-up cell before them."""
+    rise = {
+        "theme": "white",
+        "transition": "none",
+        "start_slideshow_at": "beginning",
+        "auto_select": "none",
+    } | rise
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    deck = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
+
+    def add(cell, slide_type):
+        cell.id = f"cell-{len(deck.cells)}"
+        cell.metadata["slideshow"] = {"slide_type": slide_type}
+        deck.cells.append(cell)
+
+    add(
+        new_code_cell(
+            "import ipywidgets as widgets\nimport anywidget, traitlets", metadata={"tags": ["init"]}
+        ),
+        "skip",
+    )
+    add(new_markdown_cell("# A trial"), "slide")
+    add(new_code_cell(SLIDER), "slide")
+    add(new_code_cell(COUNTER), "slide")
+    add(new_code_cell("'the plain ' + 'cell has run'"), "slide")
+    add(new_markdown_cell("# The end"), "slide")
+    return deck
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("decks")
+
+
+def save(deck, folder, name):
+    path = folder / name
+    nbformat.write(deck, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def trial(folder):
+    return save(trial_deck(autorun=True, autolaunch=True), folder, "trial.ipynb")
+
+
+@pytest.fixture(params=[False, True], ids=["rise", "classic"])
+def live(request, open_deck, trial):
+    """The trial deck, alive on its first slide, in both RISEs."""
+    deck = open_deck(trial, classic=request.param)
+    deck.page.wait_for_selector("section section.present", state="attached")
+    return deck
+
+
+def answer(deck):
+    return deck.page.locator("#answer").first
+
+
+def expect(deck, locator, text):
+    """Wait until a locator shows a text."""
+    locator.filter(has_text=text).wait_for(state="attached", timeout=10_000)
+
+
+def test_the_deck_opens_on_its_first_slide_with_live_widgets(live):
+    page = live.page
+    assert live.slide == "0-0"
+    assert page.locator(".noUi-handle").count() == 1
+    expect(live, answer(live), "3 squared is 9")
+    live.press("Space")
+    assert live.slide == "1-0"
+    page.locator(".noUi-handle").focus()
+    live.press("ArrowRight", "ArrowRight")
+    expect(live, answer(live), "5 squared is 25")  # computed by the kernel
+    live.screenshot(f"trial-slider-{'classic' if 'nbclassic' in page.url else 'rise'}")
+
+
+def test_keys_stay_in_the_slider(live):
+    live.press("Space")
+    live.page.locator(".noUi-handle").focus()
+    live.press("ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight")
+    assert live.slide == "1-0"
+    expect(live, answer(live), "4 squared is 16")
+
+
+def test_an_anywidget_lives_and_keeps_its_keys(live):
+    counter = live.page.locator("#counter")
+    live.press("Space", "Space")
+    assert live.slide == "2-0"
+    counter.click()
+    expect(live, counter, "1 doubled is 2")
+    live.press("ArrowUp", "ArrowUp")
+    expect(live, counter, "21 doubled is 42")
+    assert live.slide == "2-0"
+
+
+def test_nothing_is_asked_of_another_computer_and_nothing_goes_wrong(live):
+    for _ in range(5):
+        live.press("Space")
+    assert live.foreign == []
+    if "nbclassic" not in live.page.url:  # the classic application has its own, older noise
+        assert live.errors == []
+
+
+def test_the_remote_control_turns_slides_even_from_a_widget(open_deck, trial):
+    deck = open_deck(trial)
+    deck.press("PageDown")
+    assert deck.slide == "1-0"
+    deck.page.locator(".noUi-handle").focus()
+    deck.press("PageDown")
+    assert deck.slide == "2-0"
+    deck.press("PageUp")
+    assert deck.slide == "1-0"
+    expect(deck, answer(deck), "3 squared is 9")  # a slider by itself would have jumped
+
+
+def test_escape_gives_the_keys_back_to_the_deck(open_deck, trial):
+    deck = open_deck(trial)
+    deck.press("Space")
+    deck.page.locator(".noUi-handle").focus()
+    deck.press("Escape", "ArrowRight")
+    assert deck.slide == "2-0"
+
+
+def test_what_is_typed_into_a_text_box_is_no_command(open_deck, trial):
+    deck = open_deck(trial)
+    deck.press("Space")
+    deck.page.locator(".jupyter-widgets input[type=text]").click()
+    deck.page.keyboard.type("what a bad dog, said b and w.")
+    assert (
+        deck.page.locator(".jupyter-widgets input[type=text]").input_value()
+        == "what a bad dog, said b and w."
+    )
+    assert deck.slide == "1-0"
+
+
+def test_home_end_and_overview_work_without_a_click(open_deck, trial):
+    deck = open_deck(trial)
+    deck.press("End")
+    assert deck.slide == "4-0"
+    deck.press("Home")
+    assert deck.slide == "0-0"
+    deck.press("w")
+    assert "overview" in deck.page.locator(".reveal").first.get_attribute("class")
+
+
+def test_running_the_deck_does_not_write_to_its_file(open_deck, trial):
+    before = trial.read_bytes()
+    deck = open_deck(trial)
+    deck.page.evaluate("document.querySelector('.jp-Notebook').dispatchEvent(new Event('blur'))")
+    deck.page.wait_for_timeout(1000)
+    assert trial.read_bytes() == before
+
+
+def test_opened_again_the_deck_comes_to_life_again(open_deck, trial):
+    open_deck(trial)
+    again = open_deck(trial)  # the kernel of the first is still running
+    again.press("Space")
+    again.page.locator(".noUi-handle").focus()
+    again.press("ArrowRight")
+    expect(again, answer(again), "4 squared is 16")
+
+
+@pytest.mark.parametrize(
+    ("rise", "query", "has_run"),
+    [
+        ({}, "", []),
+        ({"autorun": False}, "", []),
+        ({"autorun": True}, "?run=none", []),
+        ({"autorun": "init"}, "", ["import"]),
+        ({}, "?run=init", ["import"]),
+        ({"autorun": "all"}, "", ["import", "slider", "Counter", "plain"]),
+        ({}, "?run=all", ["import", "slider", "Counter", "plain"]),
+    ],
+    ids=str,
+)
+def test_which_cells_run(open_deck, folder, rise, query, has_run):
+    name = "which-" + "-".join(f"{key}-{value}" for key, value in rise.items()) + f"-{query.strip('?')}.ipynb"
+    deck = open_deck(save(trial_deck(**rise), folder, name), query=query)
+    prompts = deck.page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
+    words = ["import", "slider", "Counter", "plain"]
+    assert [word for word, prompt in zip(words, prompts, strict=True) if prompt != "[ ]:"] == has_run
+
+
+def test_a_cell_that_fails_is_said_and_the_others_run(open_page, folder):
+    deck = trial_deck(autorun=True)
+    deck.cells[2].source = "1 / 0"
+    save(deck, folder, "failing.ipynb")
+    page = open_page("rise/failing.ipynb", folder)
+    page.page.wait_for_selector("body.bertlook-failed", state="attached", timeout=60_000)
+    assert "a cell failed" in page.page.locator("#bertlook-status").inner_text()
+    assert any("ZeroDivisionError" in error for error in page.errors)
+    assert page.page.get_by_text("the plain cell has run").count() == 1
+
+
+def test_a_cell_that_should_fail_is_no_failure(open_deck, folder):
+    deck = trial_deck(autorun=True)
+    deck.cells[2] = new_code_cell(
+        "1 / 0", metadata={"tags": ["raises-exception"], "slideshow": {"slide_type": "slide"}}
+    )
+    open_deck(save(deck, folder, "raising.ipynb"))
+
+
+def test_the_speaker_window_does_not_run_the_deck(open_page, trial, folder):
+    page = open_page("rise/trial.ipynb?receiver", folder).page
+    page.wait_for_selector(".reveal.ready", state="attached")
+    page.wait_for_timeout(3000)
+    assert page.locator("#bertlook-status").count() == 0
+    assert "bertlook" not in page.locator("body").get_attribute("class")
+
+
+def test_plain_jupyterlab_is_left_alone(open_page, trial, folder):
+    page = open_page("lab/tree/trial.ipynb", folder).page
+    page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell", state="attached")
+    page.wait_for_timeout(2000)
+    assert page.locator("#bertlook-status").count() == 0
+    assert page.locator(".jp-OutputArea-output").count() == 0
+
+
+def test_without_our_extension_no_widget_would_show(browser, serve, trial, folder):
+    """Guards the tests above: should this fail, jupyterlab-rise has mended itself and the stand-in module may go."""
+    page = browser.new_context().new_page()
+    page.route("**/bertlook-rise/**", lambda route: route.abort())
+    page.goto(serve(folder).address("rise/trial.ipynb"))
+    page.wait_for_selector(".reveal.ready", state="attached")
+    page.evaluate("document.querySelector('.jp-Notebook').focus()")
+    page.keyboard.press("Space")
+    page.wait_for_timeout(3000)
+    assert page.locator(".noUi-handle").count() == 0
+    page.context.close()
