@@ -55,7 +55,7 @@ function createHeadMap(host, get, emit) {
     heading.hidden = names.length > 1;
     const top = element("div", "bl-row", { role: "row" });
     const corner = element("span", "bl-corner", { role: "columnheader" });
-    corner.textContent = "layer, head";
+    corner.textContent = "head";
     top.append(corner);
     for (let h = 0; h < heads; h++) {
       const label = element("span", "bl-column", { role: "columnheader", "aria-label": `head ${h + 1}` });
@@ -77,26 +77,31 @@ function createHeadMap(host, get, emit) {
       }
       return row;
     });
-    grid.replaceChildren(top, ...rows);
+    const side = element("div", "bl-row", { "aria-hidden": "true" });
+    const layerTitle = element("span", "bl-side");
+    layerTitle.textContent = "layer";
+    side.append(layerTitle);
+    grid.replaceChildren(top, ...rows, side);
   }
 
   function layOut() {
     const em = parseFloat(getComputedStyle(root).fontSize);
     const [layers, heads] = shape();
-    const side = 1.9 * em; // column of layer numbers
-    root.style.width = `${side + heads * 2.5 * em + 4}px`;
+    const side = [1.2 * em, 1.8 * em]; // the word layer, and the layers' numbers
+    const aside = side[0] + side[1] + 4;
+    root.style.width = `${aside + heads * 2.5 * em}px`;
     const width = root.clientWidth;
     if (!width) return false;
-    const key = JSON.stringify([em, width, built, get("height")]);
+    const key = JSON.stringify([em, width, tallest(host, em), built, get("height")]);
     if (key === laidOut) return true;
     laidOut = key;
-    const across = Math.min(2.5 * em, (width - side - 4) / heads);
-    const limit = get("height") || Math.max(18 * em, 420);
+    const across = Math.min(2.5 * em, (width - aside) / heads);
+    const limit = get("height") || tallest(host, em);
     const down = Math.max(0.5 * em, Math.min(across, (limit - 4.7 * em) / layers));
-    grid.style.gridTemplateColumns = `${side}px repeat(${heads}, ${across}px)`;
+    grid.style.gridTemplateColumns = `${side[0]}px ${side[1]}px repeat(${heads}, ${across}px)`;
     grid.style.gridTemplateRows = `${1.3 * em}px repeat(${layers}, ${down}px)`;
-    numbers = across >= 1.66 * em && down >= 1.08 * em; // otherwise beneath the map, in the tip and in the label
-    const everyHead = Math.max(1, Math.ceil((1.25 * em) / across));
+    numbers = across >= 1.75 * em && down >= 1.25 * em; // otherwise beneath the map, in the tip and in the label
+    const everyHead = Math.max(1, Math.ceil(((heads < 10 ? 0.8 : 1.4) * em) / across));
     const everyLayer = Math.max(1, Math.ceil((1.0 * em) / down));
     grid.querySelectorAll(".bl-column").forEach((node, h) => node.classList.toggle("bl-skip", h % everyHead !== 0));
     grid.querySelectorAll(".bl-layer").forEach((node, l) => node.classList.toggle("bl-skip", l % everyLayer !== 0));
@@ -116,8 +121,8 @@ function createHeadMap(host, get, emit) {
     }
     heading.textContent = get("measures")[index()];
     select.value = get("measure");
-    low.textContent = number(bottom).replace(/\.?0+$/, "") || "0";
-    high.textContent = number(top).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    low.textContent = shortNumber(bottom);
+    high.textContent = shortNumber(top);
     grid.setAttribute("aria-label", `${get("measures")[index()]}, one number per head. Arrows choose a head.`);
   }
 
@@ -136,6 +141,7 @@ function createHeadMap(host, get, emit) {
   function update() {
     root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
     if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    onLeave();
     build();
     layOut();
     paint();

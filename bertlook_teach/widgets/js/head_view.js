@@ -44,6 +44,7 @@ function createHeadView(host, get, emit) {
   let layout = null;
   let laidOut = ""; // what the layout was made for
   let lastLevel = "";
+  let longest = 0; // tokens of the longest text shown so far
   let tableTimer = 0;
   let gone = false;
 
@@ -96,19 +97,21 @@ function createHeadView(host, get, emit) {
     if (!width) return false; // hidden: the observer calls again once there is room
     const [, , pieces] = get("shape");
     const style = STYLE_NAMES[get("style_index")];
-    const key = JSON.stringify([em, width, style, get("height"), pieces, shown, text.tokens, text.segments]);
+    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), pieces, shown, text.tokens, text.segments]);
     if (key === laidOut) return true;
     laidOut = key;
     const n = shown.length;
     const headerHeight = 1.3 * em;
     // The height depends on the text alone, not on the head, the level or the style: nothing jumps.
-    const natural = Math.max(8 * em, (pieces + 0.4) * 1.5 * em);
-    const height = (get("height") || Math.min(natural, Math.max(18 * em, 420))) - headerHeight;
+    // A shorter text leaves room below rather than pull the slide up.
+    longest = Math.max(longest, pieces);
+    const natural = Math.max(8 * em, (longest + 0.4) * 1.5 * em);
+    const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight;
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
     caption.style.minHeight = `${1.25 * em * captionLines(width, em)}px`;
     const labels = shown.map((i) => visibleToken(text.tokens[i]));
-    const widest = Math.max(em, ...labels.map((label) => textWidth(label)));
+    const widest = 1.08 * Math.max(em, ...labels.map((label) => textWidth(label))); // bold is wider
     layout = { em, width, height, n, style, pair: new Set(shown.map((i) => text.segments[i])).size > 1 };
     sheet.replaceChildren();
     if (style === "grid") layOutGrid(labels, widest);
@@ -140,11 +143,11 @@ function createHeadView(host, get, emit) {
   function layOutLines(labels, widest) {
     const { em, width, height, n } = layout;
     const numbers = width >= 24 * em ? 3.4 * em : 0; // room for the weights of a chosen token
-    const column = Math.min(widest + 0.9 * em, Math.max(3 * em, (width - numbers) * 0.34));
+    const column = Math.min(widest + 1.1 * em, Math.max(3 * em, (width - numbers) * 0.34));
     const spread = Math.min(width - numbers - 2 * column, 26 * em);
     const left = Math.max(0, Math.min((width - numbers - 2 * column - spread) / 2, 6 * em));
     let pitch = (height - 0.3 * em) / Math.max(1, n);
-    if (pitch < 1.03 * em) pitch = 1.3 * em; // then the tokens scroll
+    if (pitch < 0.95 * em) pitch = 1.3 * em; // then the tokens scroll
     pitch = Math.min(pitch, 2 * em);
     Object.assign(layout, { pitch, column, left, x0: left + column, x1: left + column + spread });
     sheet.style.height = `${Math.ceil(n * pitch)}px`;
@@ -160,37 +163,35 @@ function createHeadView(host, get, emit) {
       if (!numbers) layout.numbers[i].style.display = "none";
       sheet.append(layout.queries[i], layout.keys[i], layout.numbers[i]);
     }
-    queryTitle.textContent = "query (looks)";
-    keyTitle.textContent = "key (is looked at)";
-    queryTitle.className = "bl-axis bl-over-query";
-    place(queryTitle, 0, 0, Math.max(layout.x0 - 0.5 * em, 0));
-    place(keyTitle, layout.x1 + 0.5 * em, 0);
-    place(name, layout.x0, 0, spread);
-    fitHeader();
+    const titles = fitTitles(["query (looks)", "query"], ["key (is looked at)", "key"], left, layout.x1 + 0.45 * em);
+    // The titles may reach over the lines, as long as the name of the head keeps its place.
+    place(queryTitle, Math.max(left, layout.x0 - 0.45 * em - titles.query), 0);
+    placeName((layout.x0 + layout.x1 - titles.name) / 2, Math.max(left + titles.query, layout.x0 - 0.45 * em), titles);
   }
 
   function layOutGrid(labels, widest) {
     const { em, width, height, n } = layout;
-    const column = Math.min(widest + 0.9 * em, Math.max(3 * em, width * 0.3));
-    const rise = Math.min(widest * 0.72 + 0.8 * em, height * 0.32); // room for the slanted key labels
+    const column = Math.min(widest + 1.1 * em, Math.max(3 * em, width * 0.3));
+    const rise = Math.min(widest * 0.68 + 0.85 * em, height * 0.32); // room for the slanted key labels
     const across = width - column - Math.min(rise, 0.2 * width);
     const rowHeight = Math.min((height - rise - 2) / Math.max(1, n), 2.2 * em);
     const cellWidth = Math.min(across / Math.max(1, n), 1.5 * rowHeight);
     Object.assign(layout, { pitch: rowHeight, cellWidth, column, rise, left: column });
     sheet.style.height = `${Math.floor(height)}px`;
-    const everyRow = Math.max(1, Math.ceil((0.92 * em) / rowHeight));
-    const everyColumn = Math.max(1, Math.ceil((0.92 * em) / cellWidth));
+    const everyRow = Math.max(1, Math.ceil((0.82 * em) / rowHeight));
+    const everyColumn = Math.max(1, Math.ceil((0.9 * em) / cellWidth));
     layout.queries = labels.map((label, i) => token("query", i, label));
     layout.keys = labels.map((label, i) => token("key", i, label));
     layout.numbers = [];
     const room = Math.max(2 * em, rise / 0.72);
     for (let i = 0; i < n; i++) {
       const [query, key] = [layout.queries[i], layout.keys[i]];
+      query.classList.add("bl-grid-row");
       query.style.height = query.style.lineHeight = `${rowHeight}px`;
       place(query, 0, rise + i * rowHeight, column);
       key.classList.add("bl-slanted");
       key.style.maxWidth = `${room}px`;
-      place(key, column + (i + 0.5) * cellWidth, rise - 1.25 * em);
+      place(key, column + (i + 0.5) * cellWidth + 0.3 * em, rise - 1.35 * em);
       if (i % everyRow === 0) sheet.append(query);
       if (i % everyColumn === 0) sheet.append(key);
     }
@@ -198,27 +199,29 @@ function createHeadView(host, get, emit) {
     place(surface, column, rise, cellWidth * n);
     surface.style.height = `${rowHeight * n}px`;
     sheet.append(surface);
-    queryTitle.className = "bl-axis";
-    queryTitle.textContent = "query ↓";
-    keyTitle.textContent = "key (is looked at) →";
-    place(queryTitle, 0, 0, column);
-    place(keyTitle, column, 0);
-    place(name, column, 0, width - column);
-    queryTitle.textContent = "query (looks) ↓";
-    fitHeader();
+    const titles = fitTitles(["query (looks) ↓", "query ↓"], ["key (is looked at) →", "key →"], 0, column);
+    place(queryTitle, Math.max(0, column - 0.45 * em - titles.query), 0);
+    placeName(titles.keyAt + titles.key + 1.5 * em, 0, titles);
   }
 
-  // In a narrow view the titles shorten before they touch.
-  function fitHeader() {
+  // Axis titles, long where there is room and short where not; the key's stays inside the view.
+  function fitTitles(query, key, queryAt, keyAt) {
     const { em, width, style } = layout;
-    const short = style === "grid" ? ["query ↓", "key →"] : ["query", "key"];
-    const room = style === "grid" ? layout.column : Math.max(layout.x0 - 0.5 * em, 0);
-    if (textWidth(queryTitle.textContent) > room) queryTitle.textContent = short[0];
-    const keyAt = style === "grid" ? layout.column : layout.x1 + 0.5 * em;
-    if (keyAt + textWidth(keyTitle.textContent) > width) keyTitle.textContent = short[1];
-    const nameRoom = style === "grid" ? width - keyAt - textWidth(keyTitle.textContent) - em : layout.x1 - layout.x0;
-    name.style.visibility = textWidth("Head 12-12") > nameRoom ? "hidden" : "";
-    name.classList.toggle("bl-name-end", style === "grid");
+    const roomForQuery = style === "grid" ? keyAt - queryAt : (layout.x0 + layout.x1) / 2 - 4 * em - queryAt;
+    queryTitle.textContent = query.find((title) => textWidth(title) <= roomForQuery) ?? query[1];
+    const latest = style === "grid" ? keyAt : (layout.x0 + layout.x1) / 2 + 4 * em;
+    keyTitle.textContent = key.find((title) => Math.min(keyAt, width - textWidth(title)) >= latest) ?? key[1];
+    const keyWidth = textWidth(keyTitle.textContent);
+    const at = Math.min(keyAt, width - keyWidth);
+    place(keyTitle, at, 0);
+    return { query: textWidth(queryTitle.textContent), key: keyWidth, keyAt: at, name: 1.1 * textWidth("Head 12-12") };
+  }
+
+  // The head's name where there is room for it; the caption says it in any case.
+  function placeName(at, after, titles) {
+    const before = layout.style === "grid" ? layout.width : titles.keyAt;
+    place(name, at, 0, titles.name);
+    name.style.visibility = at < after || at + titles.name > before ? "hidden" : "";
   }
 
   function sizeCanvas() {
