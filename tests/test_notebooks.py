@@ -644,11 +644,16 @@ def exercise_of(solution):
     return executed(made, {"check_one": FEEDBACK.format("unanswered")})
 
 
-@pytest.fixture
-def project(tmp_path):
-    """A small project on disk; ``project(kind, change)`` gives one of its notebooks after the change."""
+@pytest.fixture(scope="module")
+def good_notebooks():
     made = {DECK: good_deck(), SOLUTION: good_solution()}
-    made[EXERCISE] = exercise_of(made[SOLUTION])
+    return made | {EXERCISE: exercise_of(made[SOLUTION])}
+
+
+@pytest.fixture
+def project(tmp_path, good_notebooks):
+    """A small project on disk; ``project(kind, change)`` gives one of its notebooks after the change."""
+    made = good_notebooks
     paths = {kind: tmp_path / folder / "01_reads.ipynb" for folder, kind in KINDS.items()}
     for kind, path in paths.items():
         run_notebooks.save(made[kind], path)
