@@ -176,11 +176,7 @@ def serve(
         io.StringIO()
     ):  # nbclassic prints a banner that advises against nbclassic
         server = LabApp.initialize_server(argv=[], config=config)
-    address = f"http://{HOST}:{server.port}"
-    print(f"\n{what}:  {address}{page}?token={token}")
-    if not page.startswith("/lab"):
-        print(f"JupyterLab:  {address}/lab?token={token}")
-    print("Stop with Ctrl-C, twice.\n", flush=True)
+    server.io_loop.add_callback(announce, what, f"http://{HOST}:{server.port}", page, token)  # once it listens
     server.start()
     return 0
 

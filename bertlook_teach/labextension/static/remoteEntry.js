@@ -89,6 +89,7 @@
     try {
       await until(() => document.querySelector(".reveal.ready"), 60000);
       const panel = await until(() => app.shell.currentWidget, 60000);
+      panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       // Running the cells changes the notebook in memory; a lecture must not rewrite the file on disk.
       if (documents) documents.autosave = false;
       note("starting the kernel");
