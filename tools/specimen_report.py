@@ -1,0 +1,371 @@
+"""Measure a trained specimen on text it never saw: the numbers in data/model/MODEL_CARD.md and data/model/film.csv.
+
+    python tools/specimen_report.py MODEL --treebank FILE.conllu [...]   the card's tables, beside the random twin
+    python tools/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
+
+MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
+best head, its direction and the best offset are all chosen on one half of the sentences and scored on the other
+(both ways, added up), and offsets run from -4 to +4. Scores are in UD.
+"""
+
+import argparse
+import csv
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
+
+import numpy as np
+import pretrain_data as data
+
+from bertlook_teach import surface
+from bertlook_teach.attention import iter_attention
+from bertlook_teach.corpora import load_pairs, read_conllu, read_pairs
+from bertlook_teach.encoder import load_encoder, random_twin
+from bertlook_teach.labels import head_label
+
+OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
+DIRECTIONS = ("dependent-to-governor", "governor-to-dependent")
+FILM_RELATIONS = ("case", "det", "nsubj", "obj", "amod", "aux", "nmod:poss", "mark")
+FILM_MEASURES = ("next", "previous", "cls", "sep", "punct", "entropy")
+
+
+# --- where heads look --------------------------------------------------------------------------------------------
+
+
+def surface_table(encoder, pairs):
+    """Per-head means over two-paragraph inputs (each input weighs the same): dict of arrays (layer, head)."""
+    sums, n = dict.fromkeys(FILM_MEASURES, 0.0), 0
+    for attention in iter_attention(encoder, pairs, batch_size=16, truncate=True):
+        sums["next"] += surface.offset_attention(attention, 1)
+        sums["previous"] += surface.offset_attention(attention, -1)
+        for target in ("cls", "sep", "punct"):
+            sums[target] += surface.special_token_attention(attention, target)
+        sums["entropy"] += surface.attention_entropy(attention, normalized=True)
+        n += 1
+    return {name: np.asarray(total / n, dtype=float) for name, total in sums.items()}
+
+
+# --- relations ---------------------------------------------------------------------------------------------------
+
+
+def relation_counts(encoder, sentences):
+    """Right answers of every head and every offset, by relation and by half (even and odd sentences).
+
+    Returns
+    -------
+    heads : dict relation -> int array (half, direction, layer, head)
+    offsets : dict relation -> int array (half, offset)
+    cases : dict relation -> int array (half,)
+    skipped : int
+        Sentences of one word, or too long for the model.
+    """
+    shape = (2, len(DIRECTIONS), encoder.n_layers, encoder.n_heads)
+    heads, offsets, cases, skipped = {}, {}, {}, 0
+    usable = []
+    for sentence in sentences:
+        pieces = encoder.tokenizer(list(sentence.words), is_split_into_words=True, verbose=False)
+        known = {w for w in pieces.word_ids() if w is not None}
+        if len(sentence) < 2 or len(pieces["input_ids"]) > encoder.max_tokens or len(known) < len(sentence):
+            skipped += 1
+        else:
+            usable.append((len(pieces["input_ids"]), len(usable) % 2, sentence))
+    usable.sort(key=lambda item: item[0])  # little padding; the halves were dealt before
+    corpus = (list(sentence.words) for _, _, sentence in usable)
+    for (_, half, sentence), attention in zip(
+        usable, iter_attention(encoder, corpus, batch_size=32), strict=True
+    ):
+        right, offset_right = score_sentence(attention.to_words(), sentence.governors)
+        for word, relation in enumerate(sentence.relations):
+            if sentence.governors[word] < 0:
+                continue
+            if relation not in cases:
+                heads[relation] = np.zeros(shape, int)
+                offsets[relation] = np.zeros((2, len(OFFSETS)), int)
+                cases[relation] = np.zeros(2, int)
+            heads[relation][half] += right[..., word]
+            offsets[relation][half] += offset_right[:, word]
+            cases[relation][half] += 1
+    return heads, offsets, cases, skipped
+
+
+def score_sentence(attention, governors):
+    """Whether each head and each offset finds each word's governor.
+
+    Returns
+    -------
+    right : bool array (direction, layer, head, word)
+        Direction 0: the word the dependent looks at most. Direction 1: the word that looks most at the dependent.
+        Special tokens are left out, and so is the word itself.
+    offset_right : bool array (offset, word)
+    """
+    keep = np.flatnonzero(~np.array(attention.special))
+    weights = attention.weights[..., keep, :][..., keep].copy()
+    n = len(keep)
+    weights[..., np.arange(n), np.arange(n)] = -1
+    governors = np.asarray(governors)
+    right = np.stack([weights.argmax(-1) == governors, weights.argmax(-2) == governors])
+    guess = np.clip(np.arange(n) + np.array(OFFSETS)[:, None], 0, n - 1)
+    return right, guess == governors
+
+
+def relation_table(counts, min_cases=100):
+    """One row a relation: best head and best offset, chosen on one half and scored on the other, both ways."""
+    heads, offsets, cases, _ = counts
+    rows = []
+    for relation in sorted(cases, key=lambda r: -cases[r].sum()):
+        n = int(cases[relation].sum())
+        if n < min_cases or cases[relation].min() == 0:
+            continue
+        head_right = offset_right = 0
+        chosen = []
+        for half in (0, 1):
+            rate = heads[relation][half] / cases[relation][half]
+            best = np.unravel_index(rate.argmax(), rate.shape)
+            head_right += heads[relation][(1 - half, *best)]
+            chosen.append(f"{head_label(*map(int, best[1:]))} {'d>g' if best[0] == 0 else 'g>d'}")
+            offset_right += offsets[relation][1 - half, offsets[relation][half].argmax()]
+        offset = OFFSETS[offsets[relation].sum(0).argmax()]
+        rows.append({"relation": relation, "cases": n, "heads": " / ".join(dict.fromkeys(chosen)),
+                     "accuracy": int(head_right) / n, "offset": offset, "offset_accuracy": int(offset_right) / n})  # fmt: skip
+    return rows
+
+
+# --- masked words and next sentences -------------------------------------------------------------------------------
+
+
+def heldout_table(folder, documents, *, length=128, seed=0):
+    """Masked-LM and next-sentence scores on documents (lists of sentences), with the unigram baseline.
+
+    The baseline knows the word frequencies of these very texts, so it is the strongest unigram guess there is:
+    its accuracy is the share of the commonest wordpiece, its perplexity exp(entropy of the unigram distribution).
+    """
+    import torch
+    from torch.nn.functional import cross_entropy
+    from transformers import BertForPreTraining, BertTokenizer
+
+    tokenizer = BertTokenizer.from_pretrained(folder)
+    model = BertForPreTraining.from_pretrained(folder, dtype=torch.float32).eval()
+    encoded = [tokenizer(d, add_special_tokens=False)["input_ids"] for d in documents if len(d) > 1]
+    corpus = data.Corpus(
+        np.array([i for d in encoded for s in d for i in s], np.uint16),
+        np.concatenate([[0], np.cumsum([len(s) for d in encoded for s in d])]),
+        np.concatenate([[0], np.cumsum([len(d) for d in encoded])]),
+        np.arange(len(encoded)),
+        np.arange(0),
+    )
+    rng = np.random.default_rng(seed)
+    instances = [
+        i for d in corpus.train for i in data.document_instances(corpus, d, corpus.train, length, rng)
+    ]
+    instances.sort(key=lambda i: len(i[0]))
+    loss, right, golds, order_right, order_random = 0.0, 0, Counter(), 0, 0
+    for i in range(0, len(instances), 32):
+        ids, segments, is_random = data.pad_batch(instances[i : i + 32])
+        masked, targets = data.mask_tokens(ids, vocab_size=model.config.vocab_size, rng=rng)
+        chosen = torch.from_numpy(targets != data.NOT_A_TARGET)
+        with torch.no_grad():
+            output = model.bert(
+                torch.from_numpy(masked),
+                attention_mask=torch.from_numpy((ids != data.PAD).astype(np.int64)),
+                token_type_ids=torch.from_numpy(segments),
+            )
+            words = model.cls.predictions(output.last_hidden_state[chosen])
+            order = model.cls.seq_relationship(output.pooler_output).argmax(-1).numpy()
+        gold = torch.from_numpy(targets)[chosen]
+        loss += float(cross_entropy(words, gold, reduction="sum"))
+        right += int((words.argmax(-1) == gold).sum())
+        golds.update(gold.tolist())
+        order_right += int((order == is_random).sum())
+        order_random += int(is_random.sum())
+    n = sum(golds.values())
+    share = np.array(list(golds.values())) / n
+    return {
+        "masked": n,
+        "mlm_loss": loss / n,
+        "mlm_perplexity": float(np.exp(loss / n)),
+        "mlm_accuracy": right / n,
+        "unigram_perplexity": float(np.exp(-(share * np.log(share)).sum())),
+        "unigram_accuracy": float(share.max()),
+        "pairs": len(instances),
+        "nsp_accuracy": order_right / len(instances),
+        "nsp_majority": max(order_random, len(instances) - order_random) / len(instances),
+    }
+
+
+def treebank_documents(sentences):
+    """Sentences' texts grouped by document."""
+    documents = {}
+    for sentence in sentences:
+        documents.setdefault(sentence.doc_id, []).append(sentence.text)
+    return list(documents.values())
+
+
+# --- the report ----------------------------------------------------------------------------------------------------
+
+
+def summary(encoder, pairs, sentences):
+    """Everything the card's table needs, as plain numbers."""
+    maps = surface_table(encoder, pairs)
+    marked = (maps["cls"] + maps["sep"] + maps["punct"]).mean(1)
+    rows = relation_table(relation_counts(encoder, sentences)) if sentences else []
+    counted = [r for r in rows if r["relation"] != "punct"]
+    return {
+        "shape": [encoder.n_layers, encoder.n_heads],
+        "next_heads": {head_label(*i): round(float(maps["next"][i]), 3) for i in _over(maps["next"], 0.5)},
+        "previous_heads": {head_label(*i): round(float(maps["previous"][i]), 3) for i in _over(maps["previous"], 0.5)},
+        "marked_share_by_layer": [round(float(x), 3) for x in marked],
+        "cls_by_layer": [round(float(x), 3) for x in maps["cls"].mean(1)],
+        "sep_by_layer": [round(float(x), 3) for x in maps["sep"].mean(1)],
+        "punct_by_layer": [round(float(x), 3) for x in maps["punct"].mean(1)],
+        "layers_over_half": int((marked > 0.5).sum()),
+        "broad_heads": len(_over(maps["entropy"], 0.8)),
+        "relations": rows,
+        "relations_10_above": sum(r["accuracy"] - r["offset_accuracy"] >= 0.1 for r in counted),
+    }  # fmt: skip
+
+
+def card_tables(report):
+    """The tables of MODEL_CARD.md, in Markdown, from a report."""
+    model, twin, held = report["specimen"], report.get("random twin"), report.get("held out")
+    n_layers = model["shape"][0]
+
+    def series(name, of):
+        return " ".join(f"{x:.2f}" for x in of[name])
+
+    def heads(table):
+        return f"{len(table)}: " + ", ".join(f"{k} ({v:.2f})" for k, v in table.items()) if table else "0"
+
+    rows = [
+        ("heads with > .5 on the next token", lambda m: heads(m["next_heads"])),
+        ("heads with > .5 on the previous token", lambda m: heads(m["previous_heads"])),
+        ("[CLS] + [SEP] + . and , by layer", lambda m: series("marked_share_by_layer", m)),
+        ("- [CLS] by layer", lambda m: series("cls_by_layer", m)),
+        ("- [SEP] by layer", lambda m: series("sep_by_layer", m)),
+        ("- . and , by layer", lambda m: series("punct_by_layer", m)),
+        ("layers in which these take more than half", lambda m: f"{m['layers_over_half']} of {n_layers}"),
+        ("broad heads (normalised entropy > .8)", lambda m: str(m["broad_heads"])),
+        ("relations 10 points above the best offset", lambda m: str(m["relations_10_above"])),
+    ]
+    lines = ["| measure | specimen | random twin |", "|---|---|---|"]
+    lines += [f"| {name} | {value(model)} | {value(twin) if twin else ''} |" for name, value in rows]
+    lines += [
+        "",
+        "| relation (UD) | cases | head | accuracy | best offset | its accuracy | random twin |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    control = {r["relation"]: r["accuracy"] for r in twin["relations"]} if twin else {}
+    for r in model["relations"]:
+        gain = r["accuracy"] - r["offset_accuracy"]
+        if r["cases"] >= 800 or gain >= 0.1:
+            mark = " **" if gain >= 0.1 else " "
+            lines.append(
+                f"|{mark}`{r['relation']}`{mark.strip()} | {r['cases']} | {r['heads']} | {r['accuracy']:.3f} | {r['offset']:+d} | "
+                f"{r['offset_accuracy']:.3f} | {control.get(r['relation'], float('nan')):.3f} |"
+            )
+    if held:
+        lines += [
+            "", "| held-out text | model | baseline |", "|---|---|---|",
+            f"| masked-LM accuracy ({held['masked']:,} masked wordpieces) | {held['mlm_accuracy']:.3f} | {held['unigram_accuracy']:.3f} (unigram) |",
+            f"| masked-LM perplexity a wordpiece | {held['mlm_perplexity']:.1f} | {held['unigram_perplexity']:.1f} (unigram) |",
+            f"| next-sentence accuracy ({held['pairs']:,} pairs) | {held['nsp_accuracy']:.3f} | {held['nsp_majority']:.3f} (commoner answer) |",
+        ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _over(values, threshold):
+    return [tuple(map(int, i)) for i in np.argwhere(values > threshold)]
+
+
+def film(run, pairs, sentences, out):
+    """Measure every film point of a run, in order; points already in ``out`` are kept, so it can be called again."""
+    columns = ["tokens", "layer", "head", *FILM_MEASURES]
+    columns += (
+        [f"{relation} {direction}" for relation in FILM_RELATIONS for direction in DIRECTIONS]
+        if sentences
+        else []
+    )
+    done = set()
+    if out.exists():
+        with open(out, newline="", encoding="utf-8") as file:
+            done = {row["tokens"] for row in csv.DictReader(file)}
+    points = sorted(p for p in (run / "film").iterdir() if (p / "model.safetensors").exists())
+    with open(out, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not done:
+            writer.writerow(columns)
+        for point in points:
+            tokens = str(int(point.name))
+            if tokens in done:
+                continue
+            encoder = load_encoder(str(point), device="cpu")
+            maps = surface_table(encoder, pairs)
+            heads, _, cases, _ = relation_counts(encoder, sentences) if sentences else ({}, {}, {}, 0)
+            for layer, head in np.ndindex(encoder.n_layers, encoder.n_heads):
+                row = [tokens, layer, head] + [f"{maps[m][layer, head]:.4f}" for m in FILM_MEASURES]
+                for relation in FILM_RELATIONS if sentences else ():
+                    n = cases[relation].sum() if relation in cases else 0
+                    for direction in range(len(DIRECTIONS)):
+                        right = heads[relation][:, direction, layer, head].sum() if n else 0
+                        row.append(f"{right / n:.4f}" if n else "")
+                writer.writerow(row)
+            file.flush()
+            print(f"{int(tokens):,} tokens measured", file=sys.stderr, flush=True)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("model", help='"specimen", or a folder in transformers\' format')
+    add("--pairs", type=Path, help="two-paragraph texts (default: the project's own)")
+    add(
+        "--treebank",
+        type=Path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="CoNLL-U (.gz too)",
+    )
+    add("--limit", type=int, metavar="N", help="use the first N sentences of each treebank, N pairs at most")
+    add("--no-heldout", action="store_true", help="leave out masked-LM and next-sentence scores")
+    add("--no-random", action="store_true", help="leave out the random twin")
+    add("--film", type=Path, metavar="RUN", help="measure the film points of this run folder instead")
+    add("--card", action="store_true", help="print the tables of the model card instead of JSON")
+    add("--out", type=Path, help="where to write (JSON, or the film's CSV)")
+    options = parser.parse_args(arguments)
+    pairs = (read_pairs(options.pairs) if options.pairs else load_pairs())[: options.limit]
+    sentences = [s for path in options.treebank for s in read_conllu(path)[: options.limit]]
+    if options.film:
+        if not options.out:
+            parser.error("--film needs --out FILE.csv")
+        film(options.film, pairs, sentences, options.out)
+        return
+    encoder = load_encoder(options.model, device="cpu")
+    report = {
+        "model": options.model,
+        "treebanks": [p.name for p in options.treebank],
+        "sentences": len(sentences),
+    }
+    report["specimen"] = summary(encoder, pairs, sentences)
+    if not options.no_random:
+        report["random twin"] = summary(random_twin(encoder), pairs, sentences)
+    if sentences and not options.no_heldout:
+        folder = (
+            options.model
+            if options.model != "specimen"
+            else Path(__file__).resolve().parents[1] / "data" / "model"
+        )
+        report["held out"] = heldout_table(folder, treebank_documents(sentences))
+    text = json.dumps(report, indent=1)
+    if options.out:
+        options.out.write_text(text + "\n", encoding="utf-8")
+    print(card_tables(report) if options.card else text)
+
+
+if __name__ == "__main__":
+    main()
