@@ -132,6 +132,14 @@ def port_number(text: str) -> int:
     return int(text)
 
 
+def announce(what: str, address: str, page: str, token: str) -> None:
+    """Print where the server is."""
+    print(f"\n{what}:  {address}{page}?token={token}")
+    if not page.startswith("/lab"):
+        print(f"JupyterLab:  {address}/lab?token={token}")
+    print("Stop with Ctrl-C, twice.\n", flush=True)
+
+
 def serve(
     root: Path, page: str, *, port: int | None = None, browser: bool = True, what: str = "Address"
 ) -> int:
