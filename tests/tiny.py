@@ -88,7 +88,9 @@ def byte_level_tokenizer() -> PreTrainedTokenizerFast:
         "sep_token": "</s>",
         "mask_token": "<mask>",
     }
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=MAX_TOKENS, **names)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **names
+    )  # no limit of its own: the model's positions decide
 
 
 def save_tiny_model(folder: Path, family: str = "bert", seed: int = 7, **changes) -> Path:
