@@ -76,7 +76,7 @@ def layer_curves(
     drawn = [*ours.values(), *theirs.values()]
     _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
     if len(drawn) > 1:
-        axes.legend(frameon=False)
+        _legend(figure, axes)
     return figure
 
 
@@ -129,7 +129,7 @@ def scatter_by_layer(
         _curve(axes, curve, text, position, mfc="white", dash=(0, (4, 2)))
     drawn = [values.ravel(), *theirs.values()]
     _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 
@@ -204,7 +204,7 @@ def _per_layer(name: str, values) -> np.ndarray:
         )
     if not np.isfinite(values).all():
         raise ValueError(
-            f"series {name!r} holds a number that is not finite in layer {int(np.argmin(np.isfinite(values)))}."
+            f"series {name!r} holds a number that is not finite in layer {int(np.argmin(np.isfinite(values))) + 1}."
         )
     return values
 
@@ -232,6 +232,19 @@ def _curve(axes, values, name: str, position: int, *, mfc, dash) -> None:
         linestyle=dash,
         linewidth=2.2,
         label=name,
+    )
+
+
+def _legend(figure, axes) -> None:
+    """Beneath the axes, where it hides no point."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=len(labels),
+        frameon=False,
+        fontsize=axes.xaxis.label.get_size(),
     )
 
 

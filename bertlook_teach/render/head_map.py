@@ -19,7 +19,7 @@ def value_range(values, vmin: float | None = None, vmax: float | None = None) ->
     """
     values = checked_values(values)
     low = min(0.0, float(values.min())) if vmin is None else float(vmin)
-    high = max(float(values.max()), low) if vmax is None else float(vmax)
+    high = float(values.max()) if vmax is None else float(vmax)
     if vmin is None and vmax is None and high == low:
         high = low + 1.0
     if not low < high:

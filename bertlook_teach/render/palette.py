@@ -90,12 +90,12 @@ def contrast(first: str, second: str) -> float:
 
 
 def text_colour(background: str) -> str:
-    """Ink or paper, whichever is easier to read on this background.
+    """Black or white, whichever is easier to read on this background: always at least 4.5 to 1.
 
-    >>> text_colour("#f6f9fc") == INK, text_colour("#00294a") == PAPER
-    (True, True)
+    >>> text_colour("#f6f9fc"), text_colour("#00294a")
+    ('#000000', '#ffffff')
     """
-    return INK if contrast(INK, background) >= contrast(PAPER, background) else PAPER
+    return max("#000000", "#ffffff", key=lambda colour: contrast(colour, background))
 
 
 def for_views() -> dict[str, object]:
