@@ -23,36 +23,13 @@ from transformers import (
 LAYERS, HEADS, HEAD_SIZE, MAX_TOKENS = 3, 2, 5, 32
 WIDTH = HEADS * HEAD_SIZE
 FAMILIES = ("bert", "roberta", "distilbert", "electra", "albert")
-_WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "sat",
-    "on",
-    "mat",
-    "chased",
-    "it",
-    "was",
-    "tired",
-    "un",
-    "##real",
-    "##ly",
-    ".",
-    ",",
-    "'",
-    "?",
-    "!",
-    "-",
-    "[",
-    "]",
-]
+_WORDS = "the a cat dog sat on mat chased it was tired un ##real ##ly . , ' ? ! - [ ]"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
     """A BERT tokenizer that knows a dozen words and every letter."""
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, *_LETTERS, *(f"##{c}" for c in _LETTERS)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS.split(), *_LETTERS, *(f"##{c}" for c in _LETTERS)]
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
