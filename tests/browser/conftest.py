@@ -109,6 +109,14 @@ class Deck:
             "slide-"
         )
 
+    def go(self, slide: str) -> None:
+        """Show a slide, "h-v" counted from 0, with nothing in focus."""
+        self.page.evaluate("document.activeElement.blur()")
+        self.page.evaluate(f"location.hash = '#/slide-{slide}'")
+        self.page.wait_for_function(
+            f"document.querySelector('section section.present').id === 'slide-{slide}'"
+        )
+
     def press(self, *keys: str) -> None:
         """Press keys one after another, with the pause a human makes."""
         for key in keys:
@@ -154,7 +162,7 @@ def serve():
         server.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page(browser, serve):
     """``open_page(page, folder=ROOT, size="laptop")`` opens any page of the server over a folder, and does not wait."""
     contexts = []
@@ -171,7 +179,7 @@ def open_page(browser, serve):
         context.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_deck(open_page):
     """``open_deck(path, size="laptop", classic=False, query="")`` opens a deck as a slideshow and waits until it is live."""
 

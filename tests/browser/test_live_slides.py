@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -92,9 +94,9 @@ def trial(folder):
     return save(trial_deck(autorun=True), folder, "trial.ipynb")
 
 
-@pytest.fixture(params=[False, True], ids=["rise", "classic"])
+@pytest.fixture(scope="module", params=[False, True], ids=["rise", "classic"])
 def live(request, open_deck, trial):
-    """The trial deck, alive on its first slide, in both RISEs."""
+    """The trial deck, alive, in both RISEs. The tests share it: each goes to the slide it needs and sets what it changes."""
     deck = open_deck(trial, classic=request.param)
     deck.page.wait_for_selector("section section.present", state="attached")
     return deck
@@ -109,31 +111,36 @@ def expect(deck, locator, text):
     locator.filter(has_text=text).wait_for(state="attached", timeout=10_000)
 
 
+def set_slider(deck, value):
+    """Put the slider to a value with its own keys, and leave the focus on it."""
+    deck.go("1-0")
+    deck.page.locator(".noUi-handle").focus()
+    deck.press("Home", *["ArrowRight"] * value)
+    expect(deck, answer(deck), f"{value} squared is {value**2}")
+
+
 def test_the_deck_opens_on_its_first_slide_with_live_widgets(live):
-    page = live.page
     assert live.slide == "0-0"
-    assert page.locator(".noUi-handle").count() == 1
+    assert live.page.locator(".noUi-handle").count() == 1
     expect(live, answer(live), "3 squared is 9")
     live.press("Space")
     assert live.slide == "1-0"
-    page.locator(".noUi-handle").focus()
+    live.page.locator(".noUi-handle").focus()
     live.press("ArrowRight", "ArrowRight")
     expect(live, answer(live), "5 squared is 25")  # computed by the kernel
-    live.screenshot(f"trial-slider-{'classic' if 'nbclassic' in page.url else 'rise'}")
+    live.screenshot(f"trial-slider-{'classic' if 'nbclassic' in live.page.url else 'rise'}")
 
 
 def test_keys_stay_in_the_slider(live):
-    live.press("Space")
-    live.page.locator(".noUi-handle").focus()
+    set_slider(live, 3)
     live.press("ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight")
-    assert live.slide == "1-0"
     expect(live, answer(live), "4 squared is 16")
+    assert live.slide == "1-0"
 
 
 def test_an_anywidget_lives_and_keeps_its_keys(live):
+    live.go("2-0")
     counter = live.page.locator("#counter")
-    live.press("Space", "Space")
-    assert live.slide == "2-0"
     counter.click()
     expect(live, counter, "1 doubled is 2")
     live.press("ArrowUp", "ArrowUp")
@@ -141,46 +148,42 @@ def test_an_anywidget_lives_and_keeps_its_keys(live):
     assert live.slide == "2-0"
 
 
+def test_the_remote_control_turns_slides_even_from_a_widget(live):
+    set_slider(live, 2)
+    live.press("PageDown")
+    assert live.slide == "2-0"
+    live.press("PageUp")
+    assert live.slide == "1-0"
+    expect(live, answer(live), "2 squared is 4")  # a slider by itself would have jumped
+
+
+def test_escape_gives_the_keys_back_to_the_deck(live):
+    set_slider(live, 1)
+    live.press("Escape", "Space")
+    assert live.slide == "2-0"
+
+
+def test_what_is_typed_into_a_text_box_is_no_command(live):
+    live.go("1-0")
+    box = live.page.locator("section.present input[type=text]").last
+    box.click()
+    live.page.keyboard.type("what a bad dog, said b and w.")
+    assert box.input_value() == "what a bad dog, said b and w."
+    assert live.slide == "1-0"
+
+
 def test_nothing_is_asked_of_another_computer_and_nothing_goes_wrong(live):
-    for _ in range(5):
-        live.press("Space")
+    for slide in ("0-0", "1-0", "2-0", "3-0", "4-0"):
+        live.go(slide)
+    live.page.wait_for_timeout(1000)
     assert live.foreign == []
     if "nbclassic" not in live.page.url:  # the classic application has its own, older noise
         assert live.errors == []
 
 
-def test_the_remote_control_turns_slides_even_from_a_widget(live):
-    live.press("PageDown")
-    assert live.slide == "1-0"
-    live.page.locator(".noUi-handle").focus()
-    live.press("PageDown")
-    assert live.slide == "2-0"
-    live.press("PageUp")
-    assert live.slide == "1-0"
-    expect(live, answer(live), "3 squared is 9")  # a slider by itself would have jumped
-
-
-def test_escape_gives_the_keys_back_to_the_deck(live):
-    live.press("Space")
-    live.page.locator(".noUi-handle").focus()
-    live.press("Escape", "Space")
-    assert live.slide == "2-0"
-
-
-def test_what_is_typed_into_a_text_box_is_no_command(open_deck, trial):
-    deck = open_deck(trial)
-    deck.press("Space")
-    deck.page.locator(".jupyter-widgets input[type=text]").click()
-    deck.page.keyboard.type("what a bad dog, said b and w.")
-    assert (
-        deck.page.locator(".jupyter-widgets input[type=text]").input_value()
-        == "what a bad dog, said b and w."
-    )
-    assert deck.slide == "1-0"
-
-
-def test_home_end_and_overview_work_without_a_click(open_deck, trial):
-    deck = open_deck(trial)
+def test_opened_again_the_deck_comes_to_life_again_and_listens_to_keys_without_a_click(open_deck, trial):
+    deck = open_deck(trial)  # the kernel of an earlier opening is still running
+    expect(deck, answer(deck), "3 squared is 9")
     deck.press("End")
     assert deck.slide == "4-0"
     deck.press("Home")
@@ -189,32 +192,30 @@ def test_home_end_and_overview_work_without_a_click(open_deck, trial):
     assert "overview" in deck.page.locator(".reveal").first.get_attribute("class")
 
 
-def test_running_the_deck_does_not_write_to_its_file(open_deck, trial):
+def test_running_the_deck_does_not_write_to_its_file(browser, serve, trial, folder):
+    """Autosave is off on slides: asked to save every second, JupyterLab still does not."""
+    page = browser.new_context().new_page()
+
+    def impatient(route):
+        settings = route.fetch().json()
+        settings["raw"] = json.dumps({"autosaveInterval": 1})
+        route.fulfill(json=settings)
+
+    page.route("**/api/settings/*docmanager-extension*", impatient)
     before = trial.read_bytes()
-    deck = open_deck(trial)
-    deck.page.evaluate("document.querySelector('.jp-Notebook').dispatchEvent(new Event('blur'))")
-    deck.page.wait_for_timeout(1000)
+    page.goto(serve(folder).address("rise/trial.ipynb"))
+    page.wait_for_selector("body.bertlook-ready", state="attached")
+    page.wait_for_timeout(4000)
     assert trial.read_bytes() == before
-
-
-def test_opened_again_the_deck_comes_to_life_again(open_deck, trial):
-    open_deck(trial)
-    again = open_deck(trial)  # the kernel of the first is still running
-    again.press("Space")
-    again.page.locator(".noUi-handle").focus()
-    again.press("ArrowRight")
-    expect(again, answer(again), "4 squared is 16")
+    page.context.close()
 
 
 @pytest.mark.parametrize(
     ("rise", "query", "has_run"),
     [
         ({}, "", []),
-        ({"autorun": False}, "", []),
         ({"autorun": True}, "?run=none", []),
         ({"autorun": "init"}, "", ["import"]),
-        ({}, "?run=init", ["import"]),
-        ({"autorun": "all"}, "", ["import", "slider", "Counter", "plain"]),
         ({}, "?run=all", ["import", "slider", "Counter", "plain"]),
     ],
     ids=str,
