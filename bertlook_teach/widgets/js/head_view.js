@@ -109,7 +109,7 @@ function createHeadView(host, get, emit) {
     const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight;
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
-    caption.style.minHeight = `${1.25 * em * captionLines(width, em)}px`;
+    caption.style.minHeight = `${(1.25 * captionLines(width, em) + 0.2) * em}px`;
     const labels = shown.map((i) => visibleToken(text.tokens[i]));
     const widest = 1.08 * Math.max(em, ...labels.map((label) => textWidth(label))); // bold is wider
     layout = { em, width, height, n, style, pair: new Set(shown.map((i) => text.segments[i])).size > 1 };
