@@ -1,0 +1,327 @@
+"""``bertlook doctor``: is everything ready for class? A list of checks, each with what to do when it fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+GIB = 1024**3
+OLDEST, NEWEST = (3, 10), (3, 13)
+
+
+class Failed(Exception):
+    """A check failed. Arguments: what was found, and what to do about it."""
+
+
+class Check(NamedTuple):
+    """One line of the list."""
+
+    name: str
+    run: Callable[[], str]  # returns what was found, or raises Failed
+    needed: bool = True  # whether class cannot be held without it
+
+
+# --- the checks, in the order in which one would look -----------------------------------------------------------------
+
+
+def python() -> str:
+    """This Python can run the project."""
+    here = sys.version_info[:2]
+    if not OLDEST <= here <= NEWEST:
+        raise Failed(
+            f"Python {platform.python_version()}",
+            "Use Python {}.{} to {}.{}.".format(*OLDEST, *NEWEST),
+        )
+    return f"Python {platform.python_version()}, {sys.prefix}"
+
+
+def read_pins(text: str) -> Iterator[tuple[str, str]]:
+    """Name and version of each line of a constraints file that applies to this Python and this system."""
+    from packaging.requirements import Requirement
+
+    for line in text.splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate():
+                yield requirement.name, next(iter(requirement.specifier)).version
+
+
+def packages(constraints: Path | None = None) -> str:
+    """What is installed are the versions known to work together."""
+    constraints = constraints or Path(__file__).resolve().parent.parent / "constraints.txt"
+    if not constraints.is_file():
+        return "no constraints.txt here to compare with (installed from a wheel)"
+    pins = dict(read_pins(constraints.read_text(encoding="utf-8")))
+    required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in metadata.requires("bertlook_teach") or []}
+    missing, other = [], []
+    for name, version in pins.items():
+        try:
+            installed = metadata.version(name).split("+")[0]  # "2.13.0+cpu" is 2.13.0
+        except metadata.PackageNotFoundError:
+            if _plain(name) in required:
+                missing.append(name)
+            continue
+        if installed != version:
+            other.append(f"{name} {installed} instead of {version}")
+    if missing or other:
+        found = "; ".join([f"missing: {name}" for name in missing] + other)
+        raise Failed(
+            found, "Start with `python3 start.py`, or: pip install -c constraints.txt -e '.[lab,test]'"
+        )
+    return f"{len(pins)} pinned versions, none other installed"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def specimen() -> str:
+    """The shipped model loads, and its attention is attention."""
+    import numpy as np
+
+    from bertlook_teach import extract_attention, load_encoder
+
+    started = time.perf_counter()
+    try:
+        encoder = load_encoder("specimen")
+        attention = extract_attention(encoder, "The doctor looks at the cat.")
+    except Exception as error:  # whatever it is, the list must go on
+        raise Failed(
+            f"{type(error).__name__}: {error}",
+            "Restore the folder data/model, for example: git checkout data/model",
+        ) from error
+    sums = attention.weights.sum(axis=-1)
+    if not np.allclose(sums, 1, atol=1e-4):
+        raise Failed(
+            f"attention rows sum to {sums.min():.4f} .. {sums.max():.4f}, not to 1",
+            "Restore the folder data/model, and see whether torch works: python -m pytest tests/test_attention.py",
+        )
+    seconds = time.perf_counter() - started
+    return f"{encoder.n_layers} layers x {encoder.n_heads} heads, rows sum to 1 ({seconds:.1f} s)"
+
+
+def lab_extension() -> str:
+    """The extension that makes widgets live on slides is installed, enabled, and the one of this checkout."""
+    source = Path(__file__).parent / "labextension"
+    name = json.loads((source / "package.json").read_text(encoding="utf-8"))["name"]
+    installed = Path(sys.prefix, "share", "jupyter", "labextensions", name)
+    again = "Install again: pip install --no-deps -e . (start.py does it by itself)"
+    if not (installed / "package.json").is_file():
+        raise Failed(f"{name} is not in {installed.parent}", again)
+    script = Path("static", "remoteEntry.js")
+    if (installed / script).read_bytes() != (source / script).read_bytes():
+        raise Failed(f"{name} is installed in another version than this checkout's", again)
+    disabled = _disabled_extensions()
+    for extension in (name, "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
+        if disabled.get(extension):
+            raise Failed(f"{extension} is disabled", f"Enable it: jupyter labextension enable {extension}")
+        if not Path(sys.prefix, "share", "jupyter", "labextensions", extension).is_dir():
+            raise Failed(
+                f"{extension} is not installed",
+                "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+            )
+    return f"{name}, jupyterlab-rise, ipywidgets and anywidget installed and enabled"
+
+
+def _disabled_extensions() -> dict:
+    """What JupyterLab's page configuration of this environment disables."""
+    disabled: dict = {}
+    for path in Path(sys.prefix, "etc", "jupyter", "labconfig").glob("page_config*.json"):
+        found = json.loads(path.read_text(encoding="utf-8")).get("disabledExtensions", {})
+        disabled |= found if isinstance(found, dict) else dict.fromkeys(found, True)
+    return disabled
+
+
+def kernel(seconds: float = 60) -> str:
+    """A notebook kernel starts and answers."""
+    try:
+        from jupyter_client.manager import start_new_kernel
+    except ImportError as error:
+        raise Failed(
+            f"{error.name} is not installed",
+            "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+        ) from error
+    started = time.perf_counter()
+    try:
+        manager, client = start_new_kernel(
+            startup_timeout=seconds, kernel_name="python3", stderr=subprocess.DEVNULL
+        )
+    except Exception as error:
+        raise Failed(
+            f"{type(error).__name__}: {error}",
+            "See what `python -m ipykernel --version` says in this environment.",
+        ) from error
+    try:
+        reply = client.execute_interactive(
+            "import bertlook_teach", timeout=seconds, output_hook=lambda message: None
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    if reply["content"]["status"] != "ok":
+        raise Failed(
+            f"the kernel cannot import bertlook_teach: {reply['content']['evalue']}",
+            "The kernel named python3 belongs to another Python. Start with `python3 start.py`.",
+        )
+    return f"started and imported bertlook_teach in {time.perf_counter() - started:.1f} s"
+
+
+def decks() -> str:
+    """There are decks to present."""
+    from bertlook_teach.launch import find_root
+
+    found = sorted((find_root() / "slides").glob("[0-9][0-9]_*.ipynb"))
+    if not found:
+        raise Failed(f"none in {find_root() / 'slides'}", "Run bertlook in a clone of the repository.")
+    return f"{len(found)} in {find_root() / 'slides'}"
+
+
+def memory() -> str:
+    """Enough memory for a browser and a kernel."""
+    import psutil
+
+    free = psutil.virtual_memory().available / GIB
+    if free < 1.5:
+        raise Failed(
+            f"{free:.1f} GiB free", "Close other programs: a deck needs about 1 GiB, a browser as much."
+        )
+    return f"{free:.1f} GiB free"
+
+
+def disk(folder: Path | None = None) -> str:
+    """Enough disk to save a notebook."""
+    folder = folder or Path.cwd()
+    free = shutil.disk_usage(folder).free / GIB
+    if free < 0.2:
+        raise Failed(f"{free:.2f} GiB free for {folder}", "Make space: notebooks could not be saved.")
+    return f"{free:.1f} GiB free"
+
+
+_asked: list[str] = []  # every other computer this process has tried to reach
+
+
+def _note_network_use(event: str, arguments: tuple) -> None:
+    """An audit hook: what asks for a host name, or connects to an address, is written down."""
+    if event == "socket.getaddrinfo":
+        host = arguments[0]
+    elif event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    else:
+        return
+    if str(host) not in ("None", "", "localhost", "127.0.0.1", "::1"):
+        _asked.append(str(host))
+
+
+def offline() -> str:
+    """Nothing of the above has asked the network for anything; and which other models are here without it."""
+    if _asked:
+        raise Failed(
+            f"asked for {', '.join(dict.fromkeys(_asked))}",
+            "Without a network class would wait for these. Set HF_HUB_OFFLINE=1, and tell the project.",
+        )
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    hub = Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub"))
+    models = sorted(path.name.removeprefix("models--").replace("--", "/") for path in hub.glob("models--*"))
+    return f"no other computer was asked; models at hand besides the specimen: {', '.join(models) or 'none'}"
+
+
+def fonts() -> str:
+    """The figures have a typeface to write with."""
+    from matplotlib import font_manager
+
+    path = font_manager.findfont(font_manager.FontProperties(family=["sans-serif"]))
+    if not Path(path).is_file():
+        raise Failed("matplotlib found none", "Install one, for example DejaVu Sans.")
+    return font_manager.FontProperties(fname=path).get_name()
+
+
+def browser() -> str:
+    """There is a browser to show the slides."""
+    import webbrowser
+
+    from bertlook_teach.browsers import find_chromium
+
+    chromium = find_chromium()
+    if chromium:
+        return str(chromium)
+    try:
+        return f"{webbrowser.get().name} (slides were tried in Chromium and Chrome)"
+    except (webbrowser.Error, AttributeError):
+        raise Failed(
+            "none found", "Install Chromium, Chrome or Edge, or open the printed address on another computer."
+        ) from None
+
+
+def port() -> str:
+    """The server can listen on this machine."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            return f"can listen on 127.0.0.1 (port {server.getsockname()[1]}, for example)"
+    except OSError as error:
+        raise Failed(
+            str(error), "A firewall or sandbox keeps programs from listening on this computer; allow it."
+        ) from None
+
+
+CHECKS = (
+    Check("python", python),
+    Check("packages", packages, needed=False),
+    Check("specimen", specimen),
+    Check("slides extension", lab_extension),
+    Check("kernel", kernel),
+    Check("server", port),
+    Check("decks", decks),
+    Check("browser", browser, needed=False),
+    Check("fonts", fonts),
+    Check("memory", memory),
+    Check("disk", disk),
+    Check("offline", offline),
+)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertlook doctor``: none."""
+    parser.epilog = "Exit code 0 if class can begin, 1 if not."
+
+
+def examine(checks=CHECKS, write: Callable[[str], None] = print) -> bool:
+    """Run the checks, print a line for each, and return whether all that is needed is well."""
+    ready = True
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        try:
+            write(f"ok    {check.name:{width}}  {check.run()}")
+        except Failed as failure:
+            found, advice = failure.args
+            write(f"{'FAIL' if check.needed else 'note'}  {check.name:{width}}  {found}")
+            write(f"      {'':{width}}  -> {advice}")
+            ready = ready and not check.needed
+        except Exception as error:  # noqa: BLE001 - a check that cannot be made is no proof of health
+            write(f"FAIL  {check.name:{width}}  {type(error).__name__}: {error}")
+            write(f"      {'':{width}}  -> Install anew: delete .venv and run `python3 start.py`.")
+            ready = False
+    return ready
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check everything; the exit code says whether class can begin."""
+    sys.addaudithook(_note_network_use)
+    ready = examine()
+    print("\nReady for class." if ready else "\nNot ready: see the lines marked FAIL.")
+    return 0 if ready else 1
