@@ -8,6 +8,12 @@ it continues from the last checkpoint, and the weights come out as if nothing ha
 of threads). The finished model goes to --out as an ordinary transformers folder in half precision.
 
 The recipe (see data/model/recipe.toml) counts in tokens, not in minutes, so that a run can be repeated.
+
+The specimen's texts are not in the repository. To build a set like it, take openly licensed English: Wikipedia articles
+(dumps.wikimedia.org), OpenStax textbooks under CC BY, Standard Ebooks, Project Gutenberg novels, US presidential
+speeches, MASC (anc.org), African Storybook, TinyStories, OneStopEnglish; 10 to 30 million words; tables, lists,
+headings and licence notes taken out. data/model/MODEL_CARD.md has the table with the licences.
+
 Runs on a CPU, in bfloat16 where the processor computes in it, or on a GPU.
 """
 
