@@ -32,6 +32,8 @@ class NumberTable:
     total : bool
         Add a column with the sum of each row.
     digits : int
+    shape : bool
+        Whether the caption says the shape.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class NumberTable:
         shade: bool = False,
         total: bool = False,
         digits: int = 2,
+        shape: bool = True,
     ):
         values = np.asarray(values, dtype=float)
         self.shape = values.shape
@@ -64,12 +67,19 @@ class NumberTable:
         if columns is not None and len(columns) != values.shape[1]:
             raise ValueError(f"there are {values.shape[1]} columns and {len(columns)} names for them.")
         self.values, self.rows, self.columns = values, [str(row) for row in rows], columns
-        self.name, self.axes, self.shade, self.total, self.digits = name, axes, shade, total, digits
+        self.name, self.axes, self.shade, self.total, self.digits, self.say_shape = (
+            name,
+            axes,
+            shade,
+            total,
+            digits,
+            shape,
+        )
 
     @property
     def caption(self) -> str:
         """Name and shape."""
-        return f"{self.name}, shape {self.shape}" if self.name else f"shape {self.shape}"
+        return ", ".join(filter(None, [self.name, f"shape {self.shape}" if self.say_shape else ""]))
 
     def _cells(self) -> tuple[list[str], list[list[tuple[str, float | None]]]]:
         """Column names, and for each row the printed numbers with the share that colours them."""
@@ -90,9 +100,10 @@ class NumberTable:
         # "-0.00" would make a class look for a minus that is not there.
         return text.replace("-", "", 1) if float(text) == 0 else text.replace("-", "−")
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The table as markup; every name is escaped."""
         names, body = self._cells()
-        cell = "padding:.12em .45em;text-align:right;border:0;font-variant-numeric:tabular-nums;font-size:1em"
+        cell = "padding:.1em .32em;text-align:right;border:0;font-variant-numeric:tabular-nums;font-size:1em"
         head = "".join(
             f'<th scope="col" dir="auto" style="{cell};font-weight:600">{content(n)}</th>' for n in names
         )
@@ -103,7 +114,7 @@ class NumberTable:
                 f'<tr style="background:transparent"><th scope="row" dir="auto" style="{cell};font-weight:600">{content(row)}</th>{tds}</tr>'
             )
         corner = " \\ ".join(filter(None, self.axes))
-        table = "font-size:1em;line-height:1.15;margin:.3em 0;border-collapse:separate;border-spacing:2px;width:auto"
+        table = "font-size:1em;line-height:1.12;margin:.3em 0;border-collapse:separate;border-spacing:2px;width:auto"
         caption = "caption-side:top;text-align:left;padding:.1em .45em;font-size:1em;color:inherit"
         return "\n".join(
             [
@@ -115,6 +126,8 @@ class NumberTable:
                 "</tbody></table>",
             ]
         )
+
+    _repr_html_ = html
 
     def _fill(self, share: float | None) -> str:
         if not self.shade or share is None:
@@ -132,3 +145,9 @@ class NumberTable:
             for row, cells in zip(self.rows, body)
         ]
         return "\n".join(lines)
+
+
+def beside(*pictures: str) -> str:
+    """Several pieces of HTML or SVG next to one another, or below where there is no room."""
+    parts = "".join(f'<div style="flex:0 1 auto;min-width:0">{picture}</div>' for picture in pictures)
+    return f'<div style="display:flex;flex-wrap:wrap;gap:.5em 1.5em;align-items:flex-start">{parts}</div>'

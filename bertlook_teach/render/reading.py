@@ -54,10 +54,10 @@ def render_reading(attention) -> str:
         ground = "#eceff2" if attention.special[i] else "#ffffff"
         chips.append(
             f'<li style="list-style:none;text-align:center;margin:0 0 .35em {"0" if follows else ".35em"}">'
-            f'<span style="display:block;color:{MUTED};font-size:.8em">{i}</span>'
+            f'<span style="display:block;color:{MUTED}">{i}</span>'
             f'<span dir="auto" style="display:block;padding:.1em .4em;background:{ground};color:{INK};border:1px solid {RULE};'
             f'border-bottom:.16em {line};{"border-left:1px dotted " + MUTED + ";" if follows else ""}white-space:pre;unicode-bidi:isolate">{content(token)}</span>'
-            f'<span style="display:block;color:{MUTED};font-size:.8em">{_NAMES[segment] if segment < 2 else segment}</span></li>'
+            f'<span style="display:block;color:{MUTED}">{_NAMES[segment] if segment < 2 else segment}</span></li>'
         )
     return (
         '<div class="bertlook-reading">'
