@@ -1,5 +1,7 @@
 """Live views, tested without a browser: their state, their links, their last picture. Sizes differ on every axis."""
 
+import base64
+import html
 import re
 import zlib
 from types import SimpleNamespace
@@ -382,6 +384,13 @@ def test_the_default_measures_say_where_the_head_looks():
 # ---- what a page without a live view shows -----------------------------------------------------------------
 
 
+def saved_pictures(html):
+    """The drawings inside the images' addresses."""
+    return [
+        base64.b64decode(text).decode() for text in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", html)
+    ]
+
+
 @pytest.mark.parametrize("make", [lambda: HeadView(attention()), lambda: HeadMap(VALUES), explorer])
 def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twice(make):
     first, second = make(), make()
@@ -389,7 +398,8 @@ def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twi
     views = [bundle.pop("application/vnd.jupyter.widget-view+json") for bundle in bundles]
     assert bundles[0] == bundles[1]
     assert views[0]["model_id"] == first.model_id != views[1]["model_id"]
-    assert "<svg" in bundles[0]["text/html"] and "<figcaption" in bundles[0]["text/html"]
+    assert saved_pictures(bundles[0]["text/html"])[0].startswith("<svg")
+    assert "<figcaption>" in bundles[0]["text/html"]
     assert not re.search(r"0x[0-9a-f]{6}", bundles[0]["text/plain"])
     assert len(bundles[0]["text/plain"]) <= 110
 
@@ -399,7 +409,14 @@ def test_the_saved_picture_is_the_state_in_view():
     before = view._repr_mimebundle_()["text/html"]
     view.head = 2
     after = view._repr_mimebundle_()["text/html"]
-    assert after != before and "Head 1-3" in after
+    assert saved_pictures(after) == [view.picture()[0]] != saved_pictures(before)
+    assert f"<figcaption>{html.escape(view.sentence)}</figcaption>" in after
+
+
+def test_the_saved_output_survives_a_notebook_that_is_not_trusted():
+    """JupyterLab and GitHub strip drawing tags and scripts from it; an image with its address inside stays."""
+    found = set(re.findall(r"<(\w+)", explorer()._repr_mimebundle_()["text/html"]))
+    assert found == {"div", "figure", "img", "figcaption"}
 
 
 def test_names_are_short_and_say_what_is_in_view():
@@ -414,7 +431,9 @@ def test_names_are_short_and_say_what_is_in_view():
 def test_hostile_tokens_stay_text_in_the_saved_picture():
     token = '</script><img src=x onerror=alert(1)>"'
     html = HeadView(attention((token,), (0,), (token,)))._repr_mimebundle_()["text/html"]
-    assert "<img" not in html and "</script" not in html and "&lt;img" in html
+    assert html.count("<img") == 1 and "</script" not in html and "&lt;img" in html
+    [svg] = saved_pictures(html)
+    assert "<img" not in svg and "</script" not in svg and "&lt;img" in svg
 
 
 # ---- the browser half ----------------------------------------------------------------------------------------

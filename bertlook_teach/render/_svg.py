@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import unicodedata
 from collections.abc import Iterable
 from html import escape
@@ -87,3 +88,14 @@ def shortened(value: str, font_size: float, limit: float) -> str:
             break
         kept += char
     return kept + "…"
+
+
+def image_tag(svg: str) -> str:
+    """The picture as an ``<img>`` that carries it inside its address; its name is the alternative text.
+
+    For the outputs a notebook saves. JupyterLab and GitHub take every drawing tag out of a notebook that its reader has
+    not run, and leave a heap of words; images they keep.
+    """
+    name = svg.partition("<title>")[2].partition("</title>")[0].replace('"', "&quot;")  # escaped when drawn
+    address = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    return f'<img src="data:image/svg+xml;base64,{address}" alt="{name}">'

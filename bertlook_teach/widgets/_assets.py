@@ -7,6 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from ..render._svg import image_tag
 from ..render.palette import for_views
 
 _FOLDER = Path(__file__).parent / "js"
@@ -34,13 +35,12 @@ def style_source() -> str:
 
 
 def static_page(*pictures: tuple[str, str]) -> str:
-    """What a page without a live view shows: each picture as SVG with its sentence beneath."""
+    """What a page without a live view shows: each picture as an image with its sentence beneath."""
     figures = [
-        f'<figure style="margin:0">{svg}<figcaption dir="auto">{html.escape(sentence)}</figcaption></figure>'
+        f"<figure>{image_tag(svg)}<figcaption>{html.escape(sentence)}</figcaption></figure>"
         for svg, sentence in pictures
     ]
-    gap = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
-    return f'<div class="bertlook-static" style="{gap}">{"".join(figures)}</div>'
+    return f'<div class="bertlook-static">{"".join(figures)}</div>'
 
 
 def mime_bundle(widget, pictures) -> dict[str, object]:
