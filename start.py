@@ -23,9 +23,7 @@ import tempfile
 OLDEST, NEWEST = (3, 10), (3, 13)
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
-VENV_PYTHON = (
-    os.path.join(VENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(VENV, "bin", "python")
-)
+VENV_PYTHON = os.path.join(VENV, *(["Scripts", "python.exe"] if os.name == "nt" else ["bin", "python"]))
 STAMP = os.path.join(VENV, "bertlook-installed.txt")  # written last: what is half installed has none
 LOG = os.path.join(VENV, "bertlook-install.log")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -154,6 +152,12 @@ def read_stamp():
         return ""
 
 
+def write_stamp(text):
+    """Say that everything is installed."""
+    with open(STAMP, "w") as file:
+        file.write(text)
+
+
 def venv_version():
     """The Python version of .venv, such as "3.11", or None if there is none that runs."""
     return answer_of([VENV_PYTHON, "-I", "-S", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
@@ -164,7 +168,11 @@ def make_venv(why=""):
     again = f" again ({why})" if why else ""
     say(f"[1/3] making the virtual environment .venv{again}")
     check_venv_module()
-    if not succeeds([sys.executable, "-m", "venv", "--clear", VENV]):
+    inside = os.path.realpath(sys.prefix) == os.path.realpath(
+        VENV
+    )  # started from .venv itself, which is to be cleared
+    python = getattr(sys, "_base_executable", sys.executable) if inside else sys.executable
+    if not succeeds([python, "-m", "venv", "--clear", VENV]):
         check_folder()
         raise Trouble("The virtual environment could not be made; the lines above say why.")
 
@@ -256,18 +264,23 @@ def install(stamp):
     previous, version = read_stamp(), venv_version()
     check_folder()
     if version is None:
+        previous = ""
         make_venv("it was incomplete" if os.path.isdir(VENV) else "")
     elif previous and not previous.endswith(" " + version):
         previous = ""
         make_venv("its Python has changed")
     elif answer_of([VENV_PYTHON, "-m", "pip", "--version"]) is None:
+        previous = ""
         make_venv("it had no pip")
+    if previous:
+        os.remove(STAMP)  # from here on, until it is written again, the installation is incomplete
     try:
         install_packages()
     except NoNetwork:
         if not previous or not works():
             raise
         say("No network: starting with what was installed before. It will be brought up to date next time.")
+        write_stamp(previous)
         return
     if not works():
         make_venv("an interrupted installation had left it broken")
@@ -276,8 +289,9 @@ def install(stamp):
             raise Trouble(
                 "The installation is not complete; the lines above say what is missing. Delete .venv and start again."
             )
-    with open(STAMP, "w") as file:
-        file.write(stamp + " " + venv_version())
+    write_stamp(stamp + " " + venv_version())
+    if os.path.exists(LOG):
+        os.remove(LOG)
     say("Installed. The next start needs none of this.\n")
 
 

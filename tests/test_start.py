@@ -1,0 +1,473 @@
+"""start.py: what it says when something is missing, what it installs, and that the second start installs nothing.
+
+No test here installs anything: pip is played by a small script that logs its arguments and fails as told.
+"""
+
+import ast
+import builtins
+import errno
+import os
+import platform
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import start
+
+ROOT = Path(__file__).resolve().parent.parent
+GIB = 1024**3
+
+
+# --- which Python -----------------------------------------------------------------------------------------------------
+
+
+def test_a_python_of_2016_understands_the_file():
+    ast.parse((ROOT / "start.py").read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+@pytest.mark.parametrize("version", [(3, 6, 15), (3, 8, 18), (3, 9, 18), (3, 14, 0), (4, 0, 0)])
+def test_a_python_too_old_or_too_new_is_refused(version, monkeypatch):
+    monkeypatch.setattr(start, "better_python", lambda: "advice")
+    with pytest.raises(
+        start.Trouble, match=rf"Python 3\.10 to 3\.13 is needed, this is {version[0]}\.{version[1]}\.\nadvice"
+    ):
+        start.check_python(version)
+
+
+@pytest.mark.parametrize("version", [(3, 10, 0), (3, 11, 7), (3, 12, 1), (3, 13, 9)])
+def test_a_python_between_is_welcome(version):
+    start.check_python(version)
+
+
+def test_a_32_bit_python_is_refused():
+    with pytest.raises(start.Trouble, match="64-bit Python is needed"):
+        start.check_python((3, 11, 0), maxsize=2**31 - 1)
+
+
+def test_another_python_that_fits_is_named(monkeypatch):
+    found = {"python3.12": "well", "python3.10": "well"}
+    monkeypatch.setattr(start, "answer_of", lambda command: found.get(command[0]))
+    monkeypatch.setattr(start.os, "name", "posix")
+    assert start.better_python() == "There is one on this computer; start with:  python3.12 start.py"
+    found.clear()
+    assert "python.org" in start.better_python()
+
+
+def test_without_the_venv_module_the_package_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def without_ensurepip(name, *rest):
+        if name == "ensurepip":
+            raise ModuleNotFoundError("No module named 'ensurepip'", name="ensurepip")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_ensurepip)
+    version = "{}.{}".format(*sys.version_info[:2])
+    with pytest.raises(
+        start.Trouble, match=rf"(?s)no module 'ensurepip'.*sudo apt install python{version}-venv"
+    ):
+        start.check_venv_module()
+
+
+# --- the disk ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(start.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(
+        start.Trouble, match=r"Cannot write into .*: Read-only file system\.\nCopy the project"
+    ):
+        start.check_folder(str(tmp_path))
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the administrator may write anywhere")
+def test_a_real_folder_that_cannot_be_written_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(start.Trouble, match="Cannot write into .*: Permission denied"):
+        start.check_folder(str(tmp_path))
+
+
+def with_free_space(monkeypatch, free):
+    usage = type("usage", (), {"free": free})
+    monkeypatch.setattr(start.shutil, "disk_usage", lambda folder: usage)
+
+
+def test_a_disk_too_full_to_begin_is_said_with_numbers(tmp_path, monkeypatch):
+    with_free_space(monkeypatch, 2 * GIB)
+    with pytest.raises(
+        start.Trouble, match=r"The disk is full: 2\.0 GiB are free .*, about 3 GiB are needed"
+    ):
+        start.check_folder(str(tmp_path))
+    with_free_space(monkeypatch, 4 * GIB)
+    start.check_folder(str(tmp_path))
+
+
+# --- what pip's log tells ---------------------------------------------------------------------------------------------
+
+OFFLINE = (
+    "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(': Failed to establish a new "
+    "connection: [Errno -3] Temporary failure in name resolution')': /simple/torch/\n"
+    "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)\n"
+    "ERROR: No matching distribution found for torch==2.13.0"
+)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        OFFLINE,
+        "urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='files'): Read timed out.",
+        "Cannot connect to proxy: ProxyError('Unable to connect to proxy')",
+        "[SSL: CERTIFICATE_VERIFY_FAILED] ... SSLError(",
+        "[Errno 11001] getaddrinfo failed",
+    ],
+    ids=["no name resolution", "timeout", "proxy", "certificate", "windows"],
+)
+def test_no_network_is_recognised(log):
+    with pytest.raises(start.NoNetwork, match="no connection to the package index"):
+        start.explain(log)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+        "OSError: [Errno 122] Disk quota exceeded",
+        "[WinError 112] There is not enough space on the disk",
+        OFFLINE + "\nOSError: [Errno 28] No space left on device",
+    ],
+    ids=["full", "quota", "windows", "full after a failed index"],
+)
+def test_a_disk_that_fills_up_on_the_way_is_recognised(log):
+    assert start.explain(log).startswith("The disk is full")
+
+
+def test_a_full_disk_is_recognised_even_if_the_log_could_not_be_written(monkeypatch):
+    with_free_space(monkeypatch, 0)
+    assert start.explain("").startswith("The disk is full")
+
+
+def test_a_computer_without_pytorch_is_recognised():
+    log = "ERROR: No matching distribution found for torch==2.13.0"
+    assert f"There is no PyTorch 2.13.0 for this computer ({platform.system()}" in start.explain(log)
+
+
+def test_a_file_in_use_is_recognised():
+    assert "no other program" in start.explain("PermissionError: [WinError 5] Access is denied: 'torch.dll'")
+
+
+def test_any_other_failure_names_the_log():
+    assert start.LOG in start.explain("ERROR: something new")
+
+
+# --- torch ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pip_calls(monkeypatch):
+    """The arguments of each call of pip; nothing is installed."""
+    calls = []
+    monkeypatch.setattr(start, "pip", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(start, "say", lambda line: None)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("system", "gpu", "cpu_build"),
+    [("linux", False, True), ("linux", True, False), ("darwin", False, False), ("win32", False, False)],
+)
+def test_the_cpu_build_is_asked_for_only_on_linux_without_a_gpu(
+    system, gpu, cpu_build, pip_calls, monkeypatch
+):
+    monkeypatch.setattr(start.sys, "platform", system)
+    monkeypatch.setattr(start, "has_nvidia_gpu", lambda: gpu)
+    start.install_torch()
+    ((*options, wanted),) = pip_calls
+    assert wanted == "torch==2.13.0"
+    assert (start.CPU_INDEX in options) == cpu_build
+    assert "--index-url" not in options  # that would put the user's own index out of use
+
+
+def test_where_the_cpu_index_cannot_be_reached_the_default_one_is_tried(pip_calls, monkeypatch):
+    def unreachable(*arguments):
+        pip_calls.append(arguments)
+        if start.CPU_INDEX in arguments:
+            raise start.NoNetwork
+
+    monkeypatch.setattr(start, "pip", unreachable)
+    monkeypatch.setattr(start.sys, "platform", "linux")
+    monkeypatch.setattr(start, "has_nvidia_gpu", lambda: False)
+    start.install_torch()
+    assert [start.CPU_INDEX in call for call in pip_calls] == [True, False]
+
+
+# --- installing, with a pip that is a script --------------------------------------------------------------------------
+
+FAKE_PYTHON = """\
+#!{python}
+import os, pathlib, sys
+here = pathlib.Path(__file__).resolve().parent.parent
+words = sys.argv[1:]
+with open(here.parent / "calls.txt", "a") as file:
+    print(*words, file=file)
+if words[-1].startswith("import torch"):  # is everything there?
+    sys.exit(0 if (here / "well").exists() else 1)
+if "-c" in words and words[0] != "-m":
+    print({version!r})
+if words[:3] == ["-m", "pip", "install"]:
+    failure = here.parent / "fail.txt"
+    log = pathlib.Path(words[words.index("--log") + 1])
+    log.write_text(failure.read_text() if failure.exists() else "well")
+    if failure.exists():
+        sys.exit(1)
+    (here / "well").touch()
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A copy of what start.py needs, in which making .venv gives a Python that only pretends."""
+    if os.name == "nt":
+        pytest.skip("the pretended Python is a script")
+    for name in start.INSTALLED_FROM:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((ROOT / name).read_bytes())
+    venv = tmp_path / ".venv"
+    python = venv / "bin" / "python"
+    version = "{}.{}".format(*sys.version_info[:2])
+    for name, value in {
+        "ROOT": str(tmp_path),
+        "VENV": str(venv),
+        "VENV_PYTHON": str(python),
+        "STAMP": str(venv / "bertlook-installed.txt"),
+        "LOG": str(venv / "bertlook-install.log"),
+    }.items():
+        monkeypatch.setattr(start, name, value)
+
+    def succeeds(command, **options):
+        if command[1:3] == ["-m", "venv"]:
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.write_text(FAKE_PYTHON.format(python=sys.executable, version=version))
+            python.chmod(0o755)
+            (venv / "well").unlink(missing_ok=True)
+            with open(tmp_path / "calls.txt", "a") as file:
+                print("made", file=file)
+            return True
+        return subprocess.run(command, check=False, **options).returncode == 0
+
+    monkeypatch.setattr(start, "succeeds", succeeds)
+    monkeypatch.setattr(start, "has_nvidia_gpu", lambda: False)
+    return tmp_path
+
+
+def calls(project, word="pip install"):
+    """The calls of the pretended Python that hold a word, since last asked; forgets them."""
+    path = project / "calls.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return [line for line in lines if word in line]
+
+
+def test_the_first_start_installs_and_the_second_does_not(project, capsys):
+    start.ensure_installed()
+    torch, rest = calls(project)
+    assert "torch==2.13.0" in torch
+    assert "--no-deps" in torch
+    assert rest.endswith("-e .[lab,test]")
+    assert all("-c " + str(project / "constraints.txt") in call for call in (torch, rest))
+    said = capsys.readouterr().out
+    assert all(step in said for step in ("[1/3]", "[2/3]", "[3/3]", "Installed."))
+    assert not Path(start.LOG).exists()  # it is large
+
+    start.ensure_installed()
+    assert calls(project) == []
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", start.INSTALLED_FROM)
+def test_a_changed_file_is_installed_anew_in_the_same_venv(project, name):
+    start.ensure_installed()
+    calls(project)
+    with open(project / name, "a") as file:
+        file.write("\n")
+    start.ensure_installed()
+    made = calls(project, "")
+    assert len([call for call in made if "pip install" in call]) == 2
+    assert "made" not in made
+
+
+def test_an_interrupted_installation_is_taken_up_again(project, monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(start, "install_torch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            start.ensure_installed()
+    assert start.read_stamp() == ""
+    calls(project)
+    start.ensure_installed()
+    made = calls(project, "")
+    assert len([call for call in made if "pip install" in call]) == 2
+    assert "made" not in made  # what was downloaded is kept
+
+
+def test_an_installation_interrupted_in_an_update_is_taken_up_again(project, monkeypatch):
+    start.ensure_installed()
+    (project / "constraints.txt").write_text((project / "constraints.txt").read_text() + "\n")
+    with monkeypatch.context() as context:
+        context.setattr(start, "install_packages", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            start.ensure_installed()
+    (project / "constraints.txt").write_text(
+        (project / "constraints.txt").read_text()[:-1]
+    )  # as it was before
+    calls(project)
+    start.ensure_installed()
+    assert len(calls(project)) == 2
+
+
+def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
+    start.ensure_installed()
+    os.remove(start.STAMP)
+    calls(project)
+    answers = iter([False, True])
+    monkeypatch.setattr(start, "works", lambda show=False: next(answers))
+    start.ensure_installed()
+    made = [
+        call.split()[0] if call == "made" else "pip"
+        for call in calls(project, "")
+        if call == "made" or "install" in call
+    ]
+    assert made == ["pip", "pip", "made", "pip", "pip"]
+
+
+def test_what_stays_broken_is_said(project, monkeypatch):
+    monkeypatch.setattr(start, "works", lambda show=False: False)
+    with pytest.raises(start.Trouble, match="The installation is not complete"):
+        start.ensure_installed()
+    assert start.read_stamp() == ""
+
+
+@pytest.mark.parametrize("damage", ["no python", "python does not run", "another version"])
+def test_a_broken_venv_is_made_again(project, damage, capsys):
+    start.ensure_installed()
+    calls(project)
+    python = Path(start.VENV_PYTHON)
+    if damage == "no python":
+        python.unlink()
+    elif damage == "python does not run":
+        python.write_text("#!/nowhere/python\n")
+    else:
+        python.write_text(python.read_text().replace("{}.{}".format(*sys.version_info[:2]), "3.9"))
+    capsys.readouterr()
+    start.ensure_installed()
+    assert "made" in calls(project, "")
+    assert "again (it" in capsys.readouterr().out
+
+
+def test_without_network_the_first_start_says_so(project, capsys):
+    (project / "fail.txt").write_text(OFFLINE)
+    with pytest.raises(start.NoNetwork, match="The first start needs the network"):
+        start.ensure_installed()
+    assert start.read_stamp() == ""
+
+
+def test_without_network_an_update_waits_and_class_begins(project, capsys):
+    start.ensure_installed()
+    before = start.read_stamp()
+    (project / "pyproject.toml").write_text((project / "pyproject.toml").read_text() + "\n")
+    (project / "fail.txt").write_text(OFFLINE)
+    start.ensure_installed()
+    assert "No network: starting with what was installed before" in capsys.readouterr().out
+    assert start.read_stamp() == before  # so the next start tries again
+
+
+def test_a_disk_that_fills_up_is_said(project):
+    (project / "fail.txt").write_text("OSError: [Errno 28] No space left on device")
+    with pytest.raises(start.Trouble, match="The disk is full"):
+        start.ensure_installed()
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("", "-m bertlook_teach.cli present"),
+        ("--deck 03 --port 9000 --no-browser", "-m bertlook_teach.cli present 03 --port 9000 --no-browser"),
+        ("--classic", "-m bertlook_teach.cli present --classic"),
+        ("--lab", "-m bertlook_teach.cli lab"),
+        ("--lab --deck 3", "-m bertlook_teach.cli lab 3"),
+        ("test", "-m pytest"),
+        ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),
+    ],
+)
+def test_what_is_started(line, command, monkeypatch):
+    started = []
+    monkeypatch.setattr(start, "ensure_installed", lambda: None)
+    monkeypatch.setattr(start, "become", lambda *arguments: started.append(" ".join(arguments)))
+    start.main(line.split())
+    assert started == [command]
+
+
+def test_trouble_is_said_on_stderr_without_a_traceback(monkeypatch, capsys):
+    def trouble():
+        raise start.Trouble("what is wrong, and what to do")
+
+    monkeypatch.setattr(start, "ensure_installed", trouble)
+    assert start.main([]) == 1
+    assert capsys.readouterr().err == "\nwhat is wrong, and what to do\n"
+
+
+def test_an_interruption_is_no_traceback_either(monkeypatch, capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(start, "ensure_installed", interrupt)
+    assert start.main([]) == 130
+    assert "goes on where it stopped" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_for_ourselves_is_said_too(monkeypatch, capsys):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(start, "ensure_installed", full)
+    assert start.main([]) == 1
+    assert "The disk is full" in capsys.readouterr().err
+
+
+def test_an_option_that_does_not_exist_installs_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(start, "ensure_installed", lambda: pytest.fail("installed"))
+    with pytest.raises(SystemExit):
+        start.main(["--prot", "9000"])
+
+
+def test_the_python_of_the_venv_is_where_windows_puts_it():
+    """start.py imports only modules of the standard library, which cannot be imported as if on Windows; so read its line."""
+    (line,) = [
+        line for line in (ROOT / "start.py").read_text().splitlines() if line.startswith("VENV_PYTHON =")
+    ]
+    for system, ending in {"nt": ["Scripts", "python.exe"], "posix": ["bin", "python"]}.items():
+        stand_in = type("os", (), {"name": system, "path": os.path})
+        path = eval(line.split("=", 1)[1], {"os": stand_in, "VENV": ".venv"})
+        assert path == os.path.join(".venv", *ending)
+
+
+def test_a_port_in_use_is_said_with_the_flag_that_helps():
+    """Through the real command, as a teacher meets it; the package is installed here already."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "bertlook_teach.cli", "present", "--no-browser", "--port", str(port)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"port {port} is in use. Choose another with --port N" in done.stderr
