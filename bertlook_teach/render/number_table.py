@@ -8,6 +8,7 @@ import numpy as np
 
 from ._svg import attribute, content
 from .palette import magnitude_colour, text_colour
+from .sentences import short_number
 
 _MANY = 7  # more columns than this are cut, unless they are named
 
@@ -34,6 +35,8 @@ class NumberTable:
     digits : int
     shape : bool
         Whether the caption says the shape.
+    short : bool
+        Print shares without the zero before the point, where many columns must fit: ".42".
 
     Examples
     --------
@@ -56,6 +59,7 @@ class NumberTable:
         total: bool = False,
         digits: int = 2,
         shape: bool = True,
+        short: bool = False,
     ):
         values = np.asarray(values, dtype=float)
         self.shape = values.shape
@@ -67,14 +71,8 @@ class NumberTable:
         if columns is not None and len(columns) != values.shape[1]:
             raise ValueError(f"there are {values.shape[1]} columns and {len(columns)} names for them.")
         self.values, self.rows, self.columns = values, [str(row) for row in rows], columns
-        self.name, self.axes, self.shade, self.total, self.digits, self.say_shape = (
-            name,
-            axes,
-            shade,
-            total,
-            digits,
-            shape,
-        )
+        self.name, self.axes, self.say_shape = name, axes, shape
+        self.shade, self.total, self.digits, self.short = shade, total, digits, short
 
     @property
     def caption(self) -> str:
@@ -96,6 +94,8 @@ class NumberTable:
         return names + ["sum"] * self.total, body
 
     def _print(self, value: float) -> str:
+        if self.short:
+            return short_number(value).replace("-", "−")
         text = f"{value:.{self.digits}f}"
         # "-0.00" would make a class look for a minus that is not there.
         return text.replace("-", "", 1) if float(text) == 0 else text.replace("-", "−")
