@@ -199,6 +199,9 @@ def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
     svg = render_attention_lines(weights, ["[CLS]", "a", "b"], hide_special=True)
     assert "[CLS]" not in words(svg)
     assert len(starts_and_ends(svg)) == 4
+    # Drawn as strong as they are: a gives 0.1 and 0.3, b gives 0.5 and 0.5 (one path each, to the nearest step).
+    strengths = [float(line.get("stroke-opacity")) for line in tags(svg, "path")]
+    assert strengths == pytest.approx([attention_module.line_opacity(w) for w in (0.1, 0.3, 0.5)], abs=0.02)
     # Rows a and b give 0.6 and 0.0 to [CLS]; nothing is renormalised, so b still gives itself 0.5.
     assert tags(svg, "desc")[0].text == (
         "Attention of one head: 50 % of “b” goes to “a”. On average, 30 % goes to the token itself. "
@@ -246,18 +249,20 @@ def test_the_grid_names_its_axes_and_writes_small_maps_in_numbers():
 
 
 def test_the_map_has_layers_down_and_heads_across_counted_from_one():
-    values = np.zeros((2, 3))
-    values[1, 2] = 1
+    values = np.arange(6).reshape(2, 3) / 5
     svg = render_head_map(values, title="share")
-    titles = [node.text for node in tags(svg, "title")]
-    assert titles[1:] == ["Head 1-1: 0.000", "Head 1-2: 0.000", "Head 1-3: 0.000"] + [
-        "Head 2-1: 0.000",
-        "Head 2-2: 0.000",
+    assert [node.text for node in tags(svg, "title")][1:] == [
+        "Head 1-1: 0.000",
+        "Head 1-2: 0.200",
+        "Head 1-3: 0.400",
+        "Head 2-1: 0.600",
+        "Head 2-2: 0.800",
         "Head 2-3: 1.000",
     ]
-    dark = [rect for rect in tags(svg, "rect") if rect.get("fill") == palette.magnitude_colour(1)]
-    places = [(float(r.get("y")), float(r.get("x"))) for r in tags(svg, "rect") if r.get("rx") == "3"]
-    assert [(float(dark[0].get("y")), float(dark[0].get("x")))] == [max(places)]
+    drawn = {
+        (float(r.get("y")), float(r.get("x"))): r.get("fill") for r in tags(svg, "rect") if r.get("rx") == "3"
+    }
+    assert [drawn[place] for place in sorted(drawn)] == [palette.magnitude_colour(v) for v in values.ravel()]
     assert words(svg).count("3") == 1  # three heads, two layers
 
 
