@@ -1,0 +1,370 @@
+"""The bertlook command: its help, its errors, and starting a server that leaves the reader's own Jupyter alone."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import conftest
+import pytest
+
+from bertlook_teach import __version__, browsers, cli, doctor, launch
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def bertlook(*words, **options):
+    """Run the command as a user does."""
+    command = [sys.executable, "-m", "bertlook_teach.cli", *words]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, **options
+    )
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"bertlook_teach {__version__}\n"
+
+
+def test_the_help_names_every_command(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    printed = capsys.readouterr().out
+    for name, command in cli.COMMANDS.items():
+        assert re.search(rf"^ +{name} +{command.summary}$", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_help(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: bertlook {name}")
+
+
+@pytest.mark.parametrize("line", [[], ["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])
+def test_a_wrong_command_line_is_answered_with_the_usage(line, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(line)
+    assert "usage: bertlook" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "65536", "-1", "eighty", "8.5", ""])
+def test_a_port_is_a_number_in_range(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="a number from 1 to 65535"):
+        launch.port_number(text)
+
+
+def test_an_error_is_one_line_and_a_traceback_if_wanted(capsys, monkeypatch):
+    assert cli.main(["present", "77", "--no-browser"]) == 1
+    assert capsys.readouterr().err.startswith("bertlook present: no deck '77' in ")
+    monkeypatch.setenv("BERTLOOK_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="no deck"):
+        cli.main(["present", "77", "--no-browser"])
+
+
+def test_a_command_whose_module_is_missing_says_so(monkeypatch):
+    monkeypatch.setitem(cli.COMMANDS, "dream", cli.Command("dream", "add_arguments", "run", "dream"))
+    with pytest.raises(SystemExit, match="no 'dream' command yet"):
+        cli.main(["dream"])
+
+
+def test_the_command_loads_nothing_heavy():
+    heavy = (
+        "torch",
+        "transformers",
+        "numpy",
+        "matplotlib",
+        "IPython",
+        "ipywidgets",
+        "jupyterlab",
+        "jupyter_server",
+    )
+    code = f"import sys; import bertlook_teach.cli, bertlook_teach.launch; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- which deck -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "slides").mkdir()
+    for name in ("03_where.ipynb", "01_what.ipynb", "11_which.ipynb", "draft.ipynb", "rise.css"):
+        (tmp_path / "slides" / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("which", "name"),
+    [
+        (None, "01_what"),
+        ("1", "01_what"),
+        ("01", "01_what"),
+        ("3", "03_where"),
+        ("11", "11_which"),
+        ("slides/draft.ipynb", "draft"),
+    ],
+)
+def test_a_deck_is_found_by_number_or_path(course, which, name):
+    assert launch.find_deck(course, which) == Path("slides", f"{name}.ipynb")
+
+
+@pytest.mark.parametrize("which", ["2", "what", "0", "slides/02.ipynb", "../elsewhere.ipynb", "-1"])
+def test_a_deck_that_is_not_there_is_answered_with_those_that_are(course, which):
+    (course.parent / "elsewhere.ipynb").touch()
+    with pytest.raises(ValueError, match=r"Decks there: 01_what\.ipynb, 03_where\.ipynb, 11_which\.ipynb"):
+        launch.find_deck(course, which)
+
+
+def test_no_decks_at_all_is_said(tmp_path):
+    with pytest.raises(ValueError, match="Decks there: none"):
+        launch.find_deck(tmp_path)
+
+
+# --- the reader's own Jupyter -----------------------------------------------------------------------------------------
+
+
+def test_the_configuration_folder_is_ours():
+    environ = {
+        "HOME": "/home/ada",
+        "JUPYTER_PATH": "/home/ada/jupyter",
+        "JUPYTERLAB_SETTINGS_DIR": "/home/ada/settings",
+    }
+    home = launch.isolate(environ)
+    assert home.parent == Path(sys.prefix)
+    assert {name for name, value in environ.items() if "/home/ada" in value} == {"HOME"}
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
+        assert Path(environ[name]).is_relative_to(home)
+    page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
+    assert page["disabledExtensions"] == {"@jupyterlab/apputils-extension:announcements": True}
+
+
+def test_where_the_environment_cannot_be_written_a_temporary_folder_serves(monkeypatch, tmp_path):
+    monkeypatch.setattr(launch.sys, "prefix", str(tmp_path / "nowhere"))
+    home = launch.isolate({})
+    assert (home / "config" / "nbconfig" / "rise.json").is_file()
+    assert not (tmp_path / "nowhere").exists()
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_folder(tmp_path):
+    home = tmp_path / "home"
+    (home / ".jupyter").mkdir(parents=True)
+    # The reader's own settings would put the server elsewhere, were they read.
+    (home / ".jupyter" / "jupyter_server_config.json").write_text('{"ServerApp": {"base_url": "/mine/"}}')
+    before = files_in(home)
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON"))
+    }
+    environ |= {"HOME": str(home), "USERPROFILE": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+    command = [sys.executable, "-m", "bertlook_teach.cli", "present", "--no-browser"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        lines = iter(process.stdout.readline, "")
+        address = next(line.split()[-1] for line in lines if line.startswith("Slides:"))
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/rise/slides/01_\w+\.ipynb\?token=\w{48}", address)
+        with urllib.request.urlopen(address) as answer:
+            assert answer.status == 200
+            assert b"jupyter-config-data" in answer.read()
+        with urllib.request.urlopen(address.split("?")[0]) as answer:
+            assert "/login" in answer.url  # no token, no deck
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+    assert files_in(home) == before
+    assert "Traceback" not in errors
+    assert conftest.network_attempts() == []
+
+
+# --- the doctor -------------------------------------------------------------------------------------------------------
+
+
+def lines_of(*checks):
+    lines = []
+    return doctor.examine([doctor.Check(*check) for check in checks], lines.append), lines
+
+
+def failing():
+    raise doctor.Failed("what was found", "What to do.")
+
+
+def breaking():
+    raise RuntimeError("broken")
+
+
+def test_the_doctor_says_what_was_found_and_what_to_do():
+    ready, lines = lines_of(("good", lambda: "fine"), ("bad", failing))
+    assert not ready
+    assert lines == ["ok    good  fine", "FAIL  bad   what was found", "            -> What to do."]
+
+
+def test_what_is_not_needed_is_a_note():
+    ready, lines = lines_of(("bad", failing, False))
+    assert ready
+    assert lines[0].startswith("note  bad")
+
+
+def test_a_check_that_breaks_is_a_failure():
+    ready, lines = lines_of(("odd", breaking, False))
+    assert not ready
+    assert lines[0] == "FAIL  odd  RuntimeError: broken"
+
+
+def test_the_doctor_finds_this_installation_well():
+    done = bertlook("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rows sum to 1" in done.stdout
+    assert done.stdout.endswith("Ready for class.\n")
+    assert len(re.findall(r"^(?:ok|note) ", done.stdout, re.MULTILINE)) == len(doctor.CHECKS)
+
+
+def test_the_doctor_says_when_the_specimen_does_not_load(monkeypatch):
+    import bertlook_teach
+
+    def broken(name):
+        raise OSError("no config.json in data/model")
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", broken, raising=False)
+    with pytest.raises(doctor.Failed, match="no config.json") as failure:
+        doctor.specimen()
+    assert "git checkout data/model" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
+    import numpy as np
+
+    import bertlook_teach
+
+    class Half:
+        weights = np.full((2, 3, 5, 5), 0.1)
+        n_layers, n_heads = 2, 3
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Half, raising=False)
+    monkeypatch.setattr(bertlook_teach, "extract_attention", lambda encoder, text: Half, raising=False)
+    with pytest.raises(doctor.Failed, match=r"rows sum to 0\.5000"):
+        doctor.specimen()
+
+
+def test_the_doctor_compares_versions(tmp_path):
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text(
+        "# pins\nnumpy==1.0 ; python_version >= '3'\ntorch==99.0\nanywidget==0.0 ; python_version < '3'\n"
+    )
+    with pytest.raises(doctor.Failed, match=r"numpy [\d.]+ instead of 1\.0; torch [\d.]+ instead of 99\.0"):
+        doctor.packages(constraints)
+
+
+def test_the_doctor_names_a_missing_package(tmp_path, monkeypatch):
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("conllu==6.0.0\nnever-needed==1.0\n")
+    real = doctor.metadata.version
+
+    def version(name):
+        if name in ("conllu", "never-needed"):
+            raise doctor.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    with pytest.raises(doctor.Failed, match="'missing: conllu'") as failure:
+        doctor.packages(constraints)
+    assert "start.py" in failure.value.args[1]
+
+
+@pytest.fixture
+def prefix(tmp_path, monkeypatch):
+    """An environment with the four extensions that slides need."""
+    for name in ("bertlook-rise", "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
+        (tmp_path / "share" / "jupyter" / "labextensions" / name).mkdir(parents=True)
+    source = ROOT / "bertlook_teach" / "labextension"
+    for name in ("package.json", "static/remoteEntry.js"):
+        path = tmp_path / "share" / "jupyter" / "labextensions" / "bertlook-rise" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes((source / name).read_bytes())
+    monkeypatch.setattr(doctor.sys, "prefix", str(tmp_path))
+    return tmp_path
+
+
+def test_the_doctor_is_content_with_the_four_extensions(prefix):
+    assert "installed and enabled" in doctor.lab_extension()
+
+
+def test_the_doctor_sees_an_old_copy_of_the_extension(prefix):
+    script = prefix / "share" / "jupyter" / "labextensions" / "bertlook-rise" / "static" / "remoteEntry.js"
+    script.write_text("old")
+    with pytest.raises(doctor.Failed, match="another version"):
+        doctor.lab_extension()
+
+
+@pytest.mark.parametrize("name", ["bertlook-rise", "anywidget"])
+def test_the_doctor_misses_an_extension(prefix, name):
+    import shutil
+
+    shutil.rmtree(prefix / "share" / "jupyter" / "labextensions" / name)
+    with pytest.raises(doctor.Failed, match=f"{name} is not in"):
+        doctor.lab_extension()
+
+
+def test_the_doctor_sees_a_disabled_extension(prefix):
+    path = prefix / "etc" / "jupyter" / "labconfig" / "page_config.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"disabledExtensions": {"jupyterlab-rise": true}}')
+    with pytest.raises(doctor.Failed, match="jupyterlab-rise is disabled") as failure:
+        doctor.lab_extension()
+    assert failure.value.args[1] == "Enable it: jupyter labextension enable jupyterlab-rise"
+
+
+def test_the_doctor_counts_memory_and_disk(monkeypatch, tmp_path):
+    import psutil
+
+    little = type("memory", (), {"available": doctor.GIB})
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    with pytest.raises(doctor.Failed, match=r"1\.0 GiB free"):
+        doctor.memory()
+    monkeypatch.setattr(
+        doctor.shutil, "disk_usage", lambda folder: type("usage", (), {"free": doctor.GIB // 10})
+    )
+    with pytest.raises(doctor.Failed, match=r"0\.10 GiB free"):
+        doctor.disk(tmp_path)
+
+
+def test_the_doctor_notes_who_was_asked(monkeypatch):
+    monkeypatch.setattr(doctor, "_asked", [])
+    doctor._note_network_use("socket.getaddrinfo", ("localhost", 80))
+    doctor._note_network_use("socket.connect", (None, ("127.0.0.1", 80)))
+    doctor._note_network_use("socket.connect", (None, "/run/a-unix-socket"))
+    assert "no other computer was asked" in doctor.offline()
+    doctor._note_network_use("socket.getaddrinfo", ("huggingface.co", 443))
+    with pytest.raises(doctor.Failed, match="'asked for huggingface.co'"):
+        doctor.offline()
+
+
+# --- browsers ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_browser_is_the_one_named_or_the_first_found(tmp_path, monkeypatch):
+    chromium = tmp_path / "my-chromium"
+    chromium.touch()
+    monkeypatch.setenv("BERTLOOK_CHROMIUM", str(chromium))
+    assert browsers.find_chromium() == chromium
+    monkeypatch.setenv("BERTLOOK_CHROMIUM", str(tmp_path / "gone"))
+    assert browsers.find_chromium() is None
+    monkeypatch.delenv("BERTLOOK_CHROMIUM")
+    monkeypatch.setattr(
+        browsers.shutil, "which", lambda name: str(chromium) if name == "google-chrome" else None
+    )
+    monkeypatch.setattr(browsers, "_APPLICATIONS", ())
+    assert browsers.find_chromium() == chromium
