@@ -184,7 +184,9 @@ def serve(
         io.StringIO()
     ):  # nbclassic prints a banner that advises against nbclassic
         server = LabApp.initialize_server(argv=[], config=config)
-    server.io_loop.add_callback(announce, what, f"http://{HOST}:{server.port}", page, token)  # once it listens
+    server.io_loop.add_callback(
+        announce, what, f"http://{HOST}:{server.port}", page, token
+    )  # once it listens
     server.start()
     return 0
 
