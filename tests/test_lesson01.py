@@ -11,7 +11,8 @@ import pytest
 from bertlook_teach import extract_attention
 from bertlook_teach.checks import lesson01
 from bertlook_teach.render.gallery import describe_gallery, render_gallery
-from bertlook_teach.render.number_table import NumberTable, beside
+from bertlook_teach.render.layout import beside, scaled
+from bertlook_teach.render.number_table import NumberTable
 from bertlook_teach.render.reading import describe_reading, render_reading
 from bertlook_teach.selection import best_head
 from bertlook_teach.walk import attention_scores, softmax
@@ -79,6 +80,16 @@ def test_names_in_a_table_are_escaped():
 def test_a_table_without_matching_names_is_refused(values, rows, columns, message):
     with pytest.raises(ValueError, match=message):
         NumberTable(values, rows, columns)
+
+
+def test_without_names_for_the_axes_the_corner_is_empty():
+    html = NumberTable([[0.42]], ["a"], ["x"], axes=("", ""), short=True).html()
+    assert "<tr><td></td>" in html and re.findall(r"<td style[^>]*>([^<]*)</td>", html) == [".42"]
+
+
+def test_a_picture_of_another_maker_is_not_scaled():
+    with pytest.raises(ValueError, match="one of the render functions"):
+        scaled("<svg></svg>", "40vw")
 
 
 def test_tables_stand_beside_each_other():

@@ -114,13 +114,18 @@ class NumberTable:
                 f'<tr style="background:transparent"><th scope="row" dir="auto" style="{cell};font-weight:600">{content(row)}</th>{tds}</tr>'
             )
         corner = " \\ ".join(filter(None, self.axes))
+        corner = (
+            f'<th scope="col" style="{cell};font-weight:400">{content(corner)}</th>'
+            if corner
+            else "<td></td>"
+        )
         table = "font-size:1em;line-height:1.12;margin:.3em 0;border-collapse:separate;border-spacing:2px;width:auto"
         caption = "caption-side:top;text-align:left;padding:.1em .45em;font-size:1em;color:inherit"
         return "\n".join(
             [
                 f'<table class="bertlook-numbers" aria-label="{attribute(self.caption)}" style="{table}">',
                 f'<caption style="{caption}">{content(self.caption)}</caption>',
-                f'<thead><tr><th scope="col" style="{cell};font-weight:400">{content(corner)}</th>{head}</tr></thead>',
+                f"<thead><tr>{corner}{head}</tr></thead>",
                 "<tbody>",
                 *lines,
                 "</tbody></table>",
@@ -145,9 +150,3 @@ class NumberTable:
             for row, cells in zip(self.rows, body)
         ]
         return "\n".join(lines)
-
-
-def beside(*pictures: str) -> str:
-    """Several pieces of HTML or SVG next to one another, or below where there is no room."""
-    parts = "".join(f'<div style="flex:0 1 auto;min-width:0">{picture}</div>' for picture in pictures)
-    return f'<div style="display:flex;flex-wrap:wrap;gap:.5em 1.5em;align-items:flex-start">{parts}</div>'
