@@ -542,7 +542,7 @@ def test_other_texts_or_another_recipe_in_the_same_run_folder_are_refused(finish
 
     write_corpus(tmp_path / "other", seed=1)
     assert "was started on other texts (a.txt.gz, b.txt)" in complaint(texts=tmp_path / "other")
-    assert "other settings of the tokenizer" in complaint(
+    assert "other settings of the tokenizer, heldout_every" in complaint(
         RECIPE.replace("heldout_every = 5", "heldout_every = 4")
     )
     assert "recipe was changed where this run has already used it" in complaint(
@@ -599,3 +599,22 @@ def test_the_corpus_is_described_without_its_text(finished):
     described = json.loads((finished / "run" / "corpus" / "corpus.json").read_text(encoding="utf-8"))
     assert [f["name"] for f in described["files"]] == ["a.txt.gz", "b.txt"]
     assert described["documents"] == 20
+
+
+def test_a_run_can_start_from_a_model(finished, tmp_path):
+    run = pretrain.Run(
+        pretrain.read_recipe(finished / "recipe.toml"), data.text_files([finished / "texts"]), tmp_path / "run",
+        init=finished / "out", quiet=True, precision="float32", device="cpu",
+    )  # fmt: skip
+    run._start_phase(run.recipe["phases"][1])
+    weights = load_file(finished / "out" / "model.safetensors")
+    assert all(torch.equal(p, weights[n].float()) for n, p in run.model.named_parameters())
+    vocabulary = [
+        (f / "vocab.txt").read_text(encoding="utf-8")
+        for f in (finished / "out", tmp_path / "run" / "tokenizer")
+    ]
+    assert vocabulary[0] == vocabulary[1]
+    with pytest.raises(data.PretrainError, match="or --init"):
+        pretrain.Run(run.recipe, data.text_files([finished / "texts"]), tmp_path / "run", quiet=True)
+    with pytest.raises(data.PretrainError, match="has no model.safetensors"):
+        models.load_weights(tmp_path)

@@ -232,16 +232,24 @@ class Table:
 # --- training ----------------------------------------------------------------------------------------------------
 
 
-def prepare(recipe, files, run, say):
-    """Tokenizer and encoded corpus in the run folder; made once, and only used again for the same texts."""
+def prepare(recipe, files, run, say, init=None):
+    """Tokenizer (trained, or that of the model to start from) and encoded corpus in the run folder; made once, and
+    only used again for the same texts."""
     from tokenizers import BertWordPieceTokenizer
 
     settings = {"tokenizer": recipe["tokenizer"], "heldout_every": recipe["data"]["heldout_every"]}
+    if init is not None:
+        settings["init"] = data.describe_files([init / "model.safetensors", init / "vocab.txt"])
     done = run / "corpus" / "corpus.json"
     if not done.exists():
         started = time.time()
-        say(f"training a tokenizer of {recipe['tokenizer']['vocab_size']} wordpieces on {len(files)} files")
-        tokenizer = data.train_tokenizer(files, **recipe["tokenizer"])
+        if init is None:
+            say(
+                f"training a tokenizer of {recipe['tokenizer']['vocab_size']} wordpieces on {len(files)} files"
+            )
+            tokenizer = data.train_tokenizer(files, **recipe["tokenizer"])
+        else:
+            tokenizer = BertWordPieceTokenizer(str(init / "vocab.txt"), lowercase=True)
         models.save_tokenizer(tokenizer, run / "tokenizer", positions=recipe["model"]["positions"])
         say("encoding the corpus")
         data.encode_corpus(files, tokenizer, run / "corpus", settings)
@@ -255,7 +263,7 @@ def prepare(recipe, files, run, say):
             )
         if before["settings"] != settings:
             raise PretrainError(
-                f"{run} was started with other settings of the tokenizer or of heldout_every "
+                f"{run} was started with other settings of the tokenizer, heldout_every or --init "
                 f"({before['settings']}). Put them back, or choose another --run folder."
             )
     tokenizer = BertWordPieceTokenizer(str(run / "tokenizer" / "vocab.txt"), lowercase=True)
@@ -293,6 +301,7 @@ class Run:
         checkpoint_seconds=300,
         log_every=100,
         quiet=False,
+        init=None,
     ):
         import torch
 
@@ -304,7 +313,7 @@ class Run:
         self.precision = models.choose_precision(precision, self.device)
         self.path = folder / "checkpoint.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
-        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say)
+        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init)
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
         machine = {
             "device": self.device.type,
@@ -318,7 +327,7 @@ class Run:
                 self.say(f"note: {state['machine']} before, {machine} now; the last digits will differ")
             self.say(f"resuming at step {state['step']}, {state['tokens']:,} tokens")
         else:
-            self.tensors = None
+            self.tensors = models.load_weights(init) if init is not None else None
             state = dict.fromkeys(
                 ("phase", "step", "tokens", "phase_tokens", "epoch", "shard", "batch", "summed"), 0
             )
@@ -485,6 +494,12 @@ def main(arguments=None):
         required=True,
         help="working folder: corpus, checkpoint, log; start again to go on",
     )
+    add(
+        "--init",
+        type=Path,
+        metavar="MODEL",
+        help="start from this model folder's weights and vocabulary (of the recipe's width) instead of afresh",
+    )
     add("--out", type=Path, help="where the finished model goes (a transformers folder)")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
@@ -503,7 +518,7 @@ def main(arguments=None):
         run = Run(
             read_recipe(options.recipe), data.text_files(options.texts, options.exclude), options.run,
             device=options.device, precision=options.precision, threads=options.threads, quiet=options.quiet,
-            checkpoint_seconds=options.checkpoint_seconds, log_every=options.log_every,
+            checkpoint_seconds=options.checkpoint_seconds, log_every=options.log_every, init=options.init,
         )  # fmt: skip
         model = run.train()
         if options.out:

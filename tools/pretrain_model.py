@@ -226,6 +226,18 @@ def save_model(model, tokenizer_folder, out):
             shutil.copyfile(tokenizer_folder / name, out / name)
 
 
+def load_weights(folder):
+    """A model folder's weights as a checkpoint has them, in single precision and without optimizer state."""
+    from safetensors.torch import load_file
+
+    try:
+        return {f"model/{name}": w.float() for name, w in load_file(folder / "model.safetensors").items()}
+    except FileNotFoundError:
+        raise PretrainError(
+            f"--init: {folder} has no model.safetensors; name a folder that --out wrote"
+        ) from None
+
+
 def save_tokenizer(tokenizer, folder, *, positions):
     """tokenizer.json, vocab.txt and tokenizer_config.json, as transformers expects them."""
     folder.mkdir(parents=True, exist_ok=True)
