@@ -481,7 +481,7 @@ def test_the_text_size_follows_the_host_and_the_trait(show):
     page.evaluate("document.body.style.setProperty('--jp-content-font-size1', '30px')")
     page.wait_for_timeout(100)
     assert page.evaluate(size) == "30px"
-    assert page.evaluate("parseFloat(document.querySelector('.bl-query').style.height)") >= 30 * 0.95
+    assert page.evaluate("parseFloat(document.querySelector('.bl-query').style.height)") >= 30 * 0.82
     page.evaluate("models.view.set('font_size', 20)")
     page.wait_for_timeout(100)
     assert page.evaluate(size) == "20px"

@@ -188,10 +188,11 @@ function magnitudeStep(share) {
   return Math.max(0, Math.min(255, Math.round(share * 255)));
 }
 
-// How tall a view grows by itself: 17 tokens in the size of the text; on a slide, what title and controls leave.
+// How tall a view grows by itself: 17 tokens in the size of the text; on a slide, what a title, the controls of the
+// explorer and two lines of caption leave.
 function tallest(host, em) {
   const slide = document.body.classList.contains("rise-enabled") || host.closest(".reveal");
-  return slide ? Math.max(12 * em, 0.6 * window.innerHeight) : Math.max(18.6 * em, 420);
+  return slide ? Math.max(12 * em, 0.54 * window.innerHeight) : Math.max(18.6 * em, 420);
 }
 
 // Keys that a view uses must reach neither the notebook nor the slides.

@@ -109,7 +109,7 @@ function createHeadView(host, get, emit) {
     const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight;
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
-    caption.style.minHeight = `${(1.25 * captionLines(width, em) + 0.2) * em}px`;
+    caption.style.minHeight = `${(1.25 * captionLines(width) + 0.2) * em}px`;
     const labels = shown.map((i) => visibleToken(text.tokens[i]));
     const widest = 1.08 * Math.max(em, ...labels.map((label) => textWidth(label))); // bold is wider
     layout = { em, width, height, n, style, pair: new Set(shown.map((i) => text.segments[i])).size > 1 };
@@ -120,8 +120,10 @@ function createHeadView(host, get, emit) {
     return true;
   }
 
-  function captionLines(width, em) {
-    return Math.max(1, Math.min(4, Math.ceil((104 * 0.5 * em) / width)));
+  // Room for a sentence of the usual length, so that the page does not move from head to head.
+  function captionLines(width) {
+    const usual = "Head 12-12: over 99 % of “something” goes to “somebody”. On average, 99 % goes to the previous token.";
+    return Math.max(1, Math.min(4, Math.ceil((1.06 * textWidth(usual)) / width)));
   }
 
   const pen = document.createElement("canvas").getContext("2d");
@@ -146,20 +148,21 @@ function createHeadView(host, get, emit) {
     const column = Math.min(widest + 1.1 * em, Math.max(3 * em, (width - numbers) * 0.34));
     const spread = Math.min(width - numbers - 2 * column, 26 * em);
     const left = Math.max(0, Math.min((width - numbers - 2 * column - spread) / 2, 6 * em));
-    let pitch = (height - 0.3 * em) / Math.max(1, n);
-    if (pitch < 0.95 * em) pitch = 1.3 * em; // then the tokens scroll
+    const pad = 0.16 * em; // letters may be taller than their row
+    let pitch = (height - 2 * pad) / Math.max(1, n);
+    if (pitch < 0.82 * em) pitch = 1.3 * em; // then the tokens scroll
     pitch = Math.min(pitch, 2 * em);
-    Object.assign(layout, { pitch, column, left, x0: left + column, x1: left + column + spread });
-    sheet.style.height = `${Math.ceil(n * pitch)}px`;
+    Object.assign(layout, { pad, pitch, column, left, x0: left + column, x1: left + column + spread });
+    sheet.style.height = `${Math.floor(n * pitch + 2 * pad)}px`;
     layout.queries = labels.map((label, i) => token("query", i, label));
     layout.keys = labels.map((label, i) => token("key", i, label));
     layout.numbers = labels.map(() => element("span", "bl-number"));
     for (let i = 0; i < n; i++) {
       for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.height = `${pitch}px`;
       for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.lineHeight = `${pitch}px`;
-      place(layout.queries[i], left, i * pitch, column);
-      place(layout.keys[i], layout.x1, i * pitch, column);
-      place(layout.numbers[i], layout.x1 + column, i * pitch, numbers);
+      place(layout.queries[i], left, pad + i * pitch, column);
+      place(layout.keys[i], layout.x1, pad + i * pitch, column);
+      place(layout.numbers[i], layout.x1 + column, pad + i * pitch, numbers);
       if (!numbers) layout.numbers[i].style.display = "none";
       sheet.append(layout.queries[i], layout.keys[i], layout.numbers[i]);
     }
@@ -186,7 +189,6 @@ function createHeadView(host, get, emit) {
     const room = Math.max(2 * em, rise / 0.72);
     for (let i = 0; i < n; i++) {
       const [query, key] = [layout.queries[i], layout.keys[i]];
-      query.classList.add("bl-grid-row");
       query.style.height = query.style.lineHeight = `${rowHeight}px`;
       place(query, 0, rise + i * rowHeight, column);
       key.classList.add("bl-slanted");
@@ -261,7 +263,7 @@ function createHeadView(host, get, emit) {
   }
 
   function drawLines(pen, focus) {
-    const { em, pitch, x0, x1, n, height } = layout;
+    const { em, pad, pitch, x0, x1, n, height } = layout;
     const total = text.tokens.length;
     const floor = Math.min(0.01, 0.5 / Math.max(1, n));
     const paths = new Array(LEVELS + 1);
@@ -272,12 +274,12 @@ function createHeadView(host, get, emit) {
     const visible = (y) => y > -pitch && y < height + pitch;
     for (let i = 0; i < n; i++) {
       if (focus && focus.side === "query" && focus.position !== i) continue;
-      const y0 = (i + 0.5) * pitch - top;
+      const y0 = pad + (i + 0.5) * pitch - top;
       for (let j = 0; j < n; j++) {
         if (focus && focus.side === "key" && focus.position !== j) continue;
         const weight = weights[shown[i] * total + shown[j]];
         if (weight < floor) continue;
-        const y1 = (j + 0.5) * pitch - top;
+        const y1 = pad + (j + 0.5) * pitch - top;
         if (!visible(y0) && !visible(y1)) continue;
         const level = Math.round(Math.min(1, weight) * LEVELS);
         const path = (paths[level] ??= new Path2D());
