@@ -7,6 +7,7 @@ import contextlib
 import errno
 import io
 import json
+import logging
 import os
 import secrets
 import socket
@@ -132,6 +133,11 @@ def port_number(text: str) -> int:
     return int(text)
 
 
+def is_news(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is worth showing: nbclassic stumbles over each style sheet it redirects, without harm."""
+    return "Cannot write() after finish()" not in str(record.exc_info and record.exc_info[1])
+
+
 def announce(what: str, address: str, page: str, token: str) -> None:
     """Print where the server is."""
     print(f"\n{what}:  {address}{page}?token={token}")
@@ -184,6 +190,8 @@ def serve(
         io.StringIO()
     ):  # nbclassic prints a banner that advises against nbclassic
         server = LabApp.initialize_server(argv=[], config=config)
+    for handler in server.log.handlers:
+        handler.addFilter(is_news)
     server.io_loop.add_callback(
         announce, what, f"http://{HOST}:{server.port}", page, token
     )  # once it listens

@@ -1,6 +1,6 @@
 // The fallback's half of ../labextension: in classic RISE under nbclassic everything shows its widgets
-// by itself, but nothing runs the deck's cells on opening, and not every widget keeps its keys. Elsewhere it does nothing.
-define(["base/js/namespace", "base/js/events", "base/js/utils", "services/config"], function (Jupyter, events, utils, configuration) {
+// by itself, but nothing runs the deck's cells on opening, not every widget keeps its keys, and hidden sources show.
+define(["require", "base/js/namespace", "base/js/events"], function (require, Jupyter, events) {
   "use strict";
 
   const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -40,21 +40,28 @@ define(["base/js/namespace", "base/js/events", "base/js/utils", "services/config
     });
   }
 
-  // RISE's own autolaunch comes too early now and then: it looks for slides before the notebook is loaded.
-  async function slideshow() {
-    const settings = new configuration.ConfigSection("rise", { base_url: utils.get_body_data("baseUrl") });
-    settings.load();
-    await settings.loaded;
-    const { autolaunch } = { ...settings.data, ...Jupyter.notebook.metadata.rise };
-    if (!autolaunch || !Jupyter.notebook.metadata.rise) return;
-    await until(() => document.getElementById("RISE"), 10000); // its button: added just before it launches by itself
-    await pause(100);
-    const running = document.getElementById("maintoolbar").classList.contains("reveal_tagging");
-    if (!running) Jupyter.notebook.keyboard_manager.actions.call("RISE:slideshow");
+  // RISE reads its settings from the notebook as soon as it is loaded, now and then before the notebook is there; then
+  // theme, footer and autolaunch are lost. So notebook.json switches it off, and it is loaded from here, in time.
+  function loadRise() {
+    return new Promise((resolve) => {
+      require(["nbextensions/rise/main"], (rise) => {
+        rise.load_ipython_extension();
+        resolve();
+      }, resolve);
+    });
+  }
+
+  // JupyterLab's way to hide a cell's source, which the classic application does not know; rise.css hides it on slides.
+  function hideSources() {
+    for (const cell of Jupyter.notebook.get_cells()) {
+      if ((cell.metadata.jupyter || {}).source_hidden) cell.element.addClass("bertlook-source-hidden");
+    }
   }
 
   async function bringToLife() {
-    await slideshow();
+    hideSources();
+    await loadRise();
+    await until(() => document.getElementById("RISE"), 10000); // its button: added when it has its settings
     const preview = /[?&]receiver\b/i.test(window.location.search);
     const cells = preview ? [] : cellsToRun();
     if (cells.length) {

@@ -274,3 +274,19 @@ def test_without_our_extension_no_widget_would_show(browser, serve, trial, folde
     page.wait_for_timeout(3000)
     assert page.locator(".noUi-handle").count() == 0
     page.context.close()
+
+
+def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
+    """RISE by itself looks for them before the notebook is loaded, and then asks the network for another theme's fonts."""
+    deck = trial_deck(footer="the footer", slideNumber="c/t")
+    deck.cells[2].metadata["jupyter"] = {"source_hidden": True}
+    save(deck, folder, "settings.ipynb")
+    for _ in range(3):
+        opened = open_page("nbclassic/notebooks/settings.ipynb", folder)
+        opened.wait_until_ready()
+        opened.page.wait_for_selector("section section.present", state="attached")
+        assert opened.page.locator("#rise-footer").inner_text() == "the footer"
+        assert opened.page.locator(".slide-number").inner_text() == "1/5"
+        assert opened.page.locator(".bertlook-source-hidden").count() == 1
+        assert opened.foreign == []
+        opened.page.close()
