@@ -457,5 +457,5 @@ def test_the_browser_half_writes_text_only_and_asks_nobody(name):
     assert "@import" not in style_source() and "url(" not in style_source()
 
 
-def test_views_use_nothing_that_ipywidgets_7_lacks():
+def test_ipywidgets_7_leaves_the_display_to_us():
     assert HeadExplorer._ipython_display_ is None  # ipywidgets 7 would show itself by it, without the picture
