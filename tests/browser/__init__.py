@@ -1,0 +1,1 @@
+"""What a class sees, in a real browser."""
