@@ -89,7 +89,7 @@ def read_words(path: str | Path) -> Iterator[list[tuple[int, str, int, str]]]:
     Raises
     ------
     SystemExit
-        If the file is missing, or holds no sentence.
+        If the file is missing, holds no sentence, is not CoNLL-U, or has a word without a head.
     """
     path = Path(path)
     if not path.is_file():
@@ -97,13 +97,20 @@ def read_words(path: str | Path) -> Iterator[list[tuple[int, str, int, str]]]:
     opener = gzip.open if path.suffix == ".gz" else open
     found = False
     with opener(path, "rt", encoding="utf-8-sig") as lines:
-        for sentence in conllu.parse_incr(lines):
-            found = True
-            yield [
-                (token["id"], token["upos"], token["head"], token["deprel"])
-                for token in sentence
-                if isinstance(token["id"], int)  # not a multi-word range, not an empty node
-            ]
+        try:
+            for sentence in conllu.parse_incr(lines):
+                found = True
+                # Leave out multi-word ranges and empty nodes: their ids are tuples.
+                tokens = [token for token in sentence if isinstance(token["id"], int)]
+                words = [(token["id"], token["upos"], token["head"], token["deprel"]) for token in tokens]
+                if any(head is None or not 0 <= head <= len(words) for _, _, head, _ in words):
+                    where = sentence.metadata.get("sent_id", sentence.metadata.get("text", "a sentence"))
+                    raise SystemExit(
+                        f"{path}, {where}: expected a head between 0 and {len(words)} in column 7 of every word."
+                    )
+                yield words
+        except (conllu.exceptions.ParseException, KeyError) as error:  # KeyError: a missing column
+            raise SystemExit(f"{path}: not readable as CoNLL-U: {error}") from error
     if not found:
         raise SystemExit(f"{path}: no sentence found. Is it a CoNLL-U file, ten columns divided by tabs?")
 
