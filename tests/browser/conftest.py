@@ -65,7 +65,13 @@ class Server:
     def stop(self) -> None:
         """End the server and its kernels."""
         self.process.terminate()
-        self.process.wait(timeout=30)
+        try:
+            self.process.wait(timeout=20)
+        except (
+            subprocess.TimeoutExpired
+        ):  # it waits for a kernel that was still starting; kernels end with their server
+            self.process.kill()
+            self.process.wait()
         self.process.stdout.close()
 
 
