@@ -3,7 +3,7 @@
 const LEVELS = 32; // steps of weight a drawing tells apart, as in render/attention.py
 const STYLE_NAMES = ["lines", "grid"];
 const LEVEL_NAMES = ["wordpiece", "word"];
-const CURVE_LIMIT = 64; // above so many tokens lines are straight: faster, and curves can no longer be followed
+const CURVE_LIMIT = 32; // above so many tokens lines are straight: faster, and curves can no longer be followed
 
 const lineWidth = (weight) => 0.06 + 0.3 * weight;
 const lineOpacity = (weight) => Math.min(1, 0.04 + 0.9 * Math.sqrt(weight));
