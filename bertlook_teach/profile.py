@@ -91,6 +91,7 @@ class Profile:
 
     def add(self, values: Mapping[str, np.ndarray], n_tokens: int, truncated: bool = False) -> None:
         """Take in one input's measures, each an array of shape (layer, head)."""
+        weights = self._weights()
         for name, value in values.items():
             value = np.asarray(value, dtype=float)
             if value.ndim != 2 or not np.isfinite(value).all():
@@ -99,10 +100,9 @@ class Profile:
                     f"for input {self.n} it gave shape {value.shape}"
                     + ("." if np.isfinite(value).all() else ", with NaN or infinity among the values.")
                 )
-            weights = self._weights()
             self.sums.setdefault(name, np.zeros((1 + REPLICATES, *value.shape)))
             self.sums[name] += weights[:, None, None] * value
-        self.counts += self._weights()
+        self.counts += weights
         self.n_tokens += n_tokens
         self.n_truncated += truncated
 
