@@ -32,6 +32,7 @@ FLOORS = {
     "widgets": 3,
     "checks": 3,
     "cli": 4,
+    "doctor": 4,
     "launch": 4,
 }
 MEASURES = 1
@@ -50,7 +51,7 @@ HEAVY = SCREEN | {
 }
 MODEL_MODULES = {"encoder", "attention"}  # the only ones that may name torch or transformers ...
 LOADS_TORCH = {"encoder"}  # ... and the only one that does so when imported
-LAUNCHERS = {"launch"}  # may use what the "lab" extra brings
+LAUNCHERS = {"launch", "doctor"}  # may use what the "lab" extra brings
 COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's own interface
 
 DEPENDENCIES = {
@@ -58,9 +59,12 @@ DEPENDENCIES = {
     "tokenizers", "torch", "tqdm", "transformers",
 }  # fmt: skip
 EXTRAS = {
-    "lab": {"ipykernel", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbconvert", "notebook", "rise"},
+    "lab": {
+        "ipykernel", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbconvert", "notebook",
+        "packaging", "psutil", "rise",
+    },
     "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "ruff", "scipy"},
-}
+}  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 # A namespace is a name, not an address: nothing is fetched from it.
