@@ -30,7 +30,9 @@ def peak_mib(model: str, n_texts: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", default="specimen")
     parser.add_argument("--texts", type=int, nargs=2, default=(50, 500), metavar=("FEW", "MANY"))
     args = parser.parse_args()

@@ -118,9 +118,18 @@ def test_the_table_has_a_row_per_head_with_both_ways_of_naming_it(tiny, tmp_path
         ("0", "1", "1-2"),
         ("1", "0", "2-1"),
     ]
-    assert (
-        list(rows[0]) == ["layer", "head", "label", "n", "previous", "previous_low", "previous_high", "sep", "sep_low", "sep_high"]
-    )
+    assert list(rows[0]) == [
+        "layer",
+        "head",
+        "label",
+        "n",
+        "previous",
+        "previous_low",
+        "previous_high",
+        "sep",
+        "sep_low",
+        "sep_high",
+    ]
     assert float(rows[5]["sep"]) == pytest.approx(result.mean("sep")[2, 1], abs=1e-6)
     assert all(float(r["sep_low"]) <= float(r["sep"]) <= float(r["sep_high"]) for r in rows)
     about = json.loads((tmp_path / "out" / "profile.json").read_text())

@@ -28,7 +28,9 @@ def test_an_example_with_a_wrong_number_would_fail(capsys):
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_every_relative_link_and_picture_leads_to_a_file(file):
     text = (ROOT / file).read_text(encoding="utf-8")
-    targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", text) + re.findall(r'src="(?!https?://)([^"]+)"', text)
+    targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", text) + re.findall(
+        r'src="(?!https?://)([^"]+)"', text
+    )
     missing = [target for target in targets if not (ROOT / target).exists()]
     assert not missing
     assert targets or file != "README.md"

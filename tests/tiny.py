@@ -29,7 +29,16 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
     """A BERT tokenizer that knows a dozen words and every letter."""
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS.split(), *_LETTERS, *(f"##{c}" for c in _LETTERS)]
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *_WORDS.split(),
+        *_LETTERS,
+        *(f"##{c}" for c in _LETTERS),
+    ]
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
