@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.special
-from tiny import HEAD_SIZE, HEADS, LAYERS, WIDTH, save_tiny_model
+from tiny import HEAD_SIZE, HEADS, WIDTH, save_tiny_model
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.walk import (
@@ -166,25 +166,28 @@ def test_the_walk_gives_the_attention_of_the_specimen(specimen):
         assert walked(specimen, 0, head, stream)[0] == pytest.approx(attention.weights[0, head], abs=1e-5)
 
 
-def test_joined_heads_are_what_the_layer_hands_on(tiny):
-    """Through all layers: what our heads add up to is the output of the model's own attention block."""
+def test_joined_heads_are_what_the_layer_hands_on(specimen):
+    """Through all layers: what our heads add up to is the output of the model's own attention block.
+
+    On the specimen, whose biases are trained; in a fresh model they are zero, and one that is forgotten would not show.
+    """
     inputs, outputs = [], []
     hooks = []
-    for block in tiny.model.encoder.layer:
+    for block in specimen.model.encoder.layer:
         hooks.append(block.register_forward_pre_hook(lambda _m, a: inputs.append(a[0][0].numpy())))
         hooks.append(
             block.attention.output.register_forward_hook(lambda _m, _a, o: outputs.append(o[0].numpy()))
         )
-    extract_attention(tiny, TEXT)
+    extract_attention(specimen, "The cat saw a bird.")
     for hook in hooks:
         hook.remove()
-    assert len(inputs) == len(outputs) == LAYERS
+    assert len(inputs) == len(outputs) == specimen.n_layers
     for layer, (stream, expected) in enumerate(zip(inputs, outputs)):
         updates = []
-        for head in range(HEADS):
-            weights, values, one = walked(tiny, layer, head, stream)
+        for head in range(specimen.n_heads):
+            weights, values, one = walked(specimen, layer, head, stream)
             updates.append(weighted_values(weights, values) @ one.output)
-        assert join_heads(tiny, layer, stream, updates) == pytest.approx(expected, abs=1e-4)
+        assert join_heads(specimen, layer, stream, updates) == pytest.approx(expected, abs=1e-4)
 
 
 def test_matrices_have_the_shape_of_one_head(tiny):
