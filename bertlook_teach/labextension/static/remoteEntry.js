@@ -84,14 +84,12 @@
     };
   }
 
-  async function bringToLife(app, documents) {
+  async function bringToLife(app) {
     const note = statusLine();
     try {
       await until(() => document.querySelector(".reveal.ready"), 60000);
       const panel = await until(() => app.shell.currentWidget, 60000);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
-      // Running the cells changes the notebook in memory; a lecture must not rewrite the file on disk.
-      if (documents) documents.autosave = false;
       note("starting the kernel");
       await panel.sessionContext.ready;
       await until(() => panel.sessionContext.session && panel.sessionContext.session.kernel, 60000);
@@ -140,29 +138,19 @@
     }
   }
 
-  async function makePlugin() {
-    const optional = [];
-    try {
-      optional.push((await shared("@jupyterlab/docmanager")).IDocumentManager);
-    } catch (error) {
-      console.warn(`${NAME}: no document manager, so autosave stays on`, error);
-    }
-    return {
-      id: NAME + ":plugin",
-      description: "Brings the widgets of a RISE deck to life.",
-      autoStart: true,
-      optional,
-      activate: (app, documents) => {
-        const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
-        if (app.name !== "Rise" || speakerPreview) return;
-        guardKeys();
-        void bringToLife(app, documents);
-      },
-    };
-  }
+  const plugin = {
+    id: NAME + ":plugin",
+    description: "Brings the widgets of a RISE deck to life.",
+    autoStart: true,
+    activate: (app) => {
+      const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
+      if (app.name !== "Rise" || speakerPreview) return;
+      guardKeys();
+      void bringToLife(app);
+    },
+  };
 
   async function get() {
-    const plugin = await makePlugin();
     return () => ({ __esModule: true, default: [plugin] });
   }
 
