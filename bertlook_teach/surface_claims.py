@@ -25,9 +25,9 @@ Values = Mapping[str, np.ndarray]
 class Claim(NamedTuple):
     """One statement of a paper and what decides it.
 
-    ``statistic(values, choice)`` gets two mappings from a measure to its (layer, head) numbers, from the texts that
-    report and from the texts that choose; the claim holds above ``threshold``. ``statistic=None``: not testable on a
-    model of another shape, for the reason in ``operational``.
+    ``operational`` says what is measured. ``statistic(values, choice)`` gets two mappings from a measure to its
+    (layer, head) numbers, one from the texts that report and one from the texts that choose; the claim holds above
+    ``threshold``. With ``statistic=None`` nothing can be measured, for the reason in ``operational``.
     """
 
     name: str
@@ -167,17 +167,17 @@ def _printed_heads(direction: str) -> str:
         if row.quantity == f"average attention to {direction} token" and row.head
     ]
     best = max(rows, key=lambda row: float(row.value))
-    return f"{float(best.value):.2f} ({head_label(int(best.layer) - 1, int(best.head) - 1)})"
+    return f"{float(best.value):.2f}, {head_label(int(best.layer) - 1, int(best.head) - 1)}"
 
 
 def _highest_layer(measure: str) -> str:
     layers = published_layers(measure)
-    return f"{layers.max():.3f} (layer {layers.argmax() + 1})"
+    return f"{layers.max():.3f}, layer {layers.argmax() + 1}"
 
 
 def _early_minus_later(measure: str, divide_by: float = 1.0) -> str:
     layers = published_layers(measure)[:, None] / divide_by
-    return f"{early_minus_later(measure)({measure: layers}):+.3f}"
+    return f"{early_minus_later(measure)({measure: layers}):+.2f}"
 
 
 def _self_limit() -> str:
@@ -191,7 +191,7 @@ def _self_limit() -> str:
 
 def _range(measure: str, first: int, last: int) -> str:
     layers = published_layers(measure)[first - 1 : last]
-    return f"{layers.min():.3f} to {layers.max():.3f}"
+    return f"{layers.min():.2f} to {layers.max():.2f}"
 
 
 def _last_layer_gap() -> str:
@@ -204,28 +204,28 @@ _FOCUS = np.log(CLARK_LENGTH)
 SURFACE_CLAIMS = (
     Claim(
         "previous",
-        "Some heads look mostly one back",
+        "Previous-token heads",
         "3.1",
         lambda: _printed_heads("previous"),
-        "the best head's share is above one half",
+        "share of the best head",
         best_head("previous"),
         0.5,
     ),
     Claim(
         "next",
-        "Some heads look mostly one ahead",
+        "Next-token heads",
         "3.1",
         lambda: _printed_heads("next"),
-        "the best head's share is above one half",
+        "share of the best head",
         best_head("next"),
         0.5,
     ),
     Claim(
         "self",
-        "Most look little at themselves",
+        "Little to the token itself",
         "3.1",
         _self_limit,
-        "more than half of the heads give themselves less than 0.1 (our line)",
+        "share of heads that give it less than 0.1",
         _share_below("self", 0.1),
         0.5,
     ),
@@ -234,16 +234,16 @@ SURFACE_CLAIMS = (
         "Early heads attend to [CLS]",
         "3.2",
         lambda: _early_minus_later("cls"),
-        "first third of the layers minus the rest is above 0",
+        "first third of the layers minus the rest",
         early_minus_later("cls"),
         0.0,
     ),
     Claim(
         "sep",
-        "Some layers: over half to [SEP]",
+        "Over half to [SEP]",
         "3.2",
         lambda: _highest_layer("sep"),
-        "the highest layer mean is above one half",
+        "highest layer mean",
         best_layer("sep"),
         0.5,
     ),
@@ -252,7 +252,7 @@ SURFACE_CLAIMS = (
         "[SEP] looks at [SEP]",
         "3.2",
         lambda: _highest_layer("sep_to_sep"),
-        "the highest layer mean is above 0.9",
+        "highest layer mean",
         best_layer("sep_to_sep"),
         0.9,
     ),
@@ -260,8 +260,8 @@ SURFACE_CLAIMS = (
         "punct",
         "Last layer: over half to . and ,",
         "3.2",
-        lambda: f"{published_layers('punct')[-1]:.3f} (layer 12)",
-        "the last layer's mean is above one half",
+        lambda: f"{published_layers('punct')[-1]:.2f}, layer 12",
+        "mean of the last layer",
         last_layer("punct"),
         0.5,
     ),
@@ -270,24 +270,24 @@ SURFACE_CLAIMS = (
         "Broadest in the early layers",
         "3.3",
         lambda: _early_minus_later("entropy_clark", _FOCUS),
-        "entropy / log n: first third of the layers minus the rest is above 0",
+        "entropy / ln n, first third of the layers minus the rest",
         early_minus_later("entropy_normalized"),
         0.0,
     ),
     Claim(
         "cls broad",
-        "Last layer: [CLS] looks broadly",
+        "Last layer: [CLS] is broad",
         "3.3",
         _last_layer_gap,
-        "entropy from [CLS] minus entropy of all tokens is above 0",
+        "entropy from [CLS] minus that of all tokens",
         _last_layer_difference("entropy_from_cls", "entropy"),
         0.0,
     ),
     Claim(
         "layers 6-10",
-        "It is layers 6 to 10",
+        "... in layers 6 to 10",
         "3.2",
         lambda: _range("sep", 6, 10),
-        "the specimen has not as many layers",
+        "a model of another depth has no such layers",
     ),
 )

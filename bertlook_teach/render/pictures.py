@@ -12,9 +12,12 @@ from html import escape
 import numpy as np
 
 from ._check import as_array
-from ._svg import attribute, content, coordinate, frame, text
+from ._svg import attribute, content, coordinate, frame, image_tag, text
 from .palette import INK, LINE, MUTED, RULE, SELECTED
 from .sentences import number
+
+# As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
+_GROWS = "width:max(940px,73vw);max-width:100%;height:auto"
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,17 @@ class Picture:
     svg: str
     sentence: str
 
+    def inline(self) -> str:
+        """The picture as part of a page, for a live view."""
+        return self._figure(self.svg)
+
     def _repr_html_(self) -> str:
-        return (
-            f'<figure style="margin:0">{self.svg}'
-            f'<figcaption dir="auto">{escape(self.sentence)}</figcaption></figure>'
-        )
+        # As an image: JupyterLab takes drawing tags out of a saved notebook that its reader has not run.
+        return self._figure(image_tag(self.svg).replace("<img ", f'<img style="{_GROWS}" ', 1))
+
+    def _figure(self, drawing: str) -> str:
+        caption = f'<figcaption dir="auto">{escape(self.sentence)}</figcaption>'
+        return f'<figure style="margin:0">{drawing}{caption}</figure>'
 
     def __repr__(self) -> str:
         return f"Picture: {self.sentence}"
@@ -56,16 +65,22 @@ class TextTable:
                 )
 
     def _repr_html_(self) -> str:
-        style = f"padding:.2em .6em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em;white-space:normal"
-        head = "".join(f'<th scope="col" style="{style}">{content(str(name))}</th>' for name in self.header)
+        style = f"padding:.2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"
+        head = "".join(
+            f'<th scope="col" style="{style};white-space:{_wrapping(str(name))}">{content(str(name))}</th>'
+            for name in self.header
+        )
         body = []
         for first, *rest in self.rows:
-            cells = "".join(f'<td style="{style}">{content(str(cell))}</td>' for cell in rest)
+            cells = "".join(
+                f'<td style="{style};white-space:{_wrapping(str(cell))}">{content(str(cell))}</td>'
+                for cell in rest
+            )
             body.append(
                 '<tr style="background:transparent">'
-                f'<th scope="row" style="{style};font-weight:600">{content(str(first))}</th>{cells}</tr>'
+                f'<th scope="row" style="{style};font-weight:600;white-space:normal">{content(str(first))}</th>{cells}</tr>'
             )
-        caption = f'<caption style="caption-side:bottom;text-align:left;font-size:1em;color:{INK};padding:.3em .6em">{content(self.caption)}</caption>'
+        caption = f'<caption style="caption-side:bottom;text-align:left;font-size:1em;color:{INK};padding:.3em .35em">{content(self.caption)}</caption>'
         return "\n".join(
             [
                 f'<table class="bertlook-table" style="font-size:1em;width:auto;margin:.2em 0;border-collapse:collapse;color:{INK}">',
@@ -81,6 +96,11 @@ class TextTable:
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
         shown = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines]
         return "\n".join(([self.caption] if self.caption else []) + shown)
+
+
+def _wrapping(cell: str) -> str:
+    """A number with its interval stays on one line; a phrase may break."""
+    return "nowrap" if len(cell) <= 20 else "normal"
 
 
 def figure_picture(figure, sentence: str) -> Picture:
@@ -103,7 +123,9 @@ def figure_picture(figure, sentence: str) -> Picture:
     svg = re.sub(
         r"<style type=\"text/css\">.*?</style>", "", svg, flags=re.DOTALL
     )  # it would restyle the page
-    svg = re.sub(r"-?\d+\.\d+", lambda found: coordinate(float(found.group())), svg)
+    svg = re.sub(
+        r"<[^>]+>", lambda tag: _DECIMAL.sub(_rounded, tag.group()), svg
+    )  # not the text between tags
     svg = _renamed_ids(svg)
     opening = re.match(r"<svg[^>]*>", svg).group()
     box = re.search(r'viewBox="[^"]*"', opening).group()
@@ -111,9 +133,16 @@ def figure_picture(figure, sentence: str) -> Picture:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {box} role="img" '
         f'aria-label="{attribute(sentence)}" width="{width * 4 / 3:.0f}" '
-        f'style="width:max({width * 4 / 3:.0f}px,73vw);max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
+        f'style="{_GROWS};stroke-linejoin:round;stroke-linecap:butt"><title>{content(sentence)}</title>'
     )
     return Picture(head + svg[len(opening) :].strip(), sentence)
+
+
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+
+
+def _rounded(found) -> str:
+    return coordinate(float(found.group()))
 
 
 def _renamed_ids(svg: str) -> str:
@@ -136,7 +165,7 @@ def interval_curves(
     ylabel: str = "",
     title: str = "",
     ylim: tuple[float, float] | None = None,
-    size: tuple[float, float] = (9.8, 4.2),
+    size: tuple[float, float] = (9.8, 3.9),
     font_size: float = 18,
 ):
     """Layer curves with their intervals, published curves and a baseline, at the size of a slide.
@@ -214,7 +243,7 @@ def render_offset_bars(
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1.0005:
         raise ValueError("attention to an offset is a share from 0 to 1; scores before the softmax are not.")
     em = float(font_size)
-    left, top, bottom = 2.6 * em, 2.2 * em, 2.9 * em
+    left, top, bottom = 2.6 * em, 3.0 * em, 2.9 * em
     plot = height - top - bottom
     pitch = (width - left - 0.5 * em) / len(offsets)
 
@@ -256,7 +285,7 @@ def render_offset_bars(
     sentence = describe_offsets(values, offsets)
     svg = frame(body, width, height, title=title or "offsets", sentence=sentence, font_size=em)
     # Grows with the screen, so that on a large one the type does not stay behind the text around it.
-    return svg.replace("max-width:100%", f"width:max({coordinate(width)}px,38vw);max-width:100%", 1)
+    return svg.replace("max-width:100%", f"width:max({coordinate(width)}px,44vw);max-width:100%", 1)
 
 
 def describe_offsets(values, offsets: Sequence[int] = tuple(range(-8, 9))) -> str:

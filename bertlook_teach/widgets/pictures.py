@@ -48,7 +48,7 @@ class PictureMenu(ipywidgets.VBox):
         return self.pictures[self.buttons.value]
 
     def _redraw(self, change=None) -> None:
-        self.view.value = self.picture._repr_html_()
+        self.view.value = self.picture.inline()
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [(self.picture.svg, self.picture.sentence)])
@@ -96,7 +96,7 @@ class HeadPictures(ipywidgets.HBox):
         return self.draw(self.head_map.layer, self.head_map.head)
 
     def _redraw(self, change=None) -> None:
-        self.view.value = self.picture._repr_html_()
+        self.view.value = self.picture.inline()
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.head_map.picture(), (self.picture.svg, self.picture.sentence)])
