@@ -26,13 +26,15 @@ def photograph(address: str, chromium: str, out: Path) -> None:
         page.goto(address)
         page.wait_for_selector("body.bertlook-ready", timeout=120_000)
         for _ in range(200):
-            explorer = page.locator("section.present .bertlook-explorer")
+            explorer = page.locator("section.present .bertlook-views")
             if explorer.count() and explorer.first.is_visible():
                 break
             page.keyboard.press("Space")
             page.wait_for_timeout(150)
         else:
             raise SystemExit("no slide with an explorer was found")
+        explorer.first.locator("[tabindex='0']").first.focus()
+        page.keyboard.press("ArrowRight")  # the neighbour of the head the deck begins with
         page.wait_for_timeout(1500)  # the slide has come to rest
         out.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=out / "explorer.png")
