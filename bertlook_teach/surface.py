@@ -106,9 +106,9 @@ def offset_r_squared(attention):
     n = weights.shape[-1]
     mean = 1.0 / n  # rows sum to 1, so the mean of the map is known
     total = xp.sum((weights - mean) ** 2, axis=(-2, -1))
-    between = sum(
-        (n - abs(o)) * (_diagonal_sum(weights, o) / (n - abs(o)) - mean) ** 2 for o in range(-(n - 1), n)
-    )
+    sums = _all_diagonal_sums(weights)
+    lengths = xp.asarray(n - np.abs(np.arange(1 - n, n)), dtype=weights.dtype, device=device(weights))
+    between = xp.sum(lengths * (sums / lengths - mean) ** 2, axis=-1)
     varies = total > 1e-9
     return xp.where(varies, between / xp.where(varies, total, xp.ones_like(total)), xp.zeros_like(total))
 
@@ -118,6 +118,20 @@ def _diagonal_sum(weights, offset: int):
     if abs(offset) >= weights.shape[-1]:
         return xp.sum(weights[..., 0], axis=-1) * 0
     return xp.sum(xp.linalg.diagonal(weights, offset=offset), axis=-1)
+
+
+def _all_diagonal_sums(weights):
+    """The sums of all 2n - 1 diagonals, offset from -(n - 1) to n - 1 along the last axis.
+
+    Written one after the other, each padded to 2n places, and read back 2n + 1 places a row, the rows of a map shift
+    by one against each other: its diagonals become columns.
+    """
+    xp = array_namespace(weights)
+    n, lead = weights.shape[-1], weights.shape[:-2]
+    padded = xp.reshape(xp.concat([xp.zeros_like(weights), weights], axis=-1), (*lead, 2 * n * n))
+    end = xp.zeros_like(weights[..., 0])
+    columns = xp.reshape(xp.concat([padded, end], axis=-1), (*lead, n, 2 * n + 1))
+    return xp.sum(columns, axis=-2)[..., 1 : 2 * n]
 
 
 # --- special tokens and punctuation ------------------------------------------------------------------

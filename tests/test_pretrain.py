@@ -618,7 +618,21 @@ def test_a_run_can_start_from_a_model(finished, tmp_path):
         for f in (finished / "out", tmp_path / "run" / "tokenizer")
     ]
     assert vocabulary[0] == vocabulary[1]
-    with pytest.raises(data.PretrainError, match="or --init"):
+    with pytest.raises(data.PretrainError, match="--vocabulary or --init"):
         pretrain.Run(run.recipe, data.text_files([finished / "texts"]), tmp_path / "run", quiet=True)
     with pytest.raises(data.PretrainError, match="has no model.safetensors"):
         models.load_weights(tmp_path)
+
+
+def test_a_vocabulary_can_be_given(finished, texts, tmp_path):
+    vocabulary = finished / "out" / "vocab.txt"
+    given = {"quiet": True, "precision": "float32", "device": "cpu"}
+    recipe = pretrain.read_recipe(finished / "recipe.toml")
+    pretrain.Run(recipe, data.text_files([texts]), tmp_path / "run", vocabulary=vocabulary, **given)
+    assert (tmp_path / "run" / "tokenizer" / "vocab.txt").read_bytes() == vocabulary.read_bytes()
+    ids = [np.load(folder / "corpus" / "ids.npy") for folder in (finished / "run", tmp_path / "run")]
+    assert np.array_equal(*ids), "the same texts and vocabulary give the same ids"
+    with pytest.raises(data.PretrainError, match="no vocabulary at"):
+        pretrain.Run(
+            recipe, data.text_files([texts]), tmp_path / "other", vocabulary=tmp_path / "no.txt", **given
+        )

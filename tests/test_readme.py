@@ -37,7 +37,7 @@ def test_every_relative_link_and_picture_leads_to_a_file(file):
 
 
 def test_every_picture_has_a_text():
-    pictures = re.findall(r"!\[(.*?)\]\(", README) + re.findall(r'<img[^>]*alt="(.*?)"', README)
+    pictures = re.findall(r"!\[(.*?)\]\(", README, re.DOTALL) + re.findall(r'<img[^>]*alt="(.*?)"', README)
     assert pictures and all(len(text) > 20 for text in pictures)
     assert README.count("<img") == len(re.findall(r'<img[^>]*alt="', README))
 

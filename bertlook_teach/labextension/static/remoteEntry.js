@@ -75,7 +75,7 @@
     node.id = "bertlook-status";
     node.setAttribute("role", "status");
     node.style.cssText =
-      "position: fixed; left: 12px; bottom: 8px; z-index: 40; font: 16px system-ui, sans-serif;" +
+      "position: fixed; right: 12px; top: 8px; z-index: 40; font: 18px system-ui, sans-serif;" +
       " color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px; border-radius: 4px";
     document.body.append(node);
     return (text) => {
