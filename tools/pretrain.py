@@ -5,7 +5,8 @@
 TEXT is a ``.txt`` or ``.txt.gz`` file or a folder of them: one paragraph a line, an empty line between documents.
 The run folder holds everything needed to go on. Start the same command again after a crash, a kill or a power cut and
 it continues from the last checkpoint, and the weights come out as if nothing had happened (same machine, same number
-of threads). The finished model goes to --out as an ordinary transformers folder in half precision.
+of threads). To repeat a whole run, give it the same vocabulary too (--vocabulary). The finished model goes to --out as
+an ordinary transformers folder in half precision.
 
 The recipe (see data/model/recipe.toml) counts in tokens, not in minutes, so that a run can be repeated.
 
@@ -232,24 +233,33 @@ class Table:
 # --- training ----------------------------------------------------------------------------------------------------
 
 
-def prepare(recipe, files, run, say, init=None):
-    """Tokenizer (trained, or that of the model to start from) and encoded corpus in the run folder; made once, and
-    only used again for the same texts."""
+def prepare(recipe, files, run, say, init=None, vocabulary=None):
+    """Tokenizer and encoded corpus in the run folder; made once, and only used again for the same texts.
+
+    The vocabulary is that of the model to start from, or the one given, or it is trained here. Two trainings agree in
+    nearly all wordpieces but not in their order: the trainer breaks ties between equal counts at random.
+    """
     from tokenizers import BertWordPieceTokenizer
 
     settings = {"tokenizer": recipe["tokenizer"], "heldout_every": recipe["data"]["heldout_every"]}
     if init is not None:
-        settings["init"] = data.describe_files([init / "model.safetensors", init / "vocab.txt"])
+        models.require_model(init)
+        vocabulary = init / "vocab.txt"
+        settings["init"] = data.describe_files([init / "model.safetensors"])
+    if vocabulary is not None:
+        if not vocabulary.is_file():
+            raise PretrainError(f"no vocabulary at {vocabulary}: expected a vocab.txt, one wordpiece a line")
+        settings["vocabulary"] = data.describe_files([vocabulary])
     done = run / "corpus" / "corpus.json"
     if not done.exists():
         started = time.time()
-        if init is None:
+        if vocabulary is None:
             say(
                 f"training a tokenizer of {recipe['tokenizer']['vocab_size']} wordpieces on {len(files)} files"
             )
             tokenizer = data.train_tokenizer(files, **recipe["tokenizer"])
         else:
-            tokenizer = BertWordPieceTokenizer(str(init / "vocab.txt"), lowercase=True)
+            tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
         models.save_tokenizer(tokenizer, run / "tokenizer", positions=recipe["model"]["positions"])
         say("encoding the corpus")
         data.encode_corpus(files, tokenizer, run / "corpus", settings)
@@ -263,7 +273,7 @@ def prepare(recipe, files, run, say, init=None):
             )
         if before["settings"] != settings:
             raise PretrainError(
-                f"{run} was started with other settings of the tokenizer, heldout_every or --init "
+                f"{run} was started with other settings of the tokenizer, heldout_every, --vocabulary or --init "
                 f"({before['settings']}). Put them back, or choose another --run folder."
             )
     tokenizer = BertWordPieceTokenizer(str(run / "tokenizer" / "vocab.txt"), lowercase=True)
@@ -302,6 +312,7 @@ class Run:
         log_every=100,
         quiet=False,
         init=None,
+        vocabulary=None,
     ):
         import torch
 
@@ -313,7 +324,7 @@ class Run:
         self.precision = models.choose_precision(precision, self.device)
         self.path = folder / "checkpoint.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
-        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init)
+        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary)
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
         machine = {
             "device": self.device.type,
@@ -495,6 +506,12 @@ def main(arguments=None):
         help="working folder: corpus, checkpoint, log; start again to go on",
     )
     add(
+        "--vocabulary",
+        type=Path,
+        metavar="FILE",
+        help="use this vocab.txt; without it one is trained, and two trainings differ in a few wordpieces",
+    )
+    add(
         "--init",
         type=Path,
         metavar="MODEL",
@@ -518,7 +535,7 @@ def main(arguments=None):
         run = Run(
             read_recipe(options.recipe), data.text_files(options.texts, options.exclude), options.run,
             device=options.device, precision=options.precision, threads=options.threads, quiet=options.quiet,
-            checkpoint_seconds=options.checkpoint_seconds, log_every=options.log_every, init=options.init,
+            checkpoint_seconds=options.checkpoint_seconds, log_every=options.log_every, init=options.init, vocabulary=options.vocabulary,
         )  # fmt: skip
         model = run.train()
         if options.out:

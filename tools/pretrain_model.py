@@ -226,16 +226,19 @@ def save_model(model, tokenizer_folder, out):
             shutil.copyfile(tokenizer_folder / name, out / name)
 
 
+def require_model(folder):
+    """Refuse a folder that is no model folder, saying what it lacks."""
+    for name in ("model.safetensors", "vocab.txt"):
+        if not (folder / name).is_file():
+            raise PretrainError(f"--init: {folder} has no {name}; name a folder that --out wrote")
+
+
 def load_weights(folder):
     """A model folder's weights as a checkpoint has them, in single precision and without optimizer state."""
     from safetensors.torch import load_file
 
-    try:
-        return {f"model/{name}": w.float() for name, w in load_file(folder / "model.safetensors").items()}
-    except FileNotFoundError:
-        raise PretrainError(
-            f"--init: {folder} has no model.safetensors; name a folder that --out wrote"
-        ) from None
+    require_model(folder)
+    return {f"model/{name}": w.float() for name, w in load_file(folder / "model.safetensors").items()}
 
 
 def save_tokenizer(tokenizer, folder, *, positions):
