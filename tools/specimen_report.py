@@ -148,7 +148,9 @@ def heldout_table(folder, documents, *, length=128, seed=0):
 
     tokenizer = BertTokenizer.from_pretrained(folder)
     model = BertForPreTraining.from_pretrained(folder, dtype=torch.float32).eval()
-    encoded = [tokenizer(d, add_special_tokens=False)["input_ids"] for d in documents if len(d) > 1]
+    encoded = [
+        tokenizer(d, add_special_tokens=False, verbose=False)["input_ids"] for d in documents if len(d) > 1
+    ]
     corpus = data.Corpus(
         np.array([i for d in encoded for s in d for i in s], np.uint16),
         np.concatenate([[0], np.cumsum([len(s) for d in encoded for s in d])]),
