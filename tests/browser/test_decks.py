@@ -1,0 +1,102 @@
+"""Every deck of the course in the real slideshow: nothing overflows, everything can be read, the views answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import ROOT, SIZES
+
+DECKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))
+SMALLEST = 23.5  # pixels; 24 less what a browser rounds away
+
+# What lies outside the slide, and the smallest type that is shown on it.
+LOOK = """() => {
+  const slide = document.querySelector('.reveal .slides section section.present');
+  const frame = slide.getBoundingClientRect();
+  const outside = [], small = [];
+  if (slide.scrollHeight > slide.clientHeight + 1) outside.push(`height ${slide.scrollHeight} of ${slide.clientHeight}`);
+  if (slide.scrollWidth > slide.clientWidth + 1) outside.push(`width ${slide.scrollWidth} of ${slide.clientWidth}`);
+  if (frame.bottom > innerHeight + 1) outside.push(`bottom ${frame.bottom} of ${innerHeight}`);
+  const walker = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim(), owner = walker.currentNode.parentElement;
+    if (!text || !owner.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const box = owner.getBoundingClientRect();
+    if (box.width < 2 || box.height < 2) continue;  // for screen readers only
+    const svg = owner.closest('svg');
+    const scale = svg && svg.viewBox.baseVal.width ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    const size = parseFloat(getComputedStyle(owner).fontSize) * scale;
+    if (size < SMALLEST) small.push(`${size.toFixed(1)} px: ${text.slice(0, 30)}`);
+  }
+  return { outside, small };
+}""".replace("SMALLEST", str(SMALLEST))
+
+
+@pytest.fixture(scope="module", params=DECKS)
+def deck(request, open_deck):
+    """A deck, alive; the tests share it."""
+    opened = open_deck(request.param)
+    opened.name = request.param.rpartition("/")[2][:2]
+    return opened
+
+
+def position(deck):
+    """The slide, and how many of its fragments are shown."""
+    return deck.slide, deck.page.locator("section section.present .fragment.visible").count()
+
+
+def test_every_step_fits_three_screens_and_can_be_read_from_the_last_row(deck):
+    deck.go("0-0")
+    wrong, steps, last = [], 0, None
+    while (here := position(deck)) != last:
+        for size, (width, height) in SIZES.items():
+            deck.page.set_viewport_size({"width": width, "height": height})
+            deck.page.wait_for_timeout(120)
+            found = deck.page.evaluate(LOOK)
+            wrong += [
+                f"slide {here[0]} step {here[1]}, {size}: {what}" for kind in found.values() for what in kind
+            ]
+            deck.screenshot(f"deck-{deck.name}-{steps:02d}-{size}")
+        last, steps = here, steps + 1
+        deck.press("Space")
+    assert steps >= 15
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_overflowing_slide_and_small_type_would_be_found(deck):
+    deck.go("0-0")
+    deck.page.evaluate(
+        "const slide = document.querySelector('section section.present');"
+        "const long = document.createElement('p'); long.id = 'long'; long.textContent = 'small';"
+        "long.style = 'height: 4000px; font-size: 12px'; slide.append(long)"
+    )
+    found = deck.page.evaluate(LOOK)
+    deck.page.evaluate("document.querySelector('#long').remove()")
+    assert found["outside"] and any("12.0 px: small" in line for line in found["small"])
+
+
+def test_choosing_a_head_and_typing_a_sentence_change_the_picture(deck):
+    deck.page.set_viewport_size({"width": 1280, "height": 720})
+    explorers = deck.page.locator(".bertlook-explorer:has(.bertlook-views)")
+    slide = explorers.first.evaluate("node => node.closest('section').id").removeprefix("slide-")
+    deck.go(slide)
+    explorer = explorers.first
+    caption = explorer.locator("[aria-live='polite']").last
+    before = caption.inner_text()
+    explorer.locator(".bertlook-views [tabindex='0']").first.focus()
+    deck.press("ArrowDown", "ArrowRight")
+    chosen = caption.inner_text()
+    assert chosen != before and deck.slide == slide
+    explorer.locator("input[type='text']").first.fill("Rain fell on the old roof.")
+    deck.press("Enter")
+    deck.page.wait_for_function(
+        "node => node.textContent.includes('roof')",
+        arg=explorer.locator(".bertlook-views").first.element_handle(),
+    )
+    assert "roof" in explorer.inner_text()
+    deck.screenshot(f"deck-{deck.name}-explorer")
+
+
+def test_nothing_leaves_the_machine_and_nothing_goes_wrong(deck):
+    assert not deck.foreign
+    assert not deck.errors
