@@ -41,6 +41,8 @@ INSTALLED_FROM = (
     "bertlook_teach/nbextension/main.js",
     "bertlook_teach/nbextension/notebook.json",
 )
+# The whole suite runs in two processes, a notebook or test file in one of them; a choice of tests in this one.
+ALL_TESTS = ["-n", "2", "--dist", "loadscope"]
 MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
 
 
@@ -367,7 +369,7 @@ def main(argv):
     try:
         check_python()
         command = (
-            ["-m", "pytest"] + argv[1:]
+            ["-m", "pytest"] + (argv[1:] or ALL_TESTS)
             if testing
             else ["-m", "bertlook_teach.cli"] + arguments_of_bertlook(parse(argv))
         )

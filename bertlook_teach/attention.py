@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -140,6 +140,37 @@ class Attention:
         shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
         kind = "words" if self.level == "word" else "wordpieces"
         return f"Attention({self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+
+
+TOO_LONG, NO_PIECE, UNKNOWN = (
+    "longer than the model reads",
+    "a word leaves no wordpiece",
+    "every piece is unknown to the tokenizer",
+)
+
+
+class ReadingCheck(NamedTuple):
+    """How long a text is in wordpieces, special tokens included, and why it cannot be read whole (empty if it can)."""
+
+    n_pieces: int
+    obstacle: str
+
+
+def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
+    """Whether an encoder can read a text given as words, each of them as at least one wordpiece.
+
+    For those who go through a corpus and leave out, and count, what `extract_attention` would refuse.
+    """
+    pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
+    ids, word_ids = pieces["input_ids"], pieces.word_ids()
+    obstacle = ""
+    if len(ids) > encoder.max_tokens:
+        obstacle = TOO_LONG
+    elif len({word for word in word_ids if word is not None}) < len(words):
+        obstacle = NO_PIECE
+    elif all(i == encoder.tokenizer.unk_token_id for i, word in zip(ids, word_ids) if word is not None):
+        obstacle = UNKNOWN
+    return ReadingCheck(len(ids), obstacle)
 
 
 def extract_attention(

@@ -24,6 +24,16 @@ COMMANDS = {
     "present": Command("launch", "add_present_arguments", "present", "open a deck as a live slideshow"),
     "lab": Command("launch", "add_lab_arguments", "lab", "open JupyterLab with the notebooks"),
     "profile": Command("profile", "add_arguments", "run", "measure every head of a model over a corpus"),
+    "syntax": Command(
+        "syntax_command", "add_arguments", "run", "which heads know syntax: score every head on a treebank"
+    ),
+    "coref": Command(
+        "coref_command", "add_arguments", "run", "which heads find antecedents, beside plain rules"
+    ),
+    "probe": Command(
+        "probe_command", "add_arguments", "run", "what all heads know together: probes and controls"
+    ),
+    "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "doctor": Command("doctor", "add_arguments", "run", "check that everything is ready for class"),
 }
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ._paths import data_path
 
@@ -166,30 +169,88 @@ class TreebankSentence:
         return len(self.words)
 
 
-def iter_conllu(path: str | Path) -> Iterator[TreebankSentence]:
+ON_ERROR = ("stop", "skip")
+
+
+class SkippedSentence(NamedTuple):
+    """A sentence that was left out, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}"
+
+
+class _BrokenSentence(ValueError):
+    """What is wrong with one sentence; the reader adds the file."""
+
+    def __init__(self, line: int, reason: str):
+        self.line, self.reason = line, reason
+        super().__init__(reason)
+
+
+def iter_conllu(
+    path: str | Path, *, on_error: str = "stop", skipped: list[SkippedSentence] | None = None
+) -> Iterator[TreebankSentence]:
     """The sentences of a CoNLL-U file, one at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+        UTF-8, plain or ``.gz``; any line ends, with or without a byte-order mark and a last line end.
+    on_error : {"stop", "skip"}
+        What to do with a broken sentence: raise, or leave it out and count it.
+    skipped : list, optional
+        Gets one `SkippedSentence` for each sentence left out. Without a list, a warning says how many there were.
 
     Raises
     ------
     ValueError
         With file and line, if a line has not ten columns, ids are not in order, a governor is out of range,
-        or the arcs are no tree (no root, two roots, a cycle); also if the file holds no sentence.
+        or the arcs are no tree (no root, two roots, a cycle); also if the file holds no sentence, or none that
+        could be read.
     """
+    if on_error not in ON_ERROR:
+        raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
+    left_out = [] if skipped is None else skipped
+    before = len(left_out)
     doc_id, found = "", False
     for start, lines in _conllu_blocks(path):
-        sentence = _parse_block(lines, f"{path}, line {start}", doc_id)
-        doc_id, found = sentence.doc_id, True
+        doc_id = _document(lines, doc_id)  # also of a sentence that will be left out
+        try:
+            sentence = _parse_block(lines, start, doc_id)
+        except _BrokenSentence as error:
+            broken = SkippedSentence(str(path), error.line, error.reason)
+            if on_error == "stop":
+                raise ValueError(str(broken)) from error.__cause__
+            left_out.append(broken)
+            continue
+        found = True
         yield sentence
+    bad = left_out[before:]
     if not found:
-        raise ValueError(f"{path} holds no sentence in CoNLL-U.")
+        why = f"; {len(bad)} were broken, the first at line {bad[0].line}: {bad[0].reason}" if bad else "."
+        raise ValueError(f"{path} holds no sentence in CoNLL-U{why}")
+    if bad and skipped is None:
+        warnings.warn(f"{len(bad)} broken sentences were left out, the first: {bad[0]}", stacklevel=2)
 
 
-def read_conllu(path: str | Path) -> list[TreebankSentence]:
+def read_conllu(
+    path: str | Path, *, on_error: str = "stop", skipped: list[SkippedSentence] | None = None
+) -> list[TreebankSentence]:
     """All sentences of a CoNLL-U file; see :func:`iter_conllu`."""
-    return list(iter_conllu(path))
+    return list(iter_conllu(path, on_error=on_error, skipped=skipped))
+
+
+def load_treebank() -> list[TreebankSentence]:
+    """The small treebank that ships with the course: enough to show a measure with, too small to settle a question."""
+    return read_conllu(data_path("treebank", "treebank.conllu"))
 
 
 def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first line, lines) of each block between empty lines."""
     block: list[str] = []
     start = 1
     with open_text(path) as file:
@@ -198,11 +259,6 @@ def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
             if line.strip():
                 if not block:
                     start = number
-                columns = line.count("\t") + 1
-                if not line.startswith("#") and columns != 10:
-                    raise ValueError(
-                        f"{path}, line {number}: CoNLL-U has 10 columns with tabs between them; got {columns}: {line[:60]!r}."
-                    )
                 block.append(line)
             elif block:
                 yield start, block
@@ -211,24 +267,39 @@ def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
-def _parse_block(lines: list[str], where: str, doc_id: str) -> TreebankSentence:
+def _document(lines: list[str], doc_id: str) -> str:
+    """The document these lines belong to: a new one if they name it, else the one before."""
+    for line in lines:
+        if line.startswith("#") and (name := re.match(r"#\s*newdoc\s+id\s*=\s*(.+?)\s*$", line)):
+            return name.group(1)
+    return doc_id
+
+
+def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
     import conllu  # here, so that reading plain texts does not need it
 
+    for number, line in enumerate(lines, start):
+        columns = line.count("\t") + 1
+        if not line.startswith("#") and columns != 10:
+            raise _BrokenSentence(
+                number, f"CoNLL-U has 10 columns with tabs between them; got {columns}: {line[:60]!r}."
+            )
     try:
         [tokens] = conllu.parse("\n".join(lines) + "\n\n")
     except (conllu.exceptions.ParseException, ValueError) as error:
-        raise ValueError(f"{where}: not readable as CoNLL-U: {error}.") from error
+        raise _BrokenSentence(start, f"not readable as CoNLL-U: {error}.") from error
     rows = [token for token in tokens if isinstance(token["id"], int)]
     if [row["id"] for row in rows] != list(range(1, len(rows) + 1)) or not rows:
-        raise ValueError(f"{where}: word ids must be 1, 2, 3 ...; got {[row['id'] for row in rows][:12]}.")
+        raise _BrokenSentence(start, f"word ids must be 1, 2, 3 ...; got {[row['id'] for row in rows][:12]}.")
     heads = [row["head"] for row in rows]
     for row, head in zip(rows, heads):
         if head is None or not 0 <= head <= len(rows):
-            raise ValueError(
-                f"{where}: word {row['id']} ({row['form']}) has head {head}; it must be 0 (root) to {len(rows)}."
+            raise _BrokenSentence(
+                start,
+                f"word {row['id']} ({row['form']}) has head {head}; it must be 0 (root) to {len(rows)}.",
             )
     governors = tuple(head - 1 for head in heads)
-    _require_tree(governors, where)
+    _require_tree(governors, start)
     about = tokens.metadata
     return TreebankSentence(
         words=tuple(row["form"] for row in rows),
@@ -240,20 +311,20 @@ def _parse_block(lines: list[str], where: str, doc_id: str) -> TreebankSentence:
         misc=tuple(row["misc"] or {} for row in rows),
         text=about.get("text", " ".join(row["form"] for row in rows)),
         sent_id=about.get("sent_id", ""),
-        doc_id=about.get("newdoc id") or doc_id,
+        doc_id=doc_id,
     )
 
 
-def _require_tree(governors: tuple[int, ...], where: str) -> None:
+def _require_tree(governors: tuple[int, ...], line: int) -> None:
     roots = [word + 1 for word, governor in enumerate(governors) if governor == -1]
     if len(roots) != 1:
-        raise ValueError(
-            f"{where}: a sentence has exactly one root (head 0); got {len(roots)}: words {roots}."
+        raise _BrokenSentence(
+            line, f"a sentence has exactly one root (head 0); got {len(roots)}: words {roots}."
         )
     for word in range(len(governors)):
         seen, node = set(), word
         while node != -1:
             if node in seen:
-                raise ValueError(f"{where}: the arcs run in a cycle through word {node + 1}.")
+                raise _BrokenSentence(line, f"the arcs run in a cycle through word {node + 1}.")
             seen.add(node)
             node = governors[node]

@@ -35,13 +35,16 @@ class Encoder:
     """A model that reads text in both directions, its tokenizer, and the device it runs on.
 
     Made by :func:`load_encoder`. ``n_layers``, ``n_heads`` and ``max_tokens`` describe its shape;
-    ``fingerprint`` identifies its weights, whatever the model is called.
+    ``fingerprint`` identifies its weights, whatever the model is called. ``folder`` is where they were read from;
+    for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with.
     """
 
     name: str
     model: Any
     tokenizer: Any
     device: torch.device
+    folder: Path | None = None
+    seed: int | None = None
 
     @property
     def n_layers(self) -> int:
@@ -221,19 +224,44 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     return _load_folder(_hub_folder(name), name, torch_device)
 
 
-def random_twin(encoder: Encoder, seed: int = RANDOM_SEED) -> Encoder:
+def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: bool = False) -> Encoder:
     """A model of the same shape with random weights, the control that says what architecture alone explains.
 
     The weights come from the model's own initialisation rule and ``seed``; torch's global random state is left as it was.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    seed : int
+    keep_embeddings : bool
+        Keep the trained input embeddings (words, positions, segments and their normalisation), with random layers above: the
+        random baseline of the probes of Clark et al. (2019), section 5.
+
+    Raises
+    ------
+    ValueError
+        If embeddings are to be kept and the model has no block of that name.
     """
     from transformers import AutoModel
 
     config = type(encoder.model.config).from_dict(encoder.model.config.to_dict())
-    with torch.random.fork_rng(devices=[]), _quiet():
+    with torch.random.fork_rng(devices=[]), quiet_loading():
         torch.manual_seed(seed)
         model = AutoModel.from_config(config, attn_implementation="eager").float()
     name = f"{encoder.name}-random" + ("" if seed == RANDOM_SEED else f"-{seed}")
-    return _checked(Encoder(name, model.eval().to(encoder.device), encoder.tokenizer, encoder.device))
+    if keep_embeddings:
+        trained = getattr(encoder.model, "embeddings", None)
+        if not isinstance(trained, torch.nn.Module) or not isinstance(
+            getattr(model, "embeddings", None), torch.nn.Module
+        ):
+            raise ValueError(
+                f"the embeddings of {encoder.name} ({config.model_type}) are not found under the name that BERT, RoBERTa, ELECTRA, "
+                "ALBERT and DistilBERT use, so they cannot be kept; call random_twin without keep_embeddings."
+            )
+        model.embeddings.load_state_dict(trained.state_dict())
+        name += "-embeddings-kept"
+    model = model.eval().to(encoder.device)
+    return _checked(Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed))
 
 
 def _choose_device(device: str) -> torch.device:
@@ -267,7 +295,7 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
         )
         raise FileNotFoundError(f"the model folder {folder} holds no *.safetensors file. {hint}")
     try:
-        with _quiet():
+        with quiet_loading():
             settings = AutoConfig.from_pretrained(folder, local_files_only=True)
             # Half-precision checkpoints stay half without dtype; fused attention returns no weights.
             model, report = AutoModel.from_pretrained(
@@ -294,11 +322,11 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
         )
     _require_tokenizer_files(folder)
     try:
-        with _quiet():
+        with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise ValueError(f"the tokenizer in {folder} cannot be loaded: {_first_line(error)}.") from error
-    return _checked(Encoder(name, model.eval().to(device), tokenizer, device))
+    return _checked(Encoder(name, model.eval().to(device), tokenizer, device, folder=Path(folder)))
 
 
 def _read_config(folder: Path) -> dict:
@@ -412,7 +440,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet_loading() -> Iterator[None]:
     """Silence load reports and progress bars (their order changes from run to run), and put the settings back."""
     from transformers.utils import logging
 

@@ -165,15 +165,15 @@ class Profile:
             "n_truncated": self.n_truncated,
             "measures": self.measures,
         }
-        with _replacing(folder / _FILES["table"]) as file:
+        with replacing(folder / _FILES["table"]) as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(
                 {k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()} for row in rows
             )
-        with _replacing(folder / _FILES["about"]) as file:
+        with replacing(folder / _FILES["about"]) as file:
             file.write(json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        with _replacing(folder / _FILES["state"], "wb") as file:
+        with replacing(folder / _FILES["state"], "wb") as file:
             np.savez_compressed(file, counts=self.counts, **{f"sum_{k}": v for k, v in self.sums.items()})
         return folder
 
@@ -287,7 +287,7 @@ def writable_folder(folder: str | Path) -> Path:
 
 
 @contextmanager
-def _replacing(path: Path, mode: str = "w"):
+def replacing(path: Path, mode: str = "w"):
     """Write beside the file and put it in place at the end, so that no half-written file is ever seen."""
     temporary = path.with_name(path.name + ".tmp")
     options = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}

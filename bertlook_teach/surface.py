@@ -9,9 +9,12 @@ sections 3.1 to 3.3; average over inputs afterwards (`bertlook_teach.profile` do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from array_api_compat import array_namespace, device
+
+from .attention import Attention
 
 OFFSETS = tuple(range(-8, 9))
 CLARK_ENTROPY_SMOOTHING = 1e-4
@@ -31,7 +34,33 @@ def attention_weights(attention):
         If there are no query and key axes of one length, or a row holds NaN or does not sum to 1; the
         message names the first such row.
     """
-    weights = getattr(attention, "weights", attention)
+    return _once(attention, "rows", lambda: _checked_rows(getattr(attention, "weights", attention)))
+
+
+# What several measures need of the same Attention is worked out once: its rows are checked, its entropies taken.
+_DONE: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def _once(attention, name: str, compute: Callable):
+    """``compute()``, kept for an Attention; its weights are made read-only, so that what is kept stays true."""
+    if not isinstance(attention, Attention):
+        return compute()
+    done = _DONE.setdefault(attention, {})
+    if name not in done:
+        done[name] = compute()
+        attention.weights.setflags(write=False)
+    return done[name]
+
+
+def _layer_by_layer(compute: Callable, weights):
+    """``compute`` on one layer at a time: what is in between stays in the processor's cache (twice as fast)."""
+    if weights.ndim < 4:
+        return compute(weights)
+    xp = array_namespace(weights)
+    return xp.stack([_layer_by_layer(compute, weights[i, ...]) for i in range(weights.shape[0])])
+
+
+def _checked_rows(weights):
     if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2] or weights.shape[-1] == 0:
         raise ValueError(
             "attention must have shape (..., query, key) with as many queries as keys, at least one; "
@@ -101,7 +130,10 @@ def offset_r_squared(attention):
     A map without variance (uniform attention) leaves nothing to explain and scores 0.
     Our own extension of Clark et al. (2019), section 3.1.
     """
-    weights = attention_weights(attention)
+    return _layer_by_layer(_offset_r_squared, attention_weights(attention))
+
+
+def _offset_r_squared(weights):
     xp = array_namespace(weights)
     n = weights.shape[-1]
     mean = 1.0 / n  # rows sum to 1, so the mean of the map is known
@@ -266,24 +298,35 @@ def attention_entropy(attention, *, normalized: bool = False, smoothing: float =
     >>> attention_entropy(np.full((1, 1, 4, 4), 1 / 4)).round(3)
     array([[1.386]])
     """
-    rows = _row_entropy(attention_weights(attention), normalized, smoothing)
-    return array_namespace(rows).mean(rows, axis=-1)
+    weights = attention_weights(attention)
+    rows = _once(attention, f"entropy {smoothing}", lambda: _row_entropy(weights, smoothing))
+    return _per_length(array_namespace(rows).mean(rows, axis=-1), weights, normalized)
 
 
 def cls_entropy(attention, *, normalized: bool = False, smoothing: float = 0.0):
     """Entropy of the attention *from* [CLS] alone (row 0), in nats; see :func:`attention_entropy`."""
-    return _row_entropy(attention_weights(attention), normalized, smoothing)[..., 0]
+    weights = attention_weights(attention)
+    return _per_length(_row_entropy(weights[..., :1, :], smoothing)[..., 0], weights, normalized)
 
 
-def _row_entropy(weights, normalized: bool, smoothing: float):
+def _per_length(entropy, weights, normalized: bool):
+    n = weights.shape[-1]
+    return entropy / np.log(n) if normalized and n > 1 else entropy
+
+
+def _row_entropy(weights, smoothing: float):
+    """Entropy of each row, shape (..., layer, head, query)."""
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is a share between 0 and 1; got {smoothing}.")
+    return _layer_by_layer(lambda layer: _layer_row_entropy(layer, smoothing), weights)
+
+
+def _layer_row_entropy(weights, smoothing: float):
     xp = array_namespace(weights)
-    n = weights.shape[-1]
-    p = (1 - smoothing) * weights + smoothing / n
-    entropy = -xp.sum(p * xp.log(xp.where(p > 0, p, xp.ones_like(p))), axis=-1)
-    entropy = xp.where(entropy > 0, entropy, xp.zeros_like(entropy))  # rounding leaves -0.0 and -1e-8
-    return entropy / np.log(n) if normalized and n > 1 else entropy
+    p = (1 - smoothing) * weights + smoothing / weights.shape[-1] if smoothing else weights
+    # 0 log 0 = 0: the smallest number there is stands in for 0 under the logarithm, where it is multiplied by 0.
+    entropy = -xp.sum(p * xp.log(xp.clip(p, min=float(xp.finfo(p.dtype).tiny))), axis=-1)
+    return xp.where(entropy > 0, entropy, xp.zeros_like(entropy))  # rounding leaves -0.0 and -1e-8
 
 
 # --- the standard set ---------------------------------------------------------------------------------

@@ -14,7 +14,9 @@ OFFLINE = ROOT / "tests" / "offline"
 
 # Before anything heavy is imported, and inherited by notebook kernels and subprocesses.
 os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # two threads gain a tenth when quiet, and lose tenfold on a busy machine
 SCRATCH = tempfile.TemporaryDirectory(prefix="bertlook-tests-")
 for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
     os.environ[name] = str(
@@ -26,7 +28,10 @@ os.environ["BERTLOOK_NETWORK_LOG"] = str(NETWORK_LOG)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
 sys.path.insert(0, str(OFFLINE))
 # Where no sitecustomize was found at start this cuts the network; another one (Debian has its own) is replaced.
-sys.modules.pop("sitecustomize", None)
+if not hasattr(
+    sys.modules.get("sitecustomize"), "NetworkBlocked"
+):  # ours is there in pytest's worker processes
+    sys.modules.pop("sitecustomize", None)
 import sitecustomize
 
 NetworkBlocked = sitecustomize.NetworkBlocked

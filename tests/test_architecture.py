@@ -31,6 +31,10 @@ FLOORS = {
     "render": 2,
     "widgets": 3,
     "checks": 3,
+    "claims_command": 4,
+    "coref_command": 4,
+    "probe_command": 4,
+    "syntax_command": 4,
     "cli": 4,
     "doctor": 4,
     "launch": 4,
@@ -49,13 +53,24 @@ HEAVY = SCREEN | {
     "pandas",
     "sklearn",
 }
-MODEL_MODULES = {"encoder", "attention"}  # the only ones that may name torch or transformers ...
+# The only ones that may name torch or transformers ...
+MODEL_MODULES = {
+    "encoder",
+    "attention",
+    "gradients",
+    "internals",
+    "masked_lm",
+    "zeroing",
+    "probes",
+    "structural",
+}
 LOADS_TORCH = {"encoder"}  # ... and the only one that does so when imported
 LAUNCHERS = {"launch", "doctor"}  # may use what the "lab" extra brings
 COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's own interface
 
 DEPENDENCIES = {
     "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "safetensors",
+    "scipy",
     "tokenizers", "torch", "tqdm", "transformers",
 }  # fmt: skip
 EXTRAS = {
@@ -63,7 +78,7 @@ EXTRAS = {
         "ipykernel", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbconvert", "notebook",
         "packaging", "psutil", "rise",
     },
-    "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "ruff", "scipy"},
+    "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}

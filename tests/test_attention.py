@@ -4,6 +4,7 @@ import torch
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, save_tiny_model
 
 from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder
+from bertlook_teach.attention import NO_PIECE, TOO_LONG, UNKNOWN, check_reading
 
 
 @pytest.fixture(scope="module")
@@ -290,3 +291,14 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 def test_the_repr_is_short_and_the_same_each_time(tiny):
     attention = extract_attention(tiny, "the cat sat")
     assert repr(attention) == "Attention(3 layers x 2 heads, 5 wordpieces: [CLS] the cat sat [SEP])"
+
+
+def test_what_cannot_be_read_whole_is_told_before_it_is_tried(tiny):
+    fine = check_reading(tiny, ["the", "cat"])
+    assert fine == (4, "")
+    assert check_reading(tiny, ["cat"] * tiny.max_tokens).obstacle == TOO_LONG
+    assert check_reading(tiny, ["cat", "\u200b"]).obstacle == NO_PIECE
+    assert check_reading(tiny, ["猫", "狗"]).obstacle == UNKNOWN
+    for words in (["cat"] * tiny.max_tokens, ["猫", "狗"]):
+        with pytest.raises(ValueError):
+            extract_attention(tiny, words=words)

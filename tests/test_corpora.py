@@ -1,4 +1,5 @@
 import gzip
+import re
 
 import pytest
 
@@ -133,24 +134,64 @@ def edit(old, new):
     return SENTENCE + SENTENCE.replace(old, new)  # the second sentence is the broken one
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (edit("PRP\t_\t3", "PRP\t3"), r"line 20: CoNLL-U has 10 columns with tabs between them; got 9"),
-        (
-            edit("VB\t_\t0\troot", "VB\t_\t9\troot"),
-            r"line 12: word 3 \(feed\) has head 9; it must be 0 \(root\) to 5",
-        ),
-        (edit("VB\t_\t0\troot", "VB\t_\t_\troot"), r"word 3 \(feed\) has head None"),
-        (edit("VB\t_\t0\troot", "VB\t_\t4\troot"), r"exactly one root \(head 0\); got 0"),
-        (edit("PRP\t_\t3", "PRP\t_\t0"), r"exactly one root \(head 0\); got 2: words \[3, 4\]"),
-        (edit("RB\t_\t3", "RB\t_\t2"), r"the arcs run in a cycle through word 2"),
-        (edit("5\t.\t.", "6\t.\t."), r"word ids must be 1, 2, 3 \.\.\.; got \[1, 2, 3, 4, 6\]"),
-        (edit("VB\t_\t0\troot", "VB\t_\tx\troot"), r"line 12: not readable as CoNLL-U"),
-        ("", "holds no sentence"),
-        ("# text = nothing\n\n", "word ids must be"),
-    ],
-)
+BROKEN = [
+    (edit("PRP\t_\t3", "PRP\t3"), r"line 20: CoNLL-U has 10 columns with tabs between them; got 9"),
+    (
+        edit("VB\t_\t0\troot", "VB\t_\t9\troot"),
+        r"line 12: word 3 \(feed\) has head 9; it must be 0 \(root\) to 5",
+    ),
+    (edit("VB\t_\t0\troot", "VB\t_\t_\troot"), r"word 3 \(feed\) has head None"),
+    (edit("VB\t_\t0\troot", "VB\t_\t4\troot"), r"exactly one root \(head 0\); got 0"),
+    (edit("PRP\t_\t3", "PRP\t_\t0"), r"exactly one root \(head 0\); got 2: words \[3, 4\]"),
+    (edit("RB\t_\t3", "RB\t_\t2"), r"the arcs run in a cycle through word 2"),
+    (edit("5\t.\t.", "6\t.\t."), r"word ids must be 1, 2, 3 \.\.\.; got \[1, 2, 3, 4, 6\]"),
+    (edit("VB\t_\t0\troot", "VB\t_\tx\troot"), r"line 12: not readable as CoNLL-U"),
+    ("", "holds no sentence"),
+    ("# text = nothing\n\n", "word ids must be"),
+]
+
+
+@pytest.mark.parametrize("content, message", BROKEN)
 def test_a_broken_treebank_is_refused_with_file_line_and_reason(write, content, message):
+    path = write(content, "bank.conllu")
     with pytest.raises(ValueError, match=message):
-        read_conllu(write(content, "bank.conllu"))
+        read_conllu(path)
+
+
+@pytest.mark.parametrize("ending", [".conllu", ".conllu.gz"])
+@pytest.mark.parametrize("content, message", BROKEN[:-2])
+def test_a_broken_sentence_is_skipped_and_counted(write, content, message, ending):
+    """The first and a third sentence are whole; a name in the broken one still begins its document."""
+    path = write(content + SENTENCE.replace("# newdoc id = story\n", ""), f"bank{ending}")
+    skipped = []
+    whole = read_conllu(path, on_error="skip", skipped=skipped)
+    assert [s.words for s in whole] == [("Do", "n't", "feed", "it", ".")] * 2
+    assert [s.doc_id for s in whole] == ["story", "story"]
+    assert len(skipped) == 1 and skipped[0].file == str(path)
+    assert re.search(message, str(skipped[0])) or re.search(message, skipped[0].reason)
+
+
+def test_the_document_of_a_skipped_sentence_is_not_lost(write):
+    broken = SENTENCE.replace("story", "letter").replace("VB\t_\t0\troot", "VB\t_\t9\troot")
+    last = SENTENCE.replace("# newdoc id = story\n", "")
+    whole = read_conllu(write(SENTENCE + broken + last), on_error="skip", skipped=[])
+    assert [s.doc_id for s in whole] == ["story", "letter"]
+
+
+def test_skipping_is_never_silent(write):
+    path = write(edit("RB\t_\t3", "RB\t_\t2"))
+    with pytest.warns(UserWarning, match=r"1 broken sentences were left out, the first: .*line 12: .*cycle"):
+        assert len(read_conllu(path, on_error="skip")) == 1
+    with pytest.raises(ValueError, match=r"no sentence in CoNLL-U; 1 were broken, the first at line 1"):
+        read_conllu(write(SENTENCE.replace("RB\t_\t3", "RB\t_\t2")), on_error="skip", skipped=[])
+    with pytest.raises(ValueError, match="holds no sentence"):
+        read_conllu(write(""), on_error="skip")
+    with pytest.raises(ValueError, match="on_error must be 'stop' or 'skip'; got 'ignore'"):
+        read_conllu(path, on_error="ignore")
+
+
+def test_a_gzipped_treebank_is_read_and_a_damaged_one_named(write, tmp_path):
+    assert read_conllu(write(SENTENCE, "bank.conllu.gz")) == read_conllu(write(SENTENCE, "bank.conllu"))
+    (tmp_path / "cut.conllu.gz").write_bytes(gzip.compress(SENTENCE.encode())[:-9])
+    with pytest.raises(ValueError, match=r"cut\.conllu\.gz is damaged or not a gzip file"):
+        read_conllu(tmp_path / "cut.conllu.gz")

@@ -64,6 +64,37 @@ def test_the_random_twin_has_the_shape_but_not_the_weights_and_is_the_same_each_
     assert twin.name == "specimen-random"
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_twin_may_keep_the_input_embeddings_and_nothing_else(family, tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path / family, family))
+    plain, kept = random_twin(encoder), random_twin(encoder, keep_embeddings=True)
+    assert kept.name == f"{plain.name}-embeddings-kept"
+    assert len({encoder.fingerprint, plain.fingerprint, kept.fingerprint}) == 3
+    trained, drawn, mixed = (e.model.state_dict() for e in (encoder, plain, kept))
+    for name, tensor in mixed.items():
+        assert torch.equal(tensor, (trained if name.startswith("embeddings.") else drawn)[name]), name
+    assert not torch.equal(
+        trained["embeddings.word_embeddings.weight"], drawn["embeddings.word_embeddings.weight"]
+    )
+    kept.model.embeddings.word_embeddings.weight.data.zero_()
+    assert encoder.model.embeddings.word_embeddings.weight.abs().sum() > 0, "a copy, not the model's own"
+
+
+def test_embeddings_that_are_not_found_cannot_be_kept(folder):
+    encoder = load_encoder(folder)
+    encoder.model.__class__ = type("Renamed", (type(encoder.model),), {"__getattr__": _without_embeddings})
+    with pytest.raises(
+        ValueError, match=r"embeddings of .* \(bert\) are not found .* call random_twin without"
+    ):
+        random_twin(encoder, keep_embeddings=True)
+
+
+def _without_embeddings(module, name):
+    if name == "embeddings":
+        raise AttributeError(name)
+    return torch.nn.Module.__getattr__(module, name)
+
+
 def test_making_a_twin_leaves_the_global_random_state_alone(folder):
     encoder = load_encoder(folder)
     torch.manual_seed(3)

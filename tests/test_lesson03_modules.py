@@ -1,4 +1,4 @@
-"""Baselines, paired differences, claims and pictures: what lesson 03 stands on besides the surface measures."""
+"""Baselines, paired differences and pictures: what lesson 03 stands on besides the surface measures."""
 
 from xml.etree import ElementTree
 
@@ -9,7 +9,6 @@ from bertlook_teach.attention import Attention
 from bertlook_teach.baselines import uniform_baseline
 from bertlook_teach.compare import layer_difference
 from bertlook_teach.profile import Profile
-from bertlook_teach.published import published_layers
 from bertlook_teach.render.pictures import (
     Picture,
     TextTable,
@@ -25,18 +24,6 @@ from bertlook_teach.surface import (
     other_to_sep,
     sep_to_sep,
     special_token_attention,
-)
-from bertlook_teach.surface_claims import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    SURFACE_CLAIMS,
-    Claim,
-    best_head,
-    best_layer,
-    decide,
-    decide_all,
-    early_minus_later,
 )
 from bertlook_teach.widgets.pictures import HeadPictures, PictureMenu
 
@@ -124,94 +111,6 @@ def test_profiles_of_other_texts_or_depths_are_refused():
         layer_difference(first, profile_of({"sep": steady(0.5, texts=19)}), "sep")
     with pytest.raises(ValueError, match="3 and 4 layers"):
         layer_difference(first, profile_of({"sep": steady(0.5, layers=4)}), "sep")
-
-
-# --- claims --------------------------------------------------------------------------------------------
-
-
-def claim(threshold=0.5, statistic=None):
-    return Claim("x", "s", "3.1", lambda: "p", "o", statistic or best_head("previous"), threshold)
-
-
-def halves(value, **options):
-    return tuple(profile_of({"previous": steady(value, seed=seed, **options)}) for seed in (0, 1))
-
-
-@pytest.mark.parametrize(
-    "ours, twins, noise, verdict, why",
-    [
-        (0.9, 0.1, 0.01, HOLDS, "the twin's is not"),
-        (0.1, 0.1, 0.01, FAILS, "below the line"),
-        (0.9, 0.9, 0.01, OPEN, "random twin"),
-        (0.5, 0.1, 0.5, OPEN, "interval includes"),
-    ],
-)
-def test_a_verdict_follows_from_the_interval_and_the_twin(ours, twins, noise, verdict, why):
-    decided = decide(
-        claim(statistic=lambda v, c: v["previous"].mean()),
-        halves(ours, noise=noise),
-        halves(twins, noise=0.01),
-    )
-    assert decided.verdict == verdict and why in decided.why
-    assert decided.low <= decided.value <= decided.high and decided.n == 20
-
-
-def test_a_claim_without_a_statistic_stays_open_with_its_reason():
-    decided = decide(claim()._replace(statistic=None, operational="too few layers"), halves(0.9), halves(0.1))
-    assert (decided.verdict, decided.why) == (OPEN, "too few layers") and np.isnan(decided.value)
-
-
-def test_the_best_head_is_chosen_on_one_half_and_reported_on_the_other():
-    lucky, fresh = np.full((20, 3, 2), 0.1), np.full((20, 3, 2), 0.1)
-    lucky[:, 2, 1] = 0.9  # the best head of the choosing half ...
-    fresh[:, 0, 0] = 0.9  # ... is not the best of the reporting half
-    decided = decide(claim(), (profile_of({"previous": lucky}), profile_of({"previous": fresh})), halves(0.1))
-    assert decided.value == pytest.approx(0.1) and decided.verdict == FAILS
-
-
-def test_statistics_by_hand():
-    values = {"m": np.array([[0.1, 0.3], [0.5, 0.7], [0.0, 0.2], [0.0, 0.0], [0.1, 0.1], [0.2, 0.2]])}
-    assert best_layer("m")(values, values) == pytest.approx(0.6)
-    assert best_head("m")(values, values) == pytest.approx(0.7)
-    assert early_minus_later("m")(values) == pytest.approx(0.4 - 0.1)  # layers 1-2 against 3-6
-
-
-def test_a_missing_measure_is_named():
-    with pytest.raises(ValueError, match="claim 'x' needs the measure 'previous'"):
-        decide(claim(), *[(profile_of({"sep": steady(0.1)}),) * 2] * 2)
-
-
-def test_bert_base_passes_its_own_claims_where_the_figures_give_every_layer():
-    # The published layer means, put through our statistics as if they were a profile of 12 layers and 1 head.
-    published = {m: published_layers(m)[:, None] for m in ("cls", "sep", "sep_to_sep", "punct")}
-    published["entropy"] = published_layers("entropy_clark")[:, None]
-    published["entropy_normalized"] = published["entropy"] / np.log(122.1)
-    published["entropy_from_cls"] = published_layers("entropy_from_cls")[:, None]
-    passed = {
-        c.name: c.statistic(published, published) > c.threshold
-        for c in SURFACE_CLAIMS
-        if c.statistic and c.name not in ("previous", "next", "self")
-    }
-    assert all(passed.values()), passed
-
-
-def test_every_claim_of_the_lesson_has_a_published_value_and_a_verdict():
-    names = (
-        "previous",
-        "next",
-        "self",
-        "cls",
-        "sep",
-        "sep_to_sep",
-        "punct",
-        "entropy",
-        "entropy_normalized",
-        "entropy_from_cls",
-    )
-    both = tuple(profile_of({name: steady(0.2, noise=0.01, seed=s) for name in names}) for s in (0, 1))
-    verdicts = decide_all(both, both)
-    assert len(verdicts) == len(SURFACE_CLAIMS) >= 8
-    assert all(v.published and v.verdict in (HOLDS, FAILS, OPEN) and v.why for v in verdicts)
 
 
 # --- pictures ------------------------------------------------------------------------------------------

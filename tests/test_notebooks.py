@@ -252,7 +252,10 @@ def avoids_known_traps(notebook):
     for number, name, node in calls(notebook):
         last = name.split(".")[-1]
         given = {keyword.arg: keyword.value for keyword in node.keywords}
-        if last in ("head_view", "model_view", "neuron_view") or name.startswith("bertviz"):
+        bertviz_s = last in ("head_view", "model_view", "neuron_view") and not name.startswith(
+            "bertlook_teach."
+        )
+        if bertviz_s or name.startswith("bertviz"):
             yield f"cell {number} calls {last} of BertViz, which draws nothing offline; use the package's views"
         if "head_mask" in given or last == "prune_heads":
             yield f"cell {number} uses {'head_mask' if 'head_mask' in given else last}, which transformers 5 ignores"
@@ -823,6 +826,7 @@ BROKEN = [
     ("lets_nbval_compare", DECK, source("# NBVAL_IGNORE_OUTPUT\n1"), "use a tag"),
     ("avoids_known_traps", DECK, source("from bertviz import head_view\nhead_view(a, t)"), "BertViz"),
     ("avoids_known_traps", DECK, source("import bertviz\nbertviz.model_view(a, t)"), "BertViz"),
+    ("avoids_known_traps", DECK, source("from bertlook_teach.neurons import neuron_view\nneuron_view(a, 0, 0, 1)"), None),
     ("avoids_known_traps", DECK, source("model(x, head_mask=m)"), "head_mask"),
     ("avoids_known_traps", DECK, source("model.prune_heads({1: [2]})"), "prune_heads"),
     ("avoids_known_traps", DECK, source("BertTokenizer(vocab_file='v')"), "vocab_file"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.attention import Attention
-from bertlook_teach.corpora import TreebankSentence, load_pairs
+from bertlook_teach.corpora import load_pairs, load_treebank
 from bertlook_teach.encoder import load_encoder
+from bertlook_teach.syntax import collect_answers, score_relations
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -116,82 +116,20 @@ def test_the_card_says_what_a_reader_must_know():
 # --- the tool that measured it ---------------------------------------------------------------------------------------
 
 
-def attention_of(weights):
-    """A word-level attention over [CLS], the words, [SEP]; ``weights`` is (query, key) among the words."""
-    n = len(weights)
-    full = np.full((1, 1, n + 2, n + 2), 1e-6)
-    full[0, 0, 1:-1, 1:-1] = weights
-    full[..., 0] += 0.5  # most of the attention goes to [CLS], and must not count
-    full /= full.sum(-1, keepdims=True)
-    tokens = ("[CLS]", *(f"w{i}" for i in range(n)), "[SEP]")
-    return Attention(
-        weights=full.astype(np.float32),
-        tokens=tokens,
-        word_ids=(None, *range(n), None),
-        segment_ids=(0,) * (n + 2),
-        special=(True, *[False] * n, True),
-        words=tokens[1:-1],
-        text=" ".join(tokens[1:-1]),
-        level="word",
-    )
-
-
-def test_a_dependent_that_looks_at_its_governor_is_right_in_one_direction_only():
-    # "the old cat sat": the -> cat, old -> cat, cat -> sat, sat is the root
-    governors = (2, 2, 3, -1)
-    looks_up = np.full((4, 4), 0.1)
-    looks_up[[0, 1, 2], [2, 2, 3]] = 0.6
-    right, _ = report.score_sentence(attention_of(looks_up), governors)
-    assert right[0, 0, 0].tolist() == [True, True, True, False]
-    down, _ = report.score_sentence(attention_of(looks_up.T), governors)
-    assert down[1, 0, 0].tolist() == [True, True, True, False]
-    assert not right[1, 0, 0, :2].any()
-    assert not down[0, 0, 0, :2].any()
-
-
-def test_a_word_is_never_its_own_governor():
-    right, _ = report.score_sentence(attention_of(np.eye(3) * 0.9 + 0.01 + np.eye(3, k=1) * 0.05), (1, 2, -1))
-    assert right[0, 0, 0].tolist() == [True, True, False]
-
-
-def test_offsets_are_scored_like_heads_and_end_at_the_edge():
-    _, offset_right = report.score_sentence(attention_of(np.full((4, 4), 0.25)), (1, 2, -1, 2))
-    table = dict(zip(report.OFFSETS, offset_right.tolist(), strict=True))
-    assert table[1] == [True, True, False, False]
-    assert table[-1] == [False, False, False, True]
-    assert table[2] == [False, False, False, False]
-
-
-def test_the_best_head_is_chosen_on_one_half_and_scored_on_the_other():
-    heads = np.zeros((2, 2, 1, 2), int)
-    heads[0, 0, 0] = [90, 10]  # on the first half head 1-1 looks best,
-    heads[1, 0, 0] = [20, 80]  # on the second head 1-2: each is scored where it was not chosen
-    offsets = np.zeros((2, len(report.OFFSETS)), int)
-    offsets[:, 4] = 40  # offset +1, both halves
-    [row] = report.relation_table(({"obj": heads}, {"obj": offsets}, {"obj": np.array([100, 100])}, 0))
-    assert row["accuracy"] == pytest.approx((20 + 10) / 200)
-    assert row["offset"] == 1
-    assert row["offset_accuracy"] == pytest.approx(0.4)
-    assert row["heads"] == "1-1 d>g / 1-2 d>g"
-    assert report.relation_table(({"obj": heads}, {"obj": offsets}, {"obj": np.array([49, 50])}, 0)) == []
-
-
-def test_counts_agree_with_sentences_scored_one_at_a_time():
-    encoder = load_encoder("specimen", device="cpu")
-    words = ("The", "old", "unbelievable", "cat", "sat", ".")
-    sentence = TreebankSentence(words, (3, 3, 3, 4, -1, 4), ("det", "amod", "amod", "nsubj", "root", "punct"),
-                                *[("_",) * 6] * 3, ({},) * 6)  # fmt: skip
-    short = TreebankSentence(("Yes",), (-1,), ("root",), ("_",), ("_",), ("_",), ({},))
-    heads, _, cases, skipped = report.relation_counts(encoder, [sentence, short, sentence])
-    from bertlook_teach.attention import extract_attention
-
-    right, _ = report.score_sentence(
-        extract_attention(encoder, words=list(words)).to_words(), sentence.governors
-    )
-    assert skipped == 1
-    assert cases["amod"].tolist() == [2, 2], "one sentence in each half, two cases each"
-    assert "root" not in cases
-    assert (heads["amod"] == right[..., 1].astype(int) + right[..., 2]).all()
+def test_relations_are_scored_as_in_the_lesson_on_syntax():
+    answers = collect_answers(load_encoder("specimen", device="cpu"), load_treebank()[:30])
+    table = score_relations(answers, subtypes="keep", min_cases=20, permutations=0)
+    rows = report.relation_table(answers, min_cases=20)
+    assert [row["relation"] for row in rows] == [row.relation for row in table.rows[2:]]
+    for row in rows:
+        scored = table[row["relation"]]
+        assert (row["cases"], row["accuracy"], row["offset_accuracy"]) == (
+            scored.n,
+            scored.accuracy,
+            scored.baseline,
+        )
+    found = report.relation_accuracies(answers, ("det", "nmod:poss", "never"))
+    assert set(found) == {"det", "nmod:poss"} and found["det"].max() == table["det"].optimistic
 
 
 def test_the_film_can_be_measured_in_instalments(tmp_path):

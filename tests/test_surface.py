@@ -1,9 +1,11 @@
 """Measures of where heads look. Sizes differ on every axis (2 layers, 3 heads, 5 tokens)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bertlook_teach import surface
+from bertlook_teach import Attention, surface
 from bertlook_teach.surface import (
     attention_entropy,
     attention_share,
@@ -225,7 +227,7 @@ def test_clarks_smoothing_puts_the_published_floor_under_the_entropy():
     floor = -(p * np.log(p) + 121 * q * np.log(q))
     smoothed = attention_entropy(one_hot, smoothing=surface.CLARK_ENTROPY_SMOOTHING)
     assert smoothed == pytest.approx(floor)
-    assert smoothed == pytest.approx(0.0015, abs=1e-4)  # METHODS 3: "about .0015 nats at n=122"
+    assert smoothed == pytest.approx(0.0015, abs=1e-4)  # about .0015 nats at n = 122
     assert attention_entropy(one_hot) == 0
 
 
@@ -285,6 +287,32 @@ def test_a_row_that_is_no_distribution_is_named(name, value, shown):
     weights[1, 2, 3] = value
     with pytest.raises(ValueError, match=rf"layer 1, head 2, query 3 {shown}"):
         ALL[name](Tokens(weights))
+
+
+def attention_of(weights):
+    n = weights.shape[-1]
+    return Attention(weights, ("word",) * n, tuple(range(n)), (0,) * n, (False,) * n, ("word",) * n, "")
+
+
+def test_what_is_kept_of_an_attention_is_that_of_the_array():
+    maps = random_maps()
+    attention = attention_of(maps.copy())
+    for measure in (attention_entropy, surface.offset_r_squared, cls_entropy):
+        for _ in range(2):
+            assert measure(attention) == pytest.approx(measure(maps), abs=1e-12)
+    smoothed = attention_entropy(attention, smoothing=0.5)
+    assert smoothed == pytest.approx(attention_entropy(maps, smoothing=0.5))
+    assert (smoothed > attention_entropy(attention)).all()
+
+
+def test_a_measured_attention_cannot_be_changed_behind_the_measures_back():
+    attention = attention_of(random_maps())
+    attention_entropy(attention)
+    with pytest.raises(ValueError, match="read-only"):
+        attention.weights[0, 0, 0] = 0
+    changed = replace(attention, weights=attention.weights * 0)
+    with pytest.raises(ValueError, match="sums to 0.000"):
+        attention_entropy(changed)
 
 
 def test_a_batch_axis_is_named_too():

@@ -10,14 +10,17 @@ import ipywidgets
 import numpy as np
 import pytest
 import traitlets
+from tiny import HEAD_SIZE, save_tiny_model
 
-from bertlook_teach.attention import Attention
+from bertlook_teach.attention import Attention, extract_attention
+from bertlook_teach.encoder import load_encoder
 from bertlook_teach.render import (
     describe_attention,
     describe_token,
     render_attention_grid,
     render_attention_lines,
 )
+from bertlook_teach.render.norms import describe_norms, describe_token_norms
 from bertlook_teach.widgets import HeadExplorer, HeadMap, HeadView, TextBox, default_measures, link_heads
 from bertlook_teach.widgets._assets import module_source, style_source
 
@@ -210,6 +213,113 @@ def test_another_text_keeps_the_head_and_lets_the_token_go():
 def test_models_and_texts_of_any_size_are_drawn(layers, heads, n):
     view = HeadView(plain(n, layers, heads), layer=layers - 1, head=heads - 1)
     assert f"Head {layers}-{heads}" in view.picture()[0]
+
+
+# ---- weights and norms -------------------------------------------------------------------------------------
+
+LENGTHS = np.random.default_rng(3).uniform(0.1, 4, size=(LAYERS, HEADS, len(TOKENS))).astype(np.float32)
+
+
+def test_the_view_changes_between_weights_and_norms():
+    a = attention()
+    view = HeadView(a, norms=LENGTHS, layer=1, head=2, style="grid")
+    weights, _ = view.picture()
+    view.quantity = "norm"
+    assert view.quantity_index == 1
+    assert view.weighted_norms() == pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][None, :], abs=1e-3)
+    assert view.weighted_norms() != pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][:, None], abs=0.1)
+    assert view.longest == pytest.approx(LENGTHS[1, 2].max())
+    svg, sentence = view.picture()
+    assert sentence == describe_norms(view.weighted_norms(), TOKENS, longest=view.longest, head=(1, 2))
+    assert svg != weights and "Head 2-3, norms" in svg
+    assert repr(view) == "HeadView(2 x 3 heads, head 2-3, 6 wordpieces, grid, norms)"
+    view.query = 3
+    assert view.sentence == describe_token_norms(view.weighted_norms(), TOKENS, 3)
+    view.quantity_index = 0  # as a menu linked in the browser does
+    view.query = -1
+    assert view.quantity == "weight" and view.picture()[0] == weights
+
+
+def test_the_norms_of_a_words_pieces_are_added_up():
+    view = HeadView(attention(), norms=LENGTHS, quantity="norm", level="word")
+    pieces = attention().weights[0, 0] * LENGTHS[0, 0]
+    keys = np.stack(
+        [pieces[:, [2, 3]].sum(1) if k == 2 else pieces[:, min(k, 5) + (k > 2)] for k in range(5)], 1
+    )
+    words = np.stack([keys[[2, 3]].mean(0) if q == 2 else keys[q + (q > 2)] for q in range(5)])
+    assert view.weighted_norms() == pytest.approx(words, abs=1e-3)
+    assert "Head 1-1, norms" in view.picture()[0]
+
+
+def test_a_view_without_norms_carries_none_and_says_so():
+    view = HeadView(attention())
+    assert view.norms == b""
+    for trait, value in (("quantity", "norm"), ("quantity_index", 1)):
+        with pytest.raises(traitlets.TraitError, match="holds weights alone; pass norms=value_norms"):
+            setattr(view, trait, value)
+    with pytest.raises(traitlets.TraitError, match="holds weights alone"):
+        HeadView(attention(), quantity="norm")
+    with pytest.raises(ValueError, match="holds weights alone"):
+        view.weighted_norms()
+
+
+@pytest.mark.parametrize(
+    ("norms", "message"),
+    [
+        (LENGTHS[..., :5], r"one number per layer, head and token, shape \(2, 3, 6\); got \(2, 3, 5\)"),
+        (-LENGTHS, r"finite and not negative; layer 0, head 0, token 0 \('\[CLS\]'\) is -"),
+        (
+            np.where(LENGTHS == LENGTHS[1, 2, 4], np.nan, LENGTHS),
+            r"layer 1, head 2, token 4 \('cat'\) is nan",
+        ),
+    ],
+)
+def test_norms_that_cannot_be_drawn_are_refused(norms, message):
+    with pytest.raises(ValueError, match=message):
+        HeadView(attention(), norms=norms)
+
+
+def test_another_text_without_norms_shows_weights_again():
+    view = HeadView(attention(), norms=LENGTHS, quantity="norm")
+    other = attention(("[CLS]", "hi", "[SEP]"), (None, 0, None), ("hi",), seed=5)
+    view.set_attention(other, np.ones((2, 3, 3)))
+    assert view.quantity == "norm" and view.longest == 1
+    view.set_attention(other)
+    assert (view.quantity, view.quantity_index, view.norms) == ("weight", 0, b"")
+
+
+def test_the_explorer_has_the_switch_when_norms_can_be_had():
+    def lengths(attention):
+        return np.full(attention.weights.shape[:3], 2.0)
+
+    shown = explorer(norms=lengths, quantity="norm")
+    assert shown.quantity_menu.value == "norm" and shown.head_view.longest == 2
+    shown.quantity_menu.value = "weight"
+    assert shown.head_view.quantity == "weight"
+    shown.text_box.text.value = "the cat sat down there"
+    shown.quantity_menu.value = "norm"
+    assert shown.head_view.weighted_norms().shape == (7, 7)
+    without = explorer()
+    assert not hasattr(without, "quantity_menu") and without.head_view.norms == b""
+
+
+def test_on_an_encoder_the_explorers_norms_are_what_a_head_would_add(tmp_path):
+    """Brute force: put each value vector through the head's slice of the output projection, and take the length."""
+    tiny = load_encoder(save_tiny_model(tmp_path / "bert"))
+    shown = HeadExplorer(tiny, "the cat sat", quantity="norm", layer=2, head=1)
+    value = extract_attention(tiny, "the cat sat", vectors=True).values[2, 1]
+    dense = (
+        tiny.model.encoder.layer[2]
+        .attention.output.dense.weight.detach()
+        .numpy()[:, HEAD_SIZE : 2 * HEAD_SIZE]
+    )
+    lengths = [np.linalg.norm(dense @ vector) for vector in value]
+    weights = shown.head_view.weights()
+    assert shown.head_view.weighted_norms() == pytest.approx(weights * np.array(lengths)[None, :], abs=1e-4)
+    shown.read("a dog")
+    assert shown.head_view.longest > 0 and shown.head_view.quantity == "norm"
+    with pytest.raises(ValueError, match="holds no value vectors"):
+        HeadExplorer(tiny, "the cat", extract=extract_attention, norms=True)
 
 
 # ---- HeadMap -----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the sentences and scored on the other
-(both ways, added up), and offsets run from -4 to +4. Scores are in UD.
+(both ways, added up), and offsets run from -4 to +4 (`bertlook_teach.syntax`). Scores are in UD.
 """
 
 import argparse
@@ -25,8 +25,9 @@ from bertlook_teach.attention import iter_attention
 from bertlook_teach.corpora import load_pairs, read_conllu, read_pairs
 from bertlook_teach.encoder import load_encoder, random_twin
 from bertlook_teach.labels import head_label
+from bertlook_teach.predictors import ALL, WITHOUT_PUNCT
+from bertlook_teach.syntax import collect_answers, gold_cases, score_relations
 
-OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 DIRECTIONS = ("dependent-to-governor", "governor-to-dependent")
 FILM_RELATIONS = ("case", "det", "nsubj", "obj", "amod", "aux", "nmod:poss", "mark")
 FILM_MEASURES = ("next", "previous", "cls", "sep", "punct", "entropy")
@@ -51,86 +52,32 @@ def surface_table(encoder, pairs):
 # --- relations ---------------------------------------------------------------------------------------------------
 
 
-def relation_counts(encoder, sentences):
-    """Right answers of every head and every offset, by relation and by half (even and odd sentences).
-
-    Returns
-    -------
-    heads : dict relation -> int array (half, direction, layer, head)
-    offsets : dict relation -> int array (half, offset)
-    cases : dict relation -> int array (half,)
-    skipped : int
-        Sentences of one word, or too long for the model.
-    """
-    shape = (2, len(DIRECTIONS), encoder.n_layers, encoder.n_heads)
-    heads, offsets, cases, skipped = {}, {}, {}, 0
-    usable = []
-    for sentence in sentences:
-        pieces = encoder.tokenizer(list(sentence.words), is_split_into_words=True, verbose=False)
-        known = {w for w in pieces.word_ids() if w is not None}
-        if len(sentence) < 2 or len(pieces["input_ids"]) > encoder.max_tokens or len(known) < len(sentence):
-            skipped += 1
-        else:
-            usable.append((len(pieces["input_ids"]), len(usable) % 2, sentence))
-    usable.sort(key=lambda item: item[0])  # little padding; the halves were dealt before
-    corpus = (list(sentence.words) for _, _, sentence in usable)
-    for (_, half, sentence), attention in zip(
-        usable, iter_attention(encoder, corpus, batch_size=32), strict=True
-    ):
-        right, offset_right = score_sentence(attention.to_words(), sentence.governors)
-        for word, relation in enumerate(sentence.relations):
-            if sentence.governors[word] < 0:
-                continue
-            if relation not in cases:
-                heads[relation] = np.zeros(shape, int)
-                offsets[relation] = np.zeros((2, len(OFFSETS)), int)
-                cases[relation] = np.zeros(2, int)
-            heads[relation][half] += right[..., word]
-            offsets[relation][half] += offset_right[:, word]
-            cases[relation][half] += 1
-    return heads, offsets, cases, skipped
-
-
-def score_sentence(attention, governors):
-    """Whether each head and each offset finds each word's governor.
-
-    Returns
-    -------
-    right : bool array (direction, layer, head, word)
-        Direction 0: the word the dependent looks at most. Direction 1: the word that looks most at the dependent.
-        Special tokens are left out, and so is the word itself.
-    offset_right : bool array (offset, word)
-    """
-    keep = np.flatnonzero(~np.array(attention.special))
-    weights = attention.weights[..., keep, :][..., keep].copy()
-    n = len(keep)
-    weights[..., np.arange(n), np.arange(n)] = -1
-    governors = np.asarray(governors)
-    right = np.stack([weights.argmax(-1) == governors, weights.argmax(-2) == governors])
-    guess = np.clip(np.arange(n) + np.array(OFFSETS)[:, None], 0, n - 1)
-    return right, guess == governors
-
-
-def relation_table(counts, min_cases=100):
+def relation_table(answers, min_cases=100):
     """One row a relation: best head and best offset, chosen on one half and scored on the other, both ways."""
-    heads, offsets, cases, _ = counts
-    rows = []
-    for relation in sorted(cases, key=lambda r: -cases[r].sum()):
-        n = int(cases[relation].sum())
-        if n < min_cases or cases[relation].min() == 0:
-            continue
-        head_right = offset_right = 0
-        chosen = []
-        for half in (0, 1):
-            rate = heads[relation][half] / cases[relation][half]
-            best = np.unravel_index(rate.argmax(), rate.shape)
-            head_right += heads[relation][(1 - half, *best)]
-            chosen.append(f"{head_label(*map(int, best[1:]))} {'d>g' if best[0] == 0 else 'g>d'}")
-            offset_right += offsets[relation][1 - half, offsets[relation][half].argmax()]
-        offset = OFFSETS[offsets[relation].sum(0).argmax()]
-        rows.append({"relation": relation, "cases": n, "heads": " / ".join(dict.fromkeys(chosen)),
-                     "accuracy": int(head_right) / n, "offset": offset, "offset_accuracy": int(offset_right) / n})  # fmt: skip
-    return rows
+    table = score_relations(answers, subtypes="keep", min_cases=min_cases, permutations=0)
+    return [
+        {
+            "relation": row.relation,
+            "cases": row.n,
+            "heads": row.head,
+            "accuracy": row.accuracy,
+            "offset": row.optimistic_offset,
+            "offset_accuracy": row.baseline,
+        }
+        for row in table.rows
+        if row.relation not in (ALL, WITHOUT_PUNCT)
+    ]
+
+
+def relation_accuracies(answers, relations):
+    """Relation -> accuracy of every head on all cases, (direction, layer, head); relations that never occur are left out."""
+    gold = gold_cases(answers.sentences)
+    cases = gold.cases(count_root=False)
+    return {
+        name: (answers.distances[cases[name]] == gold.distances[cases[name]][:, None, None, None]).mean(0)
+        for name in relations
+        if name in cases
+    }
 
 
 # --- masked words and next sentences -------------------------------------------------------------------------------
@@ -212,7 +159,7 @@ def summary(encoder, pairs, sentences):
     """Everything the card's table needs, as plain numbers."""
     maps = surface_table(encoder, pairs)
     marked = (maps["cls"] + maps["sep"] + maps["punct"]).mean(1)
-    rows = relation_table(relation_counts(encoder, sentences)) if sentences else []
+    rows = relation_table(collect_answers(encoder, sentences)) if sentences else []
     counted = [r for r in rows if r["relation"] != "punct"]
     return {
         "shape": [encoder.n_layers, encoder.n_heads],
@@ -304,14 +251,15 @@ def film(run, pairs, sentences, out):
                 continue
             encoder = load_encoder(str(point), device="cpu")
             maps = surface_table(encoder, pairs)
-            heads, _, cases, _ = relation_counts(encoder, sentences) if sentences else ({}, {}, {}, 0)
+            scores = (
+                relation_accuracies(collect_answers(encoder, sentences), FILM_RELATIONS) if sentences else {}
+            )
             for layer, head in np.ndindex(encoder.n_layers, encoder.n_heads):
                 row = [tokens, layer, head] + [f"{maps[m][layer, head]:.4f}" for m in FILM_MEASURES]
                 for relation in FILM_RELATIONS if sentences else ():
-                    n = cases[relation].sum() if relation in cases else 0
                     for direction in range(len(DIRECTIONS)):
-                        right = heads[relation][:, direction, layer, head].sum() if n else 0
-                        row.append(f"{right / n:.4f}" if n else "")
+                        found = scores.get(relation)
+                        row.append("" if found is None else f"{found[direction, layer, head]:.4f}")
                 writer.writerow(row)
             file.flush()
             print(f"{int(tokens):,} tokens measured", file=sys.stderr, flush=True)

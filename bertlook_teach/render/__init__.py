@@ -5,8 +5,10 @@ its data. matplotlib is imported only when a figure is made.
 """
 
 from .attention import render_attention_grid, render_attention_lines
+from .bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from .figures import describe_layers, layer_curves, save_figure, scatter_by_layer
 from .head_map import render_head_map, value_range
+from .neurons import describe_neurons, neuron_picture, neuron_table, render_neurons
 from .sentences import describe_attention, describe_head_map, describe_token
 from .tables import (
     attention_table,
@@ -18,18 +20,25 @@ from .tables import (
 
 __all__ = [
     "attention_table",
+    "bertviz_head_view",
+    "bertviz_model_view",
+    "bertviz_neuron_view",
     "describe_attention",
     "describe_head_map",
     "describe_layers",
+    "describe_neurons",
     "describe_token",
     "format_attention_grid",
     "format_head_map",
     "format_strongest_heads",
     "head_map_table",
     "layer_curves",
+    "neuron_picture",
+    "neuron_table",
     "render_attention_grid",
     "render_attention_lines",
     "render_head_map",
+    "render_neurons",
     "save_figure",
     "scatter_by_layer",
     "value_range",

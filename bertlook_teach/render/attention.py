@@ -9,8 +9,9 @@ import numpy as np
 from ..labels import head_label
 from ._check import checked_attention, checked_mask, looks_special
 from ._svg import LEVELS, content, coordinate, frame, shortened, text, text_width
+from .norms import checked_norms, describe_norms, describe_token_norms
 from .palette import INK, LINE, MUTED, RULE, SEGMENT_A, SEGMENT_B, SELECTED, magnitude_colour, text_colour
-from .sentences import describe_attention, describe_token, percent, visible_token
+from .sentences import describe_attention, describe_token, number, percent, short_number, visible_token
 
 QUERY_TITLE = "query (looks)"
 KEY_TITLE = "key (is looked at)"
@@ -30,6 +31,8 @@ def render_attention_lines(
     direction: str = "columns",
     min_weight: float | None = None,
     unit: str = "token",
+    norms=None,
+    longest: float | None = None,
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as lines from each query to the keys it looks at.
@@ -60,6 +63,12 @@ def render_attention_lines(
         Lines below it are not drawn. By default 0.01, and less once there are more than 50 tokens.
     unit : str
         What one position is called in the sentence: "token" or "word".
+    norms : array of shape (query, key), optional
+        Weighted norms, drawn and described in place of the weights: weight times the length of the key's
+        transformed vector.
+    longest : float, optional
+        The length that is drawn at full strength. With the longest vector of the head, a norm is drawn as strongly
+        as its weight or more faintly, never more strongly. By default the largest of ``norms``.
     font_size : float
         In pixels. On a slide 24 or more.
 
@@ -82,7 +91,9 @@ def render_attention_lines(
     """
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
-    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query, unit)
+    view = _View(
+        weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+    )
     em, n = float(font_size), len(view.labels)
     floor = min(0.01, 0.5 / n) if min_weight is None else min_weight
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
@@ -142,7 +153,7 @@ def render_attention_lines(
             )
     if view.query is not None:
         body += [
-            text(*number_at[j][:2], percent(view.weights[view.query, j]), anchor=number_at[j][2], fill=MUTED)
+            text(*number_at[j][:2], view.amount(view.query, j), anchor=number_at[j][2], fill=MUTED)
             for j in range(n)
             if view.weights[view.query, j] >= 0.005
         ]
@@ -161,6 +172,8 @@ def render_attention_grid(
     query: int | None = None,
     numbers: bool | None = None,
     unit: str = "token",
+    norms=None,
+    longest: float | None = None,
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as a grid: a row per query, a column per key, darker for more weight.
@@ -176,7 +189,9 @@ def render_attention_grid(
     >>> "query (looks)" in svg and "key (is looked at)" in svg
     True
     """
-    view = _View(weights, tokens, title, head, special, hide_special, segment_ids, query, unit)
+    view = _View(
+        weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+    )
     em, n = float(font_size), len(view.labels)
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
     widest = max(*(text_width(label, em) for label in labels), 2 * em)
@@ -229,7 +244,7 @@ def render_attention_grid(
                         text(
                             left + (j + 0.5) * cell,
                             top + (i + 0.5) * cell,
-                            str(int(weight * 100 + 0.5)),
+                            view.short_amount(i, j),
                             anchor="middle",
                             fill=ink,
                             extra=size,
@@ -246,7 +261,9 @@ def render_attention_grid(
 class _View:
     """The checked input of a picture, special tokens already left out where asked."""
 
-    def __init__(self, weights, tokens, title, head, special, hide_special, segment_ids, query, unit):
+    def __init__(
+        self, weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+    ):
         weights, tokens = checked_attention(weights, tokens)
         n = len(tokens)
         special = (
@@ -259,20 +276,47 @@ class _View:
         shown = [i for i in range(n) if not (hide_special and special[i])]
         if not shown:
             raise ValueError("every token is special, so with hide_special=True there is nothing to draw.")
-        self.sentence = (
-            describe_attention(
-                weights, tokens, head=head, special=special, hide_special=hide_special, unit=unit
+        about = {"head": head, "special": special, "hide_special": hide_special, "unit": unit}
+        name = f"Head {head_label(*head)}" if head is not None else "Attention of one head"
+        if norms is None:
+            self.norms, strength = None, weights
+            self.sentence = (
+                describe_attention(weights, tokens, **about)
+                if query is None
+                else describe_token(weights, tokens, query, special=special)
             )
-            if query is None
-            else describe_token(weights, tokens, query, special=special)
-        )
-        self.title = title or (f"Head {head_label(*head)}" if head is not None else "Attention of one head")
-        self.weights = weights[np.ix_(shown, shown)]
+        else:
+            norms, _ = checked_norms(norms, tokens)
+            full = float(norms.max() if longest is None else longest)
+            if full < norms.max() * (1 - 1e-6):
+                raise ValueError(
+                    f"longest is drawn at full strength, so no norm may exceed it; the largest is {norms.max():g}, "
+                    f"longest {full:g}."
+                )
+            self.norms, strength = norms[np.ix_(shown, shown)], norms / (full or 1)
+            self.sentence = (
+                describe_norms(norms, tokens, longest=longest, **about)
+                if query is None
+                else describe_token_norms(norms, tokens, query, special=special)
+            )
+            name += ", norms"
+        self.title = title or name
+        self.weights = strength[np.ix_(shown, shown)]  # what is drawn, from 0 to 1
         self.tokens = [tokens[i] for i in shown]
         self.labels = [visible_token(token) for token in self.tokens]
         pair = segment_ids is not None and len({segment_ids[i] for i in shown}) > 1
         self.segments = [segment_ids[i] for i in shown] if pair else None
         self.query = shown.index(query) if query in shown else None
+
+    def amount(self, query: int, key: int) -> str:
+        """The number beside a line: a weight as per cent, a norm as it is."""
+        return percent(self.weights[query, key]) if self.norms is None else number(self.norms[query, key])
+
+    def short_amount(self, query: int, key: int) -> str:
+        """The number in a cell of the grid."""
+        if self.norms is None:
+            return str(int(self.weights[query, key] * 100 + 0.5))
+        return short_number(self.norms[query, key])
 
 
 def _heading(title: str, em: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..labels import head_label
 from ._check import checked_attention, checked_mask, checked_tokens, checked_values, looks_special
@@ -206,8 +206,8 @@ def _special(tokens: Sequence[str], special: Sequence[bool] | None) -> tuple[boo
     return checked_mask(special, tokens, "special")
 
 
-def _habit(weights, tokens, special, shown, unit) -> str:
-    """Where the head looks on average: the best of a few simple places, or nowhere in particular."""
+def simple_places(tokens, special, shown, unit) -> dict[str, Callable[[int], list[int]]]:
+    """Where a habit may lead, in words, each with the keys it means for a query: itself, a neighbour, a special token."""
     n = len(tokens)
     places = {
         f"the {unit} itself": lambda i: [i],
@@ -217,6 +217,12 @@ def _habit(weights, tokens, special, shown, unit) -> str:
     for label in dict.fromkeys(quoted(tokens[j], True) for j in shown if special[j]):
         spots = [j for j in range(n) if special[j] and quoted(tokens[j], True) == label]
         places[label] = lambda i, spots=spots: spots
+    return places
+
+
+def _habit(weights, tokens, special, shown, unit) -> str:
+    """Where the head looks on average: the best of a few simple places, or nowhere in particular."""
+    places = simple_places(tokens, special, shown, unit)
     visible = set(shown)
     shares = {
         place: sum(weights[i, j] for i in shown for j in keys(i) if j in visible) / len(shown)

@@ -4,5 +4,18 @@ from .explorer import HeadExplorer, TextBox, default_measures
 from .head_map import HeadMap
 from .head_view import HeadView
 from .links import link_heads, link_traits
+from .neuron_view import NeuronView
+from .six_lenses import LensView, SixLenses
 
-__all__ = ["HeadExplorer", "HeadMap", "HeadView", "TextBox", "default_measures", "link_heads", "link_traits"]
+__all__ = [
+    "HeadExplorer",
+    "HeadMap",
+    "HeadView",
+    "LensView",
+    "NeuronView",
+    "SixLenses",
+    "TextBox",
+    "default_measures",
+    "link_heads",
+    "link_traits",
+]

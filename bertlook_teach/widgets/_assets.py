@@ -34,6 +34,12 @@ def style_source() -> str:
     return (_FOLDER / "views.css").read_text(encoding="utf-8")
 
 
+@cache
+def view_style(view: str) -> str:
+    """What one view adds to the style sheet."""
+    return (_FOLDER / f"{view}.css").read_text(encoding="utf-8")
+
+
 def static_page(*pictures: tuple[str, str]) -> str:
     """What a page without a live view shows: each picture as an image with its sentence beneath."""
     figures = [

@@ -11,7 +11,7 @@ import numpy as np
 from ..labels import head_label
 from ._assets import mime_bundle
 from .head_map import HeadMap
-from .head_view import LEVELS, STYLES, HeadView
+from .head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from .links import link_heads, link_traits
 
 Measure = Callable[[object], np.ndarray]
@@ -102,6 +102,12 @@ class HeadExplorer(ipywidgets.VBox):
         As in `HeadView`.
     extract : callable, optional
         ``extract(encoder, text, text_pair)`` returns an Attention; by default `extract_attention`.
+    norms : bool or callable, optional
+        Whether there is a menu that changes between weights and weighted norms (see `HeadView`), without the kernel.
+        ``norms(attention)`` gives the lengths of the transformed vectors, shape (layer, head, token); True takes those
+        of `bertlook_teach.norms` and raises where the encoder cannot give them. By default the menu is there for the
+        encoders that can, and not where ``extract`` is given.
+    quantity : {"weight", "norm"}
 
     Attributes
     ----------
@@ -134,11 +140,16 @@ class HeadExplorer(ipywidgets.VBox):
         font_size: float = 0,
         height: float = 0,
         extract: Callable | None = None,
+        norms: bool | Callable | None = None,
+        quantity: str = "weight",
     ):
         self.encoder = encoder
         self._extract = extract or _extract_attention
         self.measures = dict(default_measures() if measures is None else measures)
         self.attention = self._extract(encoder, text, text_pair if text_pair and text_pair.strip() else None)
+        self._norms = norms if callable(norms) else None
+        if norms is True or (norms is None and extract is None):
+            self._norms = _norms_of(encoder, self.attention, required=norms is True)
         sizes = {"font_size": font_size, "height": height}
         choice = {"layer": layer, "head": head}
         self.head_map = HeadMap(
@@ -153,6 +164,8 @@ class HeadExplorer(ipywidgets.VBox):
             style=style,
             level=level,
             hide_special=hide_special,
+            norms=self._norms(self.attention) if self._norms else None,
+            quantity=quantity,
             layout=ipywidgets.Layout(flex="1 1 0%", min_width="0"),
             **choice,
             **sizes,
@@ -184,6 +197,10 @@ class HeadExplorer(ipywidgets.VBox):
         ):
             link_traits(self.head_view, trait, control, control_trait)
         controls = [self.layer_menu, self.head_menu, self.style_menu, self.level_menu, self.special_box]
+        if self._norms:
+            self.quantity_menu = _menu("show", QUANTITIES)
+            link_traits(self.head_view, "quantity_index", self.quantity_menu, "index")
+            controls.append(self.quantity_menu)
         box = ipywidgets.HBox(controls)
         box.add_class("bertlook-controls")
         return box
@@ -205,7 +222,8 @@ class HeadExplorer(ipywidgets.VBox):
         """Take a new text; if it cannot be read, nothing changes."""
         attention = self._extract(self.encoder, text, text_pair)
         measured = self._measured(attention)
-        self.head_view.set_attention(attention)
+        norms = self._norms(attention) if self._norms else None
+        self.head_view.set_attention(attention, norms)
         self.head_map.set_values(measured)
         self.attention = attention
 
@@ -271,6 +289,25 @@ def _menu(name: str, options) -> ipywidgets.Dropdown:
 
 
 def _extract_attention(encoder, text: str, text_pair: str | None):
+    """With the value vectors, which cost next to nothing; without them where the encoder has none to give."""
     from ..attention import extract_attention
 
-    return extract_attention(encoder, text, text_pair)
+    try:
+        return extract_attention(encoder, text, text_pair, vectors=True)
+    except ValueError:  # if it was the text, the same is said again
+        return extract_attention(encoder, text, text_pair)
+
+
+def _norms_of(encoder, attention, *, required: bool) -> Callable[[object], np.ndarray] | None:
+    """A function from an attention with vectors to its norms; None where the encoder cannot give them."""
+    from ..internals import output_projection
+    from ..norms import value_norms
+
+    try:
+        projection = output_projection(encoder)
+        value_norms(attention, projection)
+    except ValueError:
+        if required:
+            raise
+        return None
+    return lambda attention: value_norms(attention, projection)

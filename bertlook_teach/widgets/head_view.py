@@ -10,12 +10,14 @@ import traitlets
 
 from ..labels import head_label
 from ..render import describe_attention, describe_token, render_attention_grid, render_attention_lines
-from ..render._check import check_weights, checked_tokens
+from ..render._check import as_array, check_weights, checked_tokens
+from ..render.norms import describe_norms, describe_token_norms
 from ..words import merge_weights, word_groups
 from ._assets import mime_bundle, module_source, style_source
 
 STYLES = ("lines", "grid")
 LEVELS = ("wordpiece", "word")
+QUANTITIES = ("weight", "norm")
 _FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed per cents are right too
 _PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
 
@@ -24,7 +26,8 @@ class HeadView(anywidget.AnyWidget):
     """See what one head looks at. Arrow keys run through the heads without the kernel.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the
-    layer. Pointing at a token shows it alone; clicking it, or Page Up and Page Down, keeps it; Escape lets it go.
+    layer. Pointing at a token shows it alone; clicking it, or Shift with up or down (outside slides also Page Up
+    and Page Down), keeps it; Escape lets it go. With norms, the key N changes between weights and norms.
 
     Parameters
     ----------
@@ -39,6 +42,11 @@ class HeadView(anywidget.AnyWidget):
         Leave [CLS] and [SEP] out of the picture. Nothing is renormalised: the caption says how much they hold.
     query : int
         The token kept in view, counted from 0 at the level in view; -1 for none.
+    norms : array of shape (layer, head, token), optional
+        Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_teach.importance.value_norms` gives
+        it. With it the view can show what a head adds instead of where it looks.
+    quantity : {"weight", "norm"}
+        ``"norm"`` shows the weighted norm ``alpha_ij ||f_h(x_j)||`` in place of the weight ``alpha_ij``.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
     bits : {8, 16}, optional
@@ -50,12 +58,20 @@ class HeadView(anywidget.AnyWidget):
     Wordpieces become words in the browser, by the rule of `bertlook_teach.words.merge_weights` with
     ``query="mean"``. Above half a megabyte the data travel deflated.
 
+    A norm is drawn relative to the longest transformed vector of the same head and text, so a line in the norms is as
+    strong as in the weights or fainter, never stronger: what fades is weight on a token that brings little. (Shares of
+    each row would hide a token for which a head does nothing at all.) Numbers are the norms themselves, in the units of
+    the model; the caption says which quantity is shown and how long the longest vector is. At word level the norms of a
+    word's pieces are added up, which is never less than the norm of their sum. Direction is not seen: contributions
+    of opposite direction cancel in the model and not here.
+
     Raises
     ------
     ValueError
-        If the attention holds NaN, negative weights or a row of zeros, or does not match its tokens.
+        If the attention holds NaN, negative weights or a row of zeros, or does not match its tokens; if norms are
+        negative, not finite, or not one per layer, head and token.
     traitlets.TraitError
-        If a layer, head, style or level is set that is not there.
+        If a layer, head, style, level or quantity is set that is not there.
     """
 
     _esm = module_source("head_view")
@@ -73,6 +89,8 @@ class HeadView(anywidget.AnyWidget):
     level_index = traitlets.Int(0, min=0, max=len(LEVELS) - 1).tag(sync=True)
     style = traitlets.Enum(STYLES, "lines")
     level = traitlets.Enum(LEVELS, "wordpiece")
+    quantity_index = traitlets.Int(0, min=0, max=len(QUANTITIES) - 1).tag(sync=True)
+    quantity = traitlets.Enum(QUANTITIES, "weight")
 
     # All heads of the text, quantised and packed: (layer, head, query, key).
     data = traitlets.Bytes(b"").tag(sync=True)
@@ -80,6 +98,7 @@ class HeadView(anywidget.AnyWidget):
     bits = traitlets.Enum((8, 16), 16).tag(sync=True)
     packing = traitlets.Enum(("plain", "deflate"), "plain").tag(sync=True)
     texts = traitlets.Dict({}).tag(sync=True)
+    norms = traitlets.Bytes(b"").tag(sync=True)  # float32 (layer, head, token); empty: there are none
 
     font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
@@ -94,6 +113,8 @@ class HeadView(anywidget.AnyWidget):
         level: str | None = None,
         hide_special: bool = False,
         query: int = -1,
+        norms=None,
+        quantity: str = "weight",
         font_size: float = 0,
         height: float = 0,
         bits: int | None = None,
@@ -103,7 +124,8 @@ class HeadView(anywidget.AnyWidget):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits = bits
         super().__init__(
-            **self._packed(attention),
+            **self._packed(attention, norms),
+            quantity=quantity,
             layer=layer,
             head=head,
             style=style,
@@ -115,7 +137,7 @@ class HeadView(anywidget.AnyWidget):
         )
         self.query = query
 
-    def _packed(self, attention) -> dict[str, object]:
+    def _packed(self, attention, norms=None) -> dict[str, object]:
         weights, tokens = np.asarray(attention.weights), checked_tokens(attention.tokens)
         n = len(tokens)
         if weights.ndim != 4 or weights.shape[2:] != (n, n):
@@ -136,7 +158,25 @@ class HeadView(anywidget.AnyWidget):
             "bits": bits,
             "packing": packing,
             "texts": self._texts(attention),
+            "norms": b"" if norms is None else self._packed_norms(norms, weights.shape[:3], tokens),
         }
+
+    @staticmethod
+    def _packed_norms(norms, shape, tokens) -> bytes:
+        norms = as_array(norms)
+        if norms.shape != shape:
+            raise ValueError(
+                f"norms have one number per layer, head and token, shape {shape}; got {norms.shape}. "
+                "Pass what value_norms returned for the same text."
+            )
+        wrong = ~np.isfinite(norms) | (norms < 0)
+        if wrong.any():
+            layer, head, token = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"norms are lengths, finite and not negative; layer {layer}, head {head}, token {token} "
+                f"({tokens[token]!r}) is {norms[layer, head, token]:g}."
+            )
+        return norms.astype("<f4").tobytes()
 
     @staticmethod
     def _texts(attention) -> dict[str, dict[str, list]]:
@@ -159,9 +199,9 @@ class HeadView(anywidget.AnyWidget):
             }
         return texts
 
-    def set_attention(self, attention) -> None:
-        """Show another text, keeping the head, the style and the level where they still exist."""
-        state = self._packed(attention)
+    def set_attention(self, attention, norms=None) -> None:
+        """Show another text, keeping the head, the style, the level and the quantity where they still exist."""
+        state = self._packed(attention, norms)
         with self.hold_sync(), self.hold_trait_notifications():
             for trait, content in state.items():
                 setattr(self, trait, content)
@@ -170,6 +210,8 @@ class HeadView(anywidget.AnyWidget):
             self.head = min(self.head, self.shape[1] - 1)
             if self.level not in self.texts:
                 self.level = next(iter(self.texts))
+            if not self.norms:
+                self.quantity = "weight"
 
     @traitlets.validate("layer", "head")
     def _inside(self, proposal):
@@ -199,9 +241,24 @@ class HeadView(anywidget.AnyWidget):
         self._possible({"value": LEVELS[proposal["value"]]})
         return proposal["value"]
 
-    @traitlets.observe("style", "level", "style_index", "level_index")
+    @traitlets.validate("quantity")
+    def _known_quantity(self, proposal):
+        if proposal["value"] == "norm" and not self.norms:
+            raise traitlets.TraitError(
+                "this view holds weights alone; pass norms=value_norms(...) for the same text to show norms."
+            )
+        return proposal["value"]
+
+    @traitlets.validate("quantity_index")
+    def _known_quantity_index(self, proposal):
+        self._known_quantity({"value": QUANTITIES[proposal["value"]]})
+        return proposal["value"]
+
+    @traitlets.observe("style", "level", "quantity", "style_index", "level_index", "quantity_index")
     def _name_and_index(self, change):
-        names = STYLES if change["name"].startswith("style") else LEVELS
+        names = {"style": STYLES, "level": LEVELS, "quantity": QUANTITIES}[
+            change["name"].removesuffix("_index")
+        ]
         if change["name"].endswith("_index"):
             setattr(self, change["name"].removesuffix("_index"), names[change["new"]])
         else:
@@ -211,7 +268,32 @@ class HeadView(anywidget.AnyWidget):
 
     def weights(self) -> np.ndarray:
         """The weights in view, as the browser draws them: shape (query, key) at the level in view."""
-        weights = self._steps[self.layer, self.head].astype(np.float64) / self._top
+        return np.minimum(self._at_level(self._whole()), 1)  # rounded pieces may add up to a little more
+
+    @property
+    def longest(self) -> float:
+        """Norm of the longest transformed vector of the head in view, which is drawn at full strength."""
+        return float(self._key_norms().max())
+
+    def weighted_norms(self) -> np.ndarray:
+        """The weighted norms of the head in view, shape (query, key) at the level in view.
+
+        Raises
+        ------
+        ValueError
+            If the view was made without norms.
+        """
+        return np.minimum(self._at_level(self._whole() * self._key_norms()[None, :]), self.longest)
+
+    def _whole(self) -> np.ndarray:
+        return self._steps[self.layer, self.head].astype(np.float64) / self._top
+
+    def _key_norms(self) -> np.ndarray:
+        if not self.norms:
+            raise ValueError("this view holds weights alone; it was made without norms.")
+        return np.frombuffer(self.norms, "<f4").reshape(self.shape)[self.layer, self.head].astype(np.float64)
+
+    def _at_level(self, weights) -> np.ndarray:
         groups = self.texts[self.level]["groups"]
         return merge_weights(weights, groups) if groups else weights
 
@@ -223,17 +305,18 @@ class HeadView(anywidget.AnyWidget):
     @property
     def sentence(self) -> str:
         """The caption in view, computed from the data."""
-        weights, text = self.weights(), self.texts[self.level]
+        text = self.texts[self.level]
+        tokens, special = text["tokens"], text["special"]
+        about = {"head": (self.layer, self.head), "hide_special": self.hide_special, "unit": self.unit}
+        if self.quantity == "norm":
+            norms = self.weighted_norms()
+            if self.query >= 0:
+                return describe_token_norms(norms, tokens, self.query, special=special)
+            return describe_norms(norms, tokens, longest=self.longest, special=special, **about)
+        weights = self.weights()
         if self.query >= 0:
-            return describe_token(weights, text["tokens"], self.query, special=text["special"])
-        return describe_attention(
-            weights,
-            text["tokens"],
-            head=(self.layer, self.head),
-            special=text["special"],
-            hide_special=self.hide_special,
-            unit=self.unit,
-        )
+            return describe_token(weights, tokens, self.query, special=special)
+        return describe_attention(weights, tokens, special=special, **about)
 
     def picture(self) -> tuple[str, str]:
         """The view as it stands now: a standalone SVG and its sentence."""
@@ -249,6 +332,7 @@ class HeadView(anywidget.AnyWidget):
             segment_ids=text["segments"],
             query=self.query if self.query >= 0 else None,
             unit=self.unit,
+            **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
         return svg, self.sentence
 
@@ -260,5 +344,5 @@ class HeadView(anywidget.AnyWidget):
         count = len(self.texts[self.level]["tokens"])
         return (
             f"HeadView({layers} x {heads} heads, head {head_label(self.layer, self.head)}, "
-            f"{count} {self.level}{'s' * (count != 1)}, {self.style})"
+            f"{count} {self.level}{'s' * (count != 1)}, {self.style}{', norms' * (self.quantity == 'norm')})"
         )

@@ -23,8 +23,8 @@ def link_heads(*widgets) -> list:
     Parameters
     ----------
     *widgets
-        Two or more of `HeadMap`, `HeadView`, or anything else with ``layer`` and ``head``. All take the first one's
-        choice.
+        Two or more of `HeadMap`, `HeadView`, `LensView`, `HeadExplorer`, `SixLenses`, or anything else with ``layer``
+        and ``head``. All take the first one's choice.
 
     Returns
     -------
@@ -38,11 +38,20 @@ def link_heads(*widgets) -> list:
     """
     if len(widgets) < 2:
         raise ValueError(f"linking needs at least two views; got {len(widgets)}.")
+    widgets = [_view_of(widget) for widget in widgets]
     shapes = {repr(widget): tuple(widget.shape[:2]) for widget in widgets if hasattr(widget, "shape")}
     if len(set(shapes.values())) > 1:
         raise ValueError(f"linked views need the same layers and heads; got {shapes}.")
     first, *others = widgets
     return [link_traits(first, trait, other, trait) for other in others for trait in ("layer", "head")]
+
+
+def _view_of(widget):
+    """The part of a box of widgets that holds the choice of the head."""
+    for part in ("head_view", "view"):
+        if not widget.has_trait("layer") and hasattr(widget, part):
+            return getattr(widget, part)
+    return widget
 
 
 def _pass_on(source, source_trait: str, target, target_trait: str) -> None:

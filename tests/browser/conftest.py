@@ -6,6 +6,7 @@ cells have run. Screenshots go to the folder named by the variable BERTLOOK_SCRE
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import quote, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -62,6 +64,11 @@ class Server:
         """The full address of a page such as "rise/deck.ipynb", token included."""
         return f"http://127.0.0.1:{self.port}/{page}{'&' if '?' in page else '?'}token={self.token}"
 
+    def end_kernels(self) -> None:
+        """End every kernel that runs."""
+        for kernel in json.load(urlopen(self.address("api/kernels"), timeout=20)):
+            urlopen(Request(self.address(f"api/kernels/{kernel['id']}"), method="DELETE"), timeout=20).close()
+
     def stop(self) -> None:
         """End the server and its kernels."""
         self.process.terminate()
@@ -100,7 +107,7 @@ class Deck:
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
             self.foreign.append(request.url)
 
-    def wait_until_ready(self, seconds: float = 120) -> None:
+    def wait_until_ready(self, seconds: float = 300) -> None:
         """Wait until the deck's cells have run; fail with the status line and the errors if one did not."""
         done = "body.bertlook-ready, body.bertlook-failed"
         self.page.wait_for_selector(done, state="attached", timeout=1000 * seconds)

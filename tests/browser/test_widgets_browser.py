@@ -15,6 +15,7 @@ import pytest
 
 from bertlook_teach.attention import Attention
 from bertlook_teach.render import describe_attention, describe_token
+from bertlook_teach.render.norms import describe_token_norms
 from bertlook_teach.widgets import HeadMap, HeadView
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>views</title><style>
@@ -229,6 +230,67 @@ def test_numbers_and_tokens_print_alike_in_both_languages(show):
     assert page.evaluate(script, tokens) == [quoted(token, False) for token in tokens]
 
 
+@pytest.mark.parametrize("level", ["wordpiece", "word"])
+@pytest.mark.parametrize("hide_special", [False, True])
+def test_norms_are_said_as_python_says_them(show, level, hide_special):
+    tokens = ("[CLS]", "un", "##real", "##istic", "cats", "[SEP]", "sleep", "[SEP]")
+    a = Attention(**{**vars(attention(tokens)), "word_ids": (None, 0, 0, 0, 1, None, 2, None)})
+    a = Attention(**{**vars(a), "words": ("unrealistic", "cats", "sleep")})
+    lengths = np.random.default_rng(1).uniform(0, 5, size=(2, 3, 8))
+    lengths[1, 1] = 0  # a head that adds nothing
+    view = HeadView(a, norms=lengths, quantity="norm", level=level, hide_special=hide_special)
+    shown = [i for i, flag in enumerate(view.texts[level]["special"]) if not (flag and hide_special)]
+    page = show(view=view)
+    for layer in range(2):
+        for head in range(3):
+            page.evaluate(f"models.view.set('layer', {layer}); models.view.set('head', {head})")
+            page.wait_for_timeout(10)
+            view.layer, view.head, view.query = layer, head, -1
+            assert caption(page) == view.sentence
+            page.hover(".bl-query[data-index='2']")
+            view.query = shown[2]
+            assert caption(page) == view.sentence
+            page.hover(".bl-key[data-index='1']")
+            expected = describe_token_norms(
+                view.weighted_norms(), view.texts[level]["tokens"], shown[1], side="key"
+            )
+            assert caption(page) == expected
+            page.mouse.move(2, 2)
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("style", ["lines", "grid"])
+def test_the_switch_to_norms_is_a_key_and_a_trait_and_shows_in_the_picture(show, style):
+    lengths = np.broadcast_to(np.linspace(0.1, 3, len(SENTENCE)), (2, 3, len(SENTENCE)))
+    view = HeadView(attention(SENTENCE), norms=lengths, style=style, query=3)
+    page = show(view=view, font=24)
+    weights = picture(page)
+    page.focus(".bl-scroller")
+    page.keyboard.press("n")
+    page.wait_for_timeout(20)
+    assert page.evaluate("models.view.get('quantity_index')") == 1
+    assert picture(page) != weights
+    assert page.inner_text(".bl-name") == "Head 1-1, norms"
+    assert "N changes between weights and norms" in page.get_attribute(".bl-scroller", "aria-label")
+    view.quantity = "norm"
+    assert caption(page) == view.sentence
+    if style == "lines":
+        shown = [text for text in page.locator(".bl-number").all_inner_texts() if text]
+        assert shown and all(re.fullmatch(r"\d\.\d{3}", text) for text in shown)
+    page.keyboard.press("N")
+    page.wait_for_timeout(20)
+    assert picture(page) == weights and page.inner_text(".bl-name") == "Head 1-1"
+    assert page.evaluate("window.shortcuts") == []
+
+
+def test_without_norms_the_key_is_left_to_the_page(show):
+    page = show(view=HeadView(attention(SENTENCE)))
+    page.focus(".bl-scroller")
+    page.keyboard.press("n")
+    assert page.evaluate("window.shortcuts") == ["n"]
+    assert "norms" not in page.get_attribute(".bl-scroller", "aria-label")
+
+
 def test_a_click_in_the_map_changes_the_view(show):
     page = show(view=HeadView(attention(SENTENCE)), map=HeadMap(values()))
     before = picture(page)
@@ -324,7 +386,8 @@ def test_tokens_are_reachable_by_keyboard(show):
     view = HeadView(attention(SENTENCE))
     page = show(view=view)
     page.focus(".bl-scroller")
-    for key, query in (("PageDown", 0), ("PageDown", 1), ("PageUp", 0), ("Escape", -1)):
+    keys = (("PageDown", 0), ("PageDown", 1), ("PageUp", 0), ("Escape", -1), ("Shift+ArrowDown", 0))
+    for key, query in (*keys, ("Shift+ArrowDown", 1), ("Shift+ArrowUp", 0), ("Escape", -1)):
         page.keyboard.press(key)
         page.wait_for_timeout(10)
         assert page.evaluate("models.view.get('query')") == query

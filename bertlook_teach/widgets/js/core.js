@@ -72,7 +72,8 @@ function describeHead(weights, text, shown, layer, head) {
   return sentences.join(" ");
 }
 
-function habit(weights, { tokens, special, unit }, shown) {
+// Simple places where a head may look: the token itself, its neighbours, each kind of special token in view.
+function placesOf({ tokens, special, unit }, shown) {
   const n = tokens.length;
   const places = new Map([
     [`the ${unit} itself`, (i) => [i]],
@@ -87,10 +88,16 @@ function habit(weights, { tokens, special, unit }, shown) {
     spots.get(label).push(j);
   }
   for (const [label, keys] of spots) places.set(label, () => keys);
+  return places;
+}
+
+function habit(weights, text, shown) {
+  const { tokens, unit } = text;
+  const n = tokens.length;
   const visible = new Set(shown);
   let best = null;
   let bestShare = -1;
-  for (const [place, keys] of places) {
+  for (const [place, keys] of placesOf(text, shown)) {
     let share = 0;
     for (const i of shown) for (const j of keys(i)) if (visible.has(j)) share += weights[i * n + j];
     share /= shown.length;
@@ -118,6 +125,70 @@ function describeToken(weights, { tokens, special }, position, side, top = 3) {
   return `${quoted(tokens[position], special[position])} ${verb} ${named.join(", ")}.`;
 }
 
+// ---- the same for weighted norms: bertlook_teach/render/norms.py ----
+
+// `norms` is a flat n x n array; `longest` the length that is drawn at full strength.
+function describeHeadNorms(norms, text, shown, layer, head, longest) {
+  const { tokens, special } = text;
+  const n = tokens.length;
+  const name = `Head ${headLabel(layer, head)}, norms`;
+  if (!shown.length) return `${name}: every token is special and hidden.`;
+  let [query, key] = [shown[0], shown[0]];
+  for (const i of shown) for (const j of shown) if (norms[i * n + j] > norms[query * n + key]) [query, key] = [i, j];
+  const largest = norms[query * n + key];
+  if (largest === 0) return `${name}: all are 0, so this head adds nothing here.`;
+  const source = query === key ? "itself" : quoted(tokens[key], special[key]);
+  const sums = Array.from({ length: n }, (_, i) => norms.slice(i * n, (i + 1) * n).reduce((sum, x) => sum + x, 0));
+  const counted = shown.filter((i) => sums[i] > 0);
+  const share = (i, j) => norms[i * n + j] / sums[i];
+  const sentences = [
+    `${name}: the largest, ${number(largest)}, comes to ${quoted(tokens[query], special[query])} from ${source}.`,
+    sourceOf(share, counted, text, shown),
+  ];
+  if (shown.length < n) {
+    const visible = new Set(shown);
+    let mass = 0;
+    for (const i of counted) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += share(i, j);
+    sentences.push(`Special tokens are hidden and give ${percent(mass / counted.length)}.`);
+  }
+  sentences.push(`Drawn against ${number(longest)}, the longest vector.`);
+  return sentences.join(" ");
+}
+
+function sourceOf(share, counted, text, shown) {
+  const visible = new Set(shown);
+  let [best, bestShare] = [null, -1];
+  for (const [place, keys] of placesOf(text, shown)) {
+    let mean = 0;
+    for (const i of counted) for (const j of keys(i)) if (visible.has(j)) mean += share(i, j);
+    mean /= counted.length;
+    if (mean > bestShare) [best, bestShare] = [place, mean];
+  }
+  if (bestShare >= CLEAR_HABIT && shown.length > 1) return `On average, ${percent(bestShare)} of a sum comes from ${best}.`;
+  let peak = 0;
+  for (const i of counted) peak += shown.reduce((most, j) => Math.max(most, share(i, j)), 0);
+  return `On average, the largest part of a ${text.unit}'s sum is ${percent(peak / counted.length)}.`;
+}
+
+function describeTokenNorms(norms, { tokens, special }, position, side, top = 3) {
+  const n = tokens.length;
+  const line = Array.from({ length: n }, (_, j) => norms[side === "query" ? position * n + j : j * n + position]);
+  const name = quoted(tokens[position], special[position]);
+  const total = line.reduce((sum, x) => sum + x, 0);
+  if (total === 0) return side === "query" ? `${name} gets nothing: every norm is 0.` : `${name} gives nothing.`;
+  const amount = (value) => number(value) + (side === "query" ? ` (${percent(value / total)})` : "");
+  const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
+  const named = order
+    .slice(0, top)
+    .map((j) => `${j === position ? "itself" : quoted(tokens[j], special[j])} ${amount(line[j])}`);
+  const rest = n - named.length;
+  if (rest && side === "query") {
+    const others = order.slice(top).reduce((sum, j) => sum + line[j], 0);
+    named.push(`${rest} other${rest > 1 ? "s" : ""} ${amount(others)}`);
+  }
+  return `${name} ${side === "query" ? "gets norms from" : "gives norms to"} ${named.join(", ")}.`;
+}
+
 // ---- data ----
 
 // A host hands bytes over as a DataView into a larger message: the offset matters.
@@ -133,6 +204,32 @@ function unpack(value, packing) {
   if (packing !== "deflate") return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer().then((buffer) => new Uint8Array(buffer));
+}
+
+// A function that says whether a view's data are there, and hands new ones to `accept` (true: they are complete) when
+// they have changed. Deflated data come a moment later; `update` is then called.
+function dataReader(get, accept, update) {
+  let source = null; // the bytes that were accepted last
+  let complete = false;
+  return () => {
+    const bytes = get("data");
+    if (bytes === source) return complete;
+    const take = (plain) => {
+      complete = accept(plain);
+      source = bytes;
+    };
+    const unpacked = unpack(bytes, get("packing"));
+    if (!(unpacked instanceof Promise)) {
+      take(unpacked);
+      return complete;
+    }
+    unpacked.then((plain) => {
+      if (get("data") !== bytes) return; // newer ones have come
+      take(plain);
+      update();
+    });
+    return false;
+  };
 }
 
 // All heads of one text; a head is decoded when it is shown.

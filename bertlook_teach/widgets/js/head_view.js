@@ -3,6 +3,7 @@
 const LEVELS = 32; // steps of weight a drawing tells apart, as in render/attention.py
 const STYLE_NAMES = ["lines", "grid"];
 const LEVEL_NAMES = ["wordpiece", "word"];
+const QUANTITY_NAMES = ["weight", "norm"];
 const CURVE_LIMIT = 32; // above so many tokens lines are straight: faster, and curves can no longer be followed
 
 const lineWidth = (weight) => 0.06 + 0.3 * weight;
@@ -10,7 +11,7 @@ const lineOpacity = (weight) => Math.min(1, 0.04 + 0.9 * Math.sqrt(weight));
 
 const KEYS_HELP =
   "Left and right arrows change the head, up and down the layer. " +
-  "Page Up and Page Down choose a token, Escape lets it go.";
+  "Shift with up or down chooses a token, Escape lets it go.";
 
 function createHeadView(host, get, emit) {
   const root = element("div", "bertlook bertlook-view");
@@ -36,40 +37,27 @@ function createHeadView(host, get, emit) {
   host.append(root);
 
   let all = null; // Weights of every head
-  let source = null; // the bytes `all` was made from
-  let weights = null; // the head in view, at the level in view
+  let weights = null; // the head in view, at the level in view: what is drawn, from 0 to 1
+  let norms = null; // its weighted norms, if these are in view
+  let longest = 0; // the norm drawn at full strength
   let text = null; // its tokens
   let shown = []; // positions in view
   let hover = null; // {side, position} under the pointer
   let layout = null;
   let laidOut = ""; // what the layout was made for
   let lastLevel = "";
-  let longest = 0; // tokens of the longest text shown so far
+  let mostTokens = 0; // of the longest text shown so far
   let tableTimer = 0;
   let gone = false;
 
   // -- data --
 
-  function load() {
-    const bytes = get("data");
-    if (bytes === source) return Boolean(all);
-    const unpacked = unpack(bytes, get("packing"));
-    if (unpacked instanceof Promise) {
-      unpacked.then((plain) => {
-        if (gone || get("data") !== bytes) return;
-        accept(plain, bytes);
-        update();
-      });
-      return false;
-    }
-    accept(unpacked, bytes);
-    return Boolean(all);
-  }
+  const load = dataReader(get, accept, () => update());
 
-  function accept(plain, bytes) {
+  function accept(plain) {
     const read = new Weights(plain, get("shape"), get("bits"));
     all = read.complete ? read : null;
-    source = bytes;
+    return all !== null;
   }
 
   function choose() {
@@ -79,9 +67,25 @@ function createHeadView(host, get, emit) {
     const texts = get("texts");
     text = { ...(texts[level] ?? Object.values(texts)[0]), unit: level === "word" ? "word" : "token" };
     const whole = all.head(get("layer"), get("head"));
+    const lengths = QUANTITY_NAMES[get("quantity_index")] === "norm" ? keyNorms() : null;
+    longest = lengths ? Math.max(...lengths) : 1;
+    if (lengths) for (let i = 0; i < whole.length; i++) whole[i] *= lengths[i % lengths.length];
     weights = text.groups ? toWords(whole, all.tokens, text.groups) : whole;
+    for (let i = 0; i < weights.length; i++) weights[i] = Math.min(weights[i], longest); // rounded pieces may add up to a little more
+    norms = lengths ? weights : null;
+    if (norms) weights = norms.map((norm) => norm / (longest || 1));
     const hide = get("hide_special");
     shown = text.tokens.map((_, i) => i).filter((i) => !(hide && text.special[i]));
+  }
+
+  // Length of each key's transformed vector in the head in view; null if the view has none.
+  function keyNorms() {
+    const bytes = bytesOf(get("norms"));
+    const [layers, heads, tokens] = get("shape");
+    if (bytes.byteLength !== layers * heads * tokens * 4) return null;
+    const read = new DataView(bytes.buffer, bytes.byteOffset);
+    const start = (get("layer") * heads + get("head")) * tokens;
+    return Array.from({ length: tokens }, (_, j) => read.getFloat32((start + j) * 4, true));
   }
 
   // -- layout: only when the text, the style, the width or the type size changes --
@@ -97,15 +101,15 @@ function createHeadView(host, get, emit) {
     if (!width) return false; // hidden: the observer calls again once there is room
     const [, , pieces] = get("shape");
     const style = STYLE_NAMES[get("style_index")];
-    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), pieces, shown, text.tokens, text.segments]);
+    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), Boolean(norms), pieces, shown, text.tokens, text.segments]);
     if (key === laidOut) return true;
     laidOut = key;
     const n = shown.length;
     const headerHeight = 1.3 * em;
     // The height depends on the text alone, not on the head, the level or the style: nothing jumps.
     // A shorter text leaves room below rather than pull the slide up.
-    longest = Math.max(longest, pieces);
-    const natural = Math.max(8 * em, (longest + 0.4) * 1.5 * em);
+    mostTokens = Math.max(mostTokens, pieces);
+    const natural = Math.max(8 * em, (mostTokens + 0.4) * 1.5 * em);
     const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight;
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
@@ -216,7 +220,7 @@ function createHeadView(host, get, emit) {
     const keyWidth = textWidth(keyTitle.textContent);
     const at = Math.min(keyAt, width - keyWidth);
     place(keyTitle, at, 0);
-    return { query: textWidth(queryTitle.textContent), key: keyWidth, keyAt: at, name: 1.1 * textWidth("Head 12-12") };
+    return { query: textWidth(queryTitle.textContent), key: keyWidth, keyAt: at, name: 1.1 * textWidth(norms ? "Head 12-12, norms" : "Head 12-12") };
   }
 
   // The head's name where there is room for it; the caption says it in any case.
@@ -252,8 +256,9 @@ function createHeadView(host, get, emit) {
     layout.keys.forEach((node, i) => mark(node, focus, "key", i));
     const lit = focus && focus.side === "query" && layout.style === "lines";
     layout.numbers.forEach((node, j) => {
-      const weight = lit ? weights[shown[focus.position] * text.tokens.length + shown[j]] : 0;
-      node.textContent = weight >= 0.005 ? percent(weight) : "";
+      const at = lit ? shown[focus.position] * text.tokens.length + shown[j] : -1;
+      const amount = () => (norms ? number(norms[at]) : percent(weights[at]));
+      node.textContent = lit && weights[at] >= 0.005 ? amount() : "";
     });
   }
 
@@ -343,10 +348,14 @@ function createHeadView(host, get, emit) {
   function speak() {
     const focus = focusOf();
     const [layer, head] = [get("layer"), get("head")];
-    name.textContent = `Head ${headLabel(layer, head)}`;
-    caption.textContent = focus
-      ? describeToken(weights, text, shown[focus.position], focus.side)
-      : describeHead(weights, text, shown, layer, head);
+    name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
+    const position = focus && shown[focus.position];
+    if (norms && focus) caption.textContent = describeTokenNorms(norms, text, position, focus.side);
+    else if (norms) caption.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
+    else if (focus) caption.textContent = describeToken(weights, text, position, focus.side);
+    else caption.textContent = describeHead(weights, text, shown, layer, head);
+    const more = keyNorms() ? " N changes between weights and norms." : "";
+    scroller.setAttribute("aria-label", `Attention of one head. ${KEYS_HELP}${more}`);
     clearTimeout(tableTimer);
     tableTimer = setTimeout(tabulate, 250); // for screen readers; not while heads are run through
   }
@@ -356,7 +365,8 @@ function createHeadView(host, get, emit) {
     if (gone) return;
     const n = text.tokens.length;
     const title = element("caption");
-    title.textContent = `Head ${headLabel(get("layer"), get("head"))}: where each token looks most`;
+    const what = norms ? "where most of each token's norm comes from" : "where each token looks most";
+    title.textContent = `Head ${headLabel(get("layer"), get("head"))}: ${what}`;
     const rows = shown.map((i) => {
       const row = element("tr");
       let best = shown[0];
@@ -365,12 +375,13 @@ function createHeadView(host, get, emit) {
       header.textContent = visibleToken(text.tokens[i]);
       const [key, share] = [element("td"), element("td")];
       key.textContent = best === i ? "itself" : visibleToken(text.tokens[best]);
-      share.textContent = percent(weights[i * n + best]);
+      share.textContent = norms ? number(norms[i * n + best]) : percent(weights[i * n + best]);
       row.append(header, key, share);
       return row;
     });
     const top = element("tr");
-    for (const label of ["query", "key with the largest weight", "weight"]) {
+    const quantity = norms ? "norm" : "weight";
+    for (const label of ["query", `key with the largest ${quantity}`, quantity]) {
       const cell = element("th", "", { scope: "col" });
       cell.textContent = label;
       top.append(cell);
@@ -424,20 +435,27 @@ function createHeadView(host, get, emit) {
   function onKey(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const [layers, heads] = get("shape");
-    const next = moved(event.key, get("layer"), get("head"), layers, heads);
+    const tokenKey = { ArrowDown: "PageDown", ArrowUp: "PageUp" }; // a presenter's remote owns the page keys on a slide
+    const key = event.shiftKey ? (tokenKey[event.key] ?? event.key) : event.key;
+    if (key.toLowerCase() === "n" && keyNorms()) {
+      keep(event);
+      emit({ quantity_index: 1 - get("quantity_index") });
+      return;
+    }
+    const next = moved(key, get("layer"), get("head"), layers, heads);
     if (next) {
       keep(event);
       emit({ layer: next[0], head: next[1] });
       return;
     }
-    if (!["PageDown", "PageUp", "Escape"].includes(event.key)) return;
+    if (!["PageDown", "PageUp", "Escape"].includes(key)) return;
     const at = shown.indexOf(get("query"));
-    if (event.key === "Escape" && at < 0) return; // let the slides have it
+    if (key === "Escape" && at < 0) return; // let the slides have it
     keep(event);
     hover = null;
     let to = -1;
-    if (event.key === "PageDown") to = at < 0 ? 0 : Math.min(shown.length - 1, at + 1);
-    if (event.key === "PageUp") to = at < 0 ? shown.length - 1 : Math.max(0, at - 1);
+    if (key === "PageDown") to = at < 0 ? 0 : Math.min(shown.length - 1, at + 1);
+    if (key === "PageUp") to = at < 0 ? shown.length - 1 : Math.max(0, at - 1);
     emit({ query: to < 0 ? -1 : shown[to] });
     if (to >= 0) layout?.queries[to]?.scrollIntoView({ block: "nearest" });
   }
@@ -469,7 +487,8 @@ function createHeadView(host, get, emit) {
 const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
 
 const HEAD_VIEW_TRAITS = [
-  "data", "texts", "shape", "layer", "head", "style_index", "level_index", "hide_special", "query", "font_size", "height",
+  "data", "texts", "shape", "layer", "head", "style_index", "level_index", "quantity_index", "norms",
+  "hide_special", "query", "font_size", "height",
 ];
 
 export default {

@@ -1,0 +1,132 @@
+"""What is lost when a layer can take nothing from one token: value zeroing (Mohebbi et al. 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .internals import TOKENS_AT_ONCE, attention_blocks, read_text, segment_tensor
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
+
+__all__ = ["value_zeroing"]
+
+_ROUNDING = 1e-12  # a smaller cosine distance is that of two runs of one computation in single precision
+
+
+def value_zeroing(
+    encoder: Encoder,
+    text: str,
+    text_pair: str | None = None,
+    *,
+    by_head: bool = False,
+    normalized: bool = True,
+    keys: Sequence[int] | None = None,
+    segments: str = "standard",
+    truncate: bool = False,
+) -> np.ndarray:
+    """How far each token's vector turns when a layer can take nothing from one token.
+
+    In one layer the value vector of token j is set to zero; all else, the weights too, stays. The measure is the
+    cosine distance between what the layer then gives for token i and what it gave before.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    text, text_pair : str
+    by_head : bool
+        Zero the value vector of one head at a time, and not of all heads of the layer.
+    normalized : bool
+        Divide each row by its sum, so that it tells where token i depends on what. A row of zeros stays.
+    keys : sequence of int
+        Zero only these tokens; only with ``normalized=False``. The axis ``key`` then follows this sequence.
+
+    Returns
+    -------
+    ndarray of shape (layer, query, key), or (layer, head, query, key) with ``by_head``
+
+    References
+    ----------
+    Mohebbi et al. (2023), Quantifying Context Mixing in Transformers. Per head is our extension.
+    """
+    import torch
+
+    encoding = read_text(encoder, text, text_pair, truncate)
+    n = len(encoding.ids)
+    if keys is not None and normalized:
+        raise ValueError(
+            "rows can be normalised over all keys only; pass normalized=False together with keys=."
+        )
+    keys = range(n) if keys is None else [int(key) for key in keys]
+    for key in keys:
+        if not 0 <= key < n:
+            raise ValueError(f"key {key} lies outside the input: its {n} tokens count from 0 to {n - 1}.")
+    cuts = [(key, head) for head in (range(encoder.n_heads) if by_head else [None]) for key in keys]
+    at_once = max(1, TOKENS_AT_ONCE // n)
+    layers = []
+    with torch.inference_mode():
+        for block, (given, options), before in _block_calls(encoder, encoding, segments):
+            distances = [
+                _distances(encoder, block, given, options, before, cuts[i : i + at_once])
+                for i in range(0, len(cuts), at_once)
+            ]
+            by_cut = np.concatenate(distances).reshape(-1, len(keys), n)  # head or one, key, query
+            layers.append(by_cut.swapaxes(-1, -2) if by_head else by_cut[0].T)
+    maps = np.stack(layers)
+    if not normalized:
+        return maps
+    sums = maps.sum(axis=-1, keepdims=True)
+    return np.divide(maps, sums, out=np.zeros_like(maps), where=sums > 0)
+
+
+def _block_calls(encoder: Encoder, encoding, segments: str):
+    """How each layer was called on the input, and what it gave: (block, (arguments, options), vectors)."""
+    import torch
+
+    blocks, calls = attention_blocks(encoder), []
+
+    def keep(module, given, options, output):
+        calls.append(((given, options), output[0] if isinstance(output, tuple) else output))
+
+    hooks = [
+        module.register_forward_hook(keep, with_kwargs=True)
+        for module in {block.module: None for block in blocks}
+    ]
+    try:
+        ids = torch.tensor([encoding.ids], device=encoder.device)
+        encoder.attend(ids, torch.ones_like(ids), segment_tensor(encoding, segments, ids))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [(block, call, output[0]) for block, (call, output) in zip(blocks, calls)]
+
+
+def _distances(encoder: Encoder, block, given, options, before, cuts) -> np.ndarray:
+    """Cosine distance of the layer's output for each cut (key, head or None for all): shape (cut, query)."""
+    import torch
+
+    def zero(module, inputs, output):
+        output = output.clone()
+        for row, (key, head) in enumerate(cuts):
+            part = (
+                slice(None)
+                if head is None
+                else slice(head * encoder.head_size, (head + 1) * encoder.head_size)
+            )
+            output[row, key, part] = 0
+        return output
+
+    hook = block.value.register_forward_hook(zero)
+    try:
+        after = block.module(given[0].expand(len(cuts), -1, -1), *given[1:], **options)
+    finally:
+        hook.remove()
+    after = after[0] if isinstance(after, tuple) else after
+    # In double: 1 - cosine of two nearly equal vectors loses all digits of single precision. Written as half the
+    # squared distance of the unit vectors, which does not cancel.
+    after, before = (torch.nn.functional.normalize(x.double(), dim=-1) for x in (after, before))
+    distances = ((after - before) ** 2).sum(dim=-1).div(2).cpu().numpy()
+    return np.where(distances > _ROUNDING, distances, 0.0)

@@ -1,0 +1,57 @@
+"""The arc view in a real browser: what it says, what keys and menus do, and that nothing runs that should not."""
+
+import numpy as np
+import pytest
+
+from bertlook_teach.corpora import TreebankSentence
+from bertlook_teach.widgets.arc_view import ArcView
+
+from .test_widgets_browser import show  # noqa: F401 - a fixture
+
+WORDS = ("<img src=x onerror=window.broken=1>", "dog", "saw", "שלום", "e\u0301", ".")
+TREE = TreebankSentence(WORDS, (1, 2, -1, 2, 3, 2), ("det", "nsubj", "root", "obj", "amod", "punct"), *[("_",) * 6] * 3, ({},) * 6)  # fmt: skip
+SHORT = TreebankSentence(("it", "ran"), (1, -1), ("nsubj", "root"), *[("_",) * 2] * 3, ({},) * 2)
+
+
+@pytest.fixture
+def view():
+    generator = np.random.default_rng(3)
+    given = [generator.integers(0, len(s), (2, 3, 2, len(s))) for s in (TREE, SHORT)]
+    return ArcView([TREE, SHORT], given)
+
+
+def test_every_head_is_said_as_python_says_it(show, view):  # noqa: F811
+    page = show(view=view)
+    for sentence, direction, layer, head in np.ndindex(2, 2, 3, 2):
+        for name, value in (
+            ("sentence", sentence),
+            ("direction", direction),
+            ("layer", layer),
+            ("head", head),
+        ):
+            page.evaluate(f"models.view.set('{name}', {value})")
+            setattr(view, name, value)
+        page.wait_for_timeout(10)
+        assert page.inner_text(".bl-caption") == view.caption
+        assert page.locator(".bl-arc-word").count() == len(view.trees[sentence]["words"])
+        right = sum(arc["answer"] == arc["governor"] for arc in view.arcs()["arcs"])
+        assert page.locator(".bl-arc-label").all_text_contents().count("✓") == right
+    assert page.errors == [] and not page.evaluate("window.broken")
+
+
+def test_keys_and_menus_choose_without_a_kernel(show, view):  # noqa: F811
+    page = show(view=view)
+    page.focus(".bl-arc-stage")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("[models.view.get('layer'), models.view.get('head')]") == [1, 1]
+    page.keyboard.press("PageDown")
+    assert page.evaluate("models.view.get('sentence')") == 1
+    page.keyboard.press("PageDown")  # there is no third
+    assert page.evaluate("models.view.get('sentence')") == 1
+    page.keyboard.press("PageUp")
+    page.select_option(".bl-arc-menu:has-text('relation') select", "obj")
+    page.wait_for_timeout(20)
+    assert page.evaluate("models.view.get('relation')") == "obj"
+    assert page.locator(".bl-arc-label").count() == 2  # the treebank's arc and the head's
+    assert page.evaluate("window.shortcuts") == []  # neither notebook nor slides saw a key
