@@ -6,11 +6,13 @@ the one that could have been another: the document, the sentence, the minimal pa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .profile import CONFIDENCE, REPLICATES
 
-__all__ = ["ratio_interval", "unit_interval"]
+__all__ = ["ratio_interval", "resampled_interval", "unit_interval"]
 
 
 def ratio_interval(totals, *, seed: int = 0) -> tuple[float, float]:
@@ -56,3 +58,28 @@ def unit_interval(values, units, n_units: int | None = None, *, seed: int = 0) -
     n_units = int(units.max()) + 1 if n_units is None else n_units
     sums = np.bincount(units, np.asarray(values, dtype=float), n_units)
     return ratio_interval(np.stack([sums, np.bincount(units, minlength=n_units)], axis=1), seed=seed)
+
+
+def resampled_interval(
+    statistic: Callable[[np.ndarray], float], units, *, seed: int = 0
+) -> tuple[float, float]:
+    """95 % bootstrap interval of any statistic of cases, drawing whole units with replacement.
+
+    Parameters
+    ----------
+    statistic : function(int array of case indices) -> float
+    units : int array of shape (case,)
+        The unit of each case, counted from 0.
+    seed : int
+    """
+    units = np.asarray(units)
+    order = np.argsort(units, kind="stable")
+    cases = np.split(order, np.cumsum(np.bincount(units))[:-1])
+    generator = np.random.default_rng(seed)
+    values = []
+    for _ in range(REPLICATES):
+        chosen = generator.integers(len(cases), size=len(cases))
+        values.append(statistic(np.concatenate([cases[i] for i in chosen])))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, (tail, 1 - tail))
+    return float(low), float(high)
