@@ -33,6 +33,7 @@ FLOORS = {
     "checks": 3,
     "claims_command": 4,
     "coref_command": 4,
+    "layers_command": 4,
     "probe_command": 4,
     "syntax_command": 4,
     "cli": 4,
@@ -59,8 +60,10 @@ MODEL_MODULES = {
     "attention",
     "gradients",
     "internals",
+    "layers",
     "masked_lm",
     "zeroing",
+    "sandbox",
     "probes",
     "structural",
 }
