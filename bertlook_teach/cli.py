@@ -33,6 +33,9 @@ COMMANDS = {
     "probe": Command(
         "probe_command", "add_arguments", "run", "what all heads know together: probes and controls"
     ),
+    "layers": Command(
+        "layers_command", "add_arguments", "run", "what each layer knows: a probe for every depth"
+    ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "doctor": Command("doctor", "add_arguments", "run", "check that everything is ready for class"),
 }
