@@ -23,7 +23,6 @@ from .scorers import (
     checked_batches,
     evaluating,
     on_device,
-    score_batches,
     take_rows,
 )
 
