@@ -1,0 +1,316 @@
+// Heads as switches: a row per layer, a column per head; beside it the masked word's guesses with all heads on, and now.
+// What heads do when they are off is computed by the kernel; this half shows switches at once, and says while it waits.
+
+function createSandbox(host, get, emit) {
+  const root = element("div", "bertlook bertlook-sandbox");
+  const bar = element("div", "bl-switch-bar");
+  const howLabel = element("label", "bl-switch-how");
+  const how = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
+  howLabel.append("off means ", how);
+  for (const [value, text] of [["mask", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
+    const option = element("option");
+    option.value = value;
+    option.textContent = text;
+    how.append(option);
+  }
+  const modelLabel = element("label", "bl-switch-how");
+  const model = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
+  modelLabel.append("model ", model);
+  const reset = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  reset.textContent = "all on";
+  const allOff = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  allOff.textContent = "all off";
+  bar.append(howLabel, modelLabel, reset, allOff);
+  const body = element("div", "bl-switch-body");
+  const grid = element("div", "bl-heads bl-switches", { role: "grid", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
+  const side = element("div", "bl-switch-side");
+  const sentence = element("div", "bl-switch-sentence", {
+    role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
+  });
+  const lists = element("div", "bl-switch-lists");
+  const scores = element("div", "bl-switch-scores");
+  const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  side.append(sentence, lists);
+  body.append(grid, side);
+  root.append(bar, body, scores, caption);
+  host.append(root);
+  const prefix = `bl-switch-${(createSandbox.count = (createSandbox.count || 0) + 1)}`;
+
+  let built = "";
+  let cells = new Map(); // "layer,head" -> node; -1 is a header
+  let cursor = [0, 0]; // where the keys are; -1 is a header
+  let word = -1; // the token the keys are on, in the sentence
+
+  const shape = () => get("shape");
+  const key = (layer, head) => `${layer},${head}`;
+  const offSet = () => new Set(get("off").map(([layer, head]) => key(layer, head)));
+  const every = (layers, heads, keep) => {
+    const found = [];
+    for (let l = 0; l < layers; l++) for (let h = 0; h < heads; h++) if (keep(l, h)) found.push([l, h]);
+    return found;
+  };
+
+  // One head, a layer, one head number in every layer, or all: off if any of them is on, else on.
+  function toggle(layer, head) {
+    const [layers, heads] = shape();
+    const off = offSet();
+    const meant = (l, h) => (layer < 0 || l === layer) && (head < 0 || h === head);
+    const turnOff = every(layers, heads, meant).some(([l, h]) => !off.has(key(l, h)));
+    emit({ off: every(layers, heads, (l, h) => (meant(l, h) ? turnOff : off.has(key(l, h)))) });
+  }
+
+  function build() {
+    const [layers, heads] = shape();
+    const now = JSON.stringify([layers, heads]);
+    if (now === built) return;
+    built = now;
+    cells = new Map();
+    cursor = [0, 0];
+    const rows = [];
+    for (let l = -1; l < layers; l++) {
+      const row = element("div", "bl-row", { role: "row" });
+      for (let h = -1; h < heads; h++) {
+        const header = l < 0 || h < 0;
+        const role = l < 0 ? "columnheader" : h < 0 ? "rowheader" : "gridcell";
+        const cell = element("span", header ? "bl-switch-header" : "bl-switch", { role, id: `${prefix}-${l}-${h}` });
+        cell.dataset.layer = l;
+        cell.dataset.head = h;
+        if (header) cell.textContent = l < 0 && h < 0 ? "all" : String((l < 0 ? h : l) + 1);
+        cells.set(key(l, h), cell);
+        row.append(cell);
+      }
+      rows.push(row);
+    }
+    const [across, down] = [element("span", "bl-switch-axis"), element("span", "bl-side")];
+    across.textContent = "head";
+    down.textContent = "layer";
+    for (const name of [across, down]) name.setAttribute("aria-hidden", "true");
+    rows[0].append(across);
+    const last = element("div", "bl-row", { "aria-hidden": "true" });
+    last.append(down);
+    grid.replaceChildren(...rows, last);
+  }
+
+  function layOut() {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    const width = root.clientWidth;
+    if (!width) return;
+    const [layers, heads] = shape();
+    const aside = [1.2 * em, 1.7 * em, 2.6 * em]; // the word layer, the layers' numbers, the word head
+    const spare = 0.52 * width - aside[0] - aside[1] - aside[2];
+    const across = Math.max(0.45 * em, Math.min(1.85 * em, spare / heads));
+    const limit = get("height") || Math.min(tallest(host, em), 15 * em);
+    const down = Math.max(0.45 * em, Math.min(1.75 * em, (limit - 1.5 * em) / layers));
+    grid.style.gridTemplateColumns = `${aside[0]}px ${aside[1]}px repeat(${heads}, ${across}px) ${aside[2]}px`;
+    grid.style.gridTemplateRows = `${1.5 * em}px repeat(${layers}, ${down}px)`;
+    root.classList.toggle("bl-switch-small", across < 1.05 * em || down < 1.1 * em);
+    const everyHead = Math.max(1, Math.ceil(((heads < 10 ? 0.8 : 1.4) * em) / across));
+    const everyLayer = Math.max(1, Math.ceil((1.0 * em) / down));
+    for (let h = 0; h < heads; h++) cells.get(key(-1, h)).classList.toggle("bl-skip", h % everyHead !== 0);
+    for (let l = 0; l < layers; l++) cells.get(key(l, -1)).classList.toggle("bl-skip", l % everyLayer !== 0);
+  }
+
+  function paintSwitches() {
+    const [layers, heads] = shape();
+    const off = offSet();
+    for (const [at, cell] of cells) {
+      const [l, h] = at.split(",").map(Number);
+      const isOff = off.has(at);
+      const header = l < 0 || h < 0;
+      cell.classList.toggle("bl-off", isOff);
+      cell.classList.toggle("bl-cursor", l === cursor[0] && h === cursor[1]);
+      if (!header) cell.textContent = isOff ? "✕" : "";
+      if (!header) cell.setAttribute("aria-selected", String(isOff));
+      const name = header
+        ? l < 0 && h < 0
+          ? "all heads"
+          : l < 0
+            ? `head ${h + 1} of every layer`
+            : `all heads of layer ${l + 1}`
+        : `head ${headLabel(l, h)}: ${isOff ? "off" : "on"}`;
+      cell.setAttribute("aria-label", header ? `switch ${name}` : name);
+    }
+    grid.setAttribute("aria-activedescendant", `${prefix}-${cursor[0]}-${cursor[1]}`);
+    grid.setAttribute(
+      "aria-label",
+      `${off.size} of ${layers * heads} heads off. A row per layer, a column per head. Arrows move, Space or Enter switches.`,
+    );
+  }
+
+  function paintSentence() {
+    const { tokens, special, masked, mask } = get("text");
+    sentence.replaceChildren(
+      ...tokens.map((token, i) => {
+        const node = element("span", "bl-switch-word");
+        node.textContent = i === masked ? mask : visibleToken(token);
+        node.dataset.index = i;
+        if (i === masked) node.classList.add("bl-masked");
+        else if (special[i]) node.classList.add("bl-dim");
+        if (i === word) node.classList.add("bl-cursor");
+        return node;
+      }),
+    );
+    sentence.setAttribute(
+      "aria-label",
+      `Sentence: ${tokens.map((token, i) => (i === masked ? mask : visibleToken(token))).join(" ")}. Left and right choose a word, Enter masks it.`,
+    );
+  }
+
+  // Whether what is shown belongs to the switches as they stand.
+  function current() {
+    const { off, how: way, model: index, masked } = get("result");
+    return (
+      JSON.stringify(off) === JSON.stringify(get("off")) &&
+      way === get("how") && index === get("model_index") && masked === get("text").masked
+    );
+  }
+
+  // Bars of both lists share one scale; the number says the share itself.
+  function list(title, guesses, truth, largest) {
+    const table = element("table", "bl-switch-list");
+    const head = element("caption");
+    head.textContent = title;
+    table.append(head);
+    for (const [piece, share, said] of guesses) {
+      const row = element("tr");
+      const name = element("th", "", { scope: "row", dir: "auto" });
+      name.textContent = visibleToken(piece);
+      if (piece === truth) name.classList.add("bl-lit");
+      const value = element("td");
+      const stripe = element("span", "bl-lens-bar");
+      stripe.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
+      const text = element("span", "bl-switch-share");
+      text.textContent = said;
+      value.append(stripe, text);
+      row.append(name, value);
+      table.append(row);
+    }
+    return table;
+  }
+
+  function paintResult() {
+    const result = get("result");
+    const fresh = current();
+    root.classList.toggle("bl-waiting", !fresh);
+    root.setAttribute("aria-busy", String(!fresh));
+    const [before, after] = [result.before ?? [], result.after ?? []];
+    const largest = Math.max(...[...before, ...after].map(([, share]) => share)) || 1;
+    lists.replaceChildren(
+      list("all heads on", before, result.truth, largest),
+      list(result.title ?? "now", after, result.truth, largest),
+    );
+    scores.replaceChildren(
+      ...(result.scores ?? []).map((line) => {
+        const node = element("p");
+        node.textContent = line;
+        return node;
+      }),
+    );
+    caption.textContent = fresh ? (result.message || result.sentence || "") : "Computing … (this needs a running kernel)";
+    caption.classList.toggle("bl-alert", fresh && Boolean(result.message));
+  }
+
+  function update() {
+    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
+    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    const names = get("models");
+    if (model.options.length !== names.length || [...model.options].some((o, i) => o.textContent !== names[i]))
+      model.replaceChildren(
+        ...names.map((name, i) => {
+          const option = element("option");
+          option.value = String(i);
+          option.textContent = name;
+          return option;
+        }),
+      );
+    modelLabel.hidden = names.length < 2;
+    model.value = String(get("model_index"));
+    how.value = get("how");
+    build();
+    layOut();
+    paintSwitches();
+    paintSentence();
+    paintResult();
+  }
+
+  // -- pointer and keys --
+
+  const cellOf = (event) => event.target.closest?.(".bl-switch, .bl-switch-header");
+  grid.addEventListener("click", (event) => {
+    const cell = cellOf(event);
+    if (!cell) return;
+    cursor = [Number(cell.dataset.layer), Number(cell.dataset.head)];
+    toggle(...cursor);
+    paintSwitches();
+  });
+  grid.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const [layers, heads] = shape();
+    if (event.key === " " || event.key === "Enter") {
+      keep(event);
+      toggle(...cursor);
+      return;
+    }
+    // The headers are row and column -1: moved() counts from 0.
+    const next = moved(event.key, cursor[0] + 1, cursor[1] + 1, layers + 1, heads + 1);
+    if (!next) return;
+    keep(event);
+    cursor = [next[0] - 1, next[1] - 1];
+    paintSwitches();
+  });
+  function maskWord(index) {
+    const { special, masked } = get("text");
+    if (index === masked || special[index]) return;
+    emit({ chosen: index });
+  }
+  sentence.addEventListener("click", (event) => {
+    const node = event.target.closest?.(".bl-switch-word");
+    if (node) maskWord(Number(node.dataset.index));
+  });
+  sentence.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const { tokens, special, masked } = get("text");
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      keep(event);
+      let next = (word < 0 ? masked : word) + step;
+      while (next >= 0 && next < tokens.length && special[next]) next += step;
+      if (next >= 0 && next < tokens.length) word = next;
+      paintSentence();
+    } else if (event.key === " " || event.key === "Enter") {
+      keep(event);
+      if (word >= 0) maskWord(word);
+    }
+  });
+  sentence.addEventListener("blur", () => {
+    word = -1;
+    paintSentence();
+  });
+  for (const menu of [how, model]) menu.addEventListener("keydown", (event) => event.stopPropagation());
+  how.addEventListener("change", () => emit({ how: how.value }));
+  model.addEventListener("change", () => emit({ model_index: Number(model.value) }));
+  for (const button of [reset, allOff])
+    button.addEventListener("keydown", (event) => {
+      if (event.key === " " || event.key === "Enter") event.stopPropagation(); // presses, and turns no slide
+    });
+  reset.addEventListener("click", () => emit({ off: [] }));
+  allOff.addEventListener("click", () => emit({ off: every(...shape(), () => true) }));
+  const observer = new ResizeObserver(layOut);
+  observer.observe(host);
+
+  return {
+    update,
+    destroy() {
+      observer.disconnect();
+      root.remove();
+    },
+  };
+}
+
+const SANDBOX_TRAITS = [
+  "shape", "off", "how", "models", "model_index", "text", "result", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, SANDBOX_TRAITS, createSandbox),
+};

@@ -1,0 +1,256 @@
+"""The sandbox in a real browser: switches by click and key on a plain page, and answers on a slide and in JupyterLab."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from bertlook_teach.widgets.ablation_sandbox import SandboxView
+
+from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
+
+
+def made_up(tokens=SENTENCE, layers=6, heads=6, off=(), **options):
+    """The view alone, with guesses of long words: it knows no model."""
+    guesses = [[f"{word}", 0.4 / i, f"{40 // i} %"] for i, word in enumerate(["people", *HOSTILE[1:5]], 1)]
+    off = [list(head) for head in off]
+    result = {
+        "before": guesses, "after": guesses[::-1], "truth": "people", "title": "now",
+        "scores": ["Masked-LM loss, nats: 3.08 → 3.41, change +0.33 [+0.10, +0.58] (48 pieces of 24 texts)."],
+        "sentence": "7 of 36 heads off (they give nothing). Right word “people”: 40 %, now 8 %. First guess “people”, now “the”.",
+        "off": off, "how": "mask", "model": 0, "masked": 4,
+    }  # fmt: skip
+    text = {
+        "tokens": list(tokens),
+        "special": [t in ("[CLS]", "[SEP]") for t in tokens],
+        "masked": 4,
+        "mask": "[MASK]",
+    }
+    return SandboxView(
+        shape=[layers, heads], off=off, text=text, result=result, models=["specimen", "specimen-random"], **options
+    )  # fmt: skip
+
+
+OFF = "JSON.stringify(models.view.get('off'))"
+
+
+def crosses(page):
+    return page.locator(".bl-switch.bl-off").count()
+
+
+def test_a_click_switches_one_head_a_number_a_whole_layer_or_column(show):  # noqa: F811
+    page = show(view=made_up(layers=2, heads=3))
+    page.click(".bl-switch[data-layer='1'][data-head='2']")
+    assert page.evaluate(OFF) == "[[1,2]]" and crosses(page) == 1
+    assert page.inner_text(".bl-switch[data-layer='1'][data-head='2']") == "✕"
+    page.click(".bl-switch-header[data-layer='1'][data-head='-1']")
+    assert page.evaluate(OFF) == "[[1,0],[1,1],[1,2]]"
+    page.click(".bl-switch-header[data-layer='-1'][data-head='0']")
+    assert page.evaluate(OFF) == "[[0,0],[1,0],[1,1],[1,2]]"
+    page.click(".bl-switch-header[data-layer='1'][data-head='-1']")  # all of it is off: on again
+    assert page.evaluate(OFF) == "[[0,0]]"
+    page.click(".bl-switch-header[data-layer='-1'][data-head='-1']")
+    assert crosses(page) == 6
+    page.click("text=all on")
+    assert page.evaluate(OFF) == "[]" and crosses(page) == 0
+    page.click("text=all off")
+    assert crosses(page) == 6 and page.errors == []
+
+
+def test_keys_move_and_switch_and_stay_in_the_view(show):  # noqa: F811
+    page = show(view=made_up(layers=2, heads=3))
+    page.focus(".bl-switches")
+    for keys, off in (
+        (["ArrowRight", "Space"], "[[0,1]]"),
+        (["ArrowDown", "Enter"], "[[0,1],[1,1]]"),
+        (["ArrowLeft", "ArrowLeft", "Space"], "[[0,1],[1,0],[1,1],[1,2]]"),  # the layer's number
+        (["End", "Space"], "[[0,1],[1,0],[1,1]]"),
+    ):
+        for key in keys:
+            page.keyboard.press(key)
+        page.wait_for_timeout(10)
+        assert page.evaluate(OFF) == off, keys
+    assert page.evaluate("window.shortcuts") == []
+    assert page.locator(".bl-cursor").first.get_attribute("aria-label") == "head 2-3: on"
+    shadow = "getComputedStyle(document.querySelector('.bl-switches .bl-cursor')).boxShadow"
+    assert "rgb(213, 94, 0)" in page.evaluate(shadow)  # visible where the keys are
+    page.keyboard.press("x")
+    assert page.evaluate("window.shortcuts") == ["x"]
+
+
+def test_a_word_is_masked_by_click_and_key_and_special_tokens_are_not(show):  # noqa: F811
+    page = show(view=made_up())
+    page.click(".bl-switch-word[data-index='2']")
+    assert page.evaluate("models.view.get('chosen')") == 2
+    page.click(".bl-switch-word[data-index='0']")
+    assert page.evaluate("models.view.get('chosen')") == 2
+    page.focus(".bl-switch-sentence")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.evaluate("models.view.get('chosen')") == 5
+    assert page.evaluate("window.shortcuts") == []
+    assert page.inner_text(".bl-masked") == "[MASK]"
+
+
+def test_until_the_kernel_answers_the_old_numbers_are_dimmed_and_it_is_said(show):  # noqa: F811
+    view = made_up(off=[(0, 0)])
+    page = show(view=view)
+    assert page.inner_text(".bl-caption") == view.result["sentence"]
+    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "false"
+    page.click(".bl-switch[data-layer='1'][data-head='2']")
+    page.wait_for_timeout(20)
+    assert page.inner_text(".bl-caption") == "Computing … (this needs a running kernel)"
+    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "true"
+    page.evaluate("models.view.set('result', {...models.view.get('result'), off: models.view.get('off')})")
+    page.wait_for_timeout(20)
+    assert page.inner_text(".bl-caption") == view.result["sentence"]
+    page.evaluate("models.view.set('result', {...models.view.get('result'), message: 'The control failed.'})")
+    page.wait_for_timeout(20)
+    assert page.inner_text(".bl-caption") == "The control failed."
+    page.select_option("select >> nth=0", "uniform")
+    page.wait_for_timeout(20)
+    assert page.evaluate("models.view.get('how')") == "uniform"
+    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "true"
+    page.select_option("select >> nth=1", "1")
+    assert page.evaluate("models.view.get('model_index')") == 1 and page.errors == []
+
+
+def test_the_lists_are_the_guesses_and_bars_share_a_scale(show):  # noqa: F811
+    view = made_up(off=[(0, 0)])
+    page = show(view=view)
+    rows = page.evaluate(
+        "[...document.querySelectorAll('.bl-switch-list')].map((t) => [...t.rows].map((r) => [...r.cells].map((c) => c.textContent)))"
+    )
+    for drawn, name in zip(rows, ("before", "after")):
+        assert [share for _, share in drawn] == [said for *_, said in view.result[name]]
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.bl-switch-list')].map((t) => [...t.querySelectorAll('.bl-lens-bar')].map((b) => b.getBoundingClientRect().width))"
+    )
+    assert widths[0] == pytest.approx([45.6 / i for i in range(1, 6)], abs=0.6)
+    assert widths[1] == pytest.approx(widths[0][::-1], abs=0.1)
+    assert page.evaluate("window.broken") is None
+    assert page.locator(".bertlook img, .bertlook script").count() == 0
+    assert [url for url in page.requests if not url.startswith(("blob:", "about:", "data:"))] == []
+
+
+@pytest.mark.parametrize("heads", [6, 12])
+@pytest.mark.parametrize(("width", "height", "font"), [(1024, 768, 24), (1280, 720, 26), (1920, 1080, 34)])
+def test_on_a_slide_all_is_legible_and_inside(show, width, height, font, heads):  # noqa: F811
+    view = made_up(layers=heads, heads=heads, off=[(1, 2), *[(3, h) for h in range(heads)]])
+    page = show(view=view, width=width, height=height, font=font)
+    found = page.evaluate("""() => [...document.querySelectorAll('.bertlook *')]
+      .filter((e) => [...e.childNodes].some((t) => t.nodeType === 3 && t.textContent.trim()))
+      .filter((e) => e.offsetParent && getComputedStyle(e).visibility !== 'hidden' && e.tagName !== 'OPTION')
+      .map((e) => { const b = e.getBoundingClientRect(); return [e.textContent, parseFloat(getComputedStyle(e).fontSize), b.left, b.right, b.bottom]; })""")
+    assert len(found) > 30
+    for text, size, left, right, bottom in found:
+        if heads > 6 and text == "✕" and size == 0:
+            continue  # small cells are hatched instead
+        assert size >= 24 and left >= 0 and right <= width and bottom <= height - 100, text
+    marked = page.locator(".bl-switch.bl-off").first
+    assert marked.inner_text() == "✕" or "gradient" in marked.evaluate(
+        "(e) => getComputedStyle(e).backgroundImage"
+    )
+
+
+def test_many_heads_are_hatched_and_a_view_taken_away_leaves_nothing_behind(show):  # noqa: F811
+    page = show(view=made_up(layers=24, heads=16, off=[(0, 0)]), width=1024, height=768)
+    box = page.locator(".bl-switches").bounding_box()
+    assert box["x"] + box["width"] < 620 and box["y"] + box["height"] < 620
+    assert "gradient" in page.locator(".bl-off").first.evaluate("(e) => getComputedStyle(e).backgroundImage")
+    page.evaluate("cleanups.view()")
+    assert page.locator(".bertlook").count() == 0 and page.errors == []
+
+
+# ---- alive in Jupyter --------------------------------------------------------------------------------------
+
+CELL = """\
+from bertlook_teach import load_encoder
+from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
+
+sandbox = AblationSandbox(load_encoder("specimen"), "We saw the small birds.", twin=load_encoder("specimen-random"))
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sandbox")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": "all"}
+    nb = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
+    for i, (cell, kind) in enumerate(
+        [
+            (new_code_cell(CELL), "skip"),
+            (new_markdown_cell("# Sandbox"), "slide"),
+            (new_code_cell("sandbox"), "slide"),
+        ]
+    ):
+        cell.id, cell.metadata["slideshow"] = f"cell-{i}", {"slide_type": kind}
+        nb.cells.append(cell)
+    path = folder / "sandbox.ipynb"
+    nbformat.write(nb, path)
+    return path
+
+
+def use(deck):
+    """A head, a layer, another word, all off, an error in words: each answered by the kernel."""
+    page = deck.page
+    view = page.locator(".bertlook-sandbox")
+    view.wait_for(timeout=120_000)
+    said = view.locator(".bl-caption")
+
+    def answered(text):
+        page.wait_for_function(
+            "(text) => { const s = document.querySelector('.bertlook-sandbox');"
+            " return s.getAttribute('aria-busy') === 'false' && s.querySelector('.bl-caption').textContent.startsWith(text); }",
+            arg=text,
+            timeout=60_000,
+        )
+
+    answered("All heads on")
+    view.locator(".bl-switches").focus()
+    deck.press("Space")
+    answered("Head 1-1 off (it gives nothing)")
+    view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
+    answered("7 of ")
+    view.locator("select").first.select_option("uniform")
+    page.wait_for_function(
+        "document.querySelector('.bertlook-sandbox').textContent.includes('they look at all tokens alike')",
+        timeout=60_000,
+    )
+    view.get_by_text("birds", exact=True).or_(view.get_by_text("small", exact=True)).first.click()
+    page.wait_for_function(
+        "document.querySelector('.bertlook-sandbox').getAttribute('aria-busy') === 'false'", timeout=60_000
+    )
+    view.get_by_text("all off").click()
+    page.wait_for_function(
+        "document.querySelector('.bertlook-sandbox .bl-caption').textContent.includes('positive control')",
+        timeout=60_000,
+    )
+    view.get_by_text("all on").click()
+    answered("All heads on")
+    box = page.locator(".bertlook-explorer input[type='text']").first
+    box.fill(" ")
+    deck.press("Enter")
+    page.wait_for_selector(".bertlook-message [role='alert']", timeout=60_000)
+    deck.screenshot("sandbox")
+    assert said.get_attribute("aria-live") == "polite" and deck.foreign == []
+
+
+def test_alive_on_a_slide(open_deck, notebook):
+    deck = open_deck(notebook)
+    deck.go("1-0")
+    use(deck)
+    assert deck.slide == "1-0" and deck.errors == []
+
+
+def test_alive_in_jupyterlab(open_page, notebook):
+    deck = open_page("lab/tree/sandbox.ipynb", notebook.parent)
+    deck.page.locator(".jp-CodeCell").first.wait_for(timeout=60_000)
+    deck.page.locator(".jp-CodeCell .cm-content").first.click()
+    deck.page.wait_for_timeout(1500)
+    for _ in range(4):  # the first may only take away a dialogue
+        deck.press("Shift+Enter")
+        deck.page.wait_for_timeout(400)
+    use(deck)
