@@ -88,6 +88,11 @@ class ClassifierScorer:
             raise ValueError(
                 "these batches have no labels, so nothing can be scored on them; encode examples with labels."
             )
+        missing = labels.isnan() if labels.is_floating_point() else labels == IGNORED
+        if bool(missing.any()):
+            raise ValueError(
+                f"{int(missing.sum())} of {len(labels)} examples of a batch have no label, so nothing can be scored on them; leave them out."
+            )
         if not labels.is_floating_point() and logits.shape[-1] < 2:
             raise ValueError(
                 "the classifier gives one number (a regression), but the labels are classes; give labels as floats."
