@@ -227,6 +227,11 @@ def at_contexts(encoder: Encoder, change, *, values: bool = False) -> Iterator[N
     values : bool
         Also catch the value vectors.
     """
+    if getattr(encoder, "off", ()):
+        raise ValueError(
+            f"{encoder.name} has lost {len(encoder.off)} heads for good, and its layers differ in size. Ablate the model it came from "
+            "(one ablated(encoder, heads) gives the same answers), or prune further."
+        )
     blocks = attention_blocks(encoder)
     layers_of: dict[Any, list[int]] = {}
     for layer, block in enumerate(blocks):

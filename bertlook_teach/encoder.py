@@ -24,6 +24,9 @@ import torch
 from ._paths import data_path
 
 RANDOM_SEED = 0
+PRUNED_TYPE = (
+    "bertlook-pruned"  # the model type in the config.json of a pruned folder, which transformers refuses
+)
 _HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 # The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
@@ -164,6 +167,35 @@ class Encoder:
         return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {self.device})"
 
 
+@dataclass(frozen=True, eq=False)
+class PrunedEncoder(Encoder):
+    """An encoder some of whose heads are gone; made by :func:`bertlook_teach.pruning.prune`. Heads keep the names they had before.
+
+    Attributes
+    ----------
+    off : tuple of (layer, head)
+        The heads that were removed, counted from 0 in the model that was pruned.
+    original : str
+        The name of that model.
+    """
+
+    off: tuple[tuple[int, int], ...] = ()
+    original: str = ""
+
+    @property
+    def kept(self) -> list[list[int]]:
+        """The heads left in each layer, by their old numbers, from 0."""
+        gone = set(self.off)
+        return [
+            [head for head in range(self.n_heads) if (layer, head) not in gone]
+            for layer in range(self.n_layers)
+        ]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(str(len(heads)) for heads in self.kept)
+        return f"PrunedEncoder({self.original!r} without {len(self.off)} of {self.n_layers * self.n_heads} heads; left in each layer: {counts}; {self.device})"
+
+
 _OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"})
 
 
@@ -284,6 +316,11 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     config = _read_config(folder)
+    if config.get("model_type") == PRUNED_TYPE:
+        raise ValueError(
+            f"{folder} holds a pruned model, whose layers have different numbers of heads; open it with "
+            "bertlook_teach.pruning.load_pruned(folder)."
+        )
     _refuse_decoders(name, config)
     if not any(folder.glob("*.safetensors")):
         pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))

@@ -133,6 +133,11 @@ class Classifier:
         """Write model, tokenizer and training record; ``AutoModelForSequenceClassification.from_pretrained(folder)`` reads it too."""
         from .encoder import quiet_loading
 
+        if getattr(self.encoder, "off", ()):
+            raise ValueError(
+                f"{self.encoder.name} has lost heads, which transformers' folders cannot hold: nobody could read it again. Save the "
+                "encoder with bertlook_teach.pruning.save_pruned, or the classifier before it was pruned."
+            )
         folder = writable_folder(folder)
         with quiet_loading():
             self.model.save_pretrained(folder)

@@ -31,6 +31,7 @@ FLOORS = {
     "render": 2,
     "widgets": 3,
     "checks": 3,
+    "ablate_command": 4,
     "claims_command": 4,
     "coref_command": 4,
     "layers_command": 4,
@@ -57,6 +58,12 @@ HEAVY = SCREEN | {
 # The only ones that may name torch or transformers ...
 MODEL_MODULES = {
     "encoder",
+    "ablation",
+    "scorers",
+    "layerwise",
+    "single_heads",
+    "head_importance",
+    "pruning",
     "attention",
     "gradients",
     "internals",
