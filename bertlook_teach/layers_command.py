@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="units of a hidden layer (default: 0, a linear probe)",
     )
-    add("--l2", type=float, default=layers.L2, help=f"penalty on the maps (default: {layers.L2:g})")
+    add("--l2", type=float, help="penalty on the maps (default: chosen among the training documents)")
     add("--iterations", type=int, default=layers.MAX_ITERATIONS, metavar="N", help=f"at most so many (default: {layers.MAX_ITERATIONS})")  # fmt: skip
     add("--seeds", type=int, default=2, metavar="N", help="further runs, each on four fifths of the documents (default: 2)")  # fmt: skip
     add("--no-controls", action="store_true", help="leave out the random twin and the made-up labels")
@@ -79,9 +79,8 @@ def run(args: argparse.Namespace) -> int:
         for half in halves:  # one after the other: the hidden states of a half are let go
             found.append(layers.span_vectors(read(s.words for s in half), half, args.task))
         train, test = found
-        if args.cases is not None and args.cases < len(train):
-            drawn = np.random.default_rng(0).permutation(len(train))[: args.cases]
-            train = train.take(np.sort(drawn))
+        if args.cases is not None:
+            train = layers.draw_cases(train, args.cases)
         return train, test
 
     train, test = features(encoder)
@@ -112,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
         "n_train": len(train),
         "n_test": len(test),
         "n_unread": train.n_unread + test.n_unread,
-        "probe": f"hidden {args.hidden}, l2 {args.l2:g}, at most {args.iterations} iterations",
+        "probe": f"hidden {args.hidden}, at most {args.iterations} iterations",
         "protocol": "one probe a depth, fitted and scored on different documents; micro-F1; 95 % bootstrap over documents",
         "version": __version__,
     }
@@ -182,6 +181,7 @@ def summarise(scores: layers.LayerScores) -> dict[str, float | None]:
         "K(Delta)": scores.delta_bits,
         "centre of gravity": scores.centre_of_gravity,
         "K(s)": scores.mixing_bits,
+        "l2": scores.l2,
     }
     return {name: None if np.isnan(value) else round(float(value), 4) for name, value in values.items()}
 
