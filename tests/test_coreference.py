@@ -108,6 +108,27 @@ def test_the_first_sieve_wins_over_a_nearer_mention():
     )
 
 
+def test_the_same_words_win_over_a_nearer_mention_with_the_same_head_word():
+    words = ("the", "old", "dog", "saw", "a", "dog", ";", "the", "old", "dog", "left")
+    spans = ((0, 3, "a"), (4, 6, "b"), (7, 10, "a"))
+    mentions = tuple(Mention(start, end, end - 1, cluster, "nominal") for start, end, cluster in spans)
+    document = CorefDocument("d", words, ((0, 11),), mentions)
+    last, before = coref.anaphors(document)[-1]
+    assert coref.head_match(document, last, before).head == 5
+    assert coref.four_sieves(document, last, before).head == 2
+
+
+def test_a_mention_around_the_anaphor_is_not_nearer_than_one_before_it():
+    ann, lamp, her = (
+        Mention(0, 1, 0, "a", "proper"),
+        Mention(2, 5, 4, "k", "nominal"),
+        Mention(2, 3, 2, "a", "pronoun"),
+    )
+    document = CorefDocument("d", ("Ann", "lost", "her", "own", "lamp"), ((0, 5),), (ann, lamp, her))
+    assert coref.nearest(document, her, [ann, lamp]) is ann
+    assert coref.nearest(document, her, []) is None
+
+
 @pytest.mark.parametrize(
     "phrase, head",
     [("keeper", 0), ("the old keeper", 2), ("the keeper of the light", 1), ("Mrs. Dalloway , who slept", 1), ("the keeper 's lamp", 3)],
@@ -173,6 +194,15 @@ def test_among_mentions_a_look_elsewhere_costs_nothing_but_open_it_does(keeper, 
     found = looking(monkeypatch, [document], lambda d, word: 3)  # at the verb, which is no mention
     assert not found.heads["open"][:, 0, 0].any()
     assert found.heads["mentions"].shape == (2, 1, 2)
+
+
+def test_a_word_is_never_its_own_antecedent(keeper):
+    [document] = read_coreference(keeper)
+    [his, _it] = coref.anaphors(document)
+    row = np.full((1, 1, len(document.words)), 0.1)
+    row[..., his[0].head] = 0.9
+    row[..., 2] = 0.2
+    assert coref._named_words(row, *his)["open"].item() == 2
 
 
 def made_up(n=400, seed=0):
