@@ -209,7 +209,8 @@ def save_pruned(encoder: PrunedEncoder, folder: str | Path) -> Path:
         name: tensor.detach().cpu().contiguous().clone()
         for name, tensor in encoder.model.state_dict().items()
     }
-    save_file(state, folder / WEIGHTS, metadata={"format": "pt"})
+    # Also in the weights' own file: heads 1-1 and 1-2 have the same shape, so a changed record would not show.
+    save_file(state, folder / WEIGHTS, metadata={"format": "pt", "pruned heads": _named(encoder.off)})
     with quiet_loading():
         encoder.tokenizer.save_pretrained(folder)
     config = encoder.model.config.to_dict()
@@ -248,6 +249,7 @@ def load_pruned(folder: str | Path, *, device: str = "auto") -> PrunedEncoder:
         If the files do not belong together: other heads are listed than were cut, or the weights changed.
     """
     import torch
+    from safetensors import safe_open
     from safetensors.torch import load_file
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -270,6 +272,8 @@ def load_pruned(folder: str | Path, *, device: str = "auto") -> PrunedEncoder:
                 folder, local_files_only=True, trust_remote_code=False, config=settings
             )
         state = load_file(folder / WEIGHTS)
+        with safe_open(folder / WEIGHTS, framework="pt") as file:
+            cut = (file.metadata() or {}).get("pruned heads", "")
     except Exception as error:  # several libraries, a dozen kinds
         raise ValueError(
             f"the pruned model in {folder} cannot be read: {error}. Is a file damaged?"
@@ -287,6 +291,8 @@ def load_pruned(folder: str | Path, *, device: str = "auto") -> PrunedEncoder:
         weights=False,
     )
     wrong = _mismatch(model.state_dict(), state)
+    if not wrong and cut != _named(off):
+        wrong = f"{WEIGHTS} says that {cut or 'nothing'} was"
     if wrong:
         raise ValueError(
             f"the files in {folder} do not belong together: {RECORD} lists {_named(off)} as pruned, and then {wrong}. Copy the folder as a "
