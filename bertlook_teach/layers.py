@@ -12,6 +12,7 @@ one hidden layer. Fitted by L-BFGS, it gives the same answer on every run.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .attention import check_reading
-from .edge_tasks import TASKS, EdgeSentence
+from .edge_tasks import TASKS, EdgeSentence, EdgeTarget
 from .intervals import ratio_interval
 from .profile import CONFIDENCE, REPLICATES
 
@@ -49,6 +50,7 @@ __all__ = [
     "settles_late",
     "softmax",
     "span_vectors",
+    "typed_beliefs",
 ]
 
 L2 = 0.03  # a strong penalty: the course's treebank is small
@@ -292,7 +294,8 @@ class SpanVectors:
 
     def take(self, cases) -> SpanVectors:
         """Some of the cases: indices or booleans."""
-        cases = np.arange(len(self))[np.asarray(cases)]
+        chosen = np.asarray(cases)
+        cases = np.arange(len(self))[chosen if chosen.size else chosen.astype(int)]
         picked = {
             name: tuple(getattr(self, name)[i] for i in cases)
             for name in ("labels", "forms", "documents", "places")
@@ -620,6 +623,8 @@ class LayerScores:
         Cases.
     l2 : float
         The penalty, the same at every depth.
+    probes : tuple of MixProbe
+        P(0) .. P(L).
     """
 
     task: str
@@ -631,6 +636,7 @@ class LayerScores:
     n_train: int
     n_test: int
     l2: float = L2
+    probes: tuple[MixProbe, ...] = ()
 
     @property
     def n_layers(self) -> int:
@@ -747,17 +753,18 @@ def cumulative_probes(
     if l2 is None:
         l2 = choose_penalty(train, hidden=hidden, max_iterations=max_iterations, seed=seed or 0)
     steps = range(train.n_layers + 1)
-    counts, beliefs = [], []
+    counts, beliefs, probes = [], [], []
     for layer in steps if progress is None else progress(steps):
         probe = fit_mix_probe(
             train, layer, hidden=hidden, l2=l2, max_iterations=max_iterations, seed=seed or 0
         )
+        probes.append(probe)
         believed = probe.beliefs(test.vectors)
         counts.append(count_answers(believed > 0.5, probe.labels, test).values)
         beliefs.append(believed.astype(np.float32))
     return LayerScores(
         train.task, probe.labels, np.stack(counts), probe.weights, np.stack(beliefs), tuple(sorted(set(test.documents))),
-        len(train), len(test), l2,
+        len(train), len(test), l2, tuple(probes),
     )  # fmt: skip
 
 
@@ -909,10 +916,45 @@ def sentence_beliefs(
             f"no question about sentence {number} was scored; one of {sorted({s for s, _ in data.places})[:8]} ... has some."
         )
     sentence = sentences[number]
+    asked = [sentence.targets[data.places[case][1]] for case in cases]
+    return _case(scores, sentence.words, asked, scores.beliefs[:, cases], top)
+
+
+def typed_beliefs(scores: LayerScores, encoder, text: str, *, top: int = 4) -> dict:
+    """The same for each word of any sentence; nobody knows the right label, so ``gold`` is empty.
+
+    Parameters
+    ----------
+    scores : LayerScores
+        Of a task with one span, fitted on vectors of this encoder.
+    encoder : Encoder
+    text : str
+        Split at spaces and before punctuation.
+
+    Raises
+    ------
+    ValueError
+        If there is no word, the model cannot read the text whole, or the task asks about pairs.
+    """
+    if scores.probes[0].n_spans != 1:
+        raise ValueError(
+            f"the task {scores.task!r} asks about pairs; only single words of a typed text can be asked."
+        )
+    words = tuple(re.findall(r"\w+(?:['’]\w+)*|[^\w\s]", text))
+    if not words:
+        raise ValueError("there is no word to ask about; type a sentence.")
+    [states] = hidden_states(encoder, [words])
+    beliefs = np.stack([probe.beliefs(states) for probe in scores.probes])
+    asked = [EdgeTarget((i, i + 1), None, "") for i in range(len(words))]
+    return _case(scores, words, asked, beliefs, top)
+
+
+def _case(
+    scores: LayerScores, words: Sequence[str], asked: Sequence[EdgeTarget], beliefs: np.ndarray, top: int
+) -> dict:
     targets = []
-    for case in cases:
-        target = sentence.targets[data.places[case][1]]
-        believed = scores.beliefs[:, case]
+    for case, target in enumerate(asked):
+        believed = beliefs[:, case]
         order = sorted(
             range(len(scores.labels)), key=lambda i: (scores.labels[i] != target.label, -believed[:, i].max())
         )
@@ -926,7 +968,7 @@ def sentence_beliefs(
                 "beliefs": [[round(float(p), 3) for p in believed[:, i]] for i in order],
             }
         )
-    return {"task": scores.task, "words": list(sentence.words), "targets": targets}
+    return {"task": scores.task, "words": list(words), "targets": targets}
 
 
 def settles_late(case: Mapping) -> int:

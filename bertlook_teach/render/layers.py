@@ -234,14 +234,14 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     last = len(beliefs[0]) - 1
     spans = [span for span in (about["span1"], about["span2"]) if span is not None]
     name = " and ".join(quoted(" ".join(words[a:b]), False) for a, b in spans)
+    if gold:
+        name += f" (treebank: {gold})"
     if len(labels) == 1:
         return (
-            f"{name} (treebank: {gold}): belief in “{labels[0]}” goes from {percent(beliefs[0][0])} with the embeddings to "
+            f"{name}: belief in “{labels[0]}” goes from {percent(beliefs[0][0])} with the embeddings to "
             f"{percent(beliefs[0][last])} with all {last} layers."
         )
-    leaders = [
-        max(range(len(labels)), key=lambda i: (row_at(beliefs, i, layer), -i)) for layer in range(last + 1)
-    ]
+    leaders = [max(range(len(labels)), key=lambda i: (beliefs[i][layer], -i)) for layer in range(last + 1)]
     final, start = leaders[-1], last
     while start > 0 and leaders[start - 1] == final:
         start -= 1
@@ -253,11 +253,7 @@ def describe_beliefs(case: Mapping, target: int) -> str:
             f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); from layer {start} on "
             f"{labels[final]} leads, {end} with all {last} layers."
         )
-    return f"{name} (treebank: {gold}): {story}"
-
-
-def row_at(beliefs, label: int, layer: int) -> float:
-    return beliefs[label][layer]
+    return f"{name}: {story}"
 
 
 def belief_table(case: Mapping, target: int) -> TextTable:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from ..render.layers import checked_case, describe_beliefs, render_beliefs
 from ._assets import mime_bundle, module_source, style_source, view_style
+from .explorer import TextBox
 
 
 class LayerBeliefs(anywidget.AnyWidget):
@@ -95,3 +97,46 @@ class LayerBeliefs(anywidget.AnyWidget):
             f"LayerBeliefs({case['task']}, {len(self.cases)} sentences, {layers} layers; sentence {self.sentence}, "
             f"question {self.target} of {len(case['targets'])})"
         )
+
+
+class BeliefExplorer(ipywidgets.VBox):
+    """A text box, and what each depth believes of each word of the text.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(text)`` gives a case, for instance by `bertlook_teach.layers.typed_beliefs`. If it raises, the message is shown.
+    text : str
+    target : int
+        The question shown first.
+    font_size : float
+        As in `LayerBeliefs`.
+    """
+
+    _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
+
+    def __init__(self, read: Callable[[str], Mapping], text: str, *, target: int = 0, font_size: float = 0):
+        self._read = read
+        self.beliefs = LayerBeliefs(
+            [read(text)],
+            target=target,
+            font_size=font_size,
+            layout=ipywidgets.Layout(width="100%", min_width="0"),
+        )
+        self.text_box = TextBox(self._show, text)
+        views = ipywidgets.HBox([self.beliefs])
+        views.add_class("bertlook-views")
+        super().__init__([self.text_box, views])
+        self.add_class("bertlook-explorer")
+
+    def _show(self, text: str, text_pair: str | None = None) -> None:
+        case = checked_case(self._read(text))
+        with self.beliefs.hold_sync():
+            self.beliefs.choose(0, 0)
+            self.beliefs.cases = [case]
+
+    def _repr_mimebundle_(self, **kwargs):
+        return mime_bundle(self, [self.beliefs.picture()])
+
+    def __repr__(self) -> str:
+        return f"BeliefExplorer({self.text_box.text.value!r}, {self.beliefs!r})"

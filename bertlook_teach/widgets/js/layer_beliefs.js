@@ -29,9 +29,9 @@ function createBeliefs(host, get, emit) {
     const { labels, beliefs, gold } = about;
     const last = beliefs[0].length - 1;
     const text = (span) => quoted(current().words.slice(span[0], span[1]).join(" "), false);
-    const name = [about.span1, about.span2].filter(Boolean).map(text).join(" and ");
+    const name = [about.span1, about.span2].filter(Boolean).map(text).join(" and ") + (gold ? ` (treebank: ${gold})` : "");
     if (labels.length === 1)
-      return `${name} (treebank: ${gold}): belief in “${labels[0]}” goes from ${percent(beliefs[0][0])} with the embeddings to ${percent(beliefs[0][last])} with all ${last} layers.`;
+      return `${name}: belief in “${labels[0]}” goes from ${percent(beliefs[0][0])} with the embeddings to ${percent(beliefs[0][last])} with all ${last} layers.`;
     const leader = (layer) => labels.reduce((best, _, i) => (beliefs[i][layer] > beliefs[best][layer] ? i : best), 0);
     const leaders = beliefs[0].map((_, layer) => leader(layer));
     const final = leaders[last];
@@ -41,7 +41,7 @@ function createBeliefs(host, get, emit) {
     const story = start === 0
       ? `${labels[final]} leads at every depth, ${percent(beliefs[final][0])} with the embeddings, ${end} with all ${last} layers.`
       : `the embeddings lean to ${labels[leaders[0]]} (${percent(beliefs[leaders[0]][0])}); from layer ${start} on ${labels[final]} leads, ${end} with all ${last} layers.`;
-    return `${name} (treebank: ${gold}): ${story}`;
+    return `${name}: ${story}`;
   }
 
   function paintWords() {
