@@ -23,6 +23,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "present": Command("launch", "add_present_arguments", "present", "open a deck as a live slideshow"),
     "lab": Command("launch", "add_lab_arguments", "lab", "open JupyterLab with the notebooks"),
+    "export": Command(
+        "export", "add_arguments", "run", "write a deck as one file that is live without a kernel"
+    ),
     "profile": Command("profile", "add_arguments", "run", "measure every head of a model over a corpus"),
     "syntax": Command(
         "syntax_command", "add_arguments", "run", "which heads know syntax: score every head on a treebank"
@@ -35,6 +38,9 @@ COMMANDS = {
     ),
     "layers": Command(
         "layers_command", "add_arguments", "run", "what each layer knows: a probe for every depth"
+    ),
+    "ablate": Command(
+        "ablate_command", "add_arguments", "run", "which heads matter: switch each off and score what is left"
     ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "doctor": Command("doctor", "add_arguments", "run", "check that everything is ready for class"),

@@ -214,7 +214,11 @@ def add_present_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "deck", nargs="?", metavar="NN", help="the lesson's number, or a notebook (otherwise the first deck)"
     )
-    parser.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
+    way.add_argument(
+        "--static", action="store_true", help="open the exported file, without Jupyter; made if need be"
+    )
     _add_common_arguments(parser)
 
 
@@ -227,7 +231,12 @@ def add_lab_arguments(parser: argparse.ArgumentParser) -> None:
 def present(args: argparse.Namespace) -> int:
     """Open a deck as a slideshow."""
     root = find_root()
-    deck = quote(find_deck(root, args.deck).as_posix())
+    path = find_deck(root, args.deck)
+    if args.static:
+        from .export import present_static
+
+        return present_static(root, path, browser=not args.no_browser)
+    deck = quote(path.as_posix())
     page = f"/nbclassic/notebooks/{deck}" if args.classic else f"/rise/{deck}"
     return serve(root, page, port=args.port, browser=not args.no_browser, what="Slides")
 

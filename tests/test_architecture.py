@@ -39,6 +39,7 @@ FLOORS = {
     "syntax_command": 4,
     "cli": 4,
     "doctor": 4,
+    "export": 4,
     "launch": 4,
 }
 MEASURES = 1
@@ -75,7 +76,7 @@ MODEL_MODULES = {
     "structural",
 }
 LOADS_TORCH = {"encoder"}  # ... and the only one that does so when imported
-LAUNCHERS = {"launch", "doctor"}  # may use what the "lab" extra brings
+LAUNCHERS = {"launch", "doctor", "export"}  # may use what the "lab" extra brings
 COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's own interface
 
 DEPENDENCIES = {
@@ -85,8 +86,8 @@ DEPENDENCIES = {
 }  # fmt: skip
 EXTRAS = {
     "lab": {
-        "ipykernel", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbconvert", "notebook",
-        "packaging", "psutil", "rise",
+        "ipykernel", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
+        "notebook", "packaging", "psutil", "rise",
     },
     "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
@@ -218,7 +219,7 @@ def undeclared_libraries(package, declared, lab) -> list[str]:
     found = []
     for relative, text in sources(package, ".py"):
         allowed = known | (
-            {name.replace("-", "_") for name in lab} if module_name(relative) in LAUNCHERS else set()
+            {name.replace("-", "_") for name in lab} if module_name(relative).split(".")[0] in LAUNCHERS else set()
         )
         for line, name, _ in imports(relative, text):
             if name.split(".")[0] not in allowed:

@@ -1,0 +1,395 @@
+// Brings the views of an exported deck to life: no kernel, no request, no library. It stands in for the widget manager
+// of Jupyter (3.6 MB) and knows the few kinds of widgets that our decks have; export/state.py refuses the others before
+// they get here. Choices that only Python can draw were recorded by the exporter and are looked up; what cannot be
+// looked up (a new sentence) says so.
+"use strict";
+
+const parts = JSON.parse(document.getElementById("bertlook-widgets").textContent);
+const models = new Map();
+const modules = new Map();
+const kernelNeeded = [];
+
+// ---- models: anywidget's interface over the saved state ----
+
+function bytesFrom(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new DataView(bytes.buffer);
+}
+
+function decoded(value) {
+  if (value && typeof value === "object" && typeof value.base64 === "string") return bytesFrom(value.base64);
+  return value;
+}
+
+function same(a, b) {
+  return a === b || (typeof a === "object" && typeof b === "object" && !ArrayBuffer.isView(a) && JSON.stringify(a) === JSON.stringify(b));
+}
+
+class Model {
+  constructor(id, { kind, state, bytes = {}, module = null }) {
+    Object.assign(this, { id, kind, module, listeners: new Map() });
+    this.state = { ...state };
+    for (const [name, text] of Object.entries(bytes)) this.state[name] = bytesFrom(text);
+    this.widget_manager = { get_model: async (name) => modelOf(name) };
+  }
+  get(name) {
+    return this.state[name];
+  }
+  set(name, value) {
+    const changes = Object.entries(typeof name === "string" ? { [name]: value } : name);
+    const changed = changes.filter(([key, content]) => !same(this.state[key], content));
+    for (const [key, content] of changed) this.state[key] = content;
+    for (const [key, content] of changed) this.emit(`change:${key}`, content);
+    if (changed.length) this.emit("change");
+  }
+  save_changes() {} // what a change means in the page has happened in set(); there is nobody else to tell
+  on(names, listener) {
+    for (const name of names.split(/\s+/)) this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
+  }
+  off(names, listener) {
+    for (const name of names ? names.split(/\s+/) : [...this.listeners.keys()]) {
+      const left = listener ? (this.listeners.get(name) ?? []).filter((one) => one !== listener) : [];
+      this.listeners.set(name, left);
+    }
+  }
+  emit(name, value) {
+    for (const listener of this.listeners.get(name) ?? []) listener(this, value);
+  }
+  send() {
+    for (const say of kernelNeeded.filter(([id]) => id === this.id)) say[1]();
+  }
+}
+
+function modelOf(reference) {
+  const model = models.get(String(reference).replace(/^IPY_MODEL_/, ""));
+  if (!model) throw new Error(`the saved state has no model ${reference}`);
+  return model;
+}
+
+// Two traits that were linked in the page stay linked.
+function link(model) {
+  const [source, target] = [model.get("source"), model.get("target")].map(([reference, trait]) => [modelOf(reference), trait]);
+  const pass = ([from, trait], [to, name]) => from.on(`change:${trait}`, () => to.set(name, from.get(trait)));
+  pass(source, target);
+  if (model.kind === "LinkModel") pass(target, source);
+  target[0].set(target[1], source[0].get(source[1]));
+}
+
+// What Python answered to every choice when the deck was exported.
+function replay({ inputs, rows, outputs, answers, values }) {
+  const places = (list) => list.map(([id, trait]) => [modelOf(id), trait]);
+  const [asked, told] = [places(inputs), places(outputs)];
+  const found = new Map(rows.map((row, i) => [JSON.stringify(row), i]));
+  const content = values.map(decoded);
+  const answer = () => {
+    const row = found.get(JSON.stringify(asked.map(([model, trait]) => model.get(trait))));
+    if (row === undefined) return;
+    told.forEach(([model, trait], i) => model.set(trait, content[answers[row][i]]));
+  };
+  let waiting = false; // layer and head change together: one answer
+  for (const [model, trait] of asked) {
+    model.on(`change:${trait}`, () => {
+      if (waiting) return;
+      waiting = true;
+      queueMicrotask(() => {
+        waiting = false;
+        answer();
+      });
+    });
+  }
+}
+
+// ---- pieces of page ----
+
+function make(tag, className = "", attributes = {}) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  for (const [name, value] of Object.entries(attributes)) if (value !== null && value !== undefined) node.setAttribute(name, value);
+  return node;
+}
+
+function follow(model, names, update) {
+  model.on(names.map((name) => `change:${name}`).join(" "), update);
+  update();
+}
+
+function dress(node, model) {
+  for (const name of model.get("_dom_classes") ?? []) node.classList.add(name);
+  const layout = model.get("layout");
+  if (layout) {
+    for (const [name, value] of Object.entries(modelOf(layout).state)) {
+      if (typeof value === "string" && value && !name.startsWith("_")) node.style.setProperty(name.replaceAll("_", "-"), value);
+    }
+  }
+  return node;
+}
+
+const named = (count => (prefix) => `${prefix}-${(count += 1)}`)(0);
+
+// A labelled control, in the boxes that the style sheet of the views expects.
+function labelled(model, kind, control) {
+  const box = dress(make("div", `jupyter-widgets widget-inline-hbox widget-${kind}`), model);
+  const description = model.get("description");
+  control.id = named("control");
+  if (description) {
+    const label = make("label", "widget-label", { for: control.id });
+    label.textContent = description;
+    box.append(label);
+  } else if (!control.getAttribute("aria-label")) {
+    control.setAttribute("aria-label", model.get("placeholder") || kind);
+  }
+  box.append(control);
+  return box;
+}
+
+// ---- controls that need the kernel say so ----
+
+function silence(model, box, control) {
+  const sentence = parts.silent[model.id];
+  if (!sentence) {
+    if (model.get("disabled")) control.disabled = true;
+    return box;
+  }
+  const typed = control.matches("input:not([type=range], [type=checkbox]), textarea");
+  if (typed) control.readOnly = true;
+  else control.disabled = true;
+  control.title = box.title = sentence;
+  box.classList.add("bertlook-silent");
+  const say = () => alertOver(box, sentence);
+  control.addEventListener("focus", say);
+  control.addEventListener("blur", () => box.querySelector(".bertlook-said")?.remove());
+  control.setAttribute("aria-description", sentence);
+  return box;
+}
+
+function alertOver(box, sentence) {
+  if (box.querySelector(":scope > .bertlook-said")) return;
+  const message = make("div", "bertlook-said", { role: "alert" });
+  message.textContent = sentence;
+  box.append(message);
+}
+
+function note(sentence) {
+  const node = make("span", "bertlook-needs-jupyter", { title: sentence });
+  node.textContent = "needs Jupyter";
+  return node;
+}
+
+// ---- views ----
+
+const VIEWS = {
+  BoxModel: (model) => box(model, "box"),
+  HBoxModel: (model) => box(model, "hbox"),
+  VBoxModel: (model) => box(model, "vbox"),
+  GridBoxModel: (model) => box(model, "gridbox"),
+
+  HTMLModel: html,
+  HTMLMathModel: html,
+  LabelModel(model) {
+    const node = dress(make("div", "jupyter-widgets widget-label"), model);
+    follow(model, ["value"], () => (node.textContent = model.get("value")));
+    return node;
+  },
+
+  DropdownModel(model) {
+    const select = make("select");
+    follow(model, ["_options_labels"], () => {
+      select.replaceChildren(...model.get("_options_labels").map((text) => Object.assign(make("option"), { textContent: text })));
+    });
+    follow(model, ["index", "_options_labels"], () => (select.selectedIndex = model.get("index") ?? -1));
+    select.addEventListener("change", () => model.set("index", select.selectedIndex));
+    return silence(model, labelled(model, "dropdown", select), select);
+  },
+  SelectModel(model) {
+    const node = VIEWS.DropdownModel(model);
+    node.querySelector("select").size = model.get("rows") ?? 5;
+    return node;
+  },
+  ToggleButtonsModel: (model) => oneOf(model, "togglebuttons"),
+  RadioButtonsModel: (model) => oneOf(model, "radio"),
+  SelectionSliderModel(model) {
+    const names = model.get("_options_labels");
+    return slider(model, "index", 0, names.length - 1, 1, (value) => names[value] ?? "");
+  },
+  IntSliderModel: (model) => slider(model, "value", model.get("min"), model.get("max"), model.get("step"), String),
+  FloatSliderModel(model) {
+    const digits = Number(/\.(\d+)f/.exec(model.get("readout_format"))?.[1] ?? 2);
+    return slider(model, "value", model.get("min"), model.get("max"), model.get("step"), (value) => value.toFixed(digits));
+  },
+
+  CheckboxModel(model) {
+    const input = make("input", "", { type: "checkbox" });
+    const outer = dress(make("div", "jupyter-widgets widget-inline-hbox widget-checkbox"), model);
+    const label = make("label", "widget-label-basic");
+    const text = make("span");
+    label.append(input, text);
+    outer.append(label);
+    follow(model, ["description"], () => (text.textContent = model.get("description")));
+    follow(model, ["value"], () => (input.checked = Boolean(model.get("value"))));
+    input.addEventListener("change", () => model.set("value", input.checked));
+    return silence(model, outer, input);
+  },
+  ToggleButtonModel(model) {
+    const button = dress(make("button", "jupyter-widgets jupyter-button widget-toggle-button", { type: "button" }), model);
+    button.textContent = model.get("description");
+    follow(model, ["value"], () => button.setAttribute("aria-pressed", String(Boolean(model.get("value")))));
+    button.addEventListener("click", () => model.set("value", !model.get("value")));
+    return silence(model, button, button);
+  },
+  ButtonModel(model) {
+    const button = dress(make("button", "jupyter-widgets jupyter-button widget-button", { type: "button" }), model);
+    button.textContent = model.get("description");
+    if (model.get("tooltip")) button.title = model.get("tooltip");
+    return silence(model, button, button);
+  },
+
+  TextModel: (model) => typed(model, make("input", "", { type: "text" }), "text"),
+  TextareaModel: (model) => typed(model, make("textarea", "", { rows: model.get("rows") ?? 3 }), "textarea"),
+
+  async AnyModel(model) {
+    const node = dress(make("div", "jupyter-widgets"), model);
+    const widget = await moduleOf(model);
+    const experimental = { invoke: async () => Promise.reject(new Error("there is no kernel behind this page")) };
+    if (!model.initialised) {
+      model.initialised = true;
+      await widget.initialize?.({ model, experimental });
+    }
+    const inside = make("div");
+    node.append(inside);
+    await widget.render?.({ model, el: inside, experimental });
+    const sentence = parts.silent[model.id];
+    if (sentence) {
+      node.classList.add("bertlook-silent");
+      node.append(note(sentence));
+      kernelNeeded.push([model.id, () => alertOver(node, sentence)]);
+    }
+    return node;
+  },
+};
+
+async function box(model, kind) {
+  const node = dress(make("div", `jupyter-widgets widget-container widget-${kind}`), model);
+  const children = await Promise.all((model.get("children") ?? []).map((child) => view(modelOf(child))));
+  node.append(...children);
+  const silent = children.find((child) => child.matches(".bertlook-silent:not(:has(.bertlook-needs-jupyter))"));
+  if (silent) node.append(note(silent.title)); // one word of it beside a row of controls
+  return node;
+}
+
+function html(model) {
+  const node = dress(make("div", "jupyter-widgets widget-inline-hbox widget-html"), model);
+  const content = make("div", "widget-html-content");
+  node.append(content);
+  follow(model, ["value"], () => (content.innerHTML = model.get("value"))); // made and escaped by the package
+  return node;
+}
+
+function oneOf(model, kind) {
+  const group = make("div", "bertlook-choices", { role: "group" });
+  const buttons = model.get("_options_labels").map((text, i) => {
+    const button = make("button", "jupyter-button widget-toggle-button", { type: "button" });
+    button.textContent = text;
+    button.addEventListener("click", () => model.set("index", i));
+    button.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      buttons[(i + step + buttons.length) % buttons.length].focus();
+      event.preventDefault();
+    });
+    group.append(button);
+    return button;
+  });
+  follow(model, ["index"], () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === model.get("index")))));
+  const outer = labelled(model, kind, group);
+  for (const button of buttons) silence(model, outer, button);
+  return outer;
+}
+
+function slider(model, trait, low, high, step, shown) {
+  const input = make("input", "", { type: "range", min: low, max: high, step });
+  const readout = make("output", "widget-readout");
+  const place = () => {
+    input.value = model.get(trait);
+    readout.textContent = shown(model.get(trait));
+  };
+  const outer = labelled(model, "slider", input);
+  outer.append(readout);
+  follow(model, [trait], place);
+  input.addEventListener("input", () => model.set(trait, Number(input.value)));
+  return silence(model, outer, input);
+}
+
+function typed(model, input, kind) {
+  input.placeholder = model.get("placeholder") ?? "";
+  const outer = labelled(model, kind, input);
+  follow(model, ["value"], () => (input.value = model.get("value")));
+  input.addEventListener("change", () => model.set("value", input.value));
+  return silence(model, outer, input);
+}
+
+function moduleOf(model) {
+  if (!modules.has(model.module)) {
+    const address = URL.createObjectURL(new Blob([parts.modules[model.module]], { type: "text/javascript" }));
+    modules.set(
+      model.module,
+      import(address).then(async (found) => {
+        const widget = found.default ?? found;
+        return typeof widget === "function" ? widget() : widget;
+      }),
+    );
+  }
+  return modules.get(model.module);
+}
+
+async function view(model) {
+  if (!VIEWS[model.kind]) throw new Error(`no view for a ${model.kind}`);
+  return VIEWS[model.kind](model);
+}
+
+// ---- keys: inside a view they are the view's, but for the remote control's, and Escape, the way out ----
+
+function guardKeys() {
+  const inside = (target) => target instanceof Element && target.closest(".bertlook-live");
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (!["PageUp", "PageDown"].includes(event.key) || !inside(event.target)) return;
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      const { key, code, keyCode } = event;
+      event.target.blur();
+      document.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true }));
+    },
+    { capture: true },
+  );
+  for (const type of ["keydown", "keypress"]) {
+    document.body.addEventListener(type, (event) => {
+      if (!inside(event.target)) return;
+      event.stopPropagation();
+      if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
+    });
+  }
+}
+
+// ---- start ----
+
+async function bringToLife() {
+  for (const [id, saved] of Object.entries(parts.models)) models.set(id, new Model(id, saved));
+  for (const model of models.values()) if (/^(Directional)?LinkModel$/.test(model.kind)) link(model);
+  for (const recording of parts.recordings) replay(recording);
+  guardKeys();
+  let failed = false;
+  for (const place of document.querySelectorAll("[data-model]")) {
+    try {
+      const live = await view(modelOf(place.dataset.model));
+      place.replaceChildren(live); // the saved picture goes
+      place.classList.add("bertlook-live");
+    } catch (error) {
+      failed = true;
+      console.error(error); // the saved picture stays
+    }
+  }
+  document.body.classList.add(failed ? "bertlook-failed" : "bertlook-ready");
+}
