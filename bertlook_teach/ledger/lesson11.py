@@ -1,0 +1,374 @@
+"""Lesson 11: which heads matter? Michel et al. (2019), Kovaleva et al. (2019), section 4.6.
+
+The published scores are those of fine-tuned models on tasks; what is asked here is asked of the masked-LM loss, for which
+every text is labelled. Effects are changes of the loss in nats a piece, given as a share of the loss with all heads on where
+they are compared with a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..claims import CannotDecide, Claim, Values
+from ..correlation import rank_correlation
+from ..published import read_published
+
+MICHEL, KOVALEVA, COURSE = "Michel et al. 2019", "Kovaleva et al. 2019", "This course"
+NOTICED = 0.01  # of the loss with all heads on: a smaller change nobody would notice
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of the heads, pruned
+RANKED_ON = 12  # pairs: about 180 masked pieces
+DRAWS = 4  # random orders beside the two ranked ones
+ORDERS = ("worst", "best", "random")
+
+
+# --- evidence ------------------------------------------------------------------------------------------
+
+
+def measured(encoder, resources) -> dict[str, object]:
+    """What the sentences' loss becomes without each head ("mask", "uniform") and each layer ("layer"); kept for this process."""
+    from ..single_heads import layer_effects, single_head_effects
+
+    key = encoder.fingerprint, resources.digest
+    if key not in _measured:
+        scorer, batches = _masked_lm(encoder, resources.texts)
+        found = {how: single_head_effects(scorer, batches, how=how) for how in ("mask", "uniform")}
+        _measured[key] = found | {"layer": layer_effects(scorer, batches)}
+        while len(_measured) > 8:
+            _measured.pop(next(iter(_measured)))
+    return _measured[key]
+
+
+_measured: dict = {}
+
+
+def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """For each sentence, 15 % of it masked: its loss, what is added without each head (in both ways) and each layer, and the
+    derivative of the loss by each head's gate, with its sign and without."""
+    from ..head_importance import gate_gradients
+
+    scorer, batches = _masked_lm(encoder, resources.texts)
+    found = measured(encoder, resources)
+    gates = gate_gradients(scorer, batches)
+    base = found["mask"].base_losses
+    for i in range(len(base)):
+        changes = {name: effect.losses[..., i] - base[i] for name, effect in found.items()}
+        yield {"loss": base[i], "signed": gates[i], "paper": np.abs(gates[i]), **changes}
+
+
+def pruning(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """For each sentence: what is added to its loss when 0, 20, ..., 100 % of the heads are off, ranked by I_h on the pairs.
+
+    "worst" takes the least important heads first, "best" the most important; "random" is the mean of a few random orders.
+    """
+    from ..ablation import all_heads
+    from ..head_importance import head_importance
+    from ..scorers import score_batches
+
+    worst = head_importance(*_masked_lm(encoder, _ranking_pairs(resources))).ranking()
+    heads = all_heads(encoder)
+    generator = np.random.default_rng(0)
+    orders = {"worst": [worst], "best": [worst[::-1]]}
+    orders["random"] = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(DRAWS)]
+    scorer, batches = _masked_lm(encoder, resources.texts)
+    counts = [round(share * len(heads)) for share in SHARES]
+    curves = {}
+    for name, ranked in orders.items():
+        each = [[score_batches(scorer, batches, heads=order[:k])[0] for k in counts] for order in ranked]
+        curves[name] = np.array(each)  # (order, step, text)
+    base = curves["worst"][0, 0]
+    for i in range(len(base)):
+        added = {name: curve[:, :, i] - base[i] for name, curve in curves.items()}
+        means = {name: each.mean(axis=0) for name, each in added.items()}
+        yield {"loss": base[i], **means, "orders": added["random"]}
+
+
+def kept(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """For each sentence: what is added to its loss when a layer keeps one of its heads, for every head."""
+    from ..single_heads import keep_one_effects
+
+    scorer, batches = _masked_lm(encoder, resources.texts)
+    found = keep_one_effects(scorer, batches)
+    for i, base in enumerate(found.base_losses):
+        yield {"loss": base, "kept": found.losses[..., i] - base}
+
+
+def _masked_lm(encoder, texts):
+    from ..masked_lm import NoMaskedLMHead
+    from ..scorers import MaskedLM
+
+    try:
+        scorer = MaskedLM(encoder)
+    except NoMaskedLMHead as reason:
+        raise CannotDecide(str(reason)) from None
+    return scorer, scorer.encode(texts, truncate=True, batch_size=16)
+
+
+def _ranking_pairs(resources) -> list:
+    pairs = list(resources.pairs)[:RANKED_ON]
+    if not pairs:
+        raise CannotDecide("there are no pairs to rank the heads on")
+    return pairs
+
+
+def per_layer(importance) -> np.ndarray:
+    """Importance divided by the L2 norm of its layer, as Michel et al. rank heads of all layers together."""
+    importance = np.asarray(importance, dtype=float)
+    length = np.sqrt((importance**2).sum(axis=-1, keepdims=True))
+    return np.divide(importance, length, out=np.zeros_like(importance), where=length > 0)
+
+
+EVIDENCE = {
+    "head effects": effects,
+    "pruning curves": pruning,
+    "one head kept": kept,
+}
+
+
+# --- statistics ----------------------------------------------------------------------------------------
+
+
+def share_unnoticed(values: Values, choice: Values | None = None) -> float:
+    """Share of heads without which the loss rises by less than 1 %."""
+    return float((values["mask"] < NOTICED * values["loss"]).mean())
+
+
+def dearest_head(values: Values, choice: Values) -> float:
+    """Share of the loss that the head costs which costs most where heads are chosen."""
+    return values["mask"].flat[int(choice["mask"].argmax())] / values["loss"]
+
+
+def gain_without(how: str):
+    """Share of the loss saved without the head whose removal helps most where heads are chosen."""
+    return lambda values, choice: -values[how].flat[int(choice[how].argmin())] / values["loss"]
+
+
+def mean_gain(values: Values, choice: Values | None = None) -> float:
+    """Share of the loss saved, on average over heads, when one head looks at all tokens alike."""
+    return -values["uniform"].mean() / values["loss"]
+
+
+def best_kept(values: Values, choice: Values) -> float:
+    """Minus the share of the loss added in the worst layer, each keeping the head that does best where heads are chosen."""
+    best = choice["kept"].argmin(axis=1)
+    return -values["kept"][range(len(best)), best].max() / values["loss"]
+
+
+def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
+    """What layers cost beyond the sum of what their heads cost one by one, as a share of the loss; mean over layers."""
+    return float((values["layer"] - values["mask"].sum(axis=1)).mean() / values["loss"])
+
+
+def ways_agree(values: Values, choice: Values | None = None) -> float:
+    return _rho(values["mask"], values["uniform"])
+
+
+def first_order(values: Values, choice: Values | None = None) -> float:
+    """Correlation over heads of the effect that the derivative predicts with the true one."""
+    predicted, true = -values["signed"].ravel(), values["mask"].ravel()
+    if np.ptp(predicted) == 0 or np.ptp(true) == 0:
+        raise CannotDecide("all heads have the same effect")
+    return float(np.corrcoef(predicted, true)[0, 1])
+
+
+def script_agrees(values: Values, choice: Values | None = None) -> float:
+    """Rank correlation of the mean of |dL/dxi| with |the mean of dL/dxi|, each divided by its layer's norm."""
+    return _rho(per_layer(values["paper"]), per_layer(np.abs(values["signed"])))
+
+
+def importance_finds(values: Values, choice: Values) -> float:
+    """Mean true cost of the third of the heads with most I_h (where heads are chosen) minus that of the others, over the mean."""
+    ranked = choice["paper"].ravel().argsort()[::-1]
+    third = max(1, len(ranked) // 3)
+    cost = values["mask"].ravel()
+    return float(cost[ranked[:third]].mean() - cost[ranked[third:]].mean())
+
+
+def pruned(order: str, share: float):
+    """Minus the share of the loss added when that share of the heads is off."""
+    step = SHARES.index(share)
+    return lambda values, choice: -values[order][step] / values["loss"]
+
+
+def ranking_saves(share: float):
+    """What a ranking saves against a random order, as a share of the loss, when that share of the heads is off."""
+    step = SHARES.index(share)
+    return lambda values, choice: (values["random"][step] - values["worst"][step]) / values["loss"]
+
+
+def _rho(one, other) -> float:
+    try:
+        return rank_correlation(np.ravel(one), np.ravel(other))
+    except ValueError as reason:
+        raise CannotDecide(str(reason)) from None
+
+
+# --- what was published --------------------------------------------------------------------------------
+
+
+def _table1() -> tuple[np.ndarray, np.ndarray]:
+    """BLEU changes of the 96 heads, and which of them are significant."""
+    rows = [row for row in read_published("michel_table1_wmt_single_head") if row.head.isdecimal()]
+    return np.array([float(row.value) for row in rows]), np.array(["significant" in row.note for row in rows])
+
+
+def _unnoticed() -> str:
+    _, significant = _table1()
+    return f"{(~significant).sum()} of {len(significant)} (translation)"
+
+
+def _better() -> str:
+    change, significant = _table1()
+    return f"{(significant & (change > 0)).sum()} of {len(change)} (translation)"
+
+
+def _dearest() -> str:
+    change, _ = _table1()
+    return f"{change.min():+.2f} BLEU (translation)".replace("-", "−")
+
+
+def _number(table: str, quantity: str) -> str:
+    found = {row.value for row in read_published(table) if row.quantity == quantity}
+    if len(found) != 1:
+        raise KeyError(
+            f"the published table {table!r} has {len(found)} values for {quantity!r}; one was expected."
+        )
+    return found.pop()
+
+
+def _worst_kept() -> str:
+    rows = [row for row in read_published("michel_one_head_per_layer_bert") if row.section == "Table 3"]
+    return f"{min(float(row.value) for row in rows):.2f} points (MNLI)".replace("-", "−")
+
+
+def _gains() -> str:
+    name = "gain from disabling one head, {} over tasks ({})"
+    table = "kovaleva_layer_disabling_and_summary"
+    low, high = (_number(table, name.format(*w)) for w in (("smallest", "STS-B"), ("largest", "MRPC")))
+    return f"+{low} to +{high} points"
+
+
+def _prunable(system: str) -> str:
+    return _number("michel_pruning_and_speed", f"heads prunable with no noticeable loss: {system}") + " %"
+
+
+def _layer_1() -> str:
+    return (
+        f"+{_number('kovaleva_layer_disabling_and_summary', 'RTE gain from disabling layer 1')} points (RTE)"
+    )
+
+
+def _speed(batch: int) -> str:
+    return f"+{_number('michel_pruning_and_speed', f'gain, batch {batch}')} % examples/s"
+
+
+CLAIMS = (
+    Claim(
+        "11-most-unnoticed", "11",
+        "Most heads can go without being missed",
+        MICHEL, "3.2, Table 1", _unnoticed, "P",
+        "share of heads without which the masked-LM loss rises by less than 1 %",
+        "half of the heads or fewer", "head effects", share_unnoticed, 0.5, control=False,
+    ),
+    Claim(
+        "11-few-are-dear", "11",
+        "A few heads cannot be spared",
+        MICHEL, "3.2, Table 1", _dearest, "P",
+        "share of the loss that the dearest head costs, chosen on other texts",
+        "no head that costs a hundredth of the loss", "head effects", dearest_head, NOTICED,
+    ),
+    Claim(
+        "11-better-without", "11",
+        "Some heads are better removed",
+        MICHEL, "3.2, Table 1", _better, "P",
+        "share of the loss saved without the head that helps most to remove, chosen on other texts",
+        "nothing saved on texts that did not choose", "head effects", gain_without("mask"), 0.001,
+    ),
+    Claim(
+        "11-disabling-gains", "11",
+        "Disabling one head helps on every task",
+        KOVALEVA, "4.6", _gains, "N",
+        "the same with uniform attention instead of none",
+        "nothing saved on texts that did not choose", "head effects", gain_without("uniform"), 0.001,
+        erratum="best of 144, chosen on the examples it is reported on",
+    ),
+    Claim(
+        "11-random-head-helps", "11",
+        "Even a random head, disabled, helps on average",
+        KOVALEVA, "4.6", "", "",
+        "share of the loss saved, mean over heads, one at a time uniform",
+        "a loss on average", "head effects", mean_gain, 0.001,
+        erratum="said of MRPC and RTE only",
+    ),
+    Claim(
+        "11-rte-without-layer-1", "11",
+        "RTE gains 3.2 points without layer 1",
+        KOVALEVA, "4.6", _layer_1, "N",
+        "needs a model tuned on RTE, and its 277 development examples are too few to tell 3.2 points from nothing",
+        "no gain on other examples of the task", "head effects", None,
+    ),
+    Claim(
+        "11-one-head-is-enough", "11",
+        "One head a layer is enough",
+        MICHEL, "3.3, Table 3", _worst_kept, "N",
+        "minus the share of the loss added where it hurts most, best head of each layer chosen on other sentences",
+        "a layer whose best head leaves the loss 1 % higher", "one head kept", best_kept, -NOTICED, control=False,
+    ),
+    Claim(
+        "11-safety-net", "11",
+        "Heads of a layer stand in for each other",
+        COURSE, "", "", "",
+        "cost of a layer minus the summed cost of its heads, share of the loss, mean over layers",
+        "a layer costs no more than its heads one by one", "head effects", more_than_its_heads, 0.005,
+    ),
+    Claim(
+        "11-mask-or-uniform", "11",
+        "Zero or uniform: the same heads come out",
+        COURSE, "", "", "",
+        "rank correlation over heads of the two costs",
+        "a correlation of .8 or less", "head effects", ways_agree, 0.8, control=False,
+    ),
+    Claim(
+        "11-first-order", "11",
+        "One backward pass predicts what a head costs",
+        MICHEL, "4.1", "", "",
+        "correlation over heads of -dL/dxi with the true cost",
+        "a correlation of .5 or less", "head effects", first_order, 0.5, control=False,
+    ),
+    Claim(
+        "11-importance-finds", "11",
+        "I_h finds the heads that cost",
+        MICHEL, "4.1", "", "",
+        "cost of the third with most I_h (on other texts) minus that of the rest, nats",
+        "no more than the others", "head effects", importance_finds, 0.005,
+    ),
+    Claim(
+        "11-script-agrees", "11",
+        "Absolute value before or after the mean: no matter",
+        COURSE, "", "", "",
+        "rank correlation of I_h with the version of a widely used script, all texts in one batch",
+        "a correlation of .9 or less", "head effects", script_agrees, 0.9, control=False,
+    ),
+    Claim(
+        "11-prune-40", "11",
+        "Two fifths of BERT's heads can be pruned",
+        MICHEL, "4.2, Figure 3", lambda: _prunable("BERT MNLI"), "N",
+        "minus the share of the loss added, ranked on other texts",
+        "a loss 1 % higher", "pruning curves", pruned("worst", 0.4), -NOTICED, control=False,
+    ),
+    Claim(
+        "11-ranking-saves", "11",
+        "The ranking is worth having",
+        MICHEL, "4.2, Figure 3", "", "",
+        "share of the loss saved against random orders, two fifths of the heads off",
+        "no better than random", "pruning curves", ranking_saves(0.4), 0.005,
+    ),
+    Claim(
+        "11-faster", "11",
+        "Half of the heads pruned makes BERT faster",
+        MICHEL, "4.3, Table 4", lambda: f"{_speed(1)} at batch 1, {_speed(64)} at 64", "N",
+        "a speed is measured by the benchmarks, not by the ledger; masking saves nothing",
+        "no more examples a second", "head effects", None,
+    ),
+)  # fmt: skip
