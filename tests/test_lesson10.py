@@ -109,6 +109,7 @@ def small(specimen):
     from bertlook_teach.corpora import load_treebank
 
     tasks = lesson10.read_tasks(specimen, load_treebank()[:70])
+    tasks = {task: tuple(layers.draw_cases(half, 150) for half in halves) for task, halves in tasks.items()}
     scores = {
         task: layers.cumulative_probes(*halves, l2=0.03, max_iterations=6) for task, halves in tasks.items()
     }
@@ -153,7 +154,7 @@ def test_mixes_come_from_different_documents(small):
 
 
 def test_too_few_documents_cannot_be_decided(specimen):
-    with pytest.raises(CannotDecide, match="4 documents to fit on and 4 to score; a half has 1"):
+    with pytest.raises(CannotDecide, match="4 documents to fit on and 4 to score; a half has 2"):
         list(lesson10.layer_probes(specimen, Resources(limit=14)))
 
 
