@@ -54,12 +54,13 @@ class ClassifierScorer:
     Notes
     -----
     Labels that are floats make it a regression: the loss is the squared error, the score its negative. With classes, the loss is the
-    cross-entropy and the score 1 for a right answer, 0 for a wrong one.
+    cross-entropy and the score 1 for a right answer, 0 for a wrong one, whatever the metric of the task: a correlation (CoLA, STS-B) is not a mean over
+    examples and cannot be tested in pairs.
     """
 
     def __init__(self, classifier):
         self.classifier, self.encoder = classifier, classifier.encoder
-        self.measure = "accuracy"
+        self.measure = "minus squared error" if getattr(classifier, "is_regression", False) else "accuracy"
 
     def rows(self, batch):
         return batch[0].new_zeros(len(batch[0]), 1)
