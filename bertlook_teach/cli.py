@@ -42,6 +42,9 @@ COMMANDS = {
     "ablate": Command(
         "ablate_command", "add_arguments", "run", "which heads matter: switch each off and score what is left"
     ),
+    "finetune": Command(
+        "finetune_command", "add_arguments", "run", "teach a model a task, beside its baselines"
+    ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "doctor": Command("doctor", "add_arguments", "run", "check that everything is ready for class"),
 }

@@ -10,7 +10,7 @@ import json
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ._paths import data_path
@@ -44,12 +44,15 @@ class Example:
     group : str
         What the case was made from, where several were made from one thing (a minimal pair, a document). Intervals draw whole
         groups, and a group stays within one split. Empty: the case stands alone.
+    kind : str
+        What sort of case it is, for scores by kind. Empty if there are no sorts.
     """
 
     text: str
     text_pair: str | None
     label: str | float
     group: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,7 @@ def load_task(name: str | Path) -> Task:
 
 
 def read_examples(path: str | Path) -> list[Example]:
-    """The examples of one file: JSON lines (``.jsonl``: s1, s2 if it is a pair, label, group if any) or TSV, ``.gz`` too.
+    """The examples of one file: JSON lines (``.jsonl``: s1, s2 if it is a pair, label, and if any group and kind) or TSV, ``.gz`` too.
 
     The columns of a TSV file are found by the names that GLUE gives them; without a header it is read as CoLA is
     (source, label, mark, sentence). A label that is a fraction stays a number, any other becomes the name of a class.
@@ -233,7 +236,7 @@ def read_examples(path: str | Path) -> list[Example]:
         raise ValueError(f"{path} holds no example.")
     # Scores such as 5.0, 4.75: one fraction makes all of them numbers.
     if any(isinstance(example.label, float) for example in examples):
-        return [Example(e.text, e.text_pair, _number(e.label), e.group) for e in examples]
+        return [replace(example, label=_number(example.label)) for example in examples]
     return examples
 
 
@@ -249,7 +252,8 @@ def _jsonl(path: Path) -> Iterator[Example]:
                 raise ValueError(
                     f"{path}, line {number}: expected an object with s1 and label; {error!r}."
                 ) from None
-            yield _example(path, number, first, row.get("s2"), row.get("label"), row.get("group", ""))
+            extra = {key: str(row[key]) for key in ("group", "kind") if key in row}
+            yield _example(path, number, first, row.get("s2"), row.get("label"), **extra)
 
 
 def _tsv(path: Path) -> Iterator[Example]:
@@ -272,7 +276,7 @@ def _tsv(path: Path) -> Iterator[Example]:
                     "a line cut?"
                 )
             second = None if places["second"] is None else cells[places["second"]]
-            yield _example(path, number, cells[places["first"]], second, cells[places["label"]], "")
+            yield _example(path, number, cells[places["first"]], second, cells[places["label"]])
 
 
 def _columns(path: Path, names: list[str]) -> dict[str, int | None]:
@@ -295,7 +299,7 @@ def _columns(path: Path, names: list[str]) -> dict[str, int | None]:
     return {"first": first, "second": second, "label": label}
 
 
-def _example(path: Path, number: int, first, second, label, group) -> Example:
+def _example(path: Path, number: int, first, second, label, **extra: str) -> Example:
     place = f"{path}, line {number}"
     for text in (first, second):
         if text is not None and not (isinstance(text, str) and text.strip()):
@@ -303,7 +307,7 @@ def _example(path: Path, number: int, first, second, label, group) -> Example:
     label = _label(label)
     if label in ("", "-1"):
         _check_label(place, label, ())
-    return Example(first.strip(), None if second is None else second.strip(), label, str(group))
+    return Example(first.strip(), None if second is None else second.strip(), label, **extra)
 
 
 def _label(label) -> str | float:
