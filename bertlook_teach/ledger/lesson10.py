@@ -35,7 +35,7 @@ from ..probes import halves_by_document
 from ..published_probing import published_probing
 
 TENNEY, HEWITT = "Tenney, Das and Pavlick 2019", "Hewitt and Liang 2019"
-MOST_CASES = 1200  # of each half: a class is waiting
+MOST_CASES = 1000  # of each half: a class is waiting
 OPTIONS = {"max_iterations": 40}
 MIXED = ("pos", "dep", "coref")  # tasks whose mixes are compared
 N_FITS = 5
