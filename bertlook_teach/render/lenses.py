@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from ..labels import head_label
-from ._check import as_array, checked_mask, checked_tokens, looks_special
-from ._svg import content, coordinate, frame, shortened, text, text_width
+from ._check import as_array, check_weights, checked_mask, checked_tokens, looks_special
+from ._svg import LEVELS, content, coordinate, frame, shortened, text, text_width
 from .palette import LINE, MUTED, RULE, SELECTED, magnitude_colour
 from .pictures import TextTable
 from .sentences import quoted, visible_token
@@ -90,6 +91,8 @@ def checked_lenses(
                     f"lens {name!r} {why}; layer {layer}, head {head}, query {query} ({tokens[query]!r}), "
                     f"key {key} ({tokens[key]!r}) is {values[layer, head, query, key]:g}."
                 )
+        if name == "weight":
+            check_weights(values, tokens)  # a query that looks nowhere
         checked[name] = np.minimum(values, 1) if name in SHARES else values
     return checked, tokens
 
@@ -332,14 +335,18 @@ def _grid(values, full, query, x, top, across, pitch, em) -> list[str]:
     """The whole map, a row per query; the chosen one is framed."""
     n = len(values)
     cell = (across - 0.7 * em) / n
-    body = []
-    for i in range(n):
-        for j in range(n):
-            colour = magnitude_colour(values[i, j] / full if full else 0)
-            body.append(
-                f'<rect x="{coordinate(x + j * cell)}" y="{coordinate(top + i * pitch)}" width="{coordinate(cell)}" '
-                f'height="{coordinate(pitch)}" fill="{colour}"/>'
-            )
+    steps = np.rint(values / full * LEVELS).astype(int) if full else np.zeros_like(values, dtype=int)
+    paths: dict[int, list[str]] = {}  # cells of one step share a path, which keeps files small
+    for i, row in enumerate(steps):
+        up, down = coordinate(top + i * pitch), coordinate(top + (i + 1) * pitch)
+        ends = [0, *(np.flatnonzero(np.diff(row)) + 1), n]  # equal neighbours are one piece
+        for start, end in pairwise(ends):
+            near, far = coordinate(x + start * cell), coordinate(x + end * cell)
+            paths.setdefault(int(row[start]), []).append(f"M{near} {up}H{far}V{down}H{near}Z")
+    body = [
+        f'<path d="{"".join(paths[step])}" fill="{magnitude_colour(step / LEVELS)}"/>'
+        for step in sorted(paths)
+    ]
     body.append(
         f'<rect x="{coordinate(x)}" y="{coordinate(top)}" width="{coordinate(n * cell)}" '
         f'height="{coordinate(n * pitch)}" fill="none" stroke="{RULE}"/>'

@@ -5,6 +5,7 @@ from .head_map import HeadMap
 from .head_view import HeadView
 from .links import link_heads, link_traits
 from .neuron_view import NeuronView
+from .saved_page import save_page
 from .six_lenses import LensView, SixLenses
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "default_measures",
     "link_heads",
     "link_traits",
+    "save_page",
 ]

@@ -90,6 +90,13 @@ class ArcView(anywidget.AnyWidget):
                     f"sentence {number} needs answers of shape (direction, layer, head, word) = {(2, *heads, len(one.words))}; "
                     f"got {answer.shape}."
                 )
+            if not np.issubdtype(answer.dtype, np.integer) or (
+                answer.size and answer.max() >= len(one.words)
+            ):
+                raise ValueError(
+                    f"answers are positions of words from 0 to {len(one.words) - 1}, or below 0 for none; sentence {number} has "
+                    f"{answer.dtype} up to {answer.max()}. Pass what predicted_governors returned for it."
+                )
         self._sentences, self._answers = sentences, answers
         names = {r for s in sentences for g, r in zip(s.governors, s.relations) if g >= 0}
         super().__init__(

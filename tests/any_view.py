@@ -1,0 +1,163 @@
+"""Every view there is, made from given tokens and a given number of layers and heads, for tests of what all must bear."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from bertlook_teach.attention import Attention
+from bertlook_teach.coreference import CorefDocument, Mention
+from bertlook_teach.corpora import TreebankSentence
+from bertlook_teach.widgets import HeadMap, HeadView, LensView, NeuronView
+from bertlook_teach.widgets.ablation_sandbox import SandboxView
+from bertlook_teach.widgets.antecedent_view import AntecedentView
+from bertlook_teach.widgets.arc_view import ArcView
+from bertlook_teach.widgets.distance_map import DistanceMap
+
+HOSTILE = (
+    "[CLS]",
+    "<img src=x onerror=window.broken=1>",
+    "</script><script>window.broken=1</script>",
+    "</style><style>*{display:none}</style>",
+    "]]><!--",
+    "\"'&<b>`${window.broken=1}`",
+    "\\u003c\\\\",
+    "مرحبا",
+    "שלום\u202e",
+    "e\u0301\u0301",
+    "👩‍👩‍👧‍👦",
+    "𝔸\u0000\u2028",
+    " ",
+    "",
+    "Donaudampfschifffahrtsgesellschaftskapitän",
+    "[SEP]",
+)
+BAD_NAME = "<b onclick=window.broken=1>&\"'</b>"
+
+
+def maps(n: int, layers: int, heads: int, seed: int = 0) -> np.ndarray:
+    """Attention of any shape whose rows sum to 1."""
+    drawn = np.random.default_rng(seed).gamma(0.3, size=(layers, heads, n, n)) + 1e-9
+    return (drawn / drawn.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def attention(tokens, layers: int, heads: int, weights=None, level: str = "wordpiece") -> Attention:
+    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
+    count = iter(range(len(tokens)))
+    return Attention(
+        weights=maps(len(tokens), layers, heads) if weights is None else weights,
+        tokens=tuple(tokens),
+        word_ids=tuple(None if flag else next(count) for flag in special),
+        segment_ids=tuple(int(i > len(tokens) // 2) for i in range(len(tokens))),
+        special=special,
+        words=tuple(token for token, flag in zip(tokens, special) if not flag),
+        text="",
+        level=level,
+    )
+
+
+def lines(tokens, layers, heads, weights=None):
+    return HeadView(attention(tokens, layers, heads, weights), norms=np.ones((layers, heads, len(tokens))))
+
+
+def grid(tokens, layers, heads, weights=None):
+    return HeadView(attention(tokens, layers, heads, weights), style="grid")
+
+
+def lenses(tokens, layers, heads, weights=None, style="bars"):
+    weights = maps(len(tokens), layers, heads) if weights is None else weights
+    names = ["weight", "norm", BAD_NAME] if layers * heads * len(tokens) < 400 else ["weight"]
+    return LensView(
+        {name: weights for name in names}, tokens, style=style, sentences={"norm": f"says {BAD_NAME}"}
+    )
+
+
+def lens_grids(tokens, layers, heads, weights=None):
+    return lenses(tokens, layers, heads, weights, style="grids")
+
+
+def arcs(tokens, layers, heads, weights=None):
+    n = len(tokens)
+    governors = (-1, *range(n - 1))
+    relations = ("root", *(BAD_NAME,) * (n - 1))
+    blank = ("_",) * n
+    sentence = TreebankSentence(tuple(tokens), governors, relations, blank, blank, blank, ({},) * n)
+    answers = np.random.default_rng(0).integers(0, n, (2, layers, heads, n))
+    return ArcView([sentence], [answers])
+
+
+def antecedents(tokens, layers, heads, weights=None):
+    n = len(tokens)
+    if weights is None:
+        weights = maps(n, layers, heads)
+    mentions = tuple(Mention(i, i + 1, i, "a", "pronoun") for i in range(0, min(n, 6), 2))
+    document = CorefDocument(BAD_NAME, tuple(tokens), ((0, n),), mentions)
+    looking = Attention(
+        weights, tuple(tokens), tuple(range(n)), (0,) * n, (False,) * n, tuple(tokens), "", level="word"
+    )
+    return AntecedentView([document], [looking])
+
+
+def head_map(tokens, layers, heads, weights=None):
+    """A map has no tokens; its names come from the user."""
+    values = np.random.default_rng(0).random((layers, heads)) if weights is None else weights[:, :, 0, 0]
+    return HeadMap({tokens[1 % len(tokens)]: values, BAD_NAME: values / 2})
+
+
+def distance_map(tokens, layers, heads, weights=None):
+    points = np.random.default_rng(0).normal(size=(layers * heads, 2))
+    if weights is not None:
+        points[0] = weights[0, 0, 0, 0] / weights[0, 0, 0, 0]
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    groups = np.full((layers, heads), BAD_NAME, dtype=object)
+    groups[0, 0] = "next"
+    return DistanceMap(points, distances, groups, unit=BAD_NAME)
+
+
+def neurons(tokens, layers, heads, weights=None):
+    queries, keys = np.random.default_rng(5).normal(0, 1.5, size=(2, layers, heads, len(tokens), 6))
+    scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(6)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    made = (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return NeuronView(
+        SimpleNamespace(
+            weights=made if weights is None else weights,
+            tokens=tuple(tokens),
+            special=tuple(token in ("[CLS]", "[SEP]") for token in tokens),
+            segment_ids=(0,) * len(tokens),
+            queries=queries.astype(np.float32),
+            keys=keys.astype(np.float32),
+            level="wordpiece",
+        )
+    )
+
+
+def sandbox(tokens, layers, heads, weights=None):
+    result = {
+        "off": [],
+        "before": [[token, 0.2, "20 %"] for token in tokens[:5]],
+        "after": [[token, 0.2, "20 %"] for token in tokens[:5]],
+        "truth": tokens[0],
+        "title": BAD_NAME,
+        "scores": [f"scores {BAD_NAME}"],
+        "sentence": f"says {BAD_NAME}",
+        "control": "",
+    }
+    text = {
+        "tokens": list(tokens),
+        "special": [False] * len(tokens),
+        "masked": len(tokens) // 2,
+        "mask": "[MASK]",
+    }
+    return SandboxView(shape=[layers, heads], text=text, result=result, models=[BAD_NAME])
+
+
+VIEWS = {
+    make.__name__: make
+    for make in (
+        lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
+    )
+}  # fmt: skip
+FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none
+ON_A_PAGE = tuple(name for name in VIEWS if name != "sandbox")  # needs a model

@@ -1,0 +1,159 @@
+"""Saved pages in a real browser, from the disk with the network cut: every view is alive, whatever its tokens are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertlook_teach.render._check import as_array
+from bertlook_teach.widgets import HeadExplorer, save_page
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from any_view import HOSTILE, ON_A_PAGE, VIEWS, attention, maps
+
+SENTENCE = ("[CLS]", "the", "cat", "sat", "on", "it", "[SEP]")
+# What is seen of a view: every text, every drawing, every pixel of a canvas.
+SEEN = """() => [...document.querySelectorAll('.saved-view')].map((view) => view.innerHTML
+  + [...view.querySelectorAll('canvas')].map((c) => c.toDataURL()).join()).join()"""
+
+
+@pytest.fixture
+def open_saved(browser, tmp_path):
+    """``open_saved(view)`` saves and opens it; errors and requests are kept with the page."""
+    contexts = []
+
+    def open_saved(view, width=1280, height=720, **options):
+        path = save_page(view, tmp_path / "page.html", **options)
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems, page.asked = [], []
+        page.on(
+            "console",
+            lambda said: page.problems.append(said.text) if said.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector(".saved-view .bertlook")
+        page.wait_for_timeout(400)
+        return page
+
+    yield open_saved
+    for context in contexts:
+        context.close()
+
+
+def alone(page) -> bool:
+    """Nothing went wrong, nothing was run that came as a token, nothing was asked of anybody."""
+    assert page.problems == []
+    assert page.evaluate("window.broken") is None
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, [onclick], [onerror]').length") == 0
+    return True
+
+
+@pytest.mark.parametrize("name", ON_A_PAGE)
+def test_every_view_is_alive_with_hostile_tokens(open_saved, name):
+    page = open_saved(VIEWS[name](HOSTILE, 2, 3))
+    before = page.evaluate(SEEN)
+    page.focus(".saved-view [tabindex='0']")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.wait_for_timeout(400)
+    assert page.evaluate(SEEN) != before
+    assert alone(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("name", ON_A_PAGE)
+@pytest.mark.parametrize(
+    ("tokens", "layers", "heads"), [(("[CLS]",), 1, 1), (SENTENCE, 24, 16)], ids=["1", "384"]
+)
+def test_every_view_bears_the_smallest_and_a_large_model(open_saved, name, tokens, layers, heads):
+    page = open_saved(VIEWS[name](tokens, layers, heads))
+    page.focus(".saved-view [tabindex='0']")
+    for key in ("End", "ArrowDown", "Home"):
+        page.keyboard.press(key)
+    assert alone(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_menus_and_keys_say_the_same_as_python(open_saved):
+    view = VIEWS["lines"](SENTENCE, 3, 4)
+    page = open_saved(view)
+    caption = lambda: page.inner_text(".bl-caption")
+    assert caption() == view.sentence
+    page.select_option("[name=layer]", index=2)
+    page.select_option("[name=head]", index=1)
+    view.layer, view.head = 2, 1
+    assert caption() == view.sentence
+    page.keyboard.press("Tab")
+    page.focus(".bl-scroller")
+    page.keyboard.press("ArrowRight")
+    view.head = 2
+    assert caption() == view.sentence
+    assert page.evaluate("document.querySelector('[name=head]').selectedIndex") == 2
+    page.check("[name=hide_special]")
+    view.hide_special = True
+    assert caption() == view.sentence
+    page.select_option("[name=quantity_index]", label="norm")
+    view.quantity = "norm"
+    assert caption() == view.sentence
+    page.select_option("[name=level_index]", label="words")
+    view.level = "word"
+    assert caption() == view.sentence
+    before = page.evaluate(SEEN)
+    page.select_option("[name=style_index]", label="grid")
+    assert page.evaluate(SEEN) != before
+    page.hover(".bl-query >> nth=2")
+    assert caption() != view.sentence
+    assert alone(page)
+
+
+def test_an_explorers_map_and_view_are_tied(open_saved):
+    texts = attention(SENTENCE, 3, 4)
+    explorer = HeadExplorer(
+        None,
+        "the cat sat on it",
+        extract=lambda *given: texts,
+        measures={"m": as_array(maps(1, 3, 4))[..., 0, 0]},
+    )
+    page = open_saved(explorer)
+    assert page.inner_text("h1") == "the cat sat on it"
+    page.click(".bl-cell[data-layer='2'][data-head='3']")
+    assert page.inner_text(".head_view .bl-caption").startswith("Head 3-4:")
+    page.focus(".bl-scroller")
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text(".bl-readout").startswith("Head 3-3:")
+    assert page.evaluate("document.querySelector('[name=head]').selectedIndex") == 2
+    assert alone(page)
+
+
+def test_a_text_of_512_tokens_can_be_used(open_saved):
+    tokens = ("[CLS]", *(f"w{i}" for i in range(510)), "[SEP]")
+    page = open_saved(VIEWS["grid"](tokens, 2, 2))
+    page.wait_for_selector(".bl-query")
+    before = page.evaluate(SEEN)
+    page.focus(".bl-scroller")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(".bl-caption").startswith("Head 1-2:")
+    assert page.evaluate(SEEN) != before
+    page.select_option("[name=style_index]", label="lines")
+    page.wait_for_timeout(300)
+    assert alone(page)
+
+
+def test_without_scripts_there_is_the_picture_and_its_sentence(browser, tmp_path):
+    view = VIEWS["lines"](HOSTILE, 2, 3)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(save_page(view, tmp_path / "page.html").as_uri())
+    assert page.locator("figure img").count() == 1
+    assert page.inner_text("figcaption") == view.sentence
+    context.close()
