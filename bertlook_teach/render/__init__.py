@@ -6,9 +6,10 @@ its data. matplotlib is imported only when a figure is made.
 
 from .attention import render_attention_grid, render_attention_lines
 from .bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
-from .figures import describe_layers, layer_curves, save_figure, scatter_by_layer
+from .figures import describe_layers, layer_curves, scatter_by_layer
 from .head_map import render_head_map, value_range
 from .neurons import describe_neurons, neuron_picture, neuron_table, render_neurons
+from .papers import caption_of, save_figure
 from .sentences import describe_attention, describe_head_map, describe_token
 from .tables import (
     attention_table,
@@ -23,6 +24,7 @@ __all__ = [
     "bertviz_head_view",
     "bertviz_model_view",
     "bertviz_neuron_view",
+    "caption_of",
     "describe_attention",
     "describe_head_map",
     "describe_layers",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
@@ -131,47 +130,6 @@ def scatter_by_layer(
     _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
     _legend(figure, axes)
     return figure
-
-
-def save_figure(figure, path) -> Path:
-    """Write a figure as SVG, PDF or PNG, by the file's ending; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    path : str or Path
-        Ends in .svg, .pdf or .png; missing folders are made.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-
-    Raises
-    ------
-    ValueError
-        For any other ending.
-    """
-    import matplotlib
-
-    path = Path(path)
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        raise ValueError(f"a figure is saved as one of {', '.join(FORMATS)}; got {path.name!r}.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {
-        ".svg": {"Date": None, "Creator": "bertlook_teach"},
-        ".pdf": {
-            "CreationDate": None,
-            "ModDate": None,
-            "Creator": "bertlook_teach",
-            "Producer": "matplotlib",
-        },
-        ".png": {"Software": "bertlook_teach"},
-    }[ending]
-    with matplotlib.rc_context(_STYLE):
-        figure.savefig(path, format=ending[1:], metadata=metadata, dpi=200)
-    return path
 
 
 def describe_layers(series: Mapping[str, object], *, ylabel: str = "value") -> str:
