@@ -2,7 +2,7 @@
 
 Every measure gives a map (layer, head, query, key) like attention itself: row ``query`` is the token that looks. What
 the numbers mean differs, and :data:`LENSES` says so. The measures stand in modules of their own, and are handed on here:
-`gradients`, `norms`, `zeroing`, `rollout` (with flow), `categories` and `correlation`.
+`gradients`, `norms`, `zeroing`, `cuts`, `rollout` (with flow), `categories` and `correlation`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .correlation import (
     rank_correlation,
     weight_norm_correlation,
 )
+from .cuts import cut_effects
 from .gradients import Gradients, attention_gradients, each_masked, gradient_importance
 from .internals import output_projection
 from .norms import summed_norms, value_norms, weighted_norms
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURVES", "LENSES", "Curve", "Gradients", "Lens", "attention_against_importance", "attention_flow", "attention_gradients",
-    "attention_rollout", "category_curves", "category_means", "category_sums", "each_masked", "gradient_importance", "lenses", "macro_average",
+    "attention_rollout", "category_curves", "category_means", "category_sums", "cut_effects", "each_masked", "gradient_importance", "lenses", "macro_average",
     "output_projection", "partial_rank_correlation", "rank_correlation", "summed_norms", "value_norms", "value_zeroing",
     "weight_norm_correlation", "weighted_norms",
 ]  # fmt: skip
@@ -74,6 +75,11 @@ LENSES = {
         "Value zeroing",
         "How far the layer's output turns when this head can take nothing from there: rows sum to 1.",
         "share of the turn",
+    ),
+    "ablation": Lens(
+        "Ablation",
+        "How far the model's output turns, layers above included, when this head can take nothing from there.",
+        "cosine distance",
     ),
 }
 
@@ -128,6 +134,7 @@ def lenses(
         ),
         "rollout": lambda: attention_rollout(attention, by_head=True),
         "value_zeroing": zeroing,
+        "ablation": lambda: cut_effects(encoder, text, text_pair, **reading),
     }
     return {name: compute[name]() for name in LENSES if name in wanted}
 

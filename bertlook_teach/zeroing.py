@@ -106,7 +106,12 @@ def _block_calls(encoder: Encoder, encoding, segments: str):
 
 def _distances(encoder: Encoder, block, given, options, before, cuts) -> np.ndarray:
     """Cosine distance of the layer's output for each cut (key, head or None for all): shape (cut, query)."""
-    import torch
+    after = _cut_block(encoder, block, given[0].expand(len(cuts), -1, -1), given[1:], options, cuts)
+    return _turn(after, before)
+
+
+def _cut_block(encoder: Encoder, block, hidden, rest, options, cuts):
+    """The layer's output, each row of the batch without one value vector: shape (cut, token, width)."""
 
     def zero(module, inputs, output):
         output = output.clone()
@@ -121,10 +126,16 @@ def _distances(encoder: Encoder, block, given, options, before, cuts) -> np.ndar
 
     hook = block.value.register_forward_hook(zero)
     try:
-        after = block.module(given[0].expand(len(cuts), -1, -1), *given[1:], **options)
+        after = block.module(hidden, *rest, **options)
     finally:
         hook.remove()
-    after = after[0] if isinstance(after, tuple) else after
+    return after[0] if isinstance(after, tuple) else after
+
+
+def _turn(after, before) -> np.ndarray:
+    """Cosine distances of the vectors of two tensors (..., token, width): shape (..., token)."""
+    import torch
+
     # In double: 1 - cosine of two nearly equal vectors loses all digits of single precision. Written as half the
     # squared distance of the unit vectors, which does not cancel.
     after, before = (torch.nn.functional.normalize(x.double(), dim=-1) for x in (after, before))

@@ -72,6 +72,7 @@ MODEL_MODULES = {
     "masked_lm",
     "zeroing",
     "sandbox",
+    "cuts",
     "probes",
     "structural",
 }

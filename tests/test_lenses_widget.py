@@ -341,7 +341,7 @@ def test_on_an_encoder_the_columns_are_its_lenses(tiny):
     assert lenses["weight"] == pytest.approx(attention.weights, abs=1e-6)
     assert lenses["rollout"][0] == pytest.approx(0.5 * attention.weights[0] + 0.5 * np.eye(5), abs=1e-5)
     # the tiny model was saved without a masked-LM head, so it has no gradient of that loss
-    assert list(lenses) == ["weight", "norm", "rollout", "value_zeroing"]
+    assert list(lenses) == ["weight", "norm", "rollout", "value_zeroing", "ablation"]
     assert set(lenses) <= set(lens_sentences())
     rows = lenses["value_zeroing"].sum(axis=-1)
     assert not np.allclose(rows, 1)  # not made to sum to 1: a row that does nothing must look like that

@@ -27,10 +27,10 @@ from .explorer import TextBox, _menu
 from .head_view import _FINE_UP_TO, _PLAIN_UP_TO
 from .links import link_traits
 
+MOST_WORK = 1.5e11  # of `cut_work`: some seconds; the specimen does it for 50 tokens
 MOST_TOKENS = 64  # value zeroing and gradients of one text cost as many passes as it has tokens
 _SENTENCES = {
     "value_zeroing": "How far the layer's output turns when this head can take nothing from there (cosine distance).",
-    "ablation": "What changes in the output when this head is taken away.",
 }
 
 
@@ -349,7 +349,8 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
     """Every lens an encoder allows for one text: (lenses, tokens, special), as `LensView` takes them.
 
     Value zeroing is not divided by the sum of its row here: where a head does nothing, nothing must be seen. An encoder
-    without a masked-LM head has no gradient of the masked-LM loss, and that lens is left out.
+    without a masked-LM head has no gradient of the masked-LM loss, and that lens is left out; so is the ablation where it would
+    take longer than a class waits (a long text, or a model of BERT-base's size).
 
     Raises
     ------
@@ -357,6 +358,7 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
         If the text cannot be read, or is longer than 64 tokens.
     """
     from ..attention import extract_attention
+    from ..cuts import cut_work
     from ..importance import LENSES, lenses, value_zeroing
 
     attention = extract_attention(encoder, text, text_pair)
@@ -365,7 +367,10 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
             f"the text is {attention.n_tokens} wordpieces long; the lenses are computed for at most {MOST_TOKENS}, and a "
             "class can read about 12."
         )
-    names = [name for name in LENSES if name not in ("value_zeroing", *_unavailable(encoder))]
+    missing = _unavailable(encoder)
+    if cut_work(encoder, attention.n_tokens) > MOST_WORK:
+        missing += ("ablation",)
+    names = [name for name in LENSES if name not in ("value_zeroing", *missing)]
     found = lenses(encoder, text, text_pair, only=names)
     found["value_zeroing"] = value_zeroing(encoder, text, text_pair, by_head=True, normalized=False)
     ordered = {name: found[name] for name in LENSES if name in found}
