@@ -39,7 +39,7 @@ THINGS = {
 # What a person does, and what a thing does: verb in the singular, in the plural, and the rest.
 PEOPLE_VERBS = {
     "train": (
-        "walks walk to work, laughs laugh at the news, writes write long letters, plays play the piano, lives live in the city, "
+        "walks walk to town, laughs laugh at the news, writes write long letters, plays play the piano, lives live in the city, "
         "likes like strong tea, sings sing in the morning, eats eat too fast, runs run in the park, waits wait at the gate, "
         "comes come from the north, wants want a new job, drives drive to the sea, buys buy fresh bread, looks look very tired, "
         "speaks speak three languages"

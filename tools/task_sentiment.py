@@ -10,6 +10,7 @@ A clause of one split occurs in no other; of each list the last predicate and th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -153,12 +154,15 @@ def sentences(pick: Callable, lot: Callable) -> dict[str, list[tuple[str, str, s
         for kind, make in (("plain", _plain), ("negation", _negation), ("contrast", _contrast)):
             stream = make(split, parts, pick)
             seen: set[str] = set()
+            answers: Counter[str] = Counter()  # as many of one as of the other
             size = len(rows) + SIZES[split][kind]
             while len(rows) < size:
                 group, made = next(stream)
                 made = [(_sentence(text), label) for text, label in made]
-                if seen & {text for text, _ in made}:
+                full = any(answers[label] >= SIZES[split][kind] // 2 for _, label in made)
+                if full or seen & {text for text, _ in made}:
                     continue
+                answers.update(label for _, label in made)
                 seen.update(text for text, _ in made)
                 rows += [(text, label, f"{split} {kind} {group}", kind) for text, label in made]
         splits[split] = rows
