@@ -34,6 +34,7 @@ FLOORS = {
     "ablate_command": 4,
     "claims_command": 4,
     "coref_command": 4,
+    "finetune_command": 4,
     "layers_command": 4,
     "probe_command": 4,
     "syntax_command": 4,
@@ -59,6 +60,7 @@ HEAVY = SCREEN | {
 # The only ones that may name torch or transformers ...
 MODEL_MODULES = {
     "encoder",
+    "finetune",
     "ablation",
     "scorers",
     "layerwise",
