@@ -70,6 +70,17 @@ def test_a_file_is_as_wide_as_asked_and_the_same_bytes_twice(tmp_path, make, end
     assert high == pytest.approx(85 * ratio, abs=0.5)
 
 
+@NEEDS_BROWSER
+def test_the_whole_picture_is_in_the_photograph(tmp_path):
+    """A window's size counts its frame, so a naive photograph ends above the picture's lower edge."""
+    from matplotlib import image
+
+    two = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150" viewBox="0 0 300 150"><rect width="300" height="150" fill="#E69F00"/></svg>'
+    drawn = image.imread(save_figure((two, "Orange."), tmp_path / "a.png", width="60mm", dpi=96))
+    assert drawn.shape[:2] == (113, 227)
+    assert np.abs(drawn[..., :3] - np.array([0xE6, 0x9F, 0]) / 255).max(axis=-1)[:-1, :-1].max() < 0.01
+
+
 @pytest.mark.parametrize("make", [curves, picture])
 def test_the_sentence_lies_beside_and_comes_from_the_data(tmp_path, make):
     path = save_figure(make(), tmp_path / "new" / "figure.svg")

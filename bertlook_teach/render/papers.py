@@ -6,11 +6,10 @@ Chromium, where there is one, turns it into PDF or PNG.
 
 from __future__ import annotations
 
+import math
 import re
-import struct
 import subprocess
 import tempfile
-import zlib
 from html import escape, unescape
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +21,7 @@ from .figures import _STYLE, FORMATS, describe_layers
 _MILLIMETRES = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
 _WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(mm|cm|in|pt)")
 _NO_DATE = b"D:19700101000000+00'00'"  # a PDF of today and of tomorrow are the same bytes
+_FRAME = 200  # pixels: a window's size counts its frame, also where there is none to be seen
 _SECONDS = 120  # for a browser on a machine that does much else
 
 
@@ -159,13 +159,13 @@ def _printed(svg: str, ending: str, wide: float, high: float, dpi: int, sentence
     with tempfile.TemporaryDirectory(prefix="bertlook-figure-") as folder:
         source, made = Path(folder) / "page.html", Path(folder) / f"made{ending}"
         source.write_text(page, encoding="utf-8")
-        across, down = (max(1, round(size / 25.4 * 96)) for size in (wide, high))
+        across, down = (math.ceil(size / 25.4 * 96) for size in (wide, high))
         if ending == ".pdf":
             how = [f"--print-to-pdf={made}", "--no-pdf-header-footer"]
         else:
             how = [
                 f"--screenshot={made}",
-                f"--window-size={across},{down}",
+                f"--window-size={max(across, 500)},{down + _FRAME}",
                 f"--force-device-scale-factor={dpi / 96}",
                 "--hide-scrollbars",
             ]
@@ -186,7 +186,7 @@ def _printed(svg: str, ending: str, wide: float, high: float, dpi: int, sentence
                 "Chromium in the variable BERTLOOK_CHROMIUM."
             )
         data = made.read_bytes()
-    return _undated(data) if ending == ".pdf" else _with_resolution(data, dpi)
+    return _undated(data) if ending == ".pdf" else _cut(data, wide, high, dpi)
 
 
 def _undated(pdf: bytes) -> bytes:
@@ -194,11 +194,15 @@ def _undated(pdf: bytes) -> bytes:
     return re.sub(rb"(/(?:CreationDate|ModDate) \()D:[^)]{21}(\))", rb"\g<1>" + _NO_DATE + rb"\g<2>", pdf)
 
 
-def _with_resolution(png: bytes, dpi: int) -> bytes:
-    """A PNG that knows its size on paper: a chunk pHYs, in pixels a metre, after the header."""
-    body = b"pHYs" + struct.pack(">IIB", round(dpi / 0.0254), round(dpi / 0.0254), 1)
-    chunk = struct.pack(">I", 9) + body + struct.pack(">I", zlib.crc32(body))
-    return png[:33] + chunk + png[33:]
+def _cut(png: bytes, wide: float, high: float, dpi: int) -> bytes:
+    """The photograph without the rest of the window; it knows its size on paper."""
+    from matplotlib import image
+
+    across, down = (max(1, round(size / 25.4 * dpi)) for size in (wide, high))
+    file = BytesIO()
+    about = {"metadata": {"Software": "bertlook_teach"}, "pil_kwargs": {"compress_level": 9}}
+    image.imsave(file, image.imread(BytesIO(png))[:down, :across, :3], format="png", dpi=dpi, **about)
+    return file.getvalue()
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
