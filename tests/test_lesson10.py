@@ -196,7 +196,7 @@ def test_curves_of_two_models_do_not_share_an_axis():
         depth_figure({"base": base, "large": large})
     with pytest.raises(ValueError, match="at least one"):
         depth_figure({})
-    assert describe_curves({"POS": base}) == "POS: 88.4 % with the embeddings, 96.5 % with all 12 layers."
+    assert describe_curves({"POS": base}) == "From the embeddings to all 12 layers: POS 88.4 to 96.5 %."
 
 
 # --- one question --------------------------------------------------------------------------------------

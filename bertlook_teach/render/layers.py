@@ -42,7 +42,7 @@ NONE = "-"
 
 def depth_figure(
     curves: Mapping[str, object], *, ylabel: str = "F1 (per cent)", baseline: tuple[str, float] | None = None,
-    ylim: tuple[float, float] | None = None, size: tuple[float, float] = (9.8, 3.9),
+    ylim: tuple[float, float] | None = None, xlabel: str = "layers 0 (embeddings) to ...", size: tuple[float, float] = (9.8, 3.4),
 ):  # fmt: skip
     """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given.
 
@@ -50,7 +50,7 @@ def depth_figure(
     ----------
     curves : mapping of name to array of shape (layer,), or to (values, low, high)
         All of one model: of one length.
-    ylabel : str
+    ylabel, xlabel : str
     baseline : (name, value), optional
         A dotted line.
     ylim : (float, float), optional
@@ -93,30 +93,26 @@ def depth_figure(
             axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
         step = 1 if depth <= 14 else 2
         axes.set_xticks(range(0, depth, step))
-        axes.set_xlabel("layers 0 (embeddings) to ...", color=INK)
+        axes.set_xlabel(xlabel, color=INK)
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
         axes.grid(axis="y", color=RULE, linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=3, frameon=False, fontsize=18)
+        figure.legend(loc="outside upper left", ncols=4, frameon=False, columnspacing=1.2, fontsize=18)
     return figure
 
 
 def describe_curves(curves: Mapping[str, object], unit: str = "%") -> str:
-    """Where each curve begins and ends, in words.
+    """Where each curve of one model begins and ends, in words.
 
-    >>> describe_curves({"POS": [88.4, 93.5, 96.5]})
-    'POS: 88.4 % with the embeddings, 96.5 % with all 2 layers.'
+    >>> describe_curves({"POS": [88.4, 93.5, 96.5], "SRL": [79.5, 85.0, 91.1]})
+    'From the embeddings to all 2 layers: POS 88.4 to 96.5 %, SRL 79.5 to 91.1 %.'
     """
-    parts = []
-    for name, value in curves.items():
-        value = value[0] if isinstance(value, tuple) else value
-        unit_ = f" {unit}" if unit else ""
-        parts.append(
-            f"{name}: {value[0]:.1f}{unit_} with the embeddings, {value[-1]:.1f}{unit_} with all {len(value) - 1} layers"
-        )
-    return "; ".join(parts) + "."
+    values = {name: value[0] if isinstance(value, tuple) else value for name, value in curves.items()}
+    depth = len(next(iter(values.values()))) - 1
+    parts = [f"{name} {value[0]:.1f} to {value[-1]:.1f} {unit}".rstrip() for name, value in values.items()]
+    return f"From the embeddings to all {depth} layers: {', '.join(parts)}."
 
 
 # --- tables of "where" ---------------------------------------------------------------------------------------

@@ -96,9 +96,9 @@ function createBeliefs(host, get, emit) {
       select.replaceChildren(
         ...cases.map((one, i) => {
           const option = element("option");
-          const start = one.words.slice(0, 5).map(visibleToken).join(" ");
+          const all = one.words.map(visibleToken).join(" ");
           option.value = String(i);
-          option.textContent = `${i + 1}: ${start.length > 28 ? `${start.slice(0, 27)}…` : start} …`;
+          option.textContent = `${i + 1}: ${all.length > 30 ? `${all.slice(0, 29).trimEnd()} …` : all}`;
           return option;
         }),
       );
