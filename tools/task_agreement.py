@@ -72,7 +72,7 @@ PATTERNS = {
     "no other noun": {
         "plain": "the {s} {v} {rest}",
         "adverb": "the {s} {a} {v} {rest}",
-        "adverb first": "as you know, the {s} {v} {rest}",
+        "adverb first": "of course, the {s} {v} {rest}",
     },
     "noun": {
         "phrase": "the {s} {p} the {o} {v} {rest}",
