@@ -25,6 +25,8 @@ class EffectTable:
         Whether a positive change (a loss) or a negative one (a score) means that the head was of use.
     name : str
         What the numbers are, with their unit.
+    hundredths : bool
+        Print whole hundredths, where many columns must fit: "50*".
 
     Examples
     --------
@@ -34,7 +36,7 @@ class EffectTable:
     1    .50* -.25
     """
 
-    def __init__(self, changes, significant, *, worse: int, name: str):
+    def __init__(self, changes, significant, *, worse: int, name: str, hundredths: bool = False):
         self.changes = np.asarray(changes, dtype=float)
         self.significant = np.asarray(significant, dtype=bool)
         if self.changes.ndim != 2 or self.changes.shape != self.significant.shape:
@@ -46,10 +48,12 @@ class EffectTable:
             raise ValueError(
                 f"worse is 1 where a positive change is bad, -1 where a negative one is; got {worse!r}."
             )
-        self.worse, self.name = worse, name
+        self.worse, self.name, self.hundredths = worse, name, hundredths
 
     def _cell(self, layer: int, head: int) -> str:
-        return short_number(self.changes[layer, head]) + "*" * bool(self.significant[layer, head])
+        change = self.changes[layer, head]
+        shown = str(round(100 * change)) if self.hundredths else short_number(change)
+        return shown + "*" * bool(self.significant[layer, head])
 
     def html(self) -> str:
         """The table as markup."""
@@ -68,13 +72,14 @@ class EffectTable:
             body.append(
                 f'<tr style="background:transparent"><th scope="row" style="{cell};font-weight:400">{layer + 1}</th>{"".join(tds)}</tr>'
             )
+        corner = "" if self.hundredths else "layer \\ head"
         table = "font-size:1em;line-height:1.15;margin:.2em 0;border-collapse:separate;border-spacing:2px;width:auto"
         caption = "caption-side:top;text-align:left;padding:.1em .3em;font-size:1em;color:inherit"
         return "\n".join(
             [
                 f'<table class="bertlook-numbers" aria-label="{attribute(self.name)}" style="{table}">',
                 f'<caption style="{caption}">{content(self.name)}</caption>',
-                f'<thead><tr><th scope="col" style="{cell};font-weight:400">layer \\ head</th>{head}</tr></thead><tbody>',
+                f'<thead><tr><th scope="col" style="{cell};font-weight:400">{corner}</th>{head}</tr></thead><tbody>',
                 *body,
                 "</tbody></table>",
             ]

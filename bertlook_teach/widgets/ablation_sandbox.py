@@ -152,7 +152,10 @@ class AblationSandbox(ipywidgets.VBox):
         self.text_box = TextBox(self._read, text)
         self.view.observe(self._switched, names=["off", "how", "model_index"])
         self.view.observe(self._masked, names="chosen")
-        super().__init__([self.text_box, self.view])
+        views = ipywidgets.HBox([self.view])
+        views.add_class("bertlook-views")
+        self.view.layout.flex, self.view.layout.min_width = "1 1 0%", "0"
+        super().__init__([self.text_box, views])
         self.add_class("bertlook-explorer")
 
     # --- what can be done -------------------------------------------------------------------------------

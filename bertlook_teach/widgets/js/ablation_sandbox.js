@@ -30,9 +30,10 @@ function createSandbox(host, get, emit) {
   const lists = element("div", "bl-switch-lists");
   const scores = element("div", "bl-switch-scores");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  const readout = element("p", "bl-readout", { "aria-live": "polite" });
   side.append(sentence, lists);
   body.append(grid, side);
-  root.append(bar, body, scores, caption);
+  root.append(bar, body, scores, caption, readout);
   host.append(root);
   const prefix = `bl-switch-${(createSandbox.count = (createSandbox.count || 0) + 1)}`;
 
@@ -129,6 +130,7 @@ function createSandbox(host, get, emit) {
             : `all heads of layer ${l + 1}`
         : `head ${headLabel(l, h)}: ${isOff ? "off" : "on"}`;
       cell.setAttribute("aria-label", header ? `switch ${name}` : name);
+      if (l === cursor[0] && h === cursor[1]) readout.textContent = `At ${name}. Space or a click switches.`;
     }
     grid.setAttribute("aria-activedescendant", `${prefix}-${cursor[0]}-${cursor[1]}`);
     grid.setAttribute(
