@@ -15,6 +15,7 @@ import numpy as np
 
 from .attention import check_reading
 from .intervals import ratio_interval
+from .layers import hidden_states
 
 __all__ = [
     "StructuralProbe",
@@ -158,27 +159,15 @@ def read_hidden_states(
     ValueError
         If there is no such layer.
     """
-    import torch
-
     if not 0 <= layer < encoder.n_layers:
         raise ValueError(f"layer lies between 0 and {encoder.n_layers - 1} in {encoder.name}; got {layer}.")
     sentences = [s for s in sentences if not check_reading(encoder, s.words).obstacle]
     read = []
-    for start in range(0, len(sentences), batch_size):
-        batch = sentences[start : start + batch_size]
-        encoded = encoder.word_tokenizer(
-            [list(s.words) for s in batch], is_split_into_words=True, padding=True, return_tensors="pt"
-        )
-        names = ("input_ids", "attention_mask", *(("token_type_ids",) if encoder.has_segments else ()))
-        inputs = {name: encoded[name].to(encoder.device) for name in names if name in encoded}
-        with torch.inference_mode():
-            hidden = encoder.model(**inputs, output_hidden_states=True).hidden_states[layer + 1].cpu().numpy()
-        for number, s in enumerate(batch):
-            owners = encoded.word_ids(number)
-            pieces = [[p for p, owner in enumerate(owners) if owner == word] for word in range(len(s.words))]
-            vectors = np.stack([hidden[number, piece].mean(axis=0) for piece in pieces]).astype(np.float32)
-            counted = np.array([tag != "PUNCT" for tag in s.upos])
-            read.append(TreeSentence(vectors, np.array(s.governors), counted))
+    states = hidden_states(encoder, [s.words for s in sentences], batch_size=batch_size)
+    for s, layers in zip(sentences, states, strict=True):
+        counted = np.array([tag != "PUNCT" for tag in s.upos])
+        # Copied, so that the other layers are let go; the first is the embedding output.
+        read.append(TreeSentence(layers[layer + 1].copy(), np.array(s.governors), counted))
     return read
 
 
