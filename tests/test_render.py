@@ -561,10 +561,25 @@ def seen(colour, matrix):
 
 @pytest.mark.parametrize("kind", BLINDNESS)
 def test_categories_stay_apart_for_colour_blind_readers(kind):
-    colours = palette.CATEGORY_CYCLE[:4]
+    colours = palette.CATEGORY_CYCLE
     for i, first in enumerate(colours):
         for second in colours[i + 1 :]:
             assert np.linalg.norm(seen(first, BLINDNESS[kind]) - seen(second, BLINDNESS[kind])) > 12
+
+
+def test_a_red_and_a_green_that_look_alike_would_be_found():
+    matrix = BLINDNESS["deuteranopia"]
+    assert np.linalg.norm(seen("#b35900", matrix) - seen("#8c7300", matrix)) < 12
+
+
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_the_colours_of_a_pair_of_texts_and_of_right_and_wrong_stay_apart(kind):
+    for first, second in (
+        (palette.SEGMENT_A, palette.SEGMENT_B),
+        (palette.OKABE_ITO["green"], palette.OKABE_ITO["vermillion"]),
+        (palette.LINE, palette.SELECTED),
+    ):
+        assert np.linalg.norm(seen(first, BLINDNESS[kind]) - seen(second, BLINDNESS[kind])) > 30
 
 
 @pytest.mark.parametrize("kind", BLINDNESS)

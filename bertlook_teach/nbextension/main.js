@@ -106,9 +106,30 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     }
   }
 
+  // How the slides look, as in ../labextension: ?look=dark|projector, else the metadata rise.look; D goes on to the next.
+  const LOOKS = ["", "dark", "projector"];
+
+  function wear(look) {
+    for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === look);
+  }
+
+  function guardLook() {
+    window.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() !== "d" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!document.body.classList.contains("rise-enabled") || !(event.target instanceof Element)) return;
+      if (event.target.closest(".output_subarea, textarea, select, input, [contenteditable]")) return;
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
+      wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
+    }, { capture: true });
+  }
+
   async function load_ipython_extension() {
     guardKeys();
+    guardLook();
     await until(loaded, 60000);
+    wear(new URLSearchParams(window.location.search).get("look") ?? (Jupyter.notebook.metadata.rise || {}).look);
     await bringToLife();
   }
 

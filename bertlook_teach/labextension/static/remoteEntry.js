@@ -89,6 +89,7 @@
     try {
       await until(() => document.querySelector(".reveal.ready"), 60000);
       const panel = await until(() => app.shell.currentWidget, 60000);
+      wear(new URLSearchParams(window.location.search).get("look") ?? (panel.content.model?.getMetadata("rise") || {}).look);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       note("starting the kernel");
       await panel.sessionContext.ready;
@@ -138,6 +139,25 @@
     }
   }
 
+  // 4. How the slides look (slides/theme/looks.css): ?look=dark or ?look=projector in the address, else the notebook's
+  //    metadata rise.look. The key D goes on to the next; in JupyterLab, D twice would delete the cell.
+  const LOOKS = ["", "dark", "projector"];
+
+  function wear(look) {
+    for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === look);
+  }
+
+  function guardLook() {
+    window.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() !== "d" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (widgetAround(event.target) || (event.target instanceof Element && event.target.closest(TEXT_FIELDS))) return;
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
+      wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
+    }, { capture: true });
+  }
+
   const plugin = {
     id: NAME + ":plugin",
     description: "Brings the widgets of a RISE deck to life.",
@@ -146,6 +166,7 @@
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
       if (app.name !== "Rise" || speakerPreview) return;
       guardKeys();
+      guardLook();
       void bringToLife(app);
     },
   };
