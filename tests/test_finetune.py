@@ -61,18 +61,26 @@ def quick(encoder, task, **options):
 # --- it learns -----------------------------------------------------------------------------------------
 
 
-def test_a_word_that_decides_is_learnt(encoders):
-    classifier = fine_tune(encoders["bert"], TASKS["classes"], epochs=30, learning_rate=0.01, progress=False)
-    assert score(classifier, TASKS["classes"].test).value > 0.8
-    assert score(classifier, TASKS["classes"].test).metric == "accuracy"
+@pytest.fixture(scope="module")
+def gentle(tmp_path_factory):
+    """The other tiny models start with weights so wide that they hardly learn."""
+    folder = tmp_path_factory.mktemp("gentle")
+    return load_encoder(tiny.save_tiny_model(folder, initializer_range=0.1), device="cpu")
+
+
+def test_a_word_that_decides_is_learnt(gentle):
+    task = toy(sizes=(128, 24, 40))
+    classifier = fine_tune(gentle, task, epochs=30, learning_rate=0.01, patience=30, progress=False)
+    assert score(classifier, task.test).value > 0.9
     assert classifier.history[0]["train_loss"] > classifier.history[-1]["train_loss"]
 
 
-def test_numbers_are_learnt(encoders):
-    classifier = fine_tune(encoders["bert"], TASKS["numbers"], epochs=30, learning_rate=0.01, progress=False)
-    result = score(classifier, TASKS["numbers"].test)
+def test_numbers_are_learnt(gentle):
+    task = toy("numbers", sizes=(128, 24, 40))
+    classifier = fine_tune(gentle, task, epochs=30, learning_rate=0.01, patience=30, progress=False)
+    result = score(classifier, task.test)
     assert result.metric == "spearman" and result.value > 0.6
-    assert classifier.logits(TASKS["numbers"].test).shape == (40, 1)
+    assert classifier.logits(task.test).shape == (40, 1)
 
 
 def test_the_weights_kept_are_those_of_the_best_epoch(encoders):
