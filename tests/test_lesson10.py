@@ -71,7 +71,7 @@ FLAT_MIX, LOW_MIX, HIGH_MIX = np.full(4, 0.25), np.array([0.9, 0.1, 0, 0]), np.a
         ("coref-rises", {"coref": RISING}, {"coref": FLAT}),
         ("pos-before-dep", {"pos": FIRST, "dep": LAST}, {"pos": LAST, "dep": FIRST}),
         ("dep-before-coref", {"dep": FIRST, "coref": LAST}, {"dep": LAST, "coref": FIRST}),
-        ("pos-before-coref", {"pos": FIRST, "coref": LAST}, {"pos": FIRST, "coref": FALLING}),
+        ("pos-before-coref", {"pos": FIRST, "coref": LAST}, {"pos": LAST, "coref": FIRST}),
         ("pipeline", {"pos": FIRST, "dep": RISING, "coref": LAST}, {"pos": FIRST, "dep": LAST, "coref": RISING}),
         ("pos-early", {"pos": FIRST}, {"pos": LAST}),
         ("coref-spread", {"pos": FIRST, "coref": RISING}, {"pos": RISING, "coref": FIRST}),
@@ -97,7 +97,12 @@ def test_statistics_on_paper():
     assert lesson10.depth({"pos": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
     assert lesson10.centre({"pos mix": FLAT_MIX}, "pos") == pytest.approx(1.5 / 3)
     assert lesson10.early_share(np.array([0.5, 0.8, 0.8, 0.9])) == pytest.approx(0.75)
-    assert lesson10.later("coref", "pos")({"pos": RISING, "coref": FLAT}) == 0  # nothing gained, no order
+    assert lesson10.later("coref", "pos")({"pos": FIRST, "coref": LAST}) == pytest.approx(2 / 3)
+    # Nothing gained, no order: the line, so that neither verdict follows.
+    assert lesson10.later("coref", "pos", 0.1)({"pos": RISING, "coref": FLAT}) == 0.1
+    for key in ("pos-before-dep", "dep-before-coref", "pos-before-coref", "pipeline"):
+        nothing = dict.fromkeys(("pos", "dep", "coref"), FALLING)
+        assert by_key[key].statistic(nothing, nothing) == by_key[key].line
 
 
 # --- evidence ------------------------------------------------------------------------------------------
