@@ -36,6 +36,7 @@ FLOORS = {
     "coref_command": 4,
     "finetune_command": 4,
     "layers_command": 4,
+    "misconceptions_command": 4,
     "probe_command": 4,
     "syntax_command": 4,
     "cli": 4,

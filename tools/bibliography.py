@@ -1,0 +1,93 @@
+"""Write docs/bibliography.md from docs/bibliography.bib, the one place where sources are described.
+
+    python tools/bibliography.py            write it anew
+    python tools/bibliography.py --check    write nothing, exit 1 if it is not what would be written
+
+A field that we are not sure of is left out. `lessons` says where in the course a source is used, `note` what was seen of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, PAGE = ROOT / "docs" / "bibliography.bib", ROOT / "docs" / "bibliography.md"
+HEADING = """# Bibliography
+
+Every source that the course cites, by key; `bertlook misconceptions`, the [misconception bank](../data/misconceptions.json) and the
+[published numbers](../data/published/README.md) use the same keys. Written by `tools/bibliography.py` from
+[bibliography.bib](bibliography.bib): edit that. Fields that we are not sure of are left out, pages among them. What is wrong in a
+source is said beside its claim in the ledger (`bertlook claims`).
+
+| key | source | lessons |
+|---|---|---|
+"""
+
+
+def read_bibliography(text: str) -> dict[str, dict[str, str]]:
+    """Key -> fields, the kind of entry as field "kind": enough of BibTeX for a file with one field a line.
+
+    Raises
+    ------
+    ValueError
+        If a line is no entry, no field and no end, or a key comes twice.
+    """
+    entries: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("%"):
+            continue
+        if start := re.fullmatch(r"@(\w+)\{([\w-]+),", line):
+            if start[2] in entries:
+                raise ValueError(f"line {number}: {start[2]} comes twice.")
+            fields = entries[start[2]] = {"kind": start[1]}
+        elif field := re.fullmatch(r"  (\w+) = \{(.*)\},", line):
+            fields[field[1]] = field[2]
+        elif line != "}":
+            raise ValueError(f"line {number}: neither an entry nor a field nor an end: {line!r}.")
+    return entries
+
+
+def surnames(entry: dict[str, str]) -> list[str]:
+    """The authors' last names; "and others" is left out.
+
+    >>> surnames({"author": "de Leeuw, Jan and Cohen, Jacob and others"})
+    ['de Leeuw', 'Cohen']
+    """
+    names = entry.get("author", "").split(" and ")
+    return [name.split(",")[0].strip("{}") for name in names if name and name != "others"]
+
+
+def page(entries: dict[str, dict[str, str]]) -> str:
+    """The page in Markdown: a row a source, in the order of the file."""
+    return HEADING + "".join(
+        f"| `{key}` | {_described(e)} | {e.get('lessons', '')} |\n" for key, e in entries.items()
+    )
+
+
+def _described(entry: dict[str, str]) -> str:
+    others = " et al." if entry.get("author", "").endswith("and others") else ""
+    who = ", ".join(surnames(entry)) + others + (f" ({entry['year']})" if "year" in entry else "")
+    parts = [who, *([f"*{entry['title']}*"] if "title" in entry else [])]
+    sentences = [", ".join(parts), entry.get("howpublished", ""), entry.get("note", "")]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence).replace("?*.", "?*")
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/bibliography.md from docs/bibliography.bib.")
+    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
+    args = parser.parse_args(argv)
+    text = page(read_bibliography(SOURCE.read_text(encoding="utf-8")))
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    if args.check:
+        print(f"{PAGE.name} is not what {SOURCE.name} gives. Run: python tools/bibliography.py")
+        return 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
