@@ -47,7 +47,10 @@ COMMANDS = {
     ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "misconceptions": Command(
-        "misconceptions_command", "add_arguments", "run", "what is often said and not so, each refuted by a run"
+        "misconceptions_command",
+        "add_arguments",
+        "run",
+        "what is often said and not so, each refuted by a run",
     ),
     "doctor": Command("doctor", "add_arguments", "run", "check that everything is ready for class"),
 }

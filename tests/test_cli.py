@@ -39,7 +39,7 @@ def test_the_help_names_every_command(capsys):
         cli.main(["--help"])
     printed = capsys.readouterr().out
     for name, command in cli.COMMANDS.items():
-        assert re.search(rf"^ +{name} +{command.summary}$", printed, re.MULTILINE)
+        assert re.search(rf"^ +{name}\s+{command.summary}$", printed, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
