@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 import subprocess
 import sys
@@ -152,6 +153,34 @@ def test_the_readme_counts_what_the_file_holds():
         "key phrases of one word": sum(len(p.split()) == 1 for p in phrases),
         **{f"texts on {subject}": n for subject, n in Counter(d.id.split("-")[0] for d in DOCUMENTS).items()},
     }
+
+
+def auc(scores, labels):
+    """Share of pairs (a key word, another word) in which the key word scores higher; ties count half."""
+    scores, labels = np.asarray(scores, float), np.asarray(labels)
+    difference = scores[labels][:, None] - scores[~labels][None]
+    return np.mean((difference > 0) + 0.5 * (difference == 0))
+
+
+def test_the_readme_says_what_simple_rules_reach():
+    said = re.findall(r"^\| (.+?) \| (\.\d+) \| (\.\d+) \|$", README, re.MULTILINE)
+    train, test = halves(DOCUMENTS)
+    having = Counter(word for d in train for word in {w.lower() for w in d.words})
+
+    def tf_idf(document):
+        words = [word.lower() for word in document.words]
+        weight = {w: math.log((len(train) + 1) / (having[w] + 1)) if w[0].isalnum() else 0 for w in words}
+        return [words.count(w) * weight[w] for w in words]
+
+    rules = [
+        lambda d: -np.arange(len(d.words)),
+        lambda d: [len(word) for word in d.words],
+        tf_idf,
+    ]
+    assert len(said) == 3
+    for rule, (_, *numbers) in zip(rules, said):
+        found = [np.mean([auc(rule(d), d.is_key()) for d in half]) for half in (train, test)]
+        assert [float(number) for number in numbers] == pytest.approx(found, abs=0.006)
 
 
 # ---- the reader -----------------------------------------------------------------------------------------------
