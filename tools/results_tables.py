@@ -1,0 +1,113 @@
+"""Print the tables of docs/results.md from what the commands saved: one folder a run, as docs/results.md names them.
+
+python tools/results_tables.py results/ewt-ud results/litbank [...]
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
+
+from bertlook_teach.report import with_interval
+
+MIN_CASES = 600
+KINDS = ("all", "pronoun", "proper", "nominal")
+# The rows of the paper's Table 1 are printed however rare they are.
+STANFORD = [
+    "all",
+    "prep",
+    "pobj",
+    "det",
+    "nn",
+    "nsubj",
+    "amod",
+    "dobj",
+    "advmod",
+    "aux",
+    "poss",
+    "auxpass",
+    "ccomp",
+    "mark",
+    "prt",
+]
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def interval(row, value="accuracy", low="low", high="high"):
+    return with_interval(row[value], row[low], row[high])
+
+
+def gain(row):
+    low, high = 100 * row["gain_low"], 100 * row["gain_high"]
+    return f"{100 * row['gain']:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def syntax_table(result):
+    """A row a relation; UD: those with 600 cases or more, the commonest first after the totals."""
+    rows = {row["relation"]: row for row in result["rows"]}
+    if result["about"]["scheme"] == "stanford":
+        chosen = [rows[name] for name in STANFORD if name in rows]
+    else:
+        chosen = [row for row in rows.values() if row["n"] >= MIN_CASES]
+    header = ["relation", "n", "head", "accuracy", "best offset", "gain", "random twin"]
+    header += ["best on the same sentences", "p"]
+    lines = []
+    for row in chosen:
+        offset = f"{100 * row['baseline']:.1f} ({row['offset']})"
+        twin = interval(row, "twin", "twin_low", "twin_high")
+        cells = [row["relation"], f"{row['n']:,}", row["head"], interval(row), offset, gain(row), twin]
+        lines.append([*cells, f"{100 * row['optimistic']:.1f}", f"{row['p_corrected']:.3f}"])
+    return table(header, lines)
+
+
+def coref_table(result):
+    """Predictors beside kinds of mention; for pronoun pairs a row a predictor and group."""
+    rows, model = result["rows"], result["about"]["model"]
+    key = "kind" if result["about"]["kind"] == "documents" else "group"
+    kinds = KINDS if key == "kind" else tuple(dict.fromkeys(row[key] for row in rows))
+    named = {}
+    for row in rows:
+        who = row["predictor"] if row["model"] == model else f"{row['predictor']} of the random twin"
+        named.setdefault(who, {})[row[key]] = row
+    sizes = next(iter(named.values()))
+    header = ["predictor", *(f"{kind} (n = {sizes[kind]['n']:,})" for kind in kinds)]
+    lines = [[who, *(interval(of[kind]) for kind in kinds)] for who, of in named.items()]
+    best = [f"{who}: {of['all']['heads']}" for who, of in named.items() if of["all"]["heads"]]
+    return table(header, lines) + "\n\nHeads chosen for all: " + "; ".join(best) + "."
+
+
+def value_table(result, name):
+    """Any other saved table with a value and its interval: a row a row."""
+    rows = result["rows"]
+    columns = [key for key in rows[0] if key not in ("value", "low", "high", "n")]
+    lines = [[*(str(row[c]) for c in columns), interval(row, "value"), f"{row['n']:,}"] for row in rows]
+    return table([name, *columns[1:], "value [95 %]", "n"], lines)
+
+
+def print_folder(folder):
+    for path in sorted(folder.glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        about = {key: value for key, value in result["about"].items() if key != "left_out"}
+        print(f"### {folder.name}: {path.stem}\n\n{json.dumps(about)}\n")
+        if path.stem == "syntax":
+            print(syntax_table(result))
+        elif path.stem == "coref":
+            print(coref_table(result))
+        else:
+            print(value_table(result, path.stem))
+        print()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    for given in parser.parse_args().folders:
+        print_folder(given)
