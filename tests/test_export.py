@@ -501,6 +501,13 @@ def test_without_jupyterlab_rise_the_remedy_is_said(monkeypatch):
         reveal._originals.__wrapped__()
 
 
+def test_another_typeface_is_noticed(monkeypatch):
+    assert reveal.typeface().count("url(data:font/woff;base64,") == 2
+    monkeypatch.setattr(reveal, "FONTS", ((400, "missing.woff", "0" * 64),))
+    with pytest.raises(ExportError, match="does not hold the typeface missing.woff"):
+        reveal.typeface.__wrapped__()
+
+
 # --- present --static -------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import __version__
 from .cells import Slide, live_output, slides_of
-from .reveal import script, style
+from .reveal import script, style, typeface
 from .state import Live
 
 _PAGE = Path(__file__).parent / "page"
@@ -19,17 +19,8 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' file: blob: data:; base-uri 'none'; form-action 'none'"
 )
-# Of a deck's `rise` metadata, what reveal.js takes.
-_SETTINGS = ("center", "controls", "progress", "slideNumber", "transition")
-_START = """\
-const rise = JSON.parse(document.getElementById("bertlook-settings").textContent);
-Reveal.initialize({
-  ...rise,
-  width: "100%", height: "100%", margin: 0, minScale: 1, maxScale: 1, // the style sheet gives every size, as in RISE
-  hash: true, history: false, fragmentInURL: false, plugins: [RevealNotes],
-  keyboard: { 84: () => Reveal.getPlugin("notes").open(), 87: () => Reveal.toggleOverview() }, // t and w, as in RISE
-});
-"""
+# Of a deck's `rise` metadata, what page/start.js takes.
+_SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look")
 
 
 def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
@@ -52,6 +43,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
     styles = [
         style("dist/reveal.css"),
         style(f"dist/theme/{theme}.css"),
+        typeface() if theme == "white" else "",
         page_file("export.css"),
         look,
         *live.styles,
@@ -59,7 +51,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
     scripts = [
         script("dist/reveal.esm.js", "Reveal"),
         script("plugin/notes/notes.esm.js", "RevealNotes"),
-        _START,
+        page_file("start.js"),
     ]
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'

@@ -6,6 +6,7 @@ compared with checksums, so that another version is noticed here and not in clas
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -23,6 +24,17 @@ CHECKSUMS = {
     "dist/reveal.css": "c6aebdae68b9ed49c3be9adb60136d1eca0507d412ead2b2d89d7eb6366fe1df",
     "dist/theme/white.css": "bf59df9ecd8563ac1da668571397dd454048f493e0feddcc565df7eedc40fad4",
 }
+
+# The typeface of the white theme, Source Sans Pro (SIL Open Font License): with another one, controls that stand in one line
+# in class stand in two. Weight, file, SHA-256.
+FONTS = (
+    (400, "d4eaa48ba450f4dd2d02.woff", "d4eaa48ba450f4dd2d024ab5b0e895c73c81475718e5453fd1890254c16b7a57"),
+    (600, "b0abd2736335424f9fd3.woff", "b0abd2736335424f9fd3eb27974a36d03783b3db141e0801dca7d3a635218b46"),
+)
+_OTHER = (
+    "Install the versions of constraints.txt (python3 start.py does), or look at an export with the new one and write its "
+    "checksums anew."
+)
 
 
 def reveal_file(name: str) -> str:
@@ -47,15 +59,12 @@ def reveal_file(name: str) -> str:
     expected = CHECKSUMS.get(name)
     if expected and hashlib.sha256(found.encode("utf-8")).hexdigest() != expected:
         raise ExportError(
-            f"the installed jupyterlab-rise holds another {name} than reveal.js {VERSION}'s. Install the versions of "
-            "constraints.txt (python3 start.py does), or look at an export with the new one and write CHECKSUMS anew."
+            f"the installed jupyterlab-rise holds another {name} than reveal.js {VERSION}'s. {_OTHER}"
         )
     return found
 
 
-@cache
-def _originals() -> dict[str, str]:
-    """Every file of reveal.js that the source maps of jupyterlab-rise hold, by its path."""
+def _folder() -> Path:
     spec = find_spec("jupyterlab_rise")
     folder = Path(spec.origin).parent / "static" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
@@ -63,6 +72,13 @@ def _originals() -> dict[str, str]:
             'jupyterlab-rise is not installed; it carries the slideshow. Install it with `pip install -e ".[lab]"`, '
             "or start with `python3 start.py`."
         )
+    return folder
+
+
+@cache
+def _originals() -> dict[str, str]:
+    """Every file of reveal.js that the source maps of jupyterlab-rise hold, by its path."""
+    folder = _folder()
     files: dict[str, str] = {}
     for path in sorted(folder.glob("*.js.map")):
         text = path.read_text(encoding="utf-8")
@@ -100,3 +116,20 @@ def script(name: str, variable: str) -> str:
 def style(name: str) -> str:
     """A style sheet of reveal.js without what it would fetch (fonts)."""
     return re.sub(r"@import\s+url\([^)]*\);?", "", reveal_file(name))
+
+
+@cache
+def typeface() -> str:
+    """The white theme's typeface as a style sheet that carries it."""
+    rules = []
+    for weight, name, expected in FONTS:
+        path = _folder() / name
+        content = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(content).hexdigest() != expected:
+            raise ExportError(f"the installed jupyterlab-rise does not hold the typeface {name}. {_OTHER}")
+        data = base64.b64encode(content).decode("ascii")
+        rules.append(
+            f'@font-face {{ font-family: "Source Sans Pro"; font-weight: {weight}; '
+            f'src: url(data:font/woff;base64,{data}) format("woff"); }}'
+        )
+    return "\n".join(rules)

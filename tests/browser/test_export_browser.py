@@ -1,0 +1,309 @@
+"""Exported decks in a browser without a network: every slide, live views without a kernel, notes, and nothing asked of anybody.
+
+One deck of the course is exported and walked through; with BERTLOOK_ALL_EXPORTS=1 all are, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from test_export import EVIL, tiny_deck
+
+from bertlook_teach.export.command import LARGEST
+
+from .conftest import ROOT, SIZES, Deck
+from .test_decks import DECKS, LOOK
+
+CHOSEN = DECKS if os.environ.get("BERTLOOK_ALL_EXPORTS") else DECKS[:1]
+
+
+class Exported(Deck):
+    """A file, opened with no network: every console error and every request counts."""
+
+    def _error(self, text: str) -> None:
+        self.errors.append(text)
+
+    def wait(self, condition: str, page=None) -> None:
+        """Wait for a condition by asking again: the page's policy forbids Playwright's own way, which evaluates in the page."""
+        page = page or self.page
+        for _ in range(600):
+            if page.evaluate(condition):
+                return
+            page.wait_for_timeout(100)
+        pytest.fail(f"it never came true: {condition}")
+
+    def go(self, slide: str) -> None:
+        self.page.evaluate("document.activeElement.blur()")
+        self.page.evaluate(f"location.hash = '#/slide-{slide}'")
+        self.wait(f"document.querySelector('section section.present')?.id === 'slide-{slide}'")
+
+    def show_everything(self) -> None:
+        """Bring in the fragments of the slide, one after another: a slide is fullest with its last one."""
+        shown = "document.querySelectorAll('section section.present .fragment.visible').length"
+        for step in range(self.page.locator("section section.present .fragment").count()):
+            if self.page.evaluate(shown) <= step:
+                self.page.keyboard.press("Space")
+                self.wait(f"{shown} > {step}")
+
+    def _request(self, request) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:", "about:")):
+            self.foreign.append(request.url)
+
+
+@pytest.fixture(scope="module")
+def open_file(browser):
+    """``open_file(path, size="laptop")`` opens an exported page."""
+    contexts = []
+
+    def open_file(path: Path, size: str = "laptop") -> Exported:
+        width, height = SIZES[size]
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        return Exported(context.new_page(), path.resolve().as_uri())
+
+    yield open_file
+    for context in contexts:
+        context.close()
+
+
+def export(deck, out: Path, *more: str) -> Path:
+    """Run the command as a teacher does."""
+    command = [
+        sys.executable,
+        "-m",
+        "bertlook_teach.cli",
+        "export",
+        "--deck",
+        str(deck),
+        "--out",
+        str(out),
+        *more,
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out / f"{Path(deck).stem}.html"
+
+
+# --- decks of the course ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=CHOSEN)
+def deck(request, open_file, tmp_path_factory):
+    """A deck of the course as one file; the tests share it."""
+    path = export(ROOT / request.param, tmp_path_factory.mktemp("exported"))
+    opened = open_file(path)
+    opened.wait_until_ready()
+    opened.path, opened.name = path, path.name[:2]
+    yield opened
+    opened.page.context.close()
+
+
+def test_every_slide_fits_three_screens_and_can_be_read_from_the_last_row(deck):
+    slides = deck.page.locator(".reveal .slides section section").evaluate_all(
+        "all => all.map(one => one.id)"
+    )
+    wrong = []
+    for number, slide in enumerate(slides, 1):
+        deck.go(slide.removeprefix("slide-"))
+        deck.show_everything()
+        for size, (width, height) in SIZES.items():
+            deck.page.set_viewport_size({"width": width, "height": height})
+            deck.page.wait_for_timeout(120)
+            found = deck.page.evaluate(LOOK)
+            wrong += [f"slide {number}, {size}: {what}" for kind in found.values() for what in kind]
+            deck.screenshot(f"exported-{deck.name}-{number:02d}-{size}")
+    deck.page.set_viewport_size({"width": 1280, "height": 720})
+    assert len(slides) >= 15
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_overflowing_slide_would_be_found(deck):
+    deck.go("0-0")
+    deck.page.evaluate(
+        "const long = document.createElement('p'); long.id = 'long'; long.textContent = 'small';"
+        "long.style = 'height: 4000px; font-size: 12px';"
+        "document.querySelector('section section.present').append(long)"
+    )
+    found = deck.page.evaluate(LOOK)
+    deck.page.evaluate("document.getElementById('long').remove()")
+    assert any(line.startswith("height") for line in found["outside"])
+    assert any("12.0 px: small" in line for line in found["small"])
+
+
+def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
+    explorer = deck.page.locator(".bertlook-explorer:has(.bertlook-views)").first
+    deck.go(explorer.evaluate("node => node.closest('section').id").removeprefix("slide-"))
+    before = deck.slide
+    caption = explorer.locator("[aria-live='polite']").last
+    drawing = "node => node.querySelector('canvas')?.toDataURL() ?? node.querySelector('svg')?.outerHTML"
+    view = explorer.locator(".bertlook-views > *").last
+    said, drawn = caption.inner_text(), view.evaluate(drawing)
+    explorer.locator(".bertlook-views [tabindex='0']").first.focus()
+    deck.press("ArrowDown", "ArrowRight")
+    assert caption.inner_text() != said and view.evaluate(drawing) != drawn
+    assert deck.slide == before
+    deck.screenshot(f"exported-{deck.name}-explorer")
+
+
+def test_it_is_small_and_asks_nobody(deck):
+    assert deck.path.stat().st_size <= LARGEST
+    assert deck.foreign == [] and deck.errors == []
+
+
+# --- the tiny deck of test_export.py, with tokens that are scripts ----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny(open_file, tmp_path_factory):
+    """The tiny deck, exported with its handout, and open."""
+    folder = tmp_path_factory.mktemp("tiny")
+    shutil.copy(ROOT / "slides" / "rise.css", folder)
+    shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
+    nbformat.write(tiny_deck(), folder / "07_tiny.ipynb")
+    path = export(folder / "07_tiny.ipynb", folder / "out", "--handout", "--notes")
+    opened = open_file(path)
+    opened.dialogs = []
+    opened.page.on("dialog", lambda dialog: (opened.dialogs.append(dialog.message), dialog.dismiss()))
+    opened.wait_until_ready()
+    opened.path = path
+    return opened
+
+
+def test_fragments_come_one_by_one(tiny):
+    tiny.go("1-0")
+    seen = "[...document.querySelectorAll('section section.present .fragment')].map(one => one.classList.contains('visible'))"
+    assert tiny.page.evaluate(seen) == [False, False]
+    tiny.press("Space")
+    assert tiny.page.evaluate(seen) == [True, False]
+    assert tiny.page.locator("section section.present p", has_text="comes with it").is_visible()
+    tiny.press("Space", "Space")
+    assert tiny.slide == "1-1"
+
+
+def test_the_speaker_sees_the_notes_and_the_slides(tiny):
+    tiny.go("0-0")
+    tiny.page.mouse.click(640, 600)
+    with tiny.page.context.expect_page() as opened:
+        tiny.page.keyboard.press("t")
+    speaker = opened.value
+    said = (
+        "document.querySelector('.speaker-controls-notes .value')?.textContent.includes('Said by') === true"
+    )
+    tiny.wait(said, speaker)
+    shown = speaker.frame_locator("#current-slide iframe").locator("section section.present h1")
+    shown.wait_for(state="attached", timeout=60_000)
+    assert "A tiny deck" in shown.first.inner_text()
+    tiny.page.keyboard.press("ArrowRight")
+    tiny.wait("document.querySelector('.speaker-controls-notes').classList.contains('hidden')", speaker)
+    speaker.close()
+
+
+def test_tokens_that_are_scripts_are_shown_as_they_are(tiny):
+    tiny.go("1-0")
+    tokens = tiny.page.locator("section section.present .bl-query").all_inner_texts()
+    assert [token for token in EVIL[:3] if token in tokens] == list(EVIL[:3])
+    assert tiny.dialogs == []
+
+
+def test_a_menu_that_python_drew_answers_without_python(tiny):
+    tiny.go("2-0")
+    shown = tiny.page.locator("section section.present .widget-html-content")
+    assert "This is one." in shown.inner_text()
+    buttons = tiny.page.locator("section section.present button")
+    buttons.first.focus()
+    tiny.press("ArrowRight", "Enter")
+    assert "This is two." in shown.inner_text()
+    assert buttons.evaluate_all("all => all.map(one => one.ariaPressed)") == ["false", "true"]
+    assert tiny.slide == "2-0"
+
+
+def test_what_needs_python_says_so(tiny):
+    tiny.go("3-0")
+    assert (
+        tiny.page.locator("section section.present .bertlook-needs-jupyter").inner_text() == "needs Jupyter"
+    )
+    line = tiny.page.locator("section section.present input").first
+    line.focus()
+    said = tiny.page.locator("section section.present [role='alert']").inner_text()
+    assert "a new text cannot be computed" in said and "bertlook present 07" in said
+    tiny.page.keyboard.type("x")
+    assert line.input_value() == "the cat"
+    tiny.press("Escape")
+    assert tiny.page.locator("section section.present [role='alert']").count() == 0
+
+
+def test_keys_belong_to_the_view_and_the_remote_control_to_the_deck(tiny):
+    tiny.go("1-1")
+    tiny.page.locator("section section.present [tabindex='0']").first.focus()
+    tiny.press("ArrowDown", "ArrowRight", "ArrowLeft")
+    assert tiny.slide == "1-1"
+    tiny.press("PageDown")
+    assert tiny.slide == "2-0"
+    tiny.go("1-1")
+    tiny.page.locator("section section.present [tabindex='0']").first.focus()
+    tiny.press("Escape", "ArrowRight")
+    assert tiny.slide == "2-0"
+
+
+def test_the_bar_below_says_lesson_and_page(tiny):
+    tiny.go("2-0")
+    assert tiny.page.locator("#rise-footer").inner_text() == "tiny <deck>"
+    assert tiny.page.locator(".slide-number").inner_text().split() == ["4", "/", "6"]
+
+
+def test_the_looks_of_a_deck_are_there(tiny):
+    tiny.go("0-0")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert tiny.page.evaluate(paper) == "rgb(255, 255, 255)"
+    tiny.press("d")
+    assert tiny.page.evaluate(paper) == "rgb(20, 23, 28)"
+    tiny.screenshot("exported-dark")
+    tiny.press("d", "d")
+    assert tiny.page.evaluate(paper) == "rgb(255, 255, 255)"
+
+
+def test_nothing_went_wrong_and_nothing_was_asked_for(tiny):
+    assert tiny.errors == [] and tiny.foreign == []
+
+
+def test_the_page_forbids_itself_to_ask(open_file, tiny):
+    """Guards the test above: a request would be seen, and none gets through."""
+    opened = open_file(tiny.path)
+    opened.wait_until_ready()
+    said = opened.page.evaluate("fetch('http://example.org/').then(() => 'answered', error => error.name)")
+    assert said == "TypeError"
+    assert any("Content Security Policy" in error for error in opened.errors)
+
+
+def test_where_a_view_fails_the_saved_picture_stays(open_file, tiny, tmp_path):
+    broken = tmp_path / "broken.html"
+    text = tiny.path.read_text("utf-8").replace("function createHeadView(", "function renamed(", 1)
+    broken.write_text(text, encoding="utf-8")
+    opened = open_file(broken)
+    opened.page.wait_for_selector("body.bertlook-failed", state="attached")
+    opened.go("1-0")
+    picture = opened.page.locator("section section.present .bertlook-static img")
+    assert picture.count() == 1 and picture.evaluate("node => node.naturalWidth > 0")
+    assert opened.errors
+
+
+def test_the_handout_is_printed_and_asks_nobody(open_file, tiny):
+    page = tiny.path.with_name("07_tiny_handout.html")
+    opened = open_file(page)
+    assert opened.page.locator("h1").count() == 1
+    assert opened.page.locator("aside").count() == 1
+    pictures = opened.page.locator("img").evaluate_all(
+        "all => all.map(one => one.naturalWidth > 0 && one.alt !== '')"
+    )
+    assert pictures == [True] * 3
+    assert opened.errors == [] and opened.foreign == []
+    opened.screenshot("exported-handout")
+    pdf = page.with_suffix(".pdf").read_bytes()
+    assert pdf.startswith(b"%PDF") and len(pdf) > 10_000
