@@ -155,6 +155,7 @@ def ranked_effects_figure(
                 (place, changes[at]),
                 (10, 0),
                 textcoords="offset points",
+                fontsize=font_size,
                 va="center",
             )
     axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
@@ -195,6 +196,7 @@ def prediction_figure(panels: Mapping[str, tuple[object, object]], *, size=(9.8,
             (predicted[far], true[far]),
             (9, -2),
             textcoords="offset points",
+            fontsize=font_size,
             color=SELECTED,
         )
         axes.set_title(title, loc="left", fontsize=font_size)
@@ -253,7 +255,10 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
     """
     figure, (axes,) = _figure(size, font_size)
     everything = np.concatenate([np.asarray(g, float) for g in gains.values()])
-    bins = np.linspace(everything.min(), everything.max(), 41)
+    # Gains come in whole answers: a bin for each, or the comb of empty ones would be all one sees.
+    steps = np.diff(np.unique(everything))
+    width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
+    bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
     for i, (name, values) in enumerate(gains.items()):
         axes.hist(
             np.asarray(values, float), bins, histtype="step", linewidth=2.5, color=CATEGORY_CYCLE[i],
@@ -266,6 +271,7 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
         (observed, 0.92 * top),
         (8, 0),
         textcoords="offset points",
+        fontsize=font_size,
         color=SELECTED,
     )
     axes.set_xlabel(xlabel, fontsize=font_size)
