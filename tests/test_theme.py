@@ -68,6 +68,19 @@ def test_text_can_be_read_in_every_look(look, sheet):
             assert palette.contrast(found[text], found[ground]) >= 4.5, (look, text, ground)
 
 
+def test_code_can_be_read_on_its_tint():
+    own = dict(
+        pair
+        for _, values in rules((SLIDES / "theme" / "code.css").read_text("utf-8"))
+        for pair in values.items()
+    )
+    inks = [ink for name, ink in own.items() if name.startswith("--jp-mirror-editor")]
+    assert len(inks) == 3
+    for ink in (*inks, "#008000", "#ba2121", "#0055aa", "#770088"):  # the others are JupyterLab's
+        assert palette.contrast(ink, colours("")["--slide-tint"]) >= 4.5
+    assert palette.contrast("#999977", "#ffffff") < 4.5  # why there are any
+
+
 def test_the_looks_differ():
     papers = {look: palette.relative_luminance(colours(look)["--slide-paper"]) for look in LOOKS}
     assert papers["dark"] < 0.02 and papers[""] == papers["projector"] > 0.9
