@@ -8,6 +8,7 @@ import re
 import uuid
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import ipywidgets
 import nbformat
@@ -23,6 +24,8 @@ from bertlook_teach.export.deck import as_script, as_style, deck_look, page_file
 from bertlook_teach.export.state import STATE, VIEWS, live_state, saved_state
 from bertlook_teach.render.pictures import Picture
 from bertlook_teach.widgets import HeadMap, link_traits
+from bertlook_teach.widgets.arc_view import ArcView
+from bertlook_teach.widgets.distance_map import DistanceMap
 from bertlook_teach.widgets.pictures import HeadPictures, PictureMenu
 from bertlook_teach.widgets.recording import record
 
@@ -32,7 +35,7 @@ SETUP = f"""\
 import numpy as np
 from bertlook_teach.attention import Attention
 from bertlook_teach.render.pictures import Picture
-from bertlook_teach.widgets import HeadView
+from bertlook_teach.widgets import HeadView, link_heads
 from bertlook_teach.widgets.pictures import PictureMenu
 from bertlook_teach.widgets.text_view import TextView
 words = {EVIL!r}
@@ -59,11 +62,11 @@ def tiny_deck():
         cell(SETUP, "skip"),
         cell("M # A tiny deck <script>alert(3)</script> <b onclick='alert(4)'>bold</b>"),
         cell("M Said by the speaker <script>alert(5)</script>", "notes"),
-        cell("HeadView(attention, layer=1, head=2)"),
+        cell("first = HeadView(attention, layer=1, head=2)\nfirst"),
         cell("M comes later", "fragment"),
         cell("M comes with it", "-"),
         cell("M The last to come", "fragment"),
-        cell("HeadView(attention)", "subslide"),
+        cell("second = HeadView(attention)\nlinks = link_heads(first, second)\nsecond", "subslide"),
         cell("PictureMenu({n: Picture(svg.format(n), f'This is {n}.') for n in ('one', 'two')})"),
         cell(
             "TextView(lambda text, pair: f'<b>{len(text)}</b>', 'the cat')", jupyter={"source_hidden": True}
@@ -160,6 +163,8 @@ def test_two_views_share_one_module(page):
     data = data_of(page)
     views = [m for m in data["models"].values() if m["kind"] == "AnyModel"]
     assert [m["module"] for m in views] == [0, 0] and len(data["modules"]) == 1
+    links = [m["state"] for m in data["models"].values() if m["kind"] == "LinkModel"]
+    assert sorted(link["source"][1] for link in links) == ["head", "layer"]
     assert "_esm" not in json.dumps(data["models"]) and page.count(".bl-stage canvas {") == 1
 
 
@@ -338,6 +343,26 @@ def test_the_numbers_of_a_map_are_its_table():
     [table] = record([view.model_id])["tables"][view.model_id]
     assert re.findall(r"<td>([\d.]+)</td>", table) == [f"{value:.3f}" for value in values.ravel()]
     assert "<caption>share</caption>" in table
+
+
+def test_the_nearest_heads_of_a_map_are_its_table():
+    distances = np.array([[0.0, 0.3, 0.1], [0.3, 0.0, 0.2], [0.1, 0.2, 0.0]])
+    view = DistanceMap(np.eye(3)[:, :2], distances, np.array([["x", "y", "z"]]), neighbours=2, unit="nats")
+    [table] = record([view.model_id])["tables"][view.model_id]
+    cells = re.findall(r"<t[hd] [^>]*>(.*?)</t[hd]>", table)
+    assert cells == ["nearest head", "group", "nats", "1-3", "z", "0.100", "1-2", "y", "0.300"]
+
+
+def test_the_arcs_of_a_sentence_are_its_table():
+    sentence = SimpleNamespace(
+        words=("the", "cat", "<b>"), governors=(1, -1, 1), relations=("det", "root", "dep")
+    )
+    answers = np.zeros((2, 1, 2, 3), dtype=int)
+    answers[0, 0, 1] = [1, 0, 0]
+    view = ArcView([sentence], [answers], head=1)
+    [table] = record([view.model_id])["tables"][view.model_id]
+    cells = re.findall(r"<t[hd] [^>]*>(.*?)</t[hd]>", table)[5:]
+    assert cells == ["the", "det", "cat", "cat", "right", "&lt;b&gt;", "dep", "cat", "the", "wrong"]
 
 
 def test_a_widget_the_page_does_not_know_stays_a_picture():

@@ -257,23 +257,62 @@ def _listens(widget, bound, answered) -> str:
 
 
 def tables(widget) -> list[str]:
-    """The numbers of each picture on display as an HTML table, in the order of the pictures; "" where there are none."""
+    """The numbers of each picture on display as an HTML table, in the order of the pictures."""
+    from ..labels import head_label
+    from ..render.arcs import is_right
+    from ..render.distance_map import map_neighbours
+    from ..render.pictures import TextTable
+    from ..render.sentences import number
     from ..render.tables import attention_table, head_map_table
+    from .arc_view import ArcView
     from .distance_map import DistanceMap
     from .head_map import HeadMap
     from .head_view import HeadView
+    from .neuron_view import NeuronView
 
     found = []
     for one in _reach([widget]):
         if isinstance(one, HeadMap):
             found.append(head_map_table(one._values[one.measure], caption=one.measure))
-        elif isinstance(one, HeadView) and one.quantity == "weight":
-            text = one.texts[one.level]
-            found.append(
-                attention_table(one.weights(), text["tokens"], caption="Weights of the head in the picture")
-            )
+        elif isinstance(one, HeadView):
+            norms = one.quantity == "norm"
+            text, caption = one.texts[one.level], "Weights of the head in the picture"
+            numbers = one.weighted_norms() if norms else one.weights()
+            if norms:  # a table of shares would refuse lengths
+                rows = [[token, *(number(x) for x in row)] for token, row in zip(text["tokens"], numbers)]
+                found.append(TextTable(["query, from key", *text["tokens"]], rows, "Norms")._repr_html_())
+            else:
+                found.append(attention_table(numbers, text["tokens"], caption=caption))
         elif isinstance(one, DistanceMap):
-            found.append("")
+            index = one.layer * one.shape[1] + one.head
+            near = map_neighbours(one._distances, index, one.neighbours)
+            rows = [
+                [head_label(*divmod(i, one.shape[1])), one.groups[i], number(one._distances[index, i])]
+                for i in near
+            ]
+            found.append(TextTable(["nearest head", "group", one.unit], rows)._repr_html_())
+        elif isinstance(one, ArcView):
+            arcs = one.arcs()
+            words = arcs["words"]
+            rows = [
+                [
+                    words[arc["dependent"]],
+                    arc["relation"],
+                    words[arc["governor"]],
+                    "none" if arc["answer"] is None else words[arc["answer"]],
+                    "right" if is_right(arc) else "wrong",
+                ]
+                for arc in arcs["arcs"]
+            ]
+            header = ["word", one.relation_name, "belongs to", "the head says", "that is"]
+            found.append(TextTable(header, rows)._repr_html_())
+        elif isinstance(one, NeuronView):
+            seen = one.neurons()
+            rows = [
+                [token, f"{score:.2f}", f"{weight:.3f}"]
+                for token, score, weight in zip(seen.tokens, seen.scores, seen.weights)
+            ]
+            found.append(TextTable(["key", "score", "weight"], rows)._repr_html_())
         elif callable(getattr(one, "table", None)):
             found.append(one.table()._repr_html_())
     return found

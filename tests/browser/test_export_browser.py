@@ -212,6 +212,21 @@ def test_tokens_that_are_scripts_are_shown_as_they_are(tiny):
     assert tiny.dialogs == []
 
 
+def test_linked_views_stay_linked(tiny):
+    def shown():
+        return tiny.page.locator(".bertlook-live [aria-live='polite']").evaluate_all(
+            "all => all.map(one => one.textContent).filter(text => text.startsWith('Head')).map(text => text.slice(5, 8))"
+        )
+
+    tiny.go("1-0")
+    assert len(set(shown())) == 1
+    before = shown()
+    tiny.page.locator("section section.present [tabindex='0']").first.focus()
+    tiny.press("ArrowLeft")
+    assert len(shown()) == 2 and len(set(shown())) == 1 and shown() != before
+    tiny.press("ArrowRight", "Escape")
+
+
 def test_a_menu_that_python_drew_answers_without_python(tiny):
     tiny.go("2-0")
     shown = tiny.page.locator("section section.present .widget-html-content")
