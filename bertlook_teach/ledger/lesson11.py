@@ -291,7 +291,7 @@ CLAIMS = (
         KOVALEVA, "4.6", _gains, "N",
         "the same with uniform attention instead of none",
         "nothing saved on texts that did not choose", "head effects", gain_without("uniform"), 0.001,
-        erratum="best of 144, chosen on the examples it is reported on",
+        erratum="best of 144",
     ),
     Claim(
         "11-random-head-helps", "11",
@@ -299,7 +299,7 @@ CLAIMS = (
         KOVALEVA, "4.6", "", "",
         "share of the loss saved, mean over heads, one at a time uniform",
         "a loss on average", "head effects", mean_gain, 0.001,
-        erratum="said of MRPC and RTE only",
+        erratum="MRPC and RTE only",
     ),
     Claim(
         "11-rte-without-layer-1", "11",
