@@ -1,5 +1,6 @@
 """The misconception bank: every entry is refuted by a run, can come out not refuted, and belongs to a lesson and a source."""
 
+import inspect
 import json
 import re
 import time
@@ -97,6 +98,11 @@ IDENTITY = Basis(np.eye(8), np.eye(8))
         ("a-neuron-is-a-thing", {"bases": [IDENTITY]}),
         ("plus-one-looks-back", {"weights": LOOKS_BACK}),
         ("entropy-needs-no-length", {"long": 8}),
+        ("entropy-of-the-mean-row", {"weights": np.full((4, 4), 0.25)}),
+        ("any-average-will-do", {"lengths": (50, 50)}),
+        ("sep-to-sep-over-90", {"own": np.full(12, 0.95)}),
+        ("punctuation-takes-the-last-two-layers", {"share": np.full(12, 0.6)}),
+        ("bag-of-words-stays-at-home", {"entropy": 3.0}),
         ("ten-per-cent-is-much", {"tokens": ["[CLS]", *["a"] * 97, ".", "[SEP]"]}),
         ("large-weight-large-contribution", {"values": np.eye(3)[:, :2] + 1}),
         ("value-norm-is-enough", {"output": np.eye(2)}),
@@ -244,3 +250,9 @@ def test_the_command_says_when_one_is_not_refuted(capsys, monkeypatch):
 def test_the_command_refuses_a_lesson_that_does_not_exist(capsys):
     assert cli.main(["misconceptions", "--lesson", "99"]) == 1
     assert "no misconception belongs to lesson '99'" in capsys.readouterr().err
+
+
+def test_a_refutation_is_short_enough_to_read_in_class():
+    """At most fifteen lines, without its helpers."""
+    lengths = {key: len(inspect.getsource(function).splitlines()) for key, function in refutations().items()}
+    assert not {key: n for key, n in lengths.items() if n > 15}

@@ -20,6 +20,7 @@ __all__ = [
     "a_head_is_linear",
     "a_neuron_is_a_thing",
     "accuracy_is_agreement",
+    "any_average_will_do",
     "attention_is_a_sigmoid",
     "average_first_then_size",
     "averaging_pieces_both_ways",
@@ -27,6 +28,7 @@ __all__ = [
     "diagonal_means_itself",
     "dividing_changes_nothing",
     "entropy_needs_no_length",
+    "entropy_of_the_mean_row",
     "large_weight_large_contribution",
     "next_word_head_reaches_one",
     "norms_add_up",
@@ -40,6 +42,7 @@ __all__ = [
 
 _THREE = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
 _SCORES = np.array([[9.0, 3.0, -2.0], [0.0, 6.0, 1.0], [-4.0, 2.0, 8.0]])
+_SENTENCE = "[CLS] the old man saw a small bird , and it flew away over the lake . [SEP]"
 _WEIGHTS = np.array([0.1, 0.2, 0.7])
 _VALUES = np.array([[1.0, 0.0], [0.0, 2.0], [0.1, 0.0]])
 
@@ -116,18 +119,19 @@ def popular_is_same_word(weights=None, words=("the", "cat", "saw", "the", "dog")
     return Refutation(sentence, share - null, share > 0.25 and share - null < 0.1)
 
 
+def _dimensions_needed(queries, keys) -> float:
+    """For the first token to look at itself."""
+    pair = np.diag([True] + [False] * (len(queries) - 1))
+    return float(margin_dimensions(margin_contributions(queries, keys, pair)).mean())
+
+
 def a_neuron_is_a_thing(queries=None, keys=None, bases=None) -> Refutation:
     """Lesson 02. Three tokens, eight dimensions; one dimension makes the first token look at itself."""
-    one = np.zeros((3, 8))
-    one[0, 0] = 4
+    one = 4 * np.eye(8)[:3] * [[1], [0], [0]]
     queries, keys = (one if given is None else np.asarray(given) for given in (queries, keys))
-    at_itself = np.diag([True, False, False])
-
-    def needed(q, k) -> float:
-        return float(margin_dimensions(margin_contributions(q, k, at_itself)).mean())
-
     bases = random_rotations(queries.shape[1], 20) if bases is None else bases
-    own, turned = needed(queries, keys), np.mean([needed(*change_basis(queries, keys, b)) for b in bases])
+    own = _dimensions_needed(queries, keys)
+    turned = np.mean([_dimensions_needed(*change_basis(queries, keys, basis)) for basis in bases])
     sentence = (
         f"The same weight takes {own:.1f} dimensions, and {turned:.1f} after a rotation of query and key."
     )
@@ -168,6 +172,25 @@ def entropy_needs_no_length(short: int = 8, long: int = 100) -> Refutation:
     return Refutation(
         sentence, nats[1] - nats[0], abs(nats[1] - nats[0]) > 0.1 and abs(shares[1] - shares[0]) < 0.01
     )
+
+
+def entropy_of_the_mean_row(weights=None) -> Refutation:
+    """Lesson 03. By default every token looks at one token, each at another."""
+    weights = np.eye(8)[::-1] if weights is None else np.asarray(weights)
+    mean_of = float(attention_entropy(weights))
+    of_mean = float(attention_entropy(np.tile(weights.mean(axis=0), (len(weights), 1))))
+    sentence = f"Mean of the rows' entropies {mean_of:.2f} nats; entropy of the mean row {of_mean:.2f}."
+    return Refutation(sentence, of_mean - mean_of, of_mean - mean_of > 0.1)
+
+
+def any_average_will_do(lengths=(10, 100)) -> Refutation:
+    """Lesson 03. Two [SEP] in each text, and uniform attention."""
+    lengths = np.asarray(lengths)
+    share = 2 / lengths
+    macro, pooled = float(share.mean()), float(np.average(share, weights=lengths))
+    told = " and ".join(map(str, lengths))
+    sentence = f"Texts of {told} tokens: {macro:.3f} to [SEP] if each text weighs the same, {pooled:.3f} if each token does."
+    return Refutation(sentence, macro - pooled, abs(macro - pooled) > 0.01)
 
 
 def ten_per_cent_is_much(tokens=None, share: float = 0.1) -> Refutation:

@@ -20,6 +20,7 @@ from ..published_syntax import published_table_1
 from ._result import Refutation
 
 __all__ = [
+    "bag_of_words_stays_at_home",
     "base_and_large_share_numbers",
     "early_heads_attend_to_cls",
     "every_special_token_is_a_no_op",
@@ -34,8 +35,10 @@ __all__ = [
     "noun_modifiers_94",
     "one_answer_to_where",
     "passive_auxiliary_gains_42",
+    "punctuation_takes_the_last_two_layers",
     "rollout_is_proven_for_bert",
     "sep_always_prefers_sep",
+    "sep_to_sep_over_90",
     "sep_weight_is_importance",
     "the_is_always_next_to_its_noun",
 ]
@@ -84,6 +87,29 @@ def layers_6_to_10_rest_on_sep(share=None) -> Refutation:
     return Refutation(sentence, float(share[lowest - 1]), bool(below))
 
 
+def sep_to_sep_over_90(own=None) -> Refutation:
+    """Lesson 03. Layers 5 to 9, where the head means are highest."""
+    own = published_layers("sep_to_sep") if own is None else np.asarray(own)
+    above = [layer for layer in range(5, 10) if own[layer - 1] > 0.9]
+    sentence = f"Of layers 5 to 9 the mean over heads exceeds .9 in {above}; the lowest of them has {own[4:9].min():.3f}."
+    return Refutation(sentence, float(own[4:9].min()), len(above) < 5)
+
+
+def punctuation_takes_the_last_two_layers(share=None) -> Refutation:
+    """Lesson 03."""
+    share = published_layers("punct") if share is None else np.asarray(share)
+    sentence = f"Full stops and commas get {share[-2]:.4f} in the last layer but one and {share[-1]:.4f} in the last."
+    return Refutation(sentence, float(share[-2:].min()), bool(share[-2:].min() <= 0.5))
+
+
+def bag_of_words_stays_at_home(entropy: float | None = None, tokens: float = 122.1) -> Refutation:
+    """Lesson 02. Head 1-1 of BERT-base, which was told that both texts are segment A; mean length of the released texts."""
+    entropy = float(published_heads("entropy_clark")[0, 0]) if entropy is None else entropy
+    half = float(np.log(tokens / 2))
+    sentence = f"With one segment id for both texts its entropy is {entropy:.2f} nats; half of a text holds at most {half:.2f}."
+    return Refutation(sentence, entropy - half, entropy > half)
+
+
 def next_word_heads_in_1_2_2_3_6(drawn=None) -> Refutation:
     """Lesson 03."""
     labels = published_map().labels
@@ -127,23 +153,17 @@ def every_special_token_is_a_no_op(share=None, gradient=None, shuffles: int = 50
     return Refutation(sentence, p, p > 0.05)
 
 
-def rollout_is_proven_for_bert(raw=None, rollout=None) -> Refutation:
-    """Lesson 04."""
+def _on_distilbert(kind: str) -> float:
+    quantity = f"Spearman with input gradients, DistilBERT SST-2: {kind}"
     rows = read_published("abnar_rollout_flow")
+    return float(np.mean([float(row.value) for row in rows if row.quantity == quantity]))
 
-    def mean(kind: str) -> float:
-        found = [
-            float(row.value)
-            for row in rows
-            if row.quantity == f"Spearman with input gradients, DistilBERT SST-2: {kind}"
-        ]
-        return float(np.mean(found))
 
-    raw, rollout = (
-        (mean("raw attention") if raw is None else raw),
-        (mean("rollout") if rollout is None else rollout),
-    )
-    sentence = f"On DistilBERT raw attention agrees with input gradients by {raw:.2f} and rollout by {rollout:.2f}: both hardly at all."
+def rollout_is_proven_for_bert(raw: float | None = None, rollout: float | None = None) -> Refutation:
+    """Lesson 04."""
+    raw = _on_distilbert("raw attention") if raw is None else raw
+    rollout = _on_distilbert("rollout") if rollout is None else rollout
+    sentence = f"On DistilBERT raw attention agrees with input gradients by {raw:.2f}, rollout by {rollout:.2f}: both hardly at all."
     return Refutation(sentence, rollout, rollout < 0.3)
 
 
