@@ -1,7 +1,8 @@
 """How large a saved page is, how soon it is seen, and how long another head takes: python benchmarks/saved_page.py
 
 For pages of `bertlook_teach.widgets.save_page`, opened from a file in a real browser with nothing else running: megabytes,
-milliseconds from opening to the first paint and to the drawn head, and from a pressed key to finished pixels.
+milliseconds from opening to the first paint and to the drawn head, and from a pressed key to finished pixels; the last also as
+time of the page's own thread, which other programs on a busy machine do not lengthen.
 The limits: 3 MB, 1 s and 50 ms (95th percentile) at 12 x 12 heads and 128 tokens; 30 MB at 512 tokens.
 The attention is drawn at random (Dirichlet, .3), which packs worse than a model's.
 """
@@ -38,7 +39,7 @@ PRESS = """async (count) => {
   const view = document.querySelector('.bl-scroller'), canvas = document.querySelector('.bl-stage canvas'), times = [];
   for (let i = 0; i < count; i++) {
     const before = document.querySelector('.bl-caption').textContent;
-    const key = ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp'][i % 5];
+    const key = ['Right', 'Right', 'Down', 'Left', 'Left', 'Up'].map((way) => 'Arrow' + way)[i % 6];
     const start = performance.now();
     view.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
     await Promise.resolve(); // the view draws in the same turn
@@ -52,8 +53,8 @@ PRESS = """async (count) => {
 }"""
 
 
-def measure(browser, path: Path, opens: int, presses: int) -> tuple[float, float, list[float]]:
-    """Medians of first paint and drawn head over several fresh pages, and the sorted times of a key in the last."""
+def measure(browser, path: Path, opens: int, presses: int) -> tuple[float, float, list[float], list[float]]:
+    """Medians of first paint and drawn head over several fresh pages, and the sorted times of a key in the last, by the clock and by the thread."""
     paints, drawn = [], []
     for _ in range(opens):
         page = browser.new_page(
@@ -68,15 +69,36 @@ def measure(browser, path: Path, opens: int, presses: int) -> tuple[float, float
             )
         )
         drawn.append(page.evaluate("window.drawn"))
-        times = page.evaluate(PRESS, presses) if len(drawn) == opens else []
+        last = len(drawn) == opens
+        times = page.evaluate(PRESS, presses) if last else []
+        thread = thread_times(page, presses) if last else []
         page.close()
-    return statistics.median(paints), statistics.median(drawn), times
+    return statistics.median(paints), statistics.median(drawn), times, thread
+
+
+def thread_times(page, presses: int) -> list[float]:
+    """Milliseconds of processor time that the page's thread spends on each key, sorted; what asks for it included."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        found = session.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in found if one["name"] == "TaskDuration") * 1000
+
+    times = []
+    for _ in range(presses // 6):
+        for number in range(6):
+            before = spent()
+            page.evaluate(PRESS.replace("[i % 6]", f"[{number}]"), 1)
+            times.append(spent() - before)
+    return sorted(times)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--opens", type=int, default=5, help="how often each page is opened (default 5)")
     parser.add_argument("--presses", type=int, default=100, help="keys pressed in each page (default 100)")
+    parser.add_argument("--tokens", type=int, help="only texts of this length")
     options = parser.parse_args()
     chromium = find_chromium()
     if chromium is None:
@@ -84,21 +106,27 @@ def main() -> int:
         return 1
     from playwright.sync_api import sync_playwright
 
-    print("layers x heads x tokens  style  bits  file MB  first paint ms  head drawn ms  key ms p50 / p95")
+    print(
+        "layers x heads x tokens  style  bits  file MB  first paint ms  head drawn ms  key ms p50 / p95  thread ms p50 / p95"
+    )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for layers, heads, n in SIZES:
+            if options.tokens not in (None, n):
+                continue
             tokens = ["[CLS]", *(f"word{i}" for i in range(n - 2)), "[SEP]"]
             attention = page_tools.attention(tokens, layers, heads)
             for style in ("lines", "grid"):
                 view = HeadView(attention, style=style)
                 path = save_page(view, Path(folder) / f"{layers}-{heads}-{n}-{style}.html")
-                paint, drawn, times = measure(browser, path, options.opens, options.presses)
-                p50, p95 = (times[int(share * len(times))] for share in (0.5, 0.95))
+                paint, drawn, times, thread = measure(browser, path, options.opens, options.presses)
+                (p50, p95), (t50, t95) = (
+                    [found[int(share * len(found))] for share in (0.5, 0.95)] for found in (times, thread)
+                )
                 size = path.stat().st_size / 1e6
                 print(
                     f"{layers:>6} x {heads:>2} x {n:>3}          {style:<5} {view.bits:>4} {size:>8.2f} {paint:>15.0f} "
-                    f"{drawn:>14.0f} {p50:>10.1f} / {p95:.1f}",
+                    f"{drawn:>14.0f} {p50:>10.1f} / {p95:<7.1f} {t50:>10.1f} / {t95:.1f}",
                     flush=True,
                 )
         browser.close()
