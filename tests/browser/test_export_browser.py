@@ -40,7 +40,8 @@ class Exported(Deck):
 
     def go(self, slide: str) -> None:
         self.page.evaluate("document.activeElement.blur()")
-        self.page.evaluate(f"location.hash = '#/slide-{slide}'")
+        across, down = slide.split("-")
+        self.page.evaluate(f"Reveal.slide({across}, {down})")  # the address may lag behind the slide
         self.wait(f"document.querySelector('section section.present')?.id === 'slide-{slide}'")
 
     def show_everything(self) -> None:
