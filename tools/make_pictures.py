@@ -80,7 +80,7 @@ def photograph(address: str, chromium: str, name: str, out: Path) -> None:
 
 
 def film(page: Page, keys: tuple[str, ...], path: Path) -> None:
-    """One picture a key, half as large, in 64 colours: light enough for a README."""
+    """One picture a key, smaller, in 128 colours: light enough for a README."""
     from PIL import Image  # comes with matplotlib
 
     frames = []
@@ -89,7 +89,7 @@ def film(page: Page, keys: tuple[str, ...], path: Path) -> None:
             page.keyboard.press(key)
             page.wait_for_timeout(300)
         frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize((800, 450)))
-    palette = frames[0].quantize(64)
+    palette = frames[0].quantize(128, method=Image.Quantize.MAXCOVERAGE)  # keeps the frame of the chosen head
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=900, loop=0, optimize=True)
 

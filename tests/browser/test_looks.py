@@ -106,4 +106,6 @@ def test_d_typed_into_a_field_stays_a_letter(deck):
 def test_the_address_is_stronger_than_the_metadata(deck, open_deck):
     again = open_deck(deck.path, classic=deck.classic, query="?run=none&look=projector")
     assert look(again) == "projector"
-    assert again.errors == [] and again.foreign == []
+    assert again.foreign == []
+    missing = "/trial.css"  # classic RISE asks for the deck's own sheet, which is optional
+    assert [error for error in again.errors if missing not in error] == []
