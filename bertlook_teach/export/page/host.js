@@ -44,7 +44,9 @@ class Model {
     for (const [key, content] of changed) this.emit(`change:${key}`, content);
     if (changed.length) this.emit("change");
   }
-  save_changes() {} // what a change means in the page has happened in set(); there is nobody else to tell
+  save_changes() {
+    this.send(); // what a change means in the page has happened in set(); who waits for Python's answer is told
+  }
   on(names, listener) {
     for (const name of names.split(/\s+/)) this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
   }
@@ -264,6 +266,7 @@ const VIEWS = {
       node.classList.add("bertlook-silent");
       node.append(note(sentence));
       kernelNeeded.push([model.id, () => alertOver(node, sentence)]);
+      node.addEventListener("focusout", () => node.querySelector(":scope > .bertlook-said")?.remove());
     }
     return node;
   },
