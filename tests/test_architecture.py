@@ -223,7 +223,9 @@ def undeclared_libraries(package, declared, lab) -> list[str]:
     found = []
     for relative, text in sources(package, ".py"):
         allowed = known | (
-            {name.replace("-", "_") for name in lab} if module_name(relative).split(".")[0] in LAUNCHERS else set()
+            {name.replace("-", "_") for name in lab}
+            if module_name(relative).split(".")[0] in LAUNCHERS
+            else set()
         )
         for line, name, _ in imports(relative, text):
             if name.split(".")[0] not in allowed:
