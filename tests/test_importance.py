@@ -688,7 +688,9 @@ def test_weight_and_norm_by_kind(bert):
 def test_lenses_give_one_map_per_head_and_each_says_what_it_is(encoder):
     maps = lenses(encoder, TEXT, PAIR)
     n = len(_ids(encoder))
-    assert list(maps) == list(LENSES) == ["weight", "norm", "gradient", "rollout", "value_zeroing", "ablation"]
+    assert (
+        list(maps) == list(LENSES) == ["weight", "norm", "gradient", "rollout", "value_zeroing", "ablation"]
+    )
     for name, values in maps.items():
         assert values.shape == (LAYERS, HEADS, n, n), name
         assert np.isfinite(values).all() and (values >= 0).all(), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -99,6 +100,69 @@ def test_the_card_gives_the_layers_share_of_marked_tokens(maps):
 
 def test_the_card_counts_the_broad_heads(maps):
     assert int(card_row("broad heads (normalised entropy > .8)")) == (maps["entropy"] > 0.8).sum()
+
+
+def test_the_card_gives_the_relations_on_the_projects_own_treebank():
+    encoder = load_encoder("specimen", device="cpu")
+    rows = {r["relation"]: r for r in report.relation_table(collect_answers(encoder, load_treebank()))}
+    table = (
+        CARD.partition("The same on the project's own treebank")[2].partition("\n\n")[2].partition("\n\n")[0]
+    )
+    printed = re.findall(
+        r"^\|(?: \*\*| )`([^`]+)`(\**) \| (\d+) \| ([^|]+) \| ([\d.]+) \| ([+-]\d) \| ([\d.]+) \|",
+        table,
+        re.MULTILINE,
+    )
+    assert {name for name, *_ in printed} == set(rows)
+    for name, bold, cases, heads, accuracy, offset, offset_accuracy in printed:
+        row = rows[name]
+        assert (int(cases), heads.strip(), int(offset)) == (row["cases"], row["heads"], row["offset"]), name
+        assert float(accuracy) == pytest.approx(row["accuracy"], abs=0.011), name
+        assert float(offset_accuracy) == pytest.approx(row["offset_accuracy"], abs=0.0006), name
+        assert bool(bold) == (row["accuracy"] - row["offset_accuracy"] >= 0.1), name
+
+
+# --- the film ------------------------------------------------------------------------------------------------------
+
+
+def read_film():
+    with open(MODEL / "film.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_film_has_twelve_points_or_more_at_even_steps_of_the_logarithm():
+    rows = read_film()
+    points = sorted({int(row["tokens"]) for row in rows})
+    assert len(points) >= 12
+    ratios = np.diff(np.log(points))
+    assert ratios.max() < np.log(2), "no gap longer than a doubling"
+    assert points[0] < points[-1] / 100, "it starts where hardly anything is learnt"
+    for point in points:
+        heads = [(int(r["layer"]), int(r["head"])) for r in rows if int(r["tokens"]) == point]
+        assert heads == list(np.ndindex(max(heads)[0] + 1, max(heads)[1] + 1)), point
+
+
+def test_the_film_ends_with_the_weights_in_the_folder():
+    rows = read_film()
+    encoder = load_encoder("specimen", device="cpu")
+    short = report.short_pairs(encoder.tokenizer, load_pairs())
+    assert len(short) == len(load_pairs())
+    assert max(len(encoder.tokenizer(*pair)["input_ids"]) for pair in short) == report.FILM_LENGTH
+    maps = report.surface_table(encoder, short)
+    last = max(int(row["tokens"]) for row in rows)
+    for row in rows:
+        if int(row["tokens"]) == last:
+            here = int(row["layer"]), int(row["head"])
+            assert [float(row[m]) for m in report.FILM_MEASURES] == pytest.approx(
+                [maps[m][here] for m in report.FILM_MEASURES], abs=0.002
+            ), here
+
+
+def test_the_film_holds_shares():
+    for row in read_film():
+        assert all(
+            0 <= float(value) <= 1 for name, value in row.items() if name not in ("tokens", "layer", "head")
+        )
 
 
 def test_the_card_says_what_a_reader_must_know():

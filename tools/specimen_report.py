@@ -22,7 +22,7 @@ import pretrain_data as data
 
 from bertlook_teach import surface
 from bertlook_teach.attention import iter_attention
-from bertlook_teach.corpora import load_pairs, read_conllu, read_pairs
+from bertlook_teach.corpora import load_pairs, load_treebank, read_conllu, read_pairs
 from bertlook_teach.encoder import load_encoder, random_twin
 from bertlook_teach.labels import head_label
 from bertlook_teach.predictors import ALL, WITHOUT_PUNCT
@@ -30,6 +30,7 @@ from bertlook_teach.syntax import collect_answers, gold_cases, score_relations
 
 DIRECTIONS = ("dependent-to-governor", "governor-to-dependent")
 FILM_RELATIONS = ("case", "det", "nsubj", "obj", "amod", "aux", "nmod:poss", "mark")
+FILM_LENGTH = 32  # wordpieces
 FILM_MEASURES = ("next", "previous", "cls", "sep", "punct", "entropy")
 
 
@@ -155,8 +156,8 @@ def treebank_documents(sentences):
 # --- the report ----------------------------------------------------------------------------------------------------
 
 
-def summary(encoder, pairs, sentences):
-    """Everything the card's table needs, as plain numbers."""
+def summary(encoder, pairs, sentences, own):
+    """Everything the card's tables need, as plain numbers; ``own`` is the project's treebank."""
     maps = surface_table(encoder, pairs)
     marked = (maps["cls"] + maps["sep"] + maps["punct"]).mean(1)
     rows = relation_table(collect_answers(encoder, sentences)) if sentences else []
@@ -172,6 +173,7 @@ def summary(encoder, pairs, sentences):
         "layers_over_half": int((marked > 0.5).sum()),
         "broad_heads": len(_over(maps["entropy"], 0.8)),
         "relations": rows,
+        "own_relations": relation_table(collect_answers(encoder, own)),
         "relations_10_above": sum(r["accuracy"] - r["offset_accuracy"] >= 0.1 for r in counted),
     }  # fmt: skip
 
@@ -200,20 +202,9 @@ def card_tables(report):
     ]
     lines = ["| measure | specimen | random twin |", "|---|---|---|"]
     lines += [f"| {name} | {value(model)} | {value(twin) if twin else ''} |" for name, value in rows]
-    lines += [
-        "",
-        "| relation (UD) | cases | head | accuracy | best offset | its accuracy | random twin |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    control = {r["relation"]: r["accuracy"] for r in twin["relations"]} if twin else {}
-    for r in model["relations"]:
-        gain = r["accuracy"] - r["offset_accuracy"]
-        if r["cases"] >= 800 or gain >= 0.1:
-            mark = " **" if gain >= 0.1 else " "
-            lines.append(
-                f"|{mark}`{r['relation']}`{mark.strip()} | {r['cases']} | {r['heads']} | {r['accuracy']:.3f} | {r['offset']:+d} | "
-                f"{r['offset_accuracy']:.3f} | {control.get(r['relation'], float('nan')):.3f} |"
-            )
+    for key, common in (("relations", 800), ("own_relations", 100)):
+        if model[key]:
+            lines += ["", *relation_lines(model[key], twin[key] if twin else [], common)]
     if held:
         lines += [
             "", "| held-out text | model | baseline |", "|---|---|---|",
@@ -224,12 +215,47 @@ def card_tables(report):
     return "\n".join(lines) + "\n"
 
 
+def relation_lines(rows, twin_rows, common):
+    """A table of relations: those with ``common`` cases or more, and those 10 points above their offset, in bold."""
+    control = {r["relation"]: r["accuracy"] for r in twin_rows}
+    lines = [
+        "| relation (UD) | cases | head | accuracy | best offset | its accuracy | random twin |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        gain = r["accuracy"] - r["offset_accuracy"]
+        if r["cases"] >= common or gain >= 0.1:
+            mark = " **" if gain >= 0.1 else " "
+            lines.append(
+                f"|{mark}`{r['relation']}`{mark.strip()} | {r['cases']} | {r['heads']} | {r['accuracy']:.3f} | {r['offset']:+d} | "
+                f"{r['offset_accuracy']:.3f} | {control.get(r['relation'], float('nan')):.3f} |"
+            )
+    return lines
+
+
 def _over(values, threshold):
     return [tuple(map(int, i)) for i in np.argwhere(values > threshold)]
 
 
+def short_pairs(tokenizer, pairs, length=FILM_LENGTH):
+    """Both texts of each pair cut after so many words, the same for both, that the pair has at most ``length`` wordpieces."""
+    short = []
+    for pair in pairs:
+        words = [text.split() for text in pair]
+        for n in range(length, 0, -1):
+            cut = tuple(" ".join(of_text[:n]) for of_text in words)
+            if len(tokenizer(*cut)["input_ids"]) <= length:
+                short.append(cut)
+                break
+    return short
+
+
 def film(run, pairs, sentences, out):
-    """Measure every film point of a run, in order; points already in ``out`` are kept, so it can be called again."""
+    """Measure every film point of a run, in order; points already in ``out`` are kept, so it can be called again.
+
+    Inputs have at most ``FILM_LENGTH`` wordpieces, what the first phase was trained on: beyond its length a phase's
+    positions are untrained, and a longer input would show the phases' lengths instead of the heads.
+    """
     columns = ["tokens", "layer", "head", *FILM_MEASURES]
     columns += (
         [f"{relation} {direction}" for relation in FILM_RELATIONS for direction in DIRECTIONS]
@@ -250,10 +276,9 @@ def film(run, pairs, sentences, out):
             if tokens in done:
                 continue
             encoder = load_encoder(str(point), device="cpu")
-            maps = surface_table(encoder, pairs)
-            scores = (
-                relation_accuracies(collect_answers(encoder, sentences), FILM_RELATIONS) if sentences else {}
-            )
+            maps = surface_table(encoder, short_pairs(encoder.tokenizer, pairs))
+            short = [s for s in sentences if len(encoder.tokenizer(s.text)["input_ids"]) <= FILM_LENGTH]
+            scores = relation_accuracies(collect_answers(encoder, short), FILM_RELATIONS) if short else {}
             for layer, head in np.ndindex(encoder.n_layers, encoder.n_heads):
                 row = [tokens, layer, head] + [f"{maps[m][layer, head]:.4f}" for m in FILM_MEASURES]
                 for relation in FILM_RELATIONS if sentences else ():
@@ -290,6 +315,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     pairs = (read_pairs(options.pairs) if options.pairs else load_pairs())[: options.limit]
     sentences = [s for path in options.treebank for s in read_conllu(path)[: options.limit]]
+    own = load_treebank()[: options.limit]
     if options.film:
         if not options.out:
             parser.error("--film needs --out FILE.csv")
@@ -301,9 +327,9 @@ def main(arguments=None):
         "treebanks": [p.name for p in options.treebank],
         "sentences": len(sentences),
     }
-    report["specimen"] = summary(encoder, pairs, sentences)
+    report["specimen"] = summary(encoder, pairs, sentences, own)
     if not options.no_random:
-        report["random twin"] = summary(random_twin(encoder), pairs, sentences)
+        report["random twin"] = summary(random_twin(encoder), pairs, sentences, own)
     if sentences and not options.no_heldout:
         folder = (
             options.model
