@@ -1,6 +1,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -231,6 +232,8 @@ def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        # A shell gives its background jobs an interrupt that is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     seen = ""
     while "| 1" not in seen and "/200000 [00:0" not in seen.partition("0/200000")[2]:  # the bar has moved

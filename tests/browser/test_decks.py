@@ -110,6 +110,8 @@ def test_choosing_a_head_and_typing_a_sentence_change_the_picture(deck):
     before = caption.inner_text()
     explorer.locator(".bertlook-views [tabindex='0']").first.focus()
     deck.press("ArrowDown", "ArrowRight")
+    if caption.inner_text() == before:  # it was the last head of the last layer
+        deck.press("ArrowUp", "ArrowLeft")
     chosen = caption.inner_text()
     assert chosen != before and deck.slide == slide
     explorer.locator("input[type='text']").first.fill("Rain fell on the old roof.")
