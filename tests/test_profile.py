@@ -226,15 +226,16 @@ def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
         str(texts),
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    # A shell's background jobs ignore interrupts, and their children inherit that.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-        # A shell gives its background jobs an interrupt that is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+    signal.signal(signal.SIGINT, inherited)
     seen = ""
     while "| 1" not in seen and "/200000 [00:0" not in seen.partition("0/200000")[2]:  # the bar has moved
         character = process.stderr.read(1)
