@@ -82,6 +82,20 @@ def coref_table(result):
     return table(header, lines) + "\n\nHeads chosen for all: " + "; ".join(best) + "."
 
 
+def layers_table(result):
+    """A row a run: F1 of the embeddings alone and of all layers, and what sums the layers up."""
+    header = ["run", "F1 at 0", "F1 with all", "expected layer", "centre of gravity", "K(Delta)", "K(s)"]
+    lines = []
+    for run, found in result["about"]["summary"].items():
+        rows = [row for row in result["rows"] if row["run"] == run]
+        where = "no gain" if found["expected layer"] is None else f"{found['expected layer']:.2f}"
+        if found["low"] is not None:
+            where += f" [{found['low']:.2f}, {found['high']:.2f}]"
+        rest = [f"{found[name]:.2f}" for name in ("centre of gravity", "K(Delta)", "K(s)")]
+        lines.append([run, interval(rows[0], "f1"), interval(rows[-1], "f1"), where, *rest])
+    return table(header, lines)
+
+
 def value_table(result, name):
     """Any other saved table with a value and its interval: a row a row."""
     rows = result["rows"]
@@ -99,6 +113,8 @@ def print_folder(folder):
             print(syntax_table(result))
         elif path.stem == "coref":
             print(coref_table(result))
+        elif path.stem == "layers":
+            print(layers_table(result))
         else:
             print(value_table(result, path.stem))
         print()

@@ -148,6 +148,8 @@ def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
     said, drawn = caption.inner_text(), view.evaluate(drawing)
     explorer.locator(".bertlook-views [tabindex='0']").first.focus()
     deck.press("ArrowDown", "ArrowRight")
+    if caption.inner_text() == said:  # it was the last head of the last layer
+        deck.press("ArrowUp", "ArrowLeft")
     assert caption.inner_text() != said and view.evaluate(drawing) != drawn
     assert deck.slide == before
     deck.screenshot(f"exported-{deck.name}-explorer")
