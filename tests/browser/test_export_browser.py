@@ -143,7 +143,7 @@ def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
     deck.go(explorer.evaluate("node => node.closest('section').id").removeprefix("slide-"))
     before = deck.slide
     caption = explorer.locator("[aria-live='polite']").last
-    drawing = "node => node.querySelector('canvas')?.toDataURL() ?? node.querySelector('svg')?.outerHTML"
+    drawing = "node => node.querySelector('canvas')?.toDataURL() ?? node.querySelector('svg')?.outerHTML ?? node.innerHTML"
     view = explorer.locator(".bertlook-views > *").last
     said, drawn = caption.inner_text(), view.evaluate(drawing)
     explorer.locator(".bertlook-views [tabindex='0']").first.focus()
