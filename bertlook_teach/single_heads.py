@@ -42,8 +42,27 @@ _TOKENS_AT_ONCE = {
 }  # rows times tokens in one go: what stays in the cache (measured)
 
 
+class _Changes:
+    """What both tables of effects say of losses and scores whose last axis is the example."""
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return len(self.base_scores)
+
+    @cached_property
+    def loss_change(self) -> np.ndarray:
+        """(layer, head) or (layer,): mean loss without minus mean loss with; positive where the heads were of use."""
+        return (self.losses - self.base_losses).mean(axis=-1)
+
+    @cached_property
+    def score_change(self) -> np.ndarray:
+        """(layer, head) or (layer,): mean score without minus mean score with; *negative* where the heads were of use."""
+        return (self.scores - self.base_scores).mean(axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
-class HeadEffects:
+class HeadEffects(_Changes):
     """Loss and score of every example with each head off in turn, and with all heads on.
 
     Attributes
@@ -71,21 +90,6 @@ class HeadEffects:
     base_logits: np.ndarray | None = None
 
     @property
-    def n(self) -> int:
-        """Number of examples."""
-        return len(self.base_scores)
-
-    @cached_property
-    def loss_change(self) -> np.ndarray:
-        """(layer, head): mean loss without the head minus mean loss with it; positive where the head was of use."""
-        return (self.losses - self.base_losses).mean(axis=-1)
-
-    @cached_property
-    def score_change(self) -> np.ndarray:
-        """(layer, head): mean score without the head minus mean score with it; *negative* where the head was of use."""
-        return (self.scores - self.base_scores).mean(axis=-1)
-
-    @property
     def labels(self) -> list[str]:
         """Printed names, layer by layer."""
         return [head_label(layer, head) for layer, head in np.ndindex(self.loss_change.shape[:2])]
@@ -96,7 +100,7 @@ class HeadEffects:
 
 
 @dataclass(frozen=True, eq=False)
-class LayerEffects:
+class LayerEffects(_Changes):
     """Loss and score of every example with all heads of one layer off: arrays of shape (layer, example)."""
 
     losses: np.ndarray
@@ -105,20 +109,6 @@ class LayerEffects:
     base_scores: np.ndarray
     how: str
     measure: str
-
-    @property
-    def n(self) -> int:
-        return len(self.base_scores)
-
-    @cached_property
-    def loss_change(self) -> np.ndarray:
-        """(layer,): mean loss without the layer's heads minus mean loss with them."""
-        return (self.losses - self.base_losses).mean(axis=-1)
-
-    @cached_property
-    def score_change(self) -> np.ndarray:
-        """(layer,): mean score without the layer's heads minus mean score with them."""
-        return (self.scores - self.base_scores).mean(axis=-1)
 
     def __repr__(self) -> str:
         return f"LayerEffects({LAYER} ({self.how}), {len(self.losses)} layers, {self.measure} {self.base_scores.mean():.3f} with all, n = {self.n})"

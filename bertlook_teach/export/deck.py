@@ -60,16 +60,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
     )
     return "\n".join(
         [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta name="generator" content="bertlook_teach {__version__}">',
-            f"<title>{escape(title)}</title>",
-            *(f"<style>\n{as_style(sheet)}\n</style>" for sheet in styles),
-            "</head>",
+            *page_head(title, styles, POLICY),
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
             '<main class="reveal"><div class="slides">',
@@ -114,6 +105,22 @@ def page_file(name: str) -> str:
 def as_script(text: str) -> str:
     """JavaScript that cannot end the element it stands in."""
     return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+def page_head(title: str, styles: list[str], policy: str) -> list[str]:
+    """The lines of a self-contained page down to its body; ``policy`` says what the page may do, and that it may ask nobody."""
+    return [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta name="generator" content="bertlook_teach {__version__}">',
+        f"<title>{escape(title)}</title>",
+        *(f"<style>\n{as_style(sheet)}\n</style>" for sheet in styles),
+        "</head>",
+    ]
 
 
 def as_style(text: str) -> str:

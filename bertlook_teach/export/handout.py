@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import __version__
 from ..browsers import find_chromium
 from .cells import slides_of, static_output
-from .deck import as_style, page_file
+from .deck import page_file, page_head
 from .errors import ExportError
 from .state import VIEW
 
@@ -65,16 +65,7 @@ def render_handout(
         contents.append(f'<li><a href="#slide-{number}">{escape(name)}</a></li>')
     return "\n".join(
         [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta name="generator" content="bertlook_teach {__version__}">',
-            f"<title>{escape(title)}: handout</title>",
-            f"<style>\n{as_style(page_file('handout.css'))}\n</style>",
-            "</head>",
+            *page_head(f"{title}: handout", [page_file("handout.css")], POLICY),
             "<body>",
             '<a class="skip" href="#slides">To the text</a>',
             f"<header><p>{escape(title)}: handout</p></header>",

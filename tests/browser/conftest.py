@@ -16,7 +16,9 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bertlook_teach.browsers import find_chromium
 
@@ -205,3 +207,20 @@ def open_deck(open_page):
         return deck
 
     return open_deck
+
+
+def write_deck(path: Path, code: str, title: str, view: str) -> Path:
+    """A deck of two slides beside a hidden cell: a heading, and the view of that name which the hidden cell makes."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": "all"}
+    deck = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
+    cells = [
+        (new_code_cell(code), "skip"),
+        (new_markdown_cell(f"# {title}"), "slide"),
+        (new_code_cell(view), "slide"),
+    ]
+    for i, (cell, kind) in enumerate(cells):
+        cell.id, cell.metadata["slideshow"] = f"cell-{i}", {"slide_type": kind}
+        deck.cells.append(cell)
+    nbformat.write(deck, path)
+    return path

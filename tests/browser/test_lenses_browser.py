@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import nbformat
 import numpy as np
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bertlook_teach.render.lenses import two_digits
 from bertlook_teach.widgets import HeadMap, LensView
 
+from .conftest import write_deck
 from .test_widgets_browser import HOSTILE, SENTENCE, show, state_of, values  # noqa: F401 - show is a fixture
 
 
@@ -231,22 +230,7 @@ _ = link_heads(head_map, lenses)
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lenses")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": "all"}
-    nb = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
-    for i, (cell, kind) in enumerate(
-        [
-            (new_code_cell(CELL), "skip"),
-            (new_markdown_cell("# Lenses"), "slide"),
-            (new_code_cell("lenses"), "slide"),
-        ]
-    ):
-        cell.id, cell.metadata["slideshow"] = f"cell-{i}", {"slide_type": kind}
-        nb.cells.append(cell)
-    path = folder / "lenses.ipynb"
-    nbformat.write(nb, path)
-    return path
+    return write_deck(tmp_path_factory.mktemp("lenses") / "lenses.ipynb", CELL, "Lenses", "lenses")
 
 
 def use(deck):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bertlook_teach.widgets.ablation_sandbox import SandboxView
 
+from .conftest import write_deck
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
 
 
@@ -175,22 +174,7 @@ sandbox = AblationSandbox(load_encoder("specimen"), "We saw the small birds.", t
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sandbox")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": "all"}
-    nb = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
-    for i, (cell, kind) in enumerate(
-        [
-            (new_code_cell(CELL), "skip"),
-            (new_markdown_cell("# Sandbox"), "slide"),
-            (new_code_cell("sandbox"), "slide"),
-        ]
-    ):
-        cell.id, cell.metadata["slideshow"] = f"cell-{i}", {"slide_type": kind}
-        nb.cells.append(cell)
-    path = folder / "sandbox.ipynb"
-    nbformat.write(nb, path)
-    return path
+    return write_deck(tmp_path_factory.mktemp("sandbox") / "sandbox.ipynb", CELL, "Sandbox", "sandbox")
 
 
 def use(deck):
