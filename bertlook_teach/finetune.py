@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -265,17 +265,46 @@ def _readout(model, hidden):
 
 
 def _with_new_head(encoder: Encoder, task: Task, seed: int, dropout: float | None):
-    """A copy of the encoder with a fresh head drawn with ``seed``."""
-    import torch
+    """A copy of the encoder with a fresh classification head drawn with ``seed``."""
     from transformers import AutoModelForSequenceClassification
+
+    kind = "regression" if task.is_regression else "single_label_classification"
+    names = task.labels or ("score",)
+    return with_new_head(encoder, AutoModelForSequenceClassification, names, seed, dropout, problem_type=kind)
+
+
+def with_new_head(
+    encoder: Encoder, auto_class, names: Sequence[str], seed: int, dropout: float | None, **settings
+):
+    """A copy of the encoder inside a model of transformers' ``auto_class``, its head drawn with ``seed``.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    auto_class : class
+        ``AutoModelForSequenceClassification``, ``AutoModelForTokenClassification``.
+    names : sequence of str
+        The classes in the order of the logits.
+    seed : int
+    dropout : float or None
+        In place of what the model's configuration says.
+    **settings
+        Further fields of the configuration.
+
+    Raises
+    ------
+    ValueError
+        If the model's family has no such head, or the encoder's weights do not fit the model.
+    """
+    import torch
 
     from .encoder import quiet_loading
 
     config = copy.deepcopy(encoder.model.config)
-    names = list(task.labels) or ["score"]
     config.num_labels = len(names)
     config.id2label, config.label2id = dict(enumerate(names)), {name: i for i, name in enumerate(names)}
-    config.problem_type = "regression" if task.is_regression else "single_label_classification"
+    for name, value in settings.items():
+        setattr(config, name, value)
     if dropout is not None:
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout"):
             if hasattr(config, name):
@@ -283,9 +312,7 @@ def _with_new_head(encoder: Encoder, task: Task, seed: int, dropout: float | Non
     with torch.random.fork_rng(devices=[]), quiet_loading():
         torch.manual_seed(seed)
         try:
-            model = AutoModelForSequenceClassification.from_config(
-                config, attn_implementation="eager"
-            ).float()
+            model = auto_class.from_config(config, attn_implementation="eager").float()
         except ValueError:
             raise ValueError(
                 f"{encoder.name} ({config.model_type}) has no classification head in transformers, so it cannot be fine-tuned here; "
@@ -392,12 +419,8 @@ def fine_tune(
         _as_encoder(model, encoder, name), model, task.labels, task.name, task.metric, task.is_pair, truncate
     )
     steps_per_epoch = -(-len(items) // batch_size)
-    optimizer = torch.optim.AdamW(_groups(model), lr=rate)
     total = steps_per_epoch * epochs
-    warm = max(1, round(WARM_UP * total))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
-    )
+    step = stepper(model, rate, total)
     order = torch.Generator().manual_seed(seed)
     history, best, kept = [], None, None
     devices = [encoder.device] if encoder.device.type == "cuda" else []
@@ -413,11 +436,7 @@ def fine_tune(
                     encoder, [items[i] for i in rows], [targets[i] for i in rows], task.is_regression
                 )
                 loss = _loss(_forward(model, encoder, batch), batch.labels)
-                optimizer.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
-                optimizer.step()
-                schedule.step()
+                step(loss)
                 losses.append(float(loss.detach()) * len(rows))
                 bar.update()
             model.eval()
@@ -451,6 +470,26 @@ def fine_tune(
     if folder is not None:
         done.save(folder)
     return done
+
+
+def stepper(model, rate: float, total: int) -> Callable[[Any], None]:
+    """What takes a loss and makes one step: AdamW, the rate rising over the first tenth of ``total`` steps, then falling to zero."""
+    import torch
+
+    optimizer = torch.optim.AdamW(_groups(model), lr=rate)
+    warm = max(1, round(WARM_UP * total))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
+    )
+
+    def step(loss) -> None:
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
+        optimizer.step()
+        schedule.step()
+
+    return step
 
 
 def _groups(model) -> list[dict]:
