@@ -14,6 +14,7 @@ from bertlook_teach.widgets.ablation_sandbox import SandboxView
 from bertlook_teach.widgets.antecedent_view import AntecedentView
 from bertlook_teach.widgets.arc_view import ArcView
 from bertlook_teach.widgets.distance_map import DistanceMap
+from bertlook_teach.widgets.weighted_text import WeightedText
 
 HOSTILE = (
     "[CLS]",
@@ -133,6 +134,25 @@ def neurons(tokens, layers, heads, weights=None):
     )
 
 
+def weighted_text(tokens, layers, heads, weights=None, minus=False):
+    n = len(tokens)
+    scores, before = np.random.default_rng(2).random((2, layers, heads, n))
+    mix = None if minus else scores[0, 0]
+    return WeightedText(
+        tokens,
+        scores,
+        [i % 3 == 1 for i in range(n)],
+        mix,
+        title=BAD_NAME,
+        unit=BAD_NAME,
+        minus=before if minus else None,
+    )
+
+
+def weighted_difference(tokens, layers, heads, weights=None):
+    return weighted_text(tokens, layers, heads, minus=True)
+
+
 def sandbox(tokens, layers, heads, weights=None):
     result = {
         "off": [],
@@ -157,6 +177,7 @@ VIEWS = {
     make.__name__: make
     for make in (
         lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
+        weighted_text, weighted_difference,
     )
 }  # fmt: skip
 FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none

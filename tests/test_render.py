@@ -588,6 +588,18 @@ def test_magnitudes_keep_their_order_for_colour_blind_readers(kind):
     assert all(a > b for a, b in pairwise(lightness))
 
 
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_more_and_less_stay_apart_for_colour_blind_readers_and_keep_their_order(kind):
+    more, less = ([palette.difference_colour(sign * step / 32) for step in range(33)] for sign in (1, -1))
+    assert more[0] == less[0]
+    for side in (more, less):
+        assert all(a > b for a, b in pairwise(seen(colour, BLINDNESS[kind])[0] for colour in side))
+    for up, down in list(zip(more, less))[8:]:
+        assert np.linalg.norm(seen(up, BLINDNESS[kind]) - seen(down, BLINDNESS[kind])) > 20
+    for colour in (*more, *less):
+        assert palette.contrast(colour, palette.text_colour(colour)) >= 4.5
+
+
 # ---- the house -------------------------------------------------------------------------------------------
 
 

@@ -45,6 +45,10 @@ SEGMENT_B = OKABE_ITO["orange"]
 # One hue, from almost paper to almost ink. Lightness falls all the way, so it survives a grey printer.
 MAGNITUDE_STOPS = ((0.0, "#f6f9fc"), (0.3, "#b5d3e7"), (0.65, "#2f83bb"), (1.0, "#00294a"))
 MISSING = "#e8e8e8"
+# Differences: the same blue for more, brown for less, equally pale at 0. Dark at both ends, so a sign is always written or drawn too.
+MORE_STOPS = ((0.0, "#f7f7f7"), (0.3, "#b5d3e7"), (0.65, "#2f83bb"), (1.0, "#00294a"))
+LESS_STOPS = ((0.0, "#f7f7f7"), (0.3, "#f3cba2"), (0.65, "#c96a14"), (1.0, "#4f1d00"))
+LESS = "#b04a00"
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -62,8 +66,21 @@ def magnitude_colour(share: float) -> str:
     >>> magnitude_colour(0.0), magnitude_colour(1.0)
     ('#f6f9fc', '#00294a')
     """
+    return _along(MAGNITUDE_STOPS, share)
+
+
+def difference_colour(share: float) -> str:
+    """The colour of a difference between -1 (dark brown) and 1 (dark blue); 0 is almost paper; values outside are clipped.
+
+    >>> difference_colour(-1.0), difference_colour(0.0), difference_colour(1.0)
+    ('#4f1d00', '#f7f7f7', '#00294a')
+    """
+    return _along(MORE_STOPS if share >= 0 else LESS_STOPS, abs(share))
+
+
+def _along(stops, share: float) -> str:
     share = min(1.0, max(0.0, float(share)))
-    for (low, start), (high, end) in pairwise(MAGNITUDE_STOPS):
+    for (low, start), (high, end) in pairwise(stops):
         if share <= high:
             along = (share - low) / (high - low)
             mixed = (round(a + along * (b - a)) for a, b in zip(rgb(start), rgb(end)))
@@ -99,8 +116,9 @@ def text_colour(background: str) -> str:
 
 
 def for_views() -> dict[str, object]:
-    """What the JavaScript views need: a plain dict, 256 magnitude colours and the text colour on each."""
+    """What the JavaScript views need: a plain dict, 256 magnitude and 255 difference colours (from -127 to 127 steps) and the text colour on each."""
     magnitudes = [magnitude_colour(step / 255) for step in range(256)]
+    differences = [difference_colour(step / 127) for step in range(-127, 128)]
     return {
         "ink": INK,
         "muted": MUTED,
@@ -113,4 +131,7 @@ def for_views() -> dict[str, object]:
         "missing": MISSING,
         "magnitude": magnitudes,
         "onMagnitude": [text_colour(colour) for colour in magnitudes],
+        "less": LESS,
+        "difference": differences,
+        "onDifference": [text_colour(colour) for colour in differences],
     }

@@ -184,6 +184,26 @@ def number(value: float) -> str:
     return f"{'-' if value < 0 and rounded else ''}{rounded:.{decimals}f}"
 
 
+def signed_number(value: float) -> str:
+    """A difference: as `number`, with a plus where it is above 0 in print.
+
+    >>> signed_number(0.1234), signed_number(-0.1234), signed_number(0.0001)
+    ('+0.123', '-0.123', '0.000')
+    """
+    text = number(value)
+    return f"+{text}" if value > 0 and float(text) > 0 else text
+
+
+def short_signed(value: float) -> str:
+    """A difference for a narrow cell.
+
+    >>> short_signed(0.123), short_signed(-0.123), short_signed(0.0)
+    ('+.12', '-.12', '0')
+    """
+    text = short_number(value)
+    return f"+{text}" if value > 0 and text != "0" else text
+
+
 def short_number(value: float) -> str:
     """A value for a narrow cell: two digits, no leading zero.
 

@@ -7,6 +7,7 @@ from .links import link_heads, link_traits
 from .neuron_view import NeuronView
 from .saved_page import save_page
 from .six_lenses import LensView, SixLenses
+from .weighted_text import WeightedText
 
 __all__ = [
     "HeadExplorer",
@@ -16,6 +17,7 @@ __all__ = [
     "NeuronView",
     "SixLenses",
     "TextBox",
+    "WeightedText",
     "default_measures",
     "link_heads",
     "link_traits",

@@ -49,6 +49,17 @@ function shortNumber(value) {
   return sign + Math.floor(size + 0.5).toFixed(0);
 }
 
+// A difference: a plus where it is above 0 in print.
+function signedNumber(value) {
+  const text = number(value);
+  return value > 0 && Number(text) > 0 ? `+${text}` : text;
+}
+
+function shortSigned(value) {
+  const text = shortNumber(value);
+  return value > 0 && text !== "0" ? `+${text}` : text;
+}
+
 // `text` is {tokens, special, segments, unit}; `shown` the positions in view; `weights` a flat n x n array.
 function describeHead(weights, text, shown, layer, head) {
   const { tokens, special } = text;
@@ -283,6 +294,44 @@ function place(node, left, top, width) {
 
 function magnitudeStep(share) {
   return Math.max(0, Math.min(255, Math.round(share * 255)));
+}
+
+// 0 to 254, 127 for no difference.
+function differenceStep(share) {
+  return 127 + Math.max(-127, Math.min(127, Math.round(share * 127)));
+}
+
+// A labelled menu; `options` of `fillMenu` are [value, label] pairs.
+function menuNamed(label, choose) {
+  const box = element("label", "bl-arc-menu");
+  const title = element("span");
+  const select = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
+  title.textContent = label;
+  box.append(title, select);
+  select.addEventListener("keydown", (event) => event.stopPropagation());
+  select.addEventListener("change", () => choose(Number(select.value)));
+  return { box, select };
+}
+
+function fillMenu(select, options, chosen) {
+  const key = JSON.stringify(options);
+  if (select.dataset.key !== key) {
+    select.dataset.key = key;
+    select.replaceChildren(
+      ...options.map(([value, label]) => {
+        const option = element("option");
+        option.value = value;
+        option.textContent = label;
+        return option;
+      }),
+    );
+  }
+  select.value = String(chosen);
+}
+
+// Float32, little-endian, from byte `start` on: copied, because such numbers must start at a multiple of four.
+function floatsAt(bytes, start, count) {
+  return new Float32Array(bytes.slice(start, start + 4 * count).buffer);
 }
 
 // How tall a view grows by itself: 17 tokens in the size of the text; on a slide, what a title, the controls of the

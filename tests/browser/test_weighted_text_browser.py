@@ -1,0 +1,116 @@
+"""Weighted texts in a real browser, on a plain page and in a live deck: what is drawn, said, pressed, how large and how fast."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bertlook_teach.widgets.weighted_text import WeightedText
+
+from .conftest import write_deck
+from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - a fixture
+
+generator = np.random.default_rng(4)
+
+
+def documents():
+    made = []
+    for words in (SENTENCE, HOSTILE):
+        scores = generator.dirichlet(np.full(len(words), 0.4), size=(2, 3))
+        made.append(
+            {
+                "words": words,
+                "scores": scores,
+                "key": generator.random(len(words)) < 0.4,
+                "mix": scores[1, 1] / 3,
+            }
+        )
+    made[1].pop("mix")
+    return made
+
+
+@pytest.mark.parametrize("difference", [False, True])
+def test_every_head_is_said_as_python_says_it_and_hostile_words_stay_text(show, difference):  # noqa: F811
+    given = documents()
+    before = WeightedText.of_documents([{**one, "scores": one["scores"][::-1]} for one in given])
+    view = WeightedText.of_documents(given, minus=before if difference else None)
+    page = show(view=view)
+    for document, layer, head, index in [
+        (0, 0, 0, 0),
+        (0, 1, 2, 0),
+        (0, 0, 1, 1),
+        (1, 1, 0, 0),
+        (1, 0, 2, 1),
+    ]:
+        names = {"document": document, "layer": layer, "head": head, "show_index": index}
+        for name, value in names.items():
+            setattr(view, name, value)
+        page.evaluate(
+            "(names) => { for (const [k, v] of Object.entries(names)) models.view.set(k, v); }", names
+        )
+        page.wait_for_timeout(20)
+        assert page.inner_text(".bl-caption") == view.sentence
+        words = view.texts[document]["words"]
+        assert page.locator(".bl-weighted-word").count() == len(words)
+        assert page.locator(".bl-key-word").count() == sum(view.texts[document]["key"])
+    assert view.sentence in page.get_attribute(".bl-weighted-stage", "aria-label")
+    assert page.locator(".bl-unseen tr").count() == 1 + min(12, len(words))
+    assert page.errors == [] and not page.evaluate("window.broken")
+
+
+def test_keys_choose_head_text_and_mix_and_stay_in_the_view(show):  # noqa: F811
+    page = show(view=WeightedText.of_documents(documents()))
+    page.focus(".bl-weighted-stage")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    state = "['document', 'layer', 'head', 'show_index'].map((name) => models.view.get(name))"
+    for key, expected in (
+        ("ArrowRight", [0, 0, 1, 0]), ("ArrowDown", [0, 1, 1, 0]), ("m", [0, 1, 1, 1]), ("ArrowLeft", [0, 1, 0, 0]),
+        ("PageDown", [1, 1, 0, 0]), ("PageDown", [1, 1, 0, 0]), ("m", [1, 1, 0, 0]), ("PageUp", [0, 1, 0, 0]), ("End", [0, 1, 2, 0]),
+    ):  # fmt: skip
+        page.keyboard.press(key)
+        assert page.evaluate(state) == expected, key
+    assert page.evaluate("window.shortcuts") == ["m"]  # of the text without a mix, where it means nothing
+    page.locator(".bl-arc-menu:has-text('weighted by') select").select_option("1")
+    page.locator(".bl-arc-menu:has-text('layer') select").select_option("0")
+    assert page.evaluate(state) == [0, 0, 2, 0]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1280, 720)])
+def test_a_long_text_is_large_inside_and_changes_head_at_once(show, width, height):  # noqa: F811
+    words = [f"word{i % 37}" for i in range(500)]
+    scores = generator.dirichlet(np.full(500, 0.1), size=(12, 12))
+    page = show(
+        view=WeightedText(words, scores, [i % 9 == 0 for i in range(500)]), width=width, height=height
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".bertlook-weighted").bounding_box()["height"] < 600
+    assert (
+        page.evaluate("parseFloat(getComputedStyle(document.querySelector('.bl-weighted-word')).fontSize)")
+        == 24
+    )
+    took = page.evaluate(
+        "async () => { const spent = []; for (let i = 0; i < 20; i++) { const t = performance.now(); "
+        "models.view.set('head', i % 12); await null; document.body.offsetHeight; spent.push(performance.now() - t); } "
+        "return spent.sort((a, b) => a - b)[10]; }"
+    )
+    assert took < 50
+
+
+CODE = """import numpy as np
+from bertlook_teach.widgets.weighted_text import WeightedText
+words = "salt marsh plants stop the waves of the sea before they reach the wall".split()
+scores = np.random.default_rng(0).dirichlet(np.ones(len(words)), size=(4, 6))
+view = WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")"""
+
+
+def test_it_lives_in_a_deck(tmp_path, open_deck):
+    deck = open_deck(write_deck(tmp_path / "words.ipynb", CODE, "Words", "view"))
+    deck.go("1-0")
+    stage = deck.page.locator(".present .bl-weighted-stage")
+    stage.wait_for(timeout=30_000)
+    stage.focus()
+    deck.press("ArrowRight", "ArrowDown")
+    assert deck.slide == "1-0"
+    assert deck.page.locator(".present .bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
+    deck.screenshot("weighted_text")
+    assert deck.errors == [] and deck.foreign == []
