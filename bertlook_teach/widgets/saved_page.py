@@ -185,7 +185,13 @@ def _title(box, views) -> str:
     if typed:
         return " / ".join(text for text in typed if text)
     layers, heads = views[0].shape[:2]
-    what = {LensView: "Lenses", ArcView: "Arcs", NeuronView: "Neurons", DistanceMap: "Distances", WeightedText: "Words"}
+    what = {
+        LensView: "Lenses",
+        ArcView: "Arcs",
+        NeuronView: "Neurons",
+        DistanceMap: "Distances",
+        WeightedText: "Words",
+    }
     kind = next((name for kind, name in what.items() if isinstance(views[0], kind)), "Attention")
     return f"{kind} of {layers} x {heads} heads"
 
