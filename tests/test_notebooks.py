@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import build_exercises
 import run_notebooks
 
+from bertlook_teach import course
+
 DECK, SOLUTION, EXERCISE = "deck", "solution", "exercise"
 KINDS = {"slides": DECK, "notebooks/solutions": SOLUTION, "notebooks/exercises": EXERCISE}
 ALL, LESSONS = (DECK, SOLUTION, EXERCISE), (SOLUTION, EXERCISE)
@@ -473,6 +475,38 @@ def has_rise_metadata(notebook):
                 yield f"{place}.{key} is {settings[key]!r}: the deck would not open; leave it out or use one of {', '.join(known)}"
 
 
+FRAME = {
+    "auto_select": "none",
+    "center": False,
+    "controls": False,
+    "progress": True,
+    "slideNumber": "c/t",
+    "start_slideshow_at": "beginning",
+    "theme": "white",
+    "transition": "none",
+}
+
+
+@rule(DECK)
+def has_the_frame_of_the_course(notebook):
+    """The same header, footer and progress in every deck: the lesson and how many there are, the slide, the bar."""
+    rise, number = notebook.nb.metadata.get("rise") or {}, notebook.path.stem[:2]
+    footer = course.MAP_FOOTER
+    if number in {one.number for one in course.LESSONS}:
+        footer = course.lesson(number).footer
+    if rise.get("footer") != footer:
+        yield f"rise.footer is {rise.get('footer')!r}; wanted is {footer!r}"
+    if "header" in rise:
+        yield "rise.header is set; no deck of the course has a header but its slide's title"
+    for key, value in FRAME.items():
+        if rise.get(key) != value:
+            yield f"rise.{key} is {rise.get(key)!r}; in every deck it is {value!r}"
+    if not str(notebook.nb.metadata.get("title", "")).startswith(
+        number if footer != course.MAP_FOOTER else "The map"
+    ):
+        yield "metadata title, the title of the exported page, does not begin with the lesson's number"
+
+
 @rule(DECK)
 def has_valid_slide_types(notebook):
     kinds = [slide_type(cell) for cell in notebook.nb.cells]
@@ -506,6 +540,8 @@ def belongs_to_a_lesson(notebook):
     named = re.fullmatch(r"(\d\d)_[a-z0-9_]+", notebook.path.stem)
     if not named:
         yield f"{notebook.path.name} is not named NN_topic.ipynb"
+        return
+    if notebook.path.stem == course.MAP:  # it opens the course and is no lesson: no exercises, no number
         return
     number = named.group(1)
     title = " ".join(cell.source for slide in slides_of(notebook)[:1] for cell in slide)
@@ -612,7 +648,13 @@ def good_deck():
         )
         cells.append(on_slide(new_code_cell("np.random.default_rng(0).random() < 1"), "fragment"))
         cells.append(on_slide(new_markdown_cell("Ask before you show."), "notes"))
-    nb = new_notebook(cells=cells, metadata={"rise": {"autorun": "all", "theme": "simple"}})
+    nb = new_notebook(
+        cells=cells,
+        metadata={
+            "rise": {"autorun": "all", "footer": course.lesson(1).footer, **FRAME},
+            "title": "01 What BERT reads",
+        },
+    )
     return executed(nb, {"np": "x"})
 
 
@@ -885,6 +927,10 @@ BROKEN = [
     ("has_rise_metadata", DECK, rise(theme="dracula"), "rise.theme is 'dracula'"),
     ("has_rise_metadata", DECK, rise(autorun=None), "rise.autorun is None"),
     ("has_rise_metadata", DECK, rise(transition="fade"), None),
+    ("has_the_frame_of_the_course", DECK, rise(footer="bertlook · 01 What BERT reads"), "wanted is 'bertlook · lesson 1 of 14"),
+    ("has_the_frame_of_the_course", DECK, renamed("02_reads.ipynb"), "lesson 2 of 14"),
+    ("has_the_frame_of_the_course", DECK, rise(progress=False), "rise.progress is False"),
+    ("has_the_frame_of_the_course", DECK, rise(header="a header"), "no deck of the course has a header"),
     ("has_valid_slide_types", DECK, bad_kind, "'slid'"),
     ("has_valid_slide_types", DECK, starts_with_notes, "first cell that is shown"),
     ("has_15_to_25_slides", DECK, few_slides, "has 2 slides"),
@@ -893,6 +939,7 @@ BROKEN = [
     ("belongs_to_a_lesson", DECK, no_lesson_number, "does not say 'Lesson 1'"),
     ("belongs_to_a_lesson", DECK, other_lesson, "does not say 'Lesson 1'"),
     ("belongs_to_a_lesson", DECK, renamed("reads.ipynb"), "not named NN_topic"),
+    ("belongs_to_a_lesson", DECK, renamed(f"{course.MAP}.ipynb"), None),
     ("belongs_to_a_lesson", DECK, renamed("02_reads.ipynb"), "no notebooks/solutions/02_"),
     ("belongs_to_a_lesson", DECK, no_exercise, "no notebooks/exercises/01_"),
     ("has_enough_exercises", SOLUTION, no_solutions, "has 1 cells with a solution"),
