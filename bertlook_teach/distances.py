@@ -32,8 +32,8 @@ from .surface import attention_weights
 
 __all__ = [
     "THRESHOLDS", "UNLABELLED", "GroupTest", "HeadDistances", "average_linkage", "behaviour_labels", "classical_mds",
-    "cut", "group_test", "head_distances", "js_distances", "kruskal_stress", "leaf_order", "metric_mds", "nearest_heads",
-    "procrustes",
+    "cut", "group_test", "head_distances", "js_between", "js_distances", "kruskal_stress", "leaf_order", "metric_mds",
+    "nearest_heads", "procrustes",
 ]  # fmt: skip
 
 SMOOTHING = 0.001  # share of uniform attention mixed in; Clark's entropies use another one, 0.0001
@@ -159,6 +159,59 @@ def _mixture_sums_elsewhere(maps, smoothing: float, n: int):
             rows[i] = rows[i] + xp.sum(m * xp.log(xp.where(m > tiny, m, xp.ones_like(m))), axis=-1)
     sums = xp.stack(rows)
     return (sums + sums.T) / 2  # the same but for the order of additions
+
+
+def js_between(attention, other, *, smoothing: float = SMOOTHING, all_pairs: bool = True) -> np.ndarray:
+    """Jensen-Shannon divergence, mean over the tokens, between the heads of two models on one and the same input.
+
+    Parameters
+    ----------
+    attention, other : Attention or array of shape (layer, head, query, key)
+    smoothing : float
+        See `js_distances`.
+    all_pairs : bool
+        Every head of one with every head of the other; otherwise each with its namesake.
+
+    Returns
+    -------
+    float64 array of shape (heads, heads), rows ``attention``, columns ``other``; or (layer, head) for namesakes
+        In nats, 0 (the same map) to ln 2 (no key in common).
+
+    Raises
+    ------
+    ValueError
+        If the inputs have different numbers of tokens, or namesakes are asked for and the models differ in shape.
+
+    Examples
+    --------
+    >>> js_between(np.eye(2)[None, None], np.eye(2)[None, None, ::-1], smoothing=0).round(4)
+    array([[0.6931]])
+    """
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing is a share between 0 and 1; got {smoothing}.")
+    maps = [np.asarray(attention_weights(getattr(a, "weights", a)), dtype=float) for a in (attention, other)]
+    if any(m.ndim != 4 for m in maps) or maps[0].shape[-1] != maps[1].shape[-1]:
+        raise ValueError(
+            "both inputs must have shape (layer, head, query, key), with the same tokens; "
+            f"got {maps[0].shape} and {maps[1].shape}."
+        )
+    shape, n = maps[0].shape[:2], maps[0].shape[-1]
+    rows, columns = (((1 - smoothing) * m + smoothing / n).reshape(-1, n * n) for m in maps)
+    own = [_sum_p_log_p(m) for m in (rows, columns)]
+    if all_pairs:
+        mixed = np.stack([_sum_p_log_p((row + columns) / 2) for row in rows])
+        return np.maximum((own[0][:, None] + own[1][None, :]) / 2 - mixed, 0) / n
+    if shape != maps[1].shape[:2]:
+        raise ValueError(
+            f"namesakes need models of one shape; got {shape} and {maps[1].shape[:2]} layers and heads."
+        )
+    same = (own[0] + own[1]) / 2 - _sum_p_log_p((rows + columns) / 2)
+    return (np.maximum(same, 0) / n).reshape(shape)
+
+
+def _sum_p_log_p(maps: np.ndarray) -> np.ndarray:
+    """Of each row; 0 log 0 is 0."""
+    return _row_products(maps, np.log(np.maximum(maps, np.finfo(maps.dtype).tiny)))
 
 
 # --- over a corpus -------------------------------------------------------------------------------------------
