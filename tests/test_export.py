@@ -21,6 +21,7 @@ from bertlook_teach.export import ExportError, command, handout, reveal, runner
 from bertlook_teach.export.cells import markdown, slides_of, static_output
 from bertlook_teach.export.command import export_deck, present_static
 from bertlook_teach.export.deck import as_script, as_style, deck_look, page_file
+from bertlook_teach.export.links import page_links
 from bertlook_teach.export.state import STATE, VIEWS, live_state, saved_state
 from bertlook_teach.render.pictures import Picture
 from bertlook_teach.widgets import HeadMap, link_traits
@@ -375,6 +376,40 @@ def test_a_widget_the_page_does_not_know_stays_a_picture():
     assert live.names == {} and live.models == {}
     assert live.static["a"] == "a Video has no view in an exported page"
     assert live.static["missing"] == "its state is not in the notebook"
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ('<a href="02_b.ipynb">x</a>', '<a href="02_b.html">x</a>'),
+        ('<a class="c" href="02_b.ipynb#Idea" style="s">', '<a class="c" href="02_b.html" style="s">'),
+        ('<a href="03_c.ipynb">x</a>', '<a title="in the course: 03_c.ipynb">x</a>'),
+        ('<a href="03_c.ipynb" title="kept">x</a>', '<a title="kept">x</a>'),
+        ("<a href='../docs/glossary.md'>x</a>", '<a title="in the course: docs/glossary.md">x</a>'),
+        ('<a href="../slides/02_b.ipynb">x</a>', '<a title="in the course: slides/02_b.ipynb">x</a>'),
+        ('<a href="#here">x</a>', '<a href="#here">x</a>'),
+        ('<a href="https://a.org/02_b.ipynb">x</a>', '<a href="https://a.org/02_b.ipynb">x</a>'),
+        ('<a href="&quot;&gt;<b">x</a>', '<a title="in the course: &quot;&gt;&lt;b">x</a>'),
+    ],
+)
+def test_a_link_leads_to_a_deck_beside_the_page_or_says_what_it_named(link, expected):
+    assert page_links(link, {"02_b"}) == expected
+
+
+def test_a_page_links_to_the_decks_exported_with_it_and_to_no_others(executed, tmp_path):
+    linking = copy.deepcopy(executed)
+    linking.cells[1].source = "# A deck\n\n[two](02_b.ipynb), [three](03_c.ipynb), [four](04_d.ipynb)"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "04_d.html").touch()
+    (tmp_path / "out" / "02_b_handout.html").touch()
+    done = exported(linking, tmp_path, beside=["02_b"], handout=True)
+    deck, sheet = done.page.read_text("utf-8"), done.handout.read_text("utf-8")
+    assert 'href="02_b.html"' in deck and 'href="04_d.html"' in deck and "03_c.html" not in deck
+    assert 'href="02_b_handout.html"' in sheet and "04_d_handout.html" not in sheet
+    assert 'title="in the course: 03_c.ipynb"' in deck and 'title="in the course: 04_d.ipynb"' in sheet
 
 
 # --- handout ----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import argparse
 import os
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def export_deck(
     run: bool = True,
     handout: bool = False,
     notes: bool = False,
+    beside: Collection[str] = (),
     say: Callable[[str], None] = print,
 ) -> Exported:
     """Write one deck as a single file, and on request as a handout.
@@ -51,6 +52,8 @@ def export_deck(
         Also a page to read, and its PDF where a Chromium is found.
     notes : bool
         With the speaker's notes in the handout.
+    beside : collection of str
+        Decks that will be exported into the same folder; links lead to them and to those that lie there already.
     say : callable
         Gets what is worth telling, a line at a time.
 
@@ -96,7 +99,9 @@ def export_deck(
         say("  formulas between $ stand as they are typed: an exported deck carries no MathJax")
     title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
     page = out / f"{deck.stem}.html"
-    _write(page, render_deck(notebook, live, title=str(title), look=deck_look(deck.parent)))
+    there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
+    look = deck_look(deck.parent)
+    _write(page, render_deck(notebook, live, title=str(title), look=look, beside=there))
     size = page.stat().st_size
     if size > LARGEST:
         parts = sorted(((len(str(model)), model["kind"]) for model in live.models.values()), reverse=True)[:3]
@@ -110,7 +115,9 @@ def export_deck(
 
         exported.handout = out / f"{deck.stem}_handout.html"
         tables = (recording or {}).get("tables", {})
-        _write(exported.handout, render_handout(notebook, title=str(title), tables=tables, notes=notes))
+        there = {deck.stem, *beside, *(p.stem.removesuffix("_handout") for p in out.glob("*_handout.html"))}
+        text = render_handout(notebook, title=str(title), tables=tables, notes=notes, beside=there)
+        _write(exported.handout, text)
         try:
             exported.pdf = print_pdf(exported.handout, exported.handout.with_suffix(".pdf"))
         except ExportError as error:
@@ -159,7 +166,8 @@ def run(args: argparse.Namespace) -> int:
     for deck in which:
         print(f"{deck.stem} ...", flush=True)
         try:
-            done = export_deck(deck, out, run=not args.no_run, handout=args.handout, notes=args.notes)
+            options = {"handout": args.handout, "notes": args.notes, "beside": [one.stem for one in which]}
+            done = export_deck(deck, out, run=not args.no_run, **options)
         except ExportError as error:
             if len(which) == 1:
                 raise

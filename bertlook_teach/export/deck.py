@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from .. import __version__
 from .cells import Slide, live_output, slides_of
+from .links import page_links
 from .reveal import script, style, typeface
 from .state import Live
 
@@ -23,7 +25,7 @@ POLICY = (
 _SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look")
 
 
-def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
+def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collection[str] = ()) -> str:
     """The page.
 
     Parameters
@@ -35,6 +37,8 @@ def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
     title : str
     look : str
         The deck's style sheet, from `deck_look`.
+    beside : collection of str
+        Decks whose exported pages lie in the same folder, to which links lead.
     """
     rise = dict(notebook.metadata.get("rise", {}))
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
@@ -64,7 +68,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str) -> str:
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
             '<main class="reveal"><div class="slides">',
-            *_stacks(slides),
+            *(page_links(line, beside) for line in _stacks(slides)),
             "</div></main>",
             bars,
             _data("bertlook-settings", settings),

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Collection
 from html import escape
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ..browsers import find_chromium
 from .cells import slides_of, static_output
 from .deck import page_file, page_head
 from .errors import ExportError
+from .links import page_links
 from .state import VIEW
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -24,7 +26,12 @@ _LIVE_ONLY = '<p class="live-only">This view is live only: see it in the deck.</
 
 
 def render_handout(
-    notebook, *, title: str, tables: dict[str, list[str]] | None = None, notes: bool = False
+    notebook,
+    *,
+    title: str,
+    tables: dict[str, list[str]] | None = None,
+    notes: bool = False,
+    beside: Collection[str] = (),
 ) -> str:
     """The page.
 
@@ -37,6 +44,8 @@ def render_handout(
         Numbers of the pictures of each displayed widget, by model id: the recording's ``tables``.
     notes : bool
         Put what the speaker says under each slide.
+    beside : collection of str
+        Decks whose handouts lie in the same folder, to which links lead.
     """
     tables = tables or {}
 
@@ -71,7 +80,7 @@ def render_handout(
             f"<header><p>{escape(title)}: handout</p></header>",
             f'<nav aria-label="Contents"><details><summary>Contents</summary><ol>{"".join(contents)}</ol></details></nav>',
             '<main id="slides">',
-            *sections,
+            *(page_links(section, beside, "_handout.html") for section in sections),
             "</main>",
             f"<footer><p>Made by bertlook_teach {__version__}. Numbers are those of the model named beside them.</p></footer>",
             "</body>",
