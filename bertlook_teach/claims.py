@@ -37,6 +37,7 @@ __all__ = [
     "evidence_table",
     "iter_verdicts",
     "ledger",
+    "measure",
 ]
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided here"
@@ -644,6 +645,15 @@ class _Measured:
     n: int = 0
     n_choice: int = 0
     reason: str = ""
+    replicates: np.ndarray | None = None
+
+
+def measure(claim: Claim, evidence: Evidence | CannotDecide) -> _Measured:
+    """A claim's statistic on evidence: ``value``, ``low``, ``high``, ``n``, ``n_choice``, ``replicates``; or only a ``reason``.
+
+    ``replicates`` holds the statistic in each sample of the inputs that report, NaN where it is undefined there.
+    """
+    return _measure(claim, _Sample(evidence) if isinstance(evidence, Evidence) else evidence, True)
 
 
 def _measure(claim: Claim, sample: _Sample | CannotDecide, strict: bool) -> _Measured:
@@ -672,14 +682,14 @@ def _with_interval(claim: Claim, sample: _Sample) -> _Measured:
             raise CannotDecide(_too_few(quantity, values))
     if not np.isfinite(value):
         raise CannotDecide("its statistic is undefined for these inputs")
-    low, high = _interval(claim, sample, choice)
+    low, high, replicates = _interval(claim, sample, choice)
     n = min((values.count(quantity) for quantity in values.used), default=sample.n_reporting)
     n_choice = min((choice.count(quantity) for quantity in choice.used), default=0)
-    return _Measured(value, low, high, n, n_choice)
+    return _Measured(value, low, high, n, n_choice, replicates=replicates)
 
 
-def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, float]:
-    """Quantiles of the statistic over the samples drawn from the inputs that report."""
+def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, float, np.ndarray]:
+    """Quantiles of the statistic over the samples drawn from the inputs that report, and the statistic in each of them."""
     replicates = np.full(REPLICATES, np.nan)
     for b in range(REPLICATES):
         try:
@@ -691,7 +701,7 @@ def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, flo
         raise CannotDecide(f"only {defined.sum()} of {REPLICATES} resamples of the inputs give a number")
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(replicates[defined], (tail, 1 - tail))
-    return float(low), float(high)
+    return float(low), float(high), replicates
 
 
 def _too_few(quantity: str, values: _Means) -> str:
