@@ -30,6 +30,12 @@ COMMANDS = {
     "syntax": Command(
         "syntax_command", "add_arguments", "run", "which heads know syntax: score every head on a treebank"
     ),
+    "pattern": Command(
+        "pattern_command",
+        "add_arguments",
+        "run",
+        "which heads follow a pattern of your own, beside baselines",
+    ),
     "coref": Command(
         "coref_command", "add_arguments", "run", "which heads find antecedents, beside plain rules"
     ),

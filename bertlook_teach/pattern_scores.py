@@ -8,227 +8,39 @@ for them. Head and offset are chosen on one half of the texts and scored on the 
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from . import __version__
-from .attention import check_reading
-from .claims import CannotDecide, Claim, Resources
-from .corpora import TreebankSentence
+from .claims import CannotDecide
 from .intervals import ratio_interval
 from .labels import head_label
-from .pattern_language import PAIRS, TREEBANK, Pattern, Reading, _needs_treebank, parse_pattern
-from .predictors import predicted_governors
-from .profile import CONFIDENCE, REPLICATES, replacing
+from .pattern_conditions import PAIRS, TREEBANK, Reading
+from .pattern_language import Pattern, needs_treebank, parse_pattern
+from .profile import CONFIDENCE, REPLICATES
 from .report import align, with_interval
 from .syntax import OFFSETS
+from .word_maps import WordMaps, word_maps
 
 __all__ = [
     "ANSWERS",
+    "MEASURES",
+    "CannotDecide",
+    "PatternCounts",
     "PatternScore",
     "ScoreRow",
     "WordMaps",
-    "as_claim",
-    "evidence",
+    "answers_of",
+    "check_corpus",
+    "count_cases",
     "score_pattern",
     "word_maps",
 ]
 
 ANSWERS = ("words", "anything")  # what a head may answer: other words, or every position
 MEASURES = ("accuracy", "mass")
-
-
-# --- every map of a corpus, extracted once -------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WordMaps:
-    """What all heads do on all texts of a corpus, between words: enough to score any pattern at once.
-
-    Attributes
-    ----------
-    readings : list of Reading
-    weights : list of float16 ndarray of shape (layer, head, query, key)
-        Pieces looked at are added up, rows of pieces averaged; special tokens are positions too.
-    answers : list of int16 ndarray of shape (2, layer, head, query)
-        The position that is looked at most, found before rounding: among other words (-1: there is none), among all.
-    skipped : Counter of reason -> number of texts
-    about : dict
-    """
-
-    readings: list[Reading]
-    weights: list[np.ndarray]
-    answers: list[np.ndarray]
-    skipped: Counter
-    about: dict
-
-    def __len__(self) -> int:
-        return len(self.readings)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(layer, head)."""
-        return self.weights[0].shape[:2]
-
-    @property
-    def nbytes(self) -> int:
-        return sum(w.nbytes for w in self.weights) + sum(a.nbytes for a in self.answers)
-
-    def __repr__(self) -> str:
-        left_out = f", {self.skipped.total()} left out" if self.skipped else ""
-        return f"WordMaps({self.about.get('model', '?')}: {len(self)} texts, {self.nbytes / 2**20:.0f} MiB{left_out})"
-
-    def save(self, path: str | Path) -> None:
-        """Write one ``.npz`` file."""
-        fields = [{name: getattr(r, name) for name in Reading.__dataclass_fields__} for r in self.readings]
-        content = {
-            "about": self.about,
-            "skipped": dict(self.skipped),
-            "shape": self.shape,
-            "readings": fields,
-        }
-        with replacing(Path(path), "wb") as file:
-            np.savez(
-                file,
-                content=np.array(json.dumps(content)),
-                weights=np.concatenate([w.ravel() for w in self.weights]),
-                answers=np.concatenate([a.ravel() for a in self.answers]),
-            )
-
-    @classmethod
-    def load(cls, path: str | Path) -> WordMaps:
-        """Read what :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            if "content" not in file or "weights" not in file:
-                raise ValueError(
-                    f"{path} was not written by WordMaps.save: it holds {', '.join(file) or 'nothing'}."
-                )
-            content = json.loads(str(file["content"]))
-            weights, answers = file["weights"], file["answers"]
-        readings = [
-            Reading(**{name: _tuple(value) for name, value in row.items()}) for row in content["readings"]
-        ]
-        layers, heads = content["shape"]
-        sizes = [len(r) for r in readings]
-        return cls(
-            readings,
-            _cut(weights, [(layers, heads, n, n) for n in sizes]),
-            _cut(answers, [(2, layers, heads, n) for n in sizes]),
-            Counter(content["skipped"]),
-            content["about"],
-        )
-
-
-def _tuple(value):
-    return tuple(map(_tuple, value)) if isinstance(value, list) else value
-
-
-def _cut(flat: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-    ends = np.cumsum([np.prod(shape) for shape in shapes])
-    return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes)]
-
-
-def word_maps(
-    encoder,
-    corpus: Iterable[TreebankSentence | str | tuple[str, str]],
-    *,
-    query: str = "mean",
-    batch_size: int = 32,
-    cache: str | Path | None = None,
-    progress: Callable[[Iterable], Iterable] | None = None,
-) -> WordMaps:
-    """Run the encoder once over a corpus and keep the maps, two bytes a number.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    corpus : iterable
-        Sentences of a treebank, texts, or pairs of texts; one kind throughout. Sentences that the model cannot read whole are
-        left out and counted; longer texts are cut, and counted.
-    query : {"mean", "first", "max"}
-        How the rows of a word's pieces become one row.
-    cache : folder, optional
-        Kept there under a name made of model, corpus and rule; found there, nothing is computed.
-    progress : function, optional
-        Wrapped round the stream of texts.
-
-    Raises
-    ------
-    ValueError
-        If the corpus is empty, mixes kinds, or has no text that the model can read.
-    """
-    corpus = list(corpus)
-    kinds = {type(item).__name__ for item in corpus}
-    if len(kinds) != 1 or not isinstance(corpus[0], (TreebankSentence, str, tuple)):
-        raise ValueError(
-            "a corpus is a list of treebank sentences, of texts, or of pairs of texts, one kind throughout; "
-            f"got {' and '.join(sorted(kinds)) or 'nothing'}."
-        )
-    if cache is None:
-        return _extract(encoder, corpus, query, batch_size, progress)
-    content = "\0".join([encoder.fingerprint, query, __version__, *map(repr, corpus)])
-    path = Path(cache) / f"maps-{hashlib.sha256(content.encode()).hexdigest()[:16]}.npz"
-    if path.exists():
-        return WordMaps.load(path)
-    maps = _extract(encoder, corpus, query, batch_size, progress)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    maps.save(path)
-    return maps
-
-
-def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
-    from .attention import iter_attention
-
-    skipped, usable = Counter(), []
-    for item in corpus:
-        length, problem = len(item[0] + item[1]) if isinstance(item, tuple) else len(item), ""
-        if isinstance(item, TreebankSentence):
-            length, problem = check_reading(encoder, item.words)
-        if problem:
-            skipped[problem] += 1
-        else:
-            usable.append((length, item))
-    if not usable:
-        reasons = ", ".join(f"{n} {why}" for why, n in skipped.items())
-        raise ValueError(f"no text can be read by {encoder.name}: {reasons}.")
-    order = sorted(range(len(usable)), key=lambda i: usable[i][0])  # equal lengths together: little padding
-    inputs = (list(i.words) if isinstance(i, TreebankSentence) else i for i in (usable[n][1] for n in order))
-    stream = iter_attention(encoder, inputs, batch_size=batch_size, truncate=True)
-    found: list[tuple | None] = [None] * len(usable)
-    for i, attention in zip(order, stream if progress is None else progress(stream)):
-        item = usable[i][1]
-        skipped.update(["cut to what the model reads"] if attention.truncated else [])
-        reading = (
-            Reading.of(item, attention)
-            if isinstance(item, TreebankSentence)
-            else Reading.of_attention(attention)
-        )
-        words = attention.to_words(query)
-        found[i] = reading, words.weights.astype(np.float16), _answers(words)
-    readings, weights, answers = map(list, zip(*found))
-    about = {
-        "model": encoder.name,
-        "fingerprint": encoder.fingerprint,
-        "query": query,
-        "kind": {TreebankSentence: "treebank", str: "texts", tuple: "pairs"}[type(corpus[0])],
-    }
-    return WordMaps(readings, weights, answers, skipped, about)
-
-
-def _answers(words) -> np.ndarray:
-    """The position each head looks at most, among other words and among all, (2, layer, head, query)."""
-    among_all = words.weights.argmax(-1)
-    among_words = np.full_like(among_all, -1)
-    at = np.flatnonzero(~np.asarray(words.special))
-    if len(at) > 1:
-        among_words[..., at] = at[predicted_governors(words)[0]]
-    return np.stack([among_words, among_all]).astype(np.int16)
 
 
 # --- counting ------------------------------------------------------------------------------------------
@@ -539,7 +351,7 @@ def check_corpus(pattern: Pattern, readings: Sequence[Reading]) -> None:
         With what is missing, or with the tags or relations that there are.
     """
     if TREEBANK in pattern.needs and readings[0].governors is None:
-        raise ValueError(_needs_treebank([c for c in pattern.conditions() if c.needs == {TREEBANK}]))
+        raise ValueError(needs_treebank([c for c in pattern.conditions() if c.needs == {TREEBANK}]))
     if PAIRS in pattern.needs and not any(any(r.segments) for r in readings):
         asked = ", ".join(dict.fromkeys(repr(c) for c in pattern.conditions() if c.needs == {PAIRS}))
         raise ValueError(
@@ -605,137 +417,3 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
         label(int(best.argmax())),
         **more,
     )
-
-
-# --- into the ledger -----------------------------------------------------------------------------------
-
-CORPORA = ("treebank", "texts", "pairs")
-
-
-@dataclass(frozen=True)
-class PatternEvidence:
-    """Collects, for each text with a case, what :class:`PatternCounts` holds of it."""
-
-    pattern: Pattern
-    on: str
-
-    def __call__(self, encoder, resources):
-        maps = _maps_for_claims(encoder, resources, self.on)
-        check_corpus(self.pattern, maps.readings)
-        counts = count_cases(self.pattern, maps, answers_of(self.pattern))
-        for i, cases in enumerate(counts.cases):
-            if not cases:
-                yield {}
-                continue
-            names = ("right", "mass", "rules", "guess", "even", "cases")
-            yield {name: getattr(counts, name)[i] for name in names}
-
-
-_kept: OrderedDict[tuple, WordMaps] = OrderedDict()
-
-
-def _maps_for_claims(encoder, resources: Resources, on: str) -> WordMaps:
-    """The maps of the last four models and corpora are kept: another pattern asks them again."""
-    key = (encoder.fingerprint, resources.digest, on)
-    if key not in _kept:
-        _kept[key] = word_maps(encoder, getattr(resources, on))
-        while len(_kept) > 4:
-            _kept.popitem(last=False)
-    return _kept[key]
-
-
-def _corpus_of(pattern: Pattern, on: str | None) -> str:
-    on = ("pairs" if PAIRS in pattern.needs else "treebank") if on is None else on
-    if on not in CORPORA:
-        raise ValueError(f"on must be one of {', '.join(CORPORA)}; got {on!r}.")
-    return on
-
-
-def _evidence_name(pattern: Pattern, on: str) -> str:
-    return f"{on}: {pattern!r}"
-
-
-def evidence(pattern: Pattern, *, on: str | None = None) -> dict[str, PatternEvidence]:
-    """What ``decide(claims, encoder, evidence=...)``, or a lesson's ``EVIDENCE``, needs for the claims of a pattern.
-
-    Parameters
-    ----------
-    pattern : Pattern
-    on : {"treebank", "texts", "pairs"}, optional
-        Default: the treebank, or pairs for a pattern about two segments.
-    """
-    on = _corpus_of(pattern, on)
-    return {_evidence_name(pattern, on): PatternEvidence(pattern, on)}
-
-
-def as_claim(
-    pattern: Pattern,
-    key: str,
-    lesson: str,
-    sentence: str,
-    source: str,
-    line: float,
-    *,
-    measure: str = "accuracy",
-    against: str = "rule",
-    section: str = "",
-    on: str | None = None,
-    **details,
-) -> Claim:
-    """The claim that some head follows a pattern, by more than ``line``.
-
-    Parameters
-    ----------
-    pattern : Pattern
-    key, lesson, sentence, source, section
-        As in `bertlook_teach.claims.Claim`.
-    line : float
-        What the gain must lie above.
-    measure : {"accuracy", "mass"}
-        Of the head that is best on the texts that choose.
-    against : {"rule", "chance", "nothing"}
-        What is taken away: the best fixed rule (chosen on the same texts as the head), guessing (for the mass: even attention), or 0.
-    on : {"treebank", "texts", "pairs"}, optional
-        As in :func:`evidence`.
-    details
-        More fields of the claim: ``published``, ``exactness``, ``refuted_if``, ``operational``, ``erratum``, ``control``.
-    """
-    if measure not in MEASURES:
-        raise ValueError(f"measure is accuracy or mass; got {measure!r}.")
-    if against not in ("rule", "chance", "nothing"):
-        raise ValueError(f"against must be rule, chance or nothing; got {against!r}.")
-    what = (
-        "share of cases in which the head looks most at such a key"
-        if measure == "accuracy"
-        else "attention to such keys"
-    )
-    taken = {"rule": ", minus the best fixed rule's", "chance": ", minus chance", "nothing": ""}[against]
-    fields = {
-        "published": "",
-        "exactness": "",
-        "operational": f"{what}, head chosen on other texts{taken}: {pattern!r}",
-        "refuted_if": f"no head does so by more than {line:g}",
-        **details,
-    }
-    name = _evidence_name(pattern, _corpus_of(pattern, on))
-    return Claim(
-        key, lesson, sentence, source, section, evidence=name, statistic=PatternGain(measure, against), line=line, **fields
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class PatternGain:
-    """The statistic of such a claim: sums over cases, divided by their number."""
-
-    measure: str
-    against: str
-
-    def __call__(self, values, choice) -> float:
-        name = "right" if self.measure == "accuracy" else "mass"
-        head = np.unravel_index(choice[name].argmax(), choice[name].shape)
-        found = values[name][head]
-        if self.against == "rule":
-            found = found - values["rules"][choice["rules"].argmax()]
-        elif self.against == "chance":
-            found = found - values["guess" if self.measure == "accuracy" else "even"]
-        return float(found / values["cases"])

@@ -37,6 +37,7 @@ FLOORS = {
     "finetune_command": 4,
     "layers_command": 4,
     "misconceptions_command": 4,
+    "pattern_command": 4,
     "probe_command": 4,
     "syntax_command": 4,
     "cli": 4,

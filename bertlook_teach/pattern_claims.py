@@ -1,0 +1,147 @@
+"""A pattern as a claim of the ledger: some head follows it, by more than a line drawn before."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from .claims import Claim, Resources
+from .pattern_conditions import PAIRS
+from .pattern_language import Pattern
+from .pattern_scores import MEASURES, answers_of, check_corpus, count_cases
+from .word_maps import WordMaps, word_maps
+
+__all__ = ["PatternEvidence", "PatternGain", "as_claim", "evidence"]
+
+CORPORA = ("treebank", "texts", "pairs")
+
+
+@dataclass(frozen=True)
+class PatternEvidence:
+    """Collects, for each text with a case, what :class:`PatternCounts` holds of it."""
+
+    pattern: Pattern
+    on: str
+
+    def __call__(self, encoder, resources):
+        maps = _maps_for_claims(encoder, resources, self.on)
+        check_corpus(self.pattern, maps.readings)
+        counts = count_cases(self.pattern, maps, answers_of(self.pattern))
+        for i, cases in enumerate(counts.cases):
+            if not cases:
+                yield {}
+                continue
+            names = ("right", "mass", "rules", "guess", "even", "cases")
+            yield {name: getattr(counts, name)[i] for name in names}
+
+
+_kept: OrderedDict[tuple, WordMaps] = OrderedDict()
+
+
+def _maps_for_claims(encoder, resources: Resources, on: str) -> WordMaps:
+    """The maps of the last four models and corpora are kept: another pattern asks them again."""
+    key = (encoder.fingerprint, resources.digest, on)
+    if key not in _kept:
+        _kept[key] = word_maps(encoder, getattr(resources, on))
+        while len(_kept) > 4:
+            _kept.popitem(last=False)
+    return _kept[key]
+
+
+def _corpus_of(pattern: Pattern, on: str | None) -> str:
+    on = ("pairs" if PAIRS in pattern.needs else "treebank") if on is None else on
+    if on not in CORPORA:
+        raise ValueError(f"on must be one of {', '.join(CORPORA)}; got {on!r}.")
+    return on
+
+
+def _evidence_name(pattern: Pattern, on: str) -> str:
+    return f"{on}: {pattern!r}"
+
+
+def evidence(pattern: Pattern, *, on: str | None = None) -> dict[str, PatternEvidence]:
+    """What ``decide(claims, encoder, evidence=...)``, or a lesson's ``EVIDENCE``, needs for the claims of a pattern.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    on : {"treebank", "texts", "pairs"}, optional
+        Default: the treebank, or pairs for a pattern about two segments.
+    """
+    on = _corpus_of(pattern, on)
+    return {_evidence_name(pattern, on): PatternEvidence(pattern, on)}
+
+
+def as_claim(
+    pattern: Pattern,
+    key: str,
+    lesson: str,
+    sentence: str,
+    source: str,
+    line: float,
+    *,
+    measure: str = "accuracy",
+    against: str = "rule",
+    section: str = "",
+    on: str | None = None,
+    **details,
+) -> Claim:
+    """The claim that some head follows a pattern, by more than ``line``.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    key, lesson, sentence, source, section
+        As in `bertlook_teach.claims.Claim`.
+    line : float
+        What the gain must lie above.
+    measure : {"accuracy", "mass"}
+        Of the head that is best on the texts that choose.
+    against : {"rule", "chance", "nothing"}
+        What is taken away: the best fixed rule (chosen on the same texts as the head), guessing (for the mass: even attention), or 0.
+    on : {"treebank", "texts", "pairs"}, optional
+        As in :func:`evidence`.
+    details
+        More fields of the claim: ``published``, ``exactness``, ``refuted_if``, ``operational``, ``erratum``, ``control``.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"measure is accuracy or mass; got {measure!r}.")
+    if against not in ("rule", "chance", "nothing"):
+        raise ValueError(f"against must be rule, chance or nothing; got {against!r}.")
+    what = (
+        "share of cases in which the head looks most at such a key"
+        if measure == "accuracy"
+        else "attention to such keys"
+    )
+    taken = {"rule": ", minus the best fixed rule's", "chance": ", minus chance", "nothing": ""}[against]
+    fields = {
+        "published": "",
+        "exactness": "",
+        "operational": f"{what}, head chosen on other texts{taken}: {pattern!r}",
+        "refuted_if": f"no head does so by more than {line:g}",
+        **details,
+    }
+    name = _evidence_name(pattern, _corpus_of(pattern, on))
+    return Claim(
+        key, lesson, sentence, source, section, evidence=name, statistic=PatternGain(measure, against), line=line, **fields
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PatternGain:
+    """The statistic of such a claim: sums over cases, divided by their number."""
+
+    measure: str
+    against: str
+
+    def __call__(self, values, choice) -> float:
+        name = "right" if self.measure == "accuracy" else "mass"
+        head = np.unravel_index(choice[name].argmax(), choice[name].shape)
+        found = values[name][head]
+        if self.against == "rule":
+            found = found - values["rules"][choice["rules"].argmax()]
+        elif self.against == "chance":
+            found = found - values["guess" if self.measure == "accuracy" else "even"]
+        return float(found / values["cases"])
