@@ -48,7 +48,7 @@ class CourseMap:
         boxes = "".join(self._box(one) for one in LESSONS)
         return (
             f'<nav class="bertlook-course" aria-label="{attribute(self.sentence)}" style="position:relative;'
-            f"width:min(100%,{72 * _WIDTH / _HEIGHT:.0f}vh);aspect-ratio:{ratio};line-height:1.12;color:{INK};"
+            f"width:min(100%,{61 * _WIDTH / _HEIGHT:.0f}vh);aspect-ratio:{ratio};font-size:max(24px,3.2vh);line-height:1.12;color:{INK};"
             f'background:{PAPER}">{_arrows(self.on_the_way)}{parts}{boxes}</nav>'
         )
 
@@ -91,7 +91,7 @@ def describe_course(to: str | int | None = None) -> str:
 def lesson_table(lessons: Sequence[Lesson] = LESSONS) -> TextTable:
     """What each lesson asks, and what it stands on."""
     rows = [[one.number, one.question, ", ".join(str(int(n)) for n in one.needs) or "-"] for one in lessons]
-    return TextTable(["", "asks", "stands on"], rows)
+    return TextTable(["lesson", "asks", "stands on"], rows)
 
 
 def _spoken(one: Lesson) -> str:
