@@ -51,6 +51,9 @@ COMMANDS = {
     "finetune": Command(
         "finetune_command", "add_arguments", "run", "teach a model a task, beside its baselines"
     ),
+    "keywords": Command(
+        "keywords_command", "add_arguments", "run", "do heads find key words: beside rules and a random twin"
+    ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "misconceptions": Command(
         "misconceptions_command",

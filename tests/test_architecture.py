@@ -35,6 +35,7 @@ FLOORS = {
     "claims_command": 4,
     "coref_command": 4,
     "finetune_command": 4,
+    "keywords_command": 4,
     "layers_command": 4,
     "misconceptions_command": 4,
     "pattern_command": 4,
