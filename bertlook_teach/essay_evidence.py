@@ -35,7 +35,7 @@ FEWEST_CASES = 10  # of a relation in each half of the sentences
 SHUFFLES = 600  # of the distances of a relation; p can then fall to 1/601
 HAVEN_LAYERS = (5, 10)  # of 12: where the essay's havens are
 OTHERS_ZEROED = 6  # tokens of the text whose values are taken away beside [SEP]'s
-MOST_CASES = 700  # of a probe, in each half: a class is waiting
+MOST_CASES = 500  # of a probe, in each half: a class is waiting
 PROBE = {"max_iterations": 40, "l2": 0.1}  # fixed beforehand, as in lesson 10
 
 
