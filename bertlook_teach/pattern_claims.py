@@ -33,7 +33,7 @@ class PatternEvidence:
             if not cases:
                 yield {}
                 continue
-            names = ("right", "mass", "rules", "guess", "even", "cases")
+            names = ("cases", "right", "mass", "right_rules", "mass_rules")
             yield {name: getattr(counts, name)[i] for name in names}
 
 
@@ -100,7 +100,8 @@ def as_claim(
     measure : {"accuracy", "mass"}
         Of the head that is best on the texts that choose.
     against : {"rule", "chance", "nothing"}
-        What is taken away: the best fixed rule (chosen on the same texts as the head), guessing (for the mass: even attention), or 0.
+        What is taken away: the best rule that knows no language (chosen on the same texts as the head), chance, or 0; see
+        `bertlook_teach.pattern_scores.ScoreRow`.
     on : {"treebank", "texts", "pairs"}, optional
         As in :func:`evidence`.
     details
@@ -115,7 +116,9 @@ def as_claim(
         if measure == "accuracy"
         else "attention to such keys"
     )
-    taken = {"rule": ", minus the best fixed rule's", "chance": ", minus chance", "nothing": ""}[against]
+    taken = {"rule": ", minus the best fixed rule's or chance", "chance": ", minus chance", "nothing": ""}[
+        against
+    ]
     fields = {
         "published": "",
         "exactness": "",
@@ -140,8 +143,7 @@ class PatternGain:
         name = "right" if self.measure == "accuracy" else "mass"
         head = np.unravel_index(choice[name].argmax(), choice[name].shape)
         found = values[name][head]
-        if self.against == "rule":
-            found = found - values["rules"][choice["rules"].argmax()]
-        elif self.against == "chance":
-            found = found - values["guess" if self.measure == "accuracy" else "even"]
+        if self.against != "nothing":
+            rules = f"{name}_rules"
+            found = found - values[rules][choice[rules].argmax() if self.against == "rule" else -1]
         return float(found / values["cases"])

@@ -50,7 +50,7 @@ from .pattern_conditions import (
 
 __all__ = ["CONDITIONS", "Pattern", "Reading", "key", "parse_pattern", "query"]
 
-LONGEST, DEEPEST = 2000, 60  # of an expression: characters, and parts within parts
+LONGEST, DEEPEST = 2000, 200  # of an expression: characters, and parts within parts
 
 
 # --- patterns ------------------------------------------------------------------------------------------
@@ -78,7 +78,8 @@ class Pattern:
     def in_words(self) -> str:
         """The pattern as an English sentence."""
         said = self._said()
-        return f"{said[0].upper()}{said[1:]}."
+        first = len(said) - len(said.lstrip("("))
+        return f"{said[: first + 1].upper()}{said[first + 1 :]}."
 
     def conditions(self) -> Iterator[Condition]:
         """Its conditions, from left to right."""

@@ -56,19 +56,24 @@ class PatternCounts:
         Queries for which the pattern has a key.
     right, mass : ndarray of shape (text, layer, head)
         Right answers, and attention to the pattern's keys.
-    rules : ndarray of shape (text, rule)
-        Right answers of each fixed rule, named in ``rule_names``.
-    guess, even : ndarray of shape (text,)
-        Right answers to be expected of guessing among the candidates, and the mass that even attention gives.
+    right_rules, mass_rules : ndarray of shape (text, rule)
+        The same of each fixed rule that looks at one position alone, and in the last column of chance: guessing among the
+        candidates, and even attention over the whole text.
+    rule_names : tuple of str
     """
 
     cases: np.ndarray
     right: np.ndarray
     mass: np.ndarray
-    rules: np.ndarray
-    guess: np.ndarray
-    even: np.ndarray
+    right_rules: np.ndarray
+    mass_rules: np.ndarray
     rule_names: tuple[str, ...]
+
+    def of(self, measure: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+        """Sums of the heads, (text, layer, head), of the rules, (text, rule), and the names of the rules."""
+        if measure == "accuracy":
+            return self.right, self.right_rules, (*self.rule_names, "guessing")
+        return self.mass, self.mass_rules, (*self.rule_names, "even attention")
 
 
 def _candidates(reading: Reading, answers: str) -> np.ndarray:
@@ -82,33 +87,30 @@ def _rules(reading: Reading, answers: str) -> dict[str, np.ndarray]:
     """Where each fixed rule looks from every position; -1: nowhere."""
     n = len(reading)
     if answers == "anything":
-        at, places, steps = np.arange(n), np.arange(n), sorted((*OFFSETS, 0))
+        at, places, steps, kind = np.arange(n), np.arange(n), sorted((*OFFSETS, 0)), "token"
     else:
-        at, places, steps = reading.word_positions, reading.places, OFFSETS
+        at, places, steps, kind = reading.word_positions, reading.places, OFFSETS, "word"
     rules = {}
     for step in steps:
         goal = places + step
         inside = (goal >= 0) & (goal < len(at))
-        rules[f"{step:+d}" if step else "itself"] = (
-            np.where(inside, at[goal.clip(0, max(len(at) - 1, 0))], -1) if len(at) else np.full(n, -1)
-        )
-    if answers == "anything":
-        rules |= {"first token": np.zeros(n, dtype=int), "last token": np.full(n, n - 1)}
-    return rules
+        rules[f"{step:+d}" if step else "itself"] = np.where(inside, at[goal.clip(0, len(at) - 1)], -1)
+    return rules | {f"first {kind}": np.full(n, at[0]), f"last {kind}": np.full(n, at[-1])}
 
 
 def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts:
     """Go through all texts once. Raises CannotDecide where nothing, or everything, matches."""
     which = ANSWERS.index(answers)
     n, names = len(maps), tuple(_rules(maps.readings[0], answers))
-    cases, guess, even = np.zeros((3, n))
+    cases = np.zeros(n)
     right, mass = np.zeros((2, n, *maps.shape))
-    rules = np.zeros((n, len(names)))
-    candidates_in_all, matched_in_all, matched_outside = 0, 0, 0
+    right_rules, mass_rules = np.zeros((2, n, len(names) + 1))
+    candidates_in_all = matched_in_all = matched_outside = not_matched_outside = 0
     for i, reading in enumerate(maps.readings):
         found = pattern.mask(reading)
         candidates = _candidates(reading, answers)
         matched_outside += int((found & ~candidates).sum())
+        not_matched_outside += int((~found & ~candidates).sum())
         found &= candidates
         candidates_in_all += int(candidates.sum())
         matched_in_all += int(found.sum())
@@ -117,13 +119,13 @@ def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts
             continue
         keys = found[asked]
         cases[i] = len(asked)
-        guess[i] = (keys.sum(1) / candidates[asked].sum(1)).sum()
-        even[i] = keys.sum() / len(reading)
-        right[i] = keys[np.arange(len(asked)), maps.answers[i][which][..., asked]].sum(-1)
+        each = np.arange(len(asked))
+        right[i] = keys[each, maps.answers[i][which][..., asked]].sum(-1)
         mass[i] = (maps.weights[i][:, :, asked].astype(np.float32) * keys).sum((-2, -1), dtype=float)
-        for r, goal in enumerate(_rules(reading, answers).values()):
-            goal = goal[asked]
-            rules[i, r] = (keys[np.arange(len(asked)), goal] & (goal >= 0)).sum()
+        goals = np.stack(list(_rules(reading, answers).values()))[:, asked]
+        right_rules[i, :-1] = mass_rules[i, :-1] = (keys[each, goals] & (goals >= 0)).sum(-1)
+        right_rules[i, -1] = (keys.sum(1) / candidates[asked].sum(1)).sum()
+        mass_rules[i, -1] = keys.sum() / len(reading)
     if not candidates_in_all:
         raise CannotDecide("no text has two words, and a word does not answer with itself")
     if not matched_in_all:
@@ -134,8 +136,11 @@ def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts
             )
         raise CannotDecide(why)
     if matched_in_all == candidates_in_all:
-        raise CannotDecide("the pattern matches every pair, so that every head is always right")
-    return PatternCounts(cases, right, mass, rules, guess, even, names)
+        why = "the pattern matches every pair, so that every head is always right"
+        if not_matched_outside:
+            why += "; answers='anything' lets special tokens and the query itself answer too"
+        raise CannotDecide(why)
+    return PatternCounts(cases, right, mass, right_rules, mass_rules, names)
 
 
 # --- scoring -------------------------------------------------------------------------------------------
@@ -146,8 +151,9 @@ class ScoreRow:
     """One measure. Shares between 0 and 1; intervals are 95 % bootstrap intervals over texts.
 
     ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``optimistic`` is
-    the best of all heads on the very texts it is scored on. ``rule`` is the best fixed rule, chosen as fairly; its mass is that of
-    a head which looks nowhere else. ``chance``: guessing among the candidates; for the mass, even attention.
+    the best of all heads on the very texts it is scored on. ``rule`` is the best of the rules that know
+    no language, chosen as fairly: always the same offset, always the first or last word, or chance; the mass of a rule is that of a
+    head which looks nowhere else. ``chance``: guessing among the candidates; for the mass, even attention.
     """
 
     measure: str
@@ -253,7 +259,7 @@ class PatternScore:
             f"{self.about['model']}, {self.about['n_texts']} texts, {self.rows[0].n_texts} with a case; "
             f"answers among {among}; chosen on one half, scored on the other."
         )
-        legend = "Per cent. Gain: over the best fixed rule. Chance: guessing; for the mass, even attention."
+        legend = "Per cent. Gain: over the best rule. Chance: guessing; for the mass, even attention."
         return "\n".join([repr(self.pattern), self.pattern.in_words(), about, align(lines), legend])
 
     def sentence(self, measure: str = "accuracy") -> str:
@@ -268,7 +274,7 @@ class PatternScore:
         twin = "" if row.twin is None else f"; the random twin's best head {100 * row.twin:.0f} %"
         return (
             f"The best head ({' / '.join(row.heads)}), chosen on other texts, {did} {share} [{100 * row.low:.0f}, {100 * row.high:.0f}]; "
-            f"the best fixed rule ({' / '.join(row.rules)}) {100 * row.rule:.0f} %, chance {100 * row.chance:.0f} %{twin}."
+            f"the best rule ({' / '.join(row.rules)}) {100 * row.rule:.0f} %, chance {100 * row.chance:.0f} %{twin}."
         )
 
     def __repr__(self) -> str:
@@ -377,8 +383,7 @@ def _crossed(sums: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, tuple[int,
 
 
 def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half: np.ndarray) -> ScoreRow:
-    def sums_of(some: PatternCounts) -> np.ndarray:
-        sums = some.right if measure == "accuracy" else some.mass
+    def flat(sums) -> np.ndarray:
         return sums.reshape(len(sums), -1)
 
     def interval(sums) -> tuple[float, float]:
@@ -388,17 +393,17 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
         return head_label(*map(int, np.unravel_index(column, counts.right.shape[1:])))
 
     n = counts.cases.sum()
-    found, heads = _crossed(sums_of(counts), half)
-    by_rule, rules = _crossed(counts.rules, half)
+    of_heads, of_rules, rule_names = counts.of(measure)
+    found, heads = _crossed(flat(of_heads), half)
+    by_rule, rules = _crossed(of_rules, half)
     low, high = interval(found)
     gain_low, gain_high = interval(found - by_rule)
-    best = sums_of(counts).sum(0)
+    best = flat(of_heads).sum(0)
     more = {}
     if twins is not None:
-        by_twin, _ = _crossed(sums_of(twins), half)
+        by_twin, _ = _crossed(flat(twins.of(measure)[0]), half)
         twin_low, twin_high = interval(by_twin)
         more = {"twin": float(by_twin.sum() / n), "twin_low": twin_low, "twin_high": twin_high}
-    chance = counts.guess if measure == "accuracy" else counts.even
     return ScoreRow(
         measure,
         int(n),
@@ -407,9 +412,9 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
         float(found.sum() / n),
         low,
         high,
-        tuple(dict.fromkeys(counts.rule_names[r] for r in rules)),
+        tuple(dict.fromkeys(rule_names[r] for r in rules)),
         float(by_rule.sum() / n),
-        float(chance.sum() / n),
+        float(of_rules[:, -1].sum() / n),
         float((found - by_rule).sum() / n),
         gain_low,
         gain_high,

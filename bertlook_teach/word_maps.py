@@ -43,6 +43,20 @@ class WordMaps:
     skipped: Counter
     about: dict
 
+    @classmethod
+    def of(
+        cls, attentions: Iterable, trees: Iterable[TreebankSentence] | None = None, *, query: str = "mean"
+    ) -> WordMaps:
+        """Of attention that is at hand, with its trees if there are any."""
+        attentions = list(attentions)
+        trees = [None] * len(attentions) if trees is None else list(trees)
+        if not attentions or len(trees) != len(attentions):
+            raise ValueError(
+                f"one tree for each attention, and at least one; got {len(attentions)} and {len(trees)}."
+            )
+        readings, weights, answers = map(list, zip(*(_entry(a, t, query) for a, t in zip(attentions, trees))))
+        return cls(readings, weights, answers, Counter(), {"model": attentions[0].model, "query": query})
+
     def __len__(self) -> int:
         return len(self.readings)
 
@@ -180,13 +194,7 @@ def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
     for i, attention in zip(order, stream if progress is None else progress(stream)):
         item = usable[i][1]
         skipped.update(["cut to what the model reads"] if attention.truncated else [])
-        reading = (
-            Reading.of(item, attention)
-            if isinstance(item, TreebankSentence)
-            else Reading.of_attention(attention)
-        )
-        words = attention.to_words(query)
-        found[i] = reading, words.weights.astype(np.float16), _answers(words)
+        found[i] = _entry(attention, item if isinstance(item, TreebankSentence) else None, query)
     readings, weights, answers = map(list, zip(*found))
     about = {
         "model": encoder.name,
@@ -195,6 +203,12 @@ def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
         "kind": {TreebankSentence: "treebank", str: "texts", tuple: "pairs"}[type(corpus[0])],
     }
     return WordMaps(readings, weights, answers, skipped, about)
+
+
+def _entry(attention, tree: TreebankSentence | None, query: str) -> tuple[Reading, np.ndarray, np.ndarray]:
+    words = attention.to_words(query)
+    reading = Reading.of_attention(attention) if tree is None else Reading.of(tree, attention)
+    return reading, words.weights.astype(np.float16), _answers(words)
 
 
 def _answers(words) -> np.ndarray:
