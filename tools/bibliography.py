@@ -9,8 +9,12 @@ A field that we are not sure of is left out. `lessons` says where in the course 
 from __future__ import annotations
 
 import argparse
-import re
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bertlook_teach.bibliography import read_bibliography, surnames
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, PAGE = ROOT / "docs" / "bibliography.bib", ROOT / "docs" / "bibliography.md"
@@ -24,40 +28,6 @@ source is said beside its claim in the ledger (`bertlook claims`).
 | key | source | lessons |
 |---|---|---|
 """
-
-
-def read_bibliography(text: str) -> dict[str, dict[str, str]]:
-    """Key -> fields, the kind of entry as field "kind": enough of BibTeX for a file with one field a line.
-
-    Raises
-    ------
-    ValueError
-        If a line is no entry, no field and no end, or a key comes twice.
-    """
-    entries: dict[str, dict[str, str]] = {}
-    fields: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("%"):
-            continue
-        if start := re.fullmatch(r"@(\w+)\{([\w-]+),", line):
-            if start[2] in entries:
-                raise ValueError(f"line {number}: {start[2]} comes twice.")
-            fields = entries[start[2]] = {"kind": start[1]}
-        elif field := re.fullmatch(r"  (\w+) = \{(.*)\},", line):
-            fields[field[1]] = field[2]
-        elif line != "}":
-            raise ValueError(f"line {number}: neither an entry nor a field nor an end: {line!r}.")
-    return entries
-
-
-def surnames(entry: dict[str, str]) -> list[str]:
-    """The authors' last names; "and others" is left out.
-
-    >>> surnames({"author": "de Leeuw, Jan and Cohen, Jacob and others"})
-    ['de Leeuw', 'Cohen']
-    """
-    names = entry.get("author", "").split(" and ")
-    return [name.split(",")[0].strip("{}") for name in names if name and name != "others"]
 
 
 def page(entries: dict[str, dict[str, str]]) -> str:

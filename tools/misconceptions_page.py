@@ -1,0 +1,69 @@
+"""Write docs/misconceptions.md from the misconception bank, the one place where its entries are kept.
+
+python tools/misconceptions_page.py            write it anew
+python tools/misconceptions_page.py --check    write nothing, exit 1 if it is not what would be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bertlook_teach.bibliography import short_reference
+from bertlook_teach.course import LESSONS
+from bertlook_teach.misconceptions import misconceptions
+
+PAGE = ROOT / "docs" / "misconceptions.md"
+HEADING = """# What one often hears, and what is so
+
+{n} sentences that students and accounts of attention say, by lesson: what is true instead, where that stands, and a run that refutes
+the sentence. `bertlook misconceptions --lesson 03` runs those of a lesson; in Python, `refute("key")` from
+`bertlook_teach.misconceptions` runs one, on other data too. Each can come out not refuted: try it on data of your own.
+
+Written by `tools/misconceptions_page.py` from [misconceptions.json](../data/misconceptions.json): edit that.
+"""
+
+
+def page() -> str:
+    """The page in Markdown: a section a lesson; an entry stands in full where it belongs, and is named where it is touched."""
+    entries = misconceptions()
+    parts = [HEADING.format(n=len(entries))]
+    for lesson in LESSONS:
+        here = [entry for entry in entries if lesson.number in entry.lessons]
+        if not here:
+            continue
+        parts.append(f"## Lesson {lesson.number}\n")
+        parts += [_full(entry) for entry in here if entry.lessons[0] == lesson.number]
+        parts += [
+            f"- “{entry.says}” ([`{entry.key}`](#{entry.key}), lesson {entry.lessons[0]})\n"
+            for entry in here
+            if entry.lessons[0] != lesson.number
+        ]
+    return "\n".join(parts)
+
+
+def _full(entry) -> str:
+    sources = "; ".join(f"{short_reference(key)}, {place}" for key, place in entry.sources)
+    return f"### {entry.key}\n\n> {entry.says}\n\n{entry.true} ({sources})\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/misconceptions.md from the misconception bank.")
+    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
+    args = parser.parse_args(argv)
+    text = page()
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    if args.check:
+        print(f"{PAGE.name} is not what the bank gives. Run: python tools/misconceptions_page.py")
+        return 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
