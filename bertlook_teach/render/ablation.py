@@ -8,7 +8,7 @@ import numpy as np
 
 from ..labels import head_label
 from ._svg import attribute, content
-from .palette import CATEGORY_CYCLE, DASH_CYCLE, INK, LINE, MARKER_CYCLE, MUTED, RULE, SELECTED
+from .palette import CATEGORY_CYCLE, DASH_CYCLE, INK, LINE, MARKER_CYCLE, MUTED, RULE, SELECTED, SELECTED_INK
 from .sentences import short_number
 
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
@@ -197,7 +197,7 @@ def prediction_figure(panels: Mapping[str, tuple[object, object]], *, size=(9.8,
             (9, -2),
             textcoords="offset points",
             fontsize=font_size,
-            color=SELECTED,
+            color=SELECTED_INK,
         )
         axes.set_title(title, loc="left", fontsize=font_size)
         axes.set_xlabel("predicted, nats", fontsize=font_size)
@@ -272,7 +272,7 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
         (8, 0),
         textcoords="offset points",
         fontsize=font_size,
-        color=SELECTED,
+        color=SELECTED_INK,
     )
     axes.set_xlabel(xlabel, fontsize=font_size)
     axes.set_ylabel("per cent of runs", fontsize=font_size)

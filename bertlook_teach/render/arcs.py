@@ -162,7 +162,7 @@ def render_arcs(
         start, end = _feet(middles, *looks, em)
         colour = RIGHT if right else WRONG
         body.append(_arc(start, end, line + 0.8 * em, step * level, colour, em, dashed=not right))
-        body.append(_label((start + end) / 2, line + 0.8 * em + step * level, "✓" if right else "✗", colour))
+        body.append(_label((start + end) / 2, line + 0.8 * em + step * level, "✓" if right else "✗", INK))
     body += [text(middle, line, word, anchor="middle") for middle, word in zip(middles, shown)]
     title = "Dependency arcs" if head is None else f"Dependency arcs and head {head_label(*head)}"
     sentence = describe_arcs(picture, head=head, direction=direction, reading=reading)

@@ -35,6 +35,9 @@ _TALLEST = 440  # pixels: with a title and two lines of caption it stands on a s
 _NO_FRAME = "Run this cell to see the view: this program shows frames only in notebooks that you have run."
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 _STYLE = "body{margin:4px;background:#fff}select{font-size:inherit;margin:0 .6em .3em .2em}#vis svg{overflow:visible}"
+_STYLE += ":focus-visible{outline:3px solid #0072b2;outline-offset:1px}"
+_STYLE += "#vis rect:focus-visible{outline:none;opacity:1!important;stroke:#0072b2;stroke-width:3px}"
+_STYLE += "#vis .unseen:focus-visible{fill:none;pointer-events:all}"
 _FILTERS = (("All", "", ""), *((f"Sentence {q} -> Sentence {k}", q, k) for q, k in ("AA", "BB", "AB", "BA")))
 _NEURON_FILTERS = ("all", "aa", "bb", "ab", "ba")  # the same, as the neuron view names them
 
@@ -126,7 +129,7 @@ def bertviz_head_view(
         font_size,
         height or min(_TALLEST, int(natural)),
         f"BertViz's head view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, counted from 0. "
-        "Point at a token to see where it looks; double-click a colour to see that head alone.",
+        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter.",
     )
 
 
@@ -181,7 +184,7 @@ def bertviz_model_view(
         font_size,
         int(height),
         f"BertViz's model view: {_count(len(tokens), attention)}, {_layers(layers)}, {_heads(heads)}, counted from 0. "
-        "Click a head to enlarge it, and again to close it.",
+        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter.",
     )
 
 
@@ -253,7 +256,7 @@ def bertviz_neuron_view(
         font_size,
         height or min(_TALLEST, int(natural)),
         f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
-        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums.",
+        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter.",
     )
 
 
@@ -376,6 +379,72 @@ fit();
 """
 
 
+# BertViz knows the mouse alone. What it draws to be clicked or pointed at gets one tab stop each, arrows within, Enter for
+# a click and Shift+Enter for two; they are found by the handlers that d3 has put on them, and anew after each drawing.
+_KEYS = """
+const vis = document.getElementById("vis");
+vis.setAttribute("role", "toolbar");
+vis.setAttribute("aria-label", "Arrows go from one to the next, Enter clicks, Shift+Enter clicks twice.");
+const hears = (node, type) => (node.__on ?? []).some((one) => one.type === type);
+const place = {click: 0, mouseover: 0};
+const found = {click: [], mouseover: []};
+const name = (node, i) => {
+  const {include_layers: layers, include_heads: heads} = bertvizParams; // heads: in the model view alone
+  const token = node.closest("g")?.textContent.trim();
+  return token || (heads ? `layer ${layers[Math.floor(i / heads.length)]}, head ${heads[i % heads.length]}` : `head ${i}`);
+};
+const choose = (type, i, focus) => {
+  place[type] = Math.max(0, Math.min(found[type].length - 1, i));
+  found[type].forEach((node, j) => node.setAttribute("tabindex", j === place[type] ? 0 : -1));
+  if (focus) found[type][place[type]]?.focus();
+};
+const mark = () => {
+  const had = vis.dataset.focus;
+  const all = [...vis.querySelectorAll("g, rect, text")].filter((node) => node.checkVisibility({visibilityProperty: true}));
+  found.click = all.filter((node) => hears(node, "click"));
+  found.mouseover = all.filter((node) => hears(node, "mouseover") && !hears(node, "click"));
+  for (const [type, nodes] of Object.entries(found)) {
+    nodes.forEach((node, i) => {
+      node.dataset.kind = type;
+      node.setAttribute("role", type === "click" ? "button" : "img");
+      node.setAttribute("aria-label", name(node, i));
+      if (type === "click" && getComputedStyle(node).opacity === "0") node.classList.add("unseen");
+    });
+    choose(type, place[type], false);
+  }
+  if (had && (document.activeElement === document.body || !document.activeElement.checkVisibility({visibilityProperty: true}))) found[had][place[had]]?.focus();
+};
+const send = (node, type) => node.dispatchEvent(new MouseEvent(type, {bubbles: true, cancelable: true}));
+vis.addEventListener("focusin", ({target}) => {
+  const type = target.dataset.kind;
+  if (!type) return;
+  vis.dataset.focus = type;
+  if (type !== "mouseover") return;
+  send(target, "mouseover");
+  const own = found.click.findIndex((node) => target.contains(node)); // its plus sign comes next
+  if (own >= 0) choose("click", own, false);
+});
+vis.addEventListener("focusout", ({target, relatedTarget}) => {
+  if (target.dataset.kind === "mouseover") ["mouseout", "mouseleave"].forEach((type) => send(target, type));
+  if (relatedTarget && !vis.contains(relatedTarget)) delete vis.dataset.focus;
+});
+vis.addEventListener("keydown", (event) => {
+  const {target, key, shiftKey} = event;
+  const type = target.dataset.kind, i = (found[type] ?? []).indexOf(target);
+  const step = {ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1}[key];
+  if (i < 0 || !(step || key === "Enter" || key === " ")) return;
+  event.preventDefault();
+  if (step) choose(type, i + step, true);
+  else if (type === "click") {
+    send(target, shiftKey ? "dblclick" : "click");
+    setTimeout(mark); // what was clicked may have made room for another
+  }
+});
+new MutationObserver(mark).observe(vis, {childList: true, subtree: true});
+mark();
+"""
+
+
 def _view(name: str, data: dict[str, object], font_size: float, height: int, sentence: str) -> BertVizView:
     if not font_size > 0 or not height > 0:
         raise ValueError(f"font_size and height are pixels above 0; got {font_size} and {height}.")
@@ -394,6 +463,7 @@ def _view(name: str, data: dict[str, object], font_size: float, height: int, sen
         "{" + f"const data = {_json(data)};" + unpack.replace("STEPS", str(STEPS)) + "}",
         _script(f"bertviz_{name}"),
         "{" + fit + "}",
+        "{" + _KEYS + "}",
     ]
     page = "\n".join(
         [

@@ -436,11 +436,12 @@ def family_figure(
     )
     bar = figure.colorbar(image, ax=heat, fraction=0.05, pad=0.02)
     bar.set_label(f"dark: alike ({unit})", fontsize=font_size)
+    bar.ax.tick_params(labelsize=font_size)
     every = max(1, math.ceil(n / 10))
     heat.set_xticks(
         range(0, n, every),
         [names[order[i]] for i in range(0, n, every)],
-        fontsize=font_size * 0.9,
+        fontsize=font_size,
         rotation=90,
     )
     for axes in (tree, marks, heat):

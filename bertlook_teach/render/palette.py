@@ -39,6 +39,7 @@ DASH_CYCLE = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 LINE = OKABE_ITO["blue"]
 SELECTED = OKABE_ITO["vermillion"]
+SELECTED_INK = "#a34700"  # the same, dark enough for text on white
 SEGMENT_A = OKABE_ITO["blue"]
 SEGMENT_B = OKABE_ITO["orange"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from ..intervals import unit_interval
 from ..labels import head_label
 from ._svg import coordinate, frame, shortened, text, text_width
-from .palette import INK, LINE, MUTED, PAPER
+from .palette import INK, LINE, MUTED, PAPER, SELECTED_INK
 from .sentences import percent, quoted
 
-OFF = "#a34700"  # the vermillion of Okabe and Ito, dark enough for text on white
+OFF = SELECTED_INK
 WAYS = {
     "mask": ("it gives nothing", "they give nothing"),
     "uniform": ("it looks at all tokens alike", "they look at all tokens alike"),

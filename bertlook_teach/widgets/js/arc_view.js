@@ -2,7 +2,7 @@
 // sentence as bertlook_teach/render/arcs.py.
 
 const SVG = "http://www.w3.org/2000/svg";
-const [RIGHT, WRONG, GOLD] = ["#009E73", "#D55E00", "#565d66"];
+const [RIGHT, WRONG, GOLD, MARK] = ["#009E73", "#D55E00", "#565d66", "#1b1f24"]; // a mark is text: it needs more contrast than its arc
 
 function arcLevels(spans) {
   const ends = spans.map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
@@ -169,7 +169,7 @@ function createArcView(host, get, emit) {
     named.forEach((one, i) => {
       const right = isRight(one);
       const [source, target] = !get("turned")[get("direction")] ? [one.dependent, one.answer] : [one.answer, one.dependent];
-      arc(source, target, line + 0.75 * em, step * below[i], right ? RIGHT : WRONG, !right, right ? "✓" : "✗", right ? RIGHT : WRONG);
+      arc(source, target, line + 0.75 * em, step * below[i], right ? RIGHT : WRONG, !right, right ? "✓" : "✗", MARK);
     });
     svg.append(...labels);
     shown.forEach((word, i) => {
