@@ -9,11 +9,13 @@ import numpy as np
 from bertlook_teach.attention import Attention
 from bertlook_teach.coreference import CorefDocument, Mention
 from bertlook_teach.corpora import TreebankSentence
+from bertlook_teach.film import Baseline, Film
 from bertlook_teach.widgets import HeadMap, HeadView, LensView, NeuronView
 from bertlook_teach.widgets.ablation_sandbox import SandboxView
 from bertlook_teach.widgets.antecedent_view import AntecedentView
 from bertlook_teach.widgets.arc_view import ArcView
 from bertlook_teach.widgets.distance_map import DistanceMap
+from bertlook_teach.widgets.training_film import TrainingFilm
 from bertlook_teach.widgets.weighted_text import WeightedText
 
 HOSTILE = (
@@ -153,6 +155,15 @@ def weighted_difference(tokens, layers, heads, weights=None):
     return weighted_text(tokens, layers, heads, minus=True)
 
 
+def training_film(tokens, layers, heads, weights=None):
+    """A film has no tokens; its names come from a file."""
+    values = np.random.default_rng(1).random((3, layers, heads))
+    values[0, layers // 2 + 1 :] = np.nan  # layers that come later
+    names = {tokens[1 % len(tokens)]: values, BAD_NAME: values / 2}
+    film = Film((1000, 20_000, 3_000_000), names, {BAD_NAME: Baseline(BAD_NAME, 0.2, 5)})
+    return TrainingFilm(film, measure=BAD_NAME)
+
+
 def sandbox(tokens, layers, heads, weights=None):
     result = {
         "off": [],
@@ -177,7 +188,7 @@ VIEWS = {
     make.__name__: make
     for make in (
         lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
-        weighted_text, weighted_difference,
+        weighted_text, weighted_difference, training_film,
     )
 }  # fmt: skip
 FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none

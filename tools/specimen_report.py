@@ -2,6 +2,7 @@
 
     python tools/specimen_report.py MODEL --treebank FILE.conllu [...]   the card's tables, beside the random twin
     python tools/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
+    python tools/specimen_report.py MODEL --film-baselines --treebank FILE.conllu [...] --out film_baselines.csv
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the sentences and scored on the other
@@ -13,6 +14,7 @@ import csv
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
@@ -41,13 +43,20 @@ def surface_table(encoder, pairs):
     """Per-head means over two-paragraph inputs (each input weighs the same): dict of arrays (layer, head)."""
     sums, n = dict.fromkeys(FILM_MEASURES, 0.0), 0
     for attention in iter_attention(encoder, pairs, batch_size=16, truncate=True):
-        sums["next"] += surface.offset_attention(attention, 1)
-        sums["previous"] += surface.offset_attention(attention, -1)
-        for target in ("cls", "sep", "punct"):
-            sums[target] += surface.special_token_attention(attention, target)
-        sums["entropy"] += surface.attention_entropy(attention, normalized=True)
+        for name, values in _surface_of(attention).items():
+            sums[name] += values
         n += 1
     return {name: np.asarray(total / n, dtype=float) for name, total in sums.items()}
+
+
+def _surface_of(attention):
+    """The same of one input, in the order of `FILM_MEASURES`."""
+    return {
+        "next": surface.offset_attention(attention, 1),
+        "previous": surface.offset_attention(attention, -1),
+        **{target: surface.special_token_attention(attention, target) for target in ("cls", "sep", "punct")},
+        "entropy": surface.attention_entropy(attention, normalized=True),
+    }
 
 
 # --- relations ---------------------------------------------------------------------------------------------------
@@ -290,6 +299,35 @@ def film(run, pairs, sentences, out):
             print(f"{int(tokens):,} tokens measured", file=sys.stderr, flush=True)
 
 
+def film_baselines(encoder, pairs, sentences, out):
+    """What each measure of the film is worth without a head, on the film's own inputs, as a table (measure, baseline, value, n).
+
+    For shares and entropy that is attention spread evenly; for a relation the best fixed offset from -4 to +4, chosen on these very
+    cases, the same in both directions.
+    """
+    short = short_pairs(encoder.tokenizer, pairs)
+    even = 0.0
+    for attention in iter_attention(encoder, short, batch_size=16, truncate=True):
+        flat = replace(attention, weights=np.full_like(attention.weights, 1 / len(attention.tokens)))
+        even += np.array([row[0, 0] for row in _surface_of(flat).values()])
+    rows = [
+        [m, "attention spread evenly", f"{x / len(short):.4f}", len(short)]
+        for m, x in zip(FILM_MEASURES, even)
+    ]
+    kept = [s for s in sentences if len(encoder.tokenizer(s.text)["input_ids"]) <= FILM_LENGTH]
+    gold = gold_cases(kept)
+    cases = gold.cases(count_root=False)
+    for relation in FILM_RELATIONS:
+        distances = gold.distances[cases[relation]]
+        share, offset = max((float((distances == o).mean()), o) for o in range(-4, 5) if o)
+        for direction, turn in zip(DIRECTIONS, (1, -1)):
+            name = f"best fixed offset, {turn * offset:+d}"
+            rows.append([f"{relation} {direction}", name, f"{share:.4f}", len(distances)])
+    with open(out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([["measure", "baseline", "value", "n"], *rows])
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -310,6 +348,11 @@ def main(arguments=None):
     add("--no-heldout", action="store_true", help="leave out masked-LM and next-sentence scores")
     add("--no-random", action="store_true", help="leave out the random twin")
     add("--film", type=Path, metavar="RUN", help="measure the film points of this run folder instead")
+    add(
+        "--film-baselines",
+        action="store_true",
+        help="measure the film's baselines instead, for MODEL's tokenizer",
+    )
     add("--card", action="store_true", help="print the tables of the model card instead of JSON")
     add("--out", type=Path, help="where to write (JSON, or the film's CSV)")
     options = parser.parse_args(arguments)
@@ -322,6 +365,11 @@ def main(arguments=None):
         film(options.film, pairs, sentences, options.out)
         return
     encoder = load_encoder(options.model, device="cpu")
+    if options.film_baselines:
+        if not (options.out and sentences):
+            parser.error("--film-baselines needs --treebank FILE.conllu [...] and --out FILE.csv")
+        film_baselines(encoder, pairs, sentences, options.out)
+        return
     report = {
         "model": options.model,
         "treebanks": [p.name for p in options.treebank],

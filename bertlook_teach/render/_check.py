@@ -97,6 +97,19 @@ def checked_values(values) -> np.ndarray:
     return values
 
 
+def checked_present(values, absent=None) -> tuple[np.ndarray, np.ndarray]:
+    """One number per head, and which heads are not there (their number is 0 and means nothing)."""
+    if absent is None:
+        values = checked_values(values)
+        return values, np.zeros(values.shape, dtype=bool)
+    absent = np.asarray(absent, dtype=bool)
+    if absent.shape != np.shape(values) or absent.all():
+        raise ValueError(
+            f"absent needs a yes or no for each head, not yes for all; got shape {absent.shape} for {np.shape(values)}."
+        )
+    return checked_values(np.where(absent, 0.0, values)), absent
+
+
 def checked_mask(mask, tokens: Sequence[str], name: str) -> tuple[bool, ...]:
     """A yes or no per token."""
     mask = tuple(bool(entry) for entry in mask)

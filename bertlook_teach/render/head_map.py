@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..labels import head_label
-from ._check import checked_values
+from ._check import checked_present, checked_values
 from ._svg import coordinate, frame, text, text_width
-from .palette import INK, MUTED, SELECTED, magnitude_colour, text_colour
+from .palette import INK, MISSING, MUTED, SELECTED, magnitude_colour, text_colour
 from .sentences import describe_head_map, number, short_number
 
 
@@ -34,6 +34,7 @@ def render_head_map(
     vmin: float | None = None,
     vmax: float | None = None,
     selected: tuple[int, int] | None = None,
+    absent=None,
     numbers: bool | None = None,
     font_size: float = 16,
 ) -> str:
@@ -50,6 +51,8 @@ def render_head_map(
         Give both to compare two maps.
     selected : (int, int), optional
         Zero-based layer and head to frame.
+    absent : array of bool, shape (layer, head), optional
+        Heads that are not there, for example yet: drawn grey with a dash.
     numbers : bool, optional
         Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
     font_size : float
@@ -71,8 +74,8 @@ def render_head_map(
     >>> "largest in head 2-3 (0.900)" in svg
     True
     """
-    values = checked_values(values)
-    low, high = value_range(values, vmin, vmax)
+    values, absent = checked_present(values, absent)
+    low, high = value_range(values[~absent][None], vmin, vmax)
     n_layers, n_heads = values.shape
     if selected is not None:
         layer, head = selected
@@ -101,19 +104,20 @@ def render_head_map(
         body.append(text(left - 0.5 * em, y + cell / 2, str(layer + 1), anchor="end"))
         for head in range(n_heads):
             x, value = left + head * cell, values[layer, head]
-            fill = magnitude_colour((value - low) / (high - low))
+            gone = absent[layer, head]
+            fill = MISSING if gone else magnitude_colour((value - low) / (high - low))
             inside = ""
             if numbers:
                 inside = text(
                     x + cell / 2,
                     y + cell / 2,
-                    short_number(value),
+                    "–" if gone else short_number(value),
                     anchor="middle",
                     fill=text_colour(fill),
                     extra=f' font-size="{coordinate(0.85 * em)}"',
                 )
             body.append(
-                f"<g><title>Head {head_label(layer, head)}: {number(value)}</title>"
+                f"<g><title>Head {head_label(layer, head)}: {'not there' if gone else number(value)}</title>"
                 f'<rect x="{coordinate(x + 1)}" y="{coordinate(y + 1)}" width="{coordinate(cell - 2)}" '
                 f'height="{coordinate(cell - 2)}" rx="3" fill="{fill}"/>{inside}</g>'
             )
@@ -126,5 +130,5 @@ def render_head_map(
             f'<rect x="{coordinate(left + head * cell + 2)}" y="{coordinate(top + layer * cell + 2)}" '
             f'width="{coordinate(cell - 4)}" height="{coordinate(cell - 4)}" rx="3" fill="none" stroke="{INK}"/>'
         )
-    sentence = describe_head_map(values, title=title, selected=selected)
+    sentence = describe_head_map(values, title=title, selected=selected, absent=absent)
     return frame(body, width, height, title=title, sentence=sentence, font_size=em)

@@ -10,8 +10,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ..labels import head_label
-from ._check import checked_attention, checked_mask, checked_tokens, checked_values, looks_special
+from ._check import checked_attention, checked_mask, checked_present, checked_tokens, looks_special
 
 # Letters written from right to left, and the invisible marks that turn the direction of what follows.
 _TURNS = re.compile("[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -151,24 +153,26 @@ def describe_token(
     return f"{quoted(tokens[position], special[position])} {verb} {', '.join(named)}."
 
 
-def describe_head_map(values, *, title: str = "value", selected: tuple[int, int] | None = None) -> str:
+def describe_head_map(
+    values, *, title: str = "value", selected: tuple[int, int] | None = None, absent=None
+) -> str:
     """The largest and the smallest of one number per head, and the chosen one.
 
     >>> describe_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(0, 1))
     'to the previous token, 2 layers of 3 heads: largest in head 2-3 (0.900), smallest in head 1-1 (0.100). Head 1-2: 0.200.'
     """
-    values = checked_values(values)
+    values, absent = checked_present(values, absent)
     n_layers, n_heads = values.shape
-    largest, smallest = (
-        divmod(int(f(values)), n_heads) for f in (lambda v: v.argmax(), lambda v: v.argmin())
-    )
+    largest = divmod(int(np.where(absent, -np.inf, values).argmax()), n_heads)
+    smallest = divmod(int(np.where(absent, np.inf, values).argmin()), n_heads)
     text = (
         f"{visible_token(title)}, {n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}: "
         f"largest in head {head_label(*largest)} ({number(values[largest])}), "
         f"smallest in head {head_label(*smallest)} ({number(values[smallest])})."
     )
     if selected is not None:
-        text += f" Head {head_label(*selected)}: {number(values[tuple(selected)])}."
+        chosen = tuple(selected)
+        text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else number(values[chosen])}."
     return text
 
 

@@ -7,6 +7,7 @@ from .links import link_heads, link_traits
 from .neuron_view import NeuronView
 from .saved_page import save_page
 from .six_lenses import LensView, SixLenses
+from .training_film import TrainingFilm
 from .weighted_text import WeightedText
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "NeuronView",
     "SixLenses",
     "TextBox",
+    "TrainingFilm",
     "WeightedText",
     "default_measures",
     "link_heads",

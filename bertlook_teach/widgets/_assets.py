@@ -11,6 +11,7 @@ from ..render._svg import image_tag
 from ..render.palette import for_views
 
 _FOLDER = Path(__file__).parent / "js"
+_INSIDE = {"training_film": ("head_map",)}  # views that hold others
 
 
 @cache
@@ -23,6 +24,10 @@ def module_source(view: str) -> str:
     parts = [
         f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
         (_FOLDER / "core.js").read_text(encoding="utf-8"),
+        *(
+            (_FOLDER / f"{name}.js").read_text(encoding="utf-8").partition("\nexport default")[0]
+            for name in _INSIDE.get(view, ())
+        ),
         (_FOLDER / f"{view}.js").read_text(encoding="utf-8"),
     ]
     return "\n".join(parts)

@@ -19,6 +19,7 @@ from .head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from .neuron_view import NeuronView
 from .six_lenses import STYLES as LENS_STYLES
 from .six_lenses import LensView, SixLenses
+from .training_film import TrainingFilm
 from .weighted_text import WeightedText
 
 # Each view's module in js/; what is set by controls inside the view is not repeated above it.
@@ -30,6 +31,7 @@ _MODULES = {
     DistanceMap: "distance_map",
     NeuronView: "neuron_view",
     WeightedText: "weighted_text",
+    TrainingFilm: "training_film",
 }
 _BOXES = (HeadExplorer, SixLenses, FamilyExplorer)  # of views tied together in the page
 _SHARED = ("layer", "head")
@@ -42,8 +44,8 @@ def save_page(view, path, *, title: str | None = None) -> Path:
 
     Parameters
     ----------
-    view : HeadView, HeadMap, LensView, ArcView, AntecedentView, DistanceMap, NeuronView or
-        WeightedText.
+    view : HeadView, HeadMap, LensView, ArcView, AntecedentView, DistanceMap, NeuronView,
+        WeightedText or TrainingFilm.
         Or a box of such views tied together: HeadExplorer, SixLenses, FamilyExplorer; their text boxes stay out,
         because a new sentence needs the model.
     path : str or Path
@@ -135,7 +137,7 @@ def precision_note(views) -> str:
             )
         elif isinstance(view, NeuronView):
             notes.append("Queries and keys are kept in 16 bits a number.")
-        elif isinstance(view, (HeadMap, DistanceMap)):
+        elif isinstance(view, (HeadMap, DistanceMap, TrainingFilm)):
             notes.append("The map's numbers are kept in single precision.")
         elif isinstance(view, WeightedText):
             notes.append("The words' numbers are kept in single precision.")
@@ -191,6 +193,7 @@ def _title(box, views) -> str:
         NeuronView: "Neurons",
         DistanceMap: "Distances",
         WeightedText: "Words",
+        TrainingFilm: "Training",
     }
     kind = next((name for kind, name in what.items() if isinstance(views[0], kind)), "Attention")
     return f"{kind} of {layers} x {heads} heads"
@@ -224,7 +227,9 @@ def _controls(views) -> list[dict[str, object]]:
         if len(options := [str(option) for option in options]) > 1:
             controls.append({"view": view, "trait": trait, "label": label, "options": options})
 
-    if not isinstance(views[0], (ArcView, NeuronView, WeightedText)):  # these have menus of their own
+    if not isinstance(
+        views[0], (ArcView, NeuronView, WeightedText, TrainingFilm)
+    ):  # these have menus of their own
         layers, heads = views[0].shape[:2]
         menu(0, "layer", "layer", range(1, layers + 1))
         menu(0, "head", "head", range(1, heads + 1))

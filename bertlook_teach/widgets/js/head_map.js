@@ -37,6 +37,9 @@ function createHeadMap(host, get, emit) {
     return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(at, true);
   }
 
+  // A head may not be there yet: the film of a training run begins with fewer layers.
+  const said = (v) => (Number.isNaN(v) ? "not there yet" : number(v));
+
   function build() {
     const [layers, heads] = shape();
     const names = get("measures");
@@ -114,10 +117,11 @@ function createHeadMap(host, get, emit) {
       const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
       const v = value(l, h);
       const step = magnitudeStep((v - bottom) / (top - bottom));
-      cell.style.background = PALETTE.magnitude[step];
-      cell.style.color = PALETTE.onMagnitude[step];
-      cell.textContent = numbers ? shortNumber(v) : "";
-      cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${number(v)}`);
+      const gone = Number.isNaN(v);
+      cell.style.background = gone ? PALETTE.missing : PALETTE.magnitude[step];
+      cell.style.color = gone ? PALETTE.muted : PALETTE.onMagnitude[step];
+      cell.textContent = gone ? "–" : numbers ? shortNumber(v) : "";
+      cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
     heading.textContent = get("measures")[index()];
     select.value = get("measure");
@@ -135,7 +139,7 @@ function createHeadMap(host, get, emit) {
       cell.setAttribute("aria-selected", String(chosen));
     });
     grid.setAttribute("aria-activedescendant", `${prefix}-${layer}-${head}`);
-    readout.textContent = `Head ${headLabel(layer, head)}: ${number(value(layer, head))}`;
+    readout.textContent = `Head ${headLabel(layer, head)}: ${said(value(layer, head))}`;
   }
 
   function update() {
@@ -156,7 +160,7 @@ function createHeadMap(host, get, emit) {
     const cell = cellOf(event);
     if (!cell) return onLeave();
     const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
-    tip.textContent = `Head ${headLabel(l, h)}: ${number(value(l, h))}`;
+    tip.textContent = `Head ${headLabel(l, h)}: ${said(value(l, h))}`;
     tip.classList.add("bl-open");
     const [box, outer] = [cell.getBoundingClientRect(), root.getBoundingClientRect()];
     const left = box.left - outer.left + box.width / 2 - tip.offsetWidth / 2;
