@@ -23,17 +23,21 @@ NOTEBOOKS = [
 SECTIONS = dict(re.findall(r"^## Lesson (\d\d)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
 
-def last_cell_that_is_shown(path: Path) -> str:
+def the_end_of(path: Path) -> str:
+    """What is shown on the last two slides of a deck, or in the last cell of an exercise notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    off = ("notes", "skip")
-    shown = [c for c in cells if c["metadata"].get("slideshow", {}).get("slide_type") not in off]
-    return "".join(shown[-1]["source"])
+    kinds = [cell["metadata"].get("slideshow", {}).get("slide_type", "-") for cell in cells]
+    starts = [i for i, kind in enumerate(kinds) if kind in ("slide", "subslide")] or [0, len(cells) - 1]
+    shown = [
+        cell for cell, kind in zip(cells[starts[-2] :], kinds[starts[-2] :]) if kind not in ("notes", "skip")
+    ]
+    return "\n".join("".join(cell["source"]) for cell in (shown if len(starts) > 2 else shown[-1:]))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_lesson_ends_with_a_link_to_its_sentences(path):
     up = "../" * (len(path.relative_to(ROOT).parts) - 1)
-    assert f"({up}docs/misconceptions.md#lesson-{path.stem[:2]})" in last_cell_that_is_shown(path)
+    assert f"({up}docs/misconceptions.md#lesson-{path.stem[:2]})" in the_end_of(path)
 
 
 @pytest.mark.parametrize("entry", misconceptions(), ids=lambda entry: entry.key)
