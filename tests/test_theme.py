@@ -75,7 +75,7 @@ def test_code_can_be_read_on_its_tint():
         for pair in values.items()
     )
     inks = [ink for name, ink in own.items() if name.startswith("--jp-mirror-editor")]
-    assert len(inks) == 3
+    assert len(inks) == 4
     for ink in (*inks, "#008000", "#ba2121", "#0055aa", "#770088"):  # the others are JupyterLab's
         assert palette.contrast(ink, colours("")["--slide-tint"]) >= 4.5
     assert palette.contrast("#999977", "#ffffff") < 4.5  # why there are any
