@@ -225,19 +225,19 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
 
     Notes
     -----
-    The loss has two valleys, one with a positive scale (more attention speaks for a key word) and one with a negative scale: both are
-    tried, and the deeper one is taken.
+    The loss has several valleys: with a positive scale (more attention speaks for a key word) and with a negative one, round one head or
+    another. Four starts are tried, two for each sign, and the deepest valley is taken.
     """
     from scipy.optimize import minimize
 
     features, is_key = _matrix(features), np.asarray(is_key, bool)
     sign = np.where(is_key, 1.0, -1.0)
-    alone = fit_singles(
-        features, is_key
-    ).weights  # equal shares can be a dead end: there the best scale may be 0
+    # Equal shares can be a dead end, where the best scale is 0; so it starts from what each head says alone, and from the best one.
+    alone = fit_singles(features, is_key)
+    losses = cross_entropies(single_log_odds(alone, features), is_key).mean(axis=0)
 
-    def fitted(direction: float):
-        """The valley of one sign: the logarithm of the scale is free, its sign is not."""
+    def fitted(direction: float, shares_from: np.ndarray):
+        """A valley of one sign: the logarithm of the scale is free, its sign is not."""
 
         def objective(parameters):
             a, gamma, bias = parameters[:-2], direction * np.exp(parameters[-2]), parameters[-1]
@@ -250,13 +250,17 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
             loss = float(np.logaddexp(0, -margins).mean() + l2 / 2 * a @ a)
             return loss, np.concatenate([gradient, [gamma * (slope @ mixed), slope.sum()]])
 
-        start = np.append(direction * alone, [0.0, _log_odds(is_key.mean()) - direction])
+        start = np.append(shares_from, [0.0, _log_odds(is_key.mean()) - direction])
         options = {"maxiter": max_iterations, "gtol": 1e-7}
         return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
 
-    valleys = {direction: fitted(direction) for direction in (1.0, -1.0)}
-    direction = min(valleys, key=lambda way: valleys[way].fun)
-    found = valleys[direction].x
+    valleys = []
+    for direction in (1.0, -1.0):
+        of_this_sign = np.where(direction * alone.weights > 0, losses, np.inf)
+        one = np.where(np.arange(len(losses)) == of_this_sign.argmin(), 5.0, 0.0)
+        valleys += [(direction, fitted(direction, start)) for start in (direction * alone.weights, one)]
+    direction, deepest = min(valleys, key=lambda valley: valley[1].fun)
+    found = deepest.x
     return MixModel(softmax(found[:-2]), float(direction * np.exp(found[-2])), float(found[-1]))
 
 

@@ -6,11 +6,12 @@ import argparse
 import sys
 from collections import Counter
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from . import __version__, key_tagging, keyword_comparison
 from .correlation import rank_correlation
-from .keyphrase_data import load_keyphrases, read_keyphrases
+from .keyphrase_data import iter_keyphrases, load_keyphrases
 from .keyword_models import judge
 from .keyword_removal import random_removal, removal_curve, remove_one, worst_first
 from .keyword_rules import RULES
@@ -100,10 +101,10 @@ def run(args: argparse.Namespace) -> int:
 def _documents(args):
     skipped: list = []
     if args.data:
-        documents = read_keyphrases(args.data, on_empty="skip", skipped=skipped)
+        stream = iter_keyphrases(args.data, on_empty="skip", skipped=skipped)
     else:
-        documents = load_keyphrases()
-    return documents[: args.limit], skipped
+        stream = iter(load_keyphrases())
+    return list(islice(stream, args.limit)), skipped
 
 
 def _read(model, documents, args) -> KeywordData:

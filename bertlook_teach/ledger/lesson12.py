@@ -289,7 +289,7 @@ CLAIMS = (
         "Key words get more attention",
         SLIDES, "keywords", "", "",
         "AUC of the best head's column mean, chosen on other texts, minus .5",
-        "no head that ranks key words .1 above chance", "key scores", best_over_chance, 0.1, control=False,
+        "no head that ranks key words .1 above chance", "key scores", best_over_chance, 0.1,
     ),
     Claim(
         "12-more-a-piece", "12",
