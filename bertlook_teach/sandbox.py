@@ -67,8 +67,8 @@ class Outcome:
         Masked-LM loss of each piece to guess in the batch, in nats.
     hits : bool ndarray of shape (piece,)
         Whether it was the likeliest piece of all.
-    right : bool ndarray of shape (example,), or None
-        Whether a classifier was right, where there is one.
+    right : ndarray of shape (example,), or None
+        1 where a classifier was right, 0 where not, where there is one; 1/2 for a tie.
     """
 
     off: tuple[tuple[int, int], ...]
@@ -237,8 +237,9 @@ class Bench:
         The batch. By default the first 24 sentences that ship with the course. 15 % of the pieces of each are to be guessed,
         chosen with its number as seed.
     classify : function, optional
-        ``classify(heads, how)`` says which of a fixed sample of labelled examples come out right with these heads off: a
-        bool array of shape (example,).
+        ``classify(heads, how)`` says which of a fixed sample of labelled examples come out right with these heads off: an
+        array of shape (example,) of bools, or of 1, 0 and 1/2 for a tie. Its ``name``, if it has one, is shown with the score;
+        see :class:`bertlook_teach.next_sentence.NextSentence`.
 
     Raises
     ------
@@ -322,7 +323,7 @@ class Bench:
             losses = torch.nn.functional.cross_entropy(scores, self._truths, reduction="none").cpu().numpy()
             hits = (scores.argmax(dim=-1) == self._truths).cpu().numpy()
         guesses = tuple(zip(names, (float(p) for p in best.values)))
-        right = None if self.classify is None else np.asarray(self.classify(heads, how), dtype=bool)
+        right = None if self.classify is None else np.asarray(self.classify(heads, how), dtype=float)
         return Outcome(heads, how, guesses, truth, losses.astype(float), hits, right)
 
     def _read_batch(self) -> None:

@@ -75,7 +75,7 @@ def sandbox_result(bench, before, after) -> dict[str, object]:
     Parameters
     ----------
     bench : Bench
-        Of `bertlook_teach.sandbox`; only its shape, its sentence and its units are read.
+        Of `bertlook_teach.sandbox`; only its shape, its sentence, its units and the name of its task are read.
     before, after : Outcome
 
     Returns
@@ -92,7 +92,8 @@ def sandbox_result(bench, before, after) -> dict[str, object]:
     if before.right is not None:
         n = len(before.right)
         change = describe_change(before.right, after.right, np.arange(n))
-        scores.append(f"Task, share right: {change} ({n} examples).")
+        task = getattr(bench.classify, "name", "Task")
+        scores.append(f"{task}, share right: {change} ({n} examples).")
     truth = None if sentence.truth is None else sentence.tokens[sentence.masked]
     likeliest = [outcome.guesses[0] for outcome in (before, after)]
     if truth is None:

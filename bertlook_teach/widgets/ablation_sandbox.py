@@ -95,8 +95,8 @@ class AblationSandbox(ipywidgets.VBox):
         A second model of the same shape, such as the random twin, to change to in a menu.
     texts : sequence of str, optional
         The batch for the loss; by default 24 shipped sentences.
-    classify : callable, optional
-        See `bertlook_teach.sandbox.Bench`; for ``encoder`` only.
+    classify, twin_classify : callables, optional
+        A task score for each of the two models, see `bertlook_teach.sandbox.Bench`.
 
     Attributes
     ----------
@@ -126,6 +126,7 @@ class AblationSandbox(ipywidgets.VBox):
         twin=None,
         texts: Sequence[str] | None = None,
         classify: Callable | None = None,
+        twin_classify: Callable | None = None,
         font_size: float = 0,
         height: float = 0,
     ):
@@ -138,7 +139,7 @@ class AblationSandbox(ipywidgets.VBox):
             )
         self._benches = [Bench(encoder, text, masked, texts=texts, classify=classify)]
         if twin is not None:
-            self._benches.append(Bench(twin, text, masked, texts=texts))
+            self._benches.append(Bench(twin, text, masked, texts=texts, classify=twin_classify))
         start = [list(head) for head in read_heads(off, encoder)]
         self.view = SandboxView(
             shape=shape,
