@@ -200,7 +200,7 @@ def punctuation(reading):
     return np.array([not any(c.isalnum() for c in w) for w in reading.words]) & reading.is_word
 
 
-@_condition("{it} is{no} word number {args} of the text", NUMBERS)
+@_condition("{it} is{no} word number {args} of the text, counting from 0", NUMBERS)
 def position(reading, *numbers):
     """It is the word with this number, counted from 0; -1 is the last."""
     n = len(reading.word_positions)
@@ -291,7 +291,7 @@ def dependent(reading):
     return governor(reading).T
 
 
-@_condition("{it} is{no} governed by the governor of {other}", NOTHING, TREEBANK)
+@_condition("{it} is{no} another word under the governor of {other}", NOTHING, TREEBANK)
 def sibling(reading):
     """It is another word under the same governor."""
     governors = np.asarray(reading.governors)

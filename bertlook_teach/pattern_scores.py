@@ -83,64 +83,88 @@ def _candidates(reading: Reading, answers: str) -> np.ndarray:
     return reading.word_pairs & ~np.eye(len(reading), dtype=bool)
 
 
-def _rules(reading: Reading, answers: str) -> dict[str, np.ndarray]:
-    """Where each fixed rule looks from every position; -1: nowhere."""
-    n = len(reading)
+def _rule_names(answers: str) -> tuple[str, ...]:
+    steps, kind = ((*OFFSETS, 0), "token") if answers == "anything" else (OFFSETS, "word")
+    return (*(f"{step:+d}" if step else "itself" for step in steps), f"first {kind}", f"last {kind}")
+
+
+def _rules(reading: Reading, answers: str) -> np.ndarray:
+    """Where each fixed rule looks from every position, (rule, position); -1: nowhere."""
     if answers == "anything":
-        at, places, steps, kind = np.arange(n), np.arange(n), sorted((*OFFSETS, 0)), "token"
+        at = places = np.arange(len(reading))
+        steps = (*OFFSETS, 0)
     else:
-        at, places, steps, kind = reading.word_positions, reading.places, OFFSETS, "word"
-    rules = {}
-    for step in steps:
-        goal = places + step
-        inside = (goal >= 0) & (goal < len(at))
-        rules[f"{step:+d}" if step else "itself"] = np.where(inside, at[goal.clip(0, len(at) - 1)], -1)
-    return rules | {f"first {kind}": np.full(n, at[0]), f"last {kind}": np.full(n, at[-1])}
+        at, places, steps = reading.word_positions, reading.places, OFFSETS
+    goals = places + np.array(steps)[:, None]
+    outside = (goals < 0) | (goals >= len(at))
+    by_offset = np.where(outside, -1, at[np.where(outside, 0, goals)])
+    return np.concatenate([by_offset, np.broadcast_to(at[[0, -1], None], (2, len(reading)))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Cases:
+    """Where a pattern holds in each text, and what the rules make of it; the same for every model that read the texts."""
+
+    found: list[np.ndarray]  # bool (query, key), only what may be answered
+    cases: np.ndarray
+    right_rules: np.ndarray
+    mass_rules: np.ndarray
+    answers: str
+
+
+def _find_cases(pattern: Pattern, readings: Sequence[Reading], answers: str) -> _Cases:
+    """Raises CannotDecide where nothing, or everything, matches."""
+    everywhere, cases = [], np.zeros(len(readings))
+    right_rules, mass_rules = np.zeros((2, len(readings), len(_rule_names(answers)) + 1))
+    n_candidates = n_found = found_elsewhere = missing_elsewhere = 0
+    for i, reading in enumerate(readings):
+        mask, candidates = pattern.mask(reading), _candidates(reading, answers)
+        found = mask & candidates
+        everywhere.append(found)
+        n_candidates += np.count_nonzero(candidates)
+        n_found += np.count_nonzero(found)
+        found_elsewhere += np.count_nonzero(mask & ~candidates)
+        missing_elsewhere += np.count_nonzero(~mask & ~candidates)
+        asked = np.flatnonzero(found.any(axis=1))
+        if not len(asked):
+            continue
+        cases[i], keys = len(asked), found[asked]
+        goals = _rules(reading, answers)[:, asked]
+        right_rules[i, :-1] = mass_rules[i, :-1] = (keys[np.arange(len(asked)), goals] & (goals >= 0)).sum(-1)
+        right_rules[i, -1] = (keys.sum(1) / candidates[asked].sum(1)).sum()
+        mass_rules[i, -1] = keys.sum() / len(reading)
+    if not n_candidates:
+        raise CannotDecide("no text has two words, and a word does not answer with itself")
+    if not n_found:
+        hint = "; it matches special tokens or the query itself, which answer only with answers='anything'"
+        raise CannotDecide(
+            f"the pattern matches no pair of words in any text{hint if found_elsewhere else ''}"
+        )
+    if n_found == n_candidates:
+        hint = "; answers='anything' lets special tokens and the query itself answer too"
+        raise CannotDecide(
+            f"the pattern matches every pair, so that every head is always right{hint if missing_elsewhere else ''}"
+        )
+    return _Cases(everywhere, cases, right_rules, mass_rules, answers)
+
+
+def _count(cases: _Cases, maps: WordMaps) -> PatternCounts:
+    """What the heads make of the cases."""
+    which = ANSWERS.index(cases.answers)
+    right, mass = np.zeros((2, len(maps), *maps.shape))
+    for i in np.flatnonzero(cases.cases):
+        found = cases.found[i]
+        asked = np.flatnonzero(found.any(axis=1))
+        right[i] = found[asked, maps.answers[i][which][..., asked]].sum(-1)
+        mass[i] = maps.weights[i][:, :, found].sum(-1, dtype=float)
+    return PatternCounts(
+        cases.cases, right, mass, cases.right_rules, cases.mass_rules, _rule_names(cases.answers)
+    )
 
 
 def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts:
     """Go through all texts once. Raises CannotDecide where nothing, or everything, matches."""
-    which = ANSWERS.index(answers)
-    n, names = len(maps), tuple(_rules(maps.readings[0], answers))
-    cases = np.zeros(n)
-    right, mass = np.zeros((2, n, *maps.shape))
-    right_rules, mass_rules = np.zeros((2, n, len(names) + 1))
-    candidates_in_all = matched_in_all = matched_outside = not_matched_outside = 0
-    for i, reading in enumerate(maps.readings):
-        found = pattern.mask(reading)
-        candidates = _candidates(reading, answers)
-        matched_outside += int((found & ~candidates).sum())
-        not_matched_outside += int((~found & ~candidates).sum())
-        found &= candidates
-        candidates_in_all += int(candidates.sum())
-        matched_in_all += int(found.sum())
-        asked = np.flatnonzero(found.any(axis=1))
-        if not len(asked):
-            continue
-        keys = found[asked]
-        cases[i] = len(asked)
-        each = np.arange(len(asked))
-        right[i] = keys[each, maps.answers[i][which][..., asked]].sum(-1)
-        mass[i] = (maps.weights[i][:, :, asked].astype(np.float32) * keys).sum((-2, -1), dtype=float)
-        goals = np.stack(list(_rules(reading, answers).values()))[:, asked]
-        right_rules[i, :-1] = mass_rules[i, :-1] = (keys[each, goals] & (goals >= 0)).sum(-1)
-        right_rules[i, -1] = (keys.sum(1) / candidates[asked].sum(1)).sum()
-        mass_rules[i, -1] = keys.sum() / len(reading)
-    if not candidates_in_all:
-        raise CannotDecide("no text has two words, and a word does not answer with itself")
-    if not matched_in_all:
-        why = "the pattern matches no pair of words in any text"
-        if matched_outside:
-            why += (
-                "; it matches special tokens or the query itself, which answer only with answers='anything'"
-            )
-        raise CannotDecide(why)
-    if matched_in_all == candidates_in_all:
-        why = "the pattern matches every pair, so that every head is always right"
-        if not_matched_outside:
-            why += "; answers='anything' lets special tokens and the query itself answer too"
-        raise CannotDecide(why)
-    return PatternCounts(cases, right, mass, right_rules, mass_rules, names)
+    return _count(_find_cases(pattern, maps.readings, answers), maps)
 
 
 # --- scoring -------------------------------------------------------------------------------------------
@@ -311,8 +335,9 @@ def score_pattern(
     check_corpus(pattern, maps.readings)
     if twin is not None and [r.words for r in twin.readings] != [r.words for r in maps.readings]:
         raise ValueError("the twin must have read the same texts; make its maps from the same corpus.")
-    counts = count_cases(pattern, maps, answers)
-    twins = None if twin is None else count_cases(pattern, twin, answers)
+    cases = _find_cases(pattern, maps.readings, answers)
+    counts = _count(cases, maps)
+    twins = None if twin is None else _count(cases, twin)
     half = np.arange(len(maps)) % 2
     for side in (0, 1):
         if not counts.cases[half == side].sum():

@@ -5,6 +5,8 @@ No model here. The sentence below has five words and eight positions, so that a 
 
 import ast
 import random
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -366,3 +368,17 @@ def test_what_a_pattern_needs_and_asks():
         ("~(key.governor() | ~query.special())", True), ("key.governor() & ~key.itself()", False),
     ]:  # fmt: skip
         assert parse_pattern(source).asks_beyond_words() is beyond, source
+
+
+# --- the page ------------------------------------------------------------------------------------------
+
+
+def test_the_page_names_every_condition_and_says_what_the_code_says():
+    """docs/patterns.md: each condition once, what it takes, and an example with its sentence."""
+    page = (Path(__file__).resolve().parent.parent / "docs" / "patterns.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| `(.+?)` \| (.+?) \|$", page, re.MULTILINE)
+    assert sorted(name for name, *_ in rows) == sorted(CONDITIONS)
+    for name, _, takes, example, said in rows:
+        pattern = parse_pattern(example)
+        assert name in {condition.name for condition in pattern.conditions()}
+        assert (takes, said) == (CONDITIONS[name].takes, pattern.in_words())
