@@ -12,6 +12,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
@@ -22,8 +23,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bertlook_teach.browsers import find_chromium
 
+from .looking import SIZES
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-SIZES = {"projector": (1024, 768), "laptop": (1280, 720), "hd": (1920, 1080)}
 
 # What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
 # The stylesheets named like the notebook are optional; a missing one is answered with a page.
@@ -124,13 +126,38 @@ class Deck:
             "slide-"
         )
 
+    def ask(self, question: str):
+        """What an expression gives in the page."""
+        return self.page.evaluate(question)
+
+    def wait(self, condition: str, page=None, seconds: float = 60) -> None:
+        """Wait for a condition by asking again: a page may forbid Playwright's own way, which evaluates in the page."""
+        page = page or self.page
+        end = time.monotonic() + seconds
+        while not page.evaluate(condition):
+            if time.monotonic() > end:
+                pytest.fail(f"it never came true: {condition}")
+            page.wait_for_timeout(20)
+
+    def _turn(self, slide: str) -> None:
+        self.page.evaluate(f"document.activeElement.blur(); location.hash = '#/slide-{slide}'")
+
     def go(self, slide: str) -> None:
         """Show a slide, "h-v" counted from 0, with nothing in focus."""
-        self.page.evaluate("document.activeElement.blur()")
-        self.page.evaluate(f"location.hash = '#/slide-{slide}'")
-        self.page.wait_for_function(
-            f"document.querySelector('section section.present').id === 'slide-{slide}'"
-        )
+        self._turn(slide)
+        self.wait(f"document.querySelector('section section.present')?.id === 'slide-{slide}'")
+
+    def show_everything(self, by_key: bool = True) -> None:
+        """Bring in the fragments of the slide, by key one after another: a slide is fullest with its last one."""
+        fragments = "[...document.querySelectorAll('section section.present .fragment')]"
+        if not by_key:
+            self.page.evaluate(f"{fragments}.forEach(one => one.classList.add('visible'))")
+            return
+        shown = f"{fragments}.filter(one => one.classList.contains('visible')).length"
+        for step in range(self.ask(f"{fragments}.length")):
+            if self.ask(shown) <= step:
+                self.page.keyboard.press("Space")
+                self.wait(f"{shown} > {step}")
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, with the pause a human makes."""

@@ -1,0 +1,175 @@
+"""One walk through a deck, in the real slideshow or in an exported file, that sees everything the tests ask about.
+
+Opening a deck is dear, so it is opened once and walked through once: at the size of a laptop slide by slide with keys and
+pictures, then at the other two sizes for room and type. look.js does the looking; what it complains of is kept by kind, and
+one test for each kind reads its list.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
+SIZES = {"laptop": (1280, 720), "projector": (1024, 768), "hd": (1920, 1080)}
+FOLDER = Path(__file__).resolve().parent.parent.parent / "build" / "screenshots"
+THUMB = (480, 270)
+
+# Views are laid out anew when the frame changes, on a busy machine after a while; words and colours do not change by waiting.
+PASSING = ("outside", "cut", "small")
+
+
+@dataclass
+class Walk:
+    """What was seen: complaints by kind, each "slide N, size: what"."""
+
+    slides: int = 0
+    stops: int = 0  # controls that were tried by key
+    wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    sheet: Path | None = None
+
+    def add(self, where: str, found: dict[str, list[str]]) -> None:
+        for kind, what in found.items():
+            self.wrong[kind] += [f"{where}: {one}" for one in what]
+
+    def complaints(self, *kinds: str) -> list[str]:
+        """All of some kinds."""
+        return [what for kind in kinds for what in self.wrong[kind]]
+
+    def list(self, *kinds: str) -> str:
+        """The same for a message, a line each."""
+        return "\n" + "\n".join(self.complaints(*kinds))
+
+
+def screenshot_folder() -> Path:
+    """Where pictures of the slides are kept: the variable BERTLOOK_SCREENSHOTS, else build/screenshots."""
+    return Path(os.environ.get("BERTLOOK_SCREENSHOTS") or FOLDER)
+
+
+def look(deck, *, everything: bool = True, patience: float = 4) -> dict[str, list[str]]:
+    """What is wrong on the slide that is shown, once its views have been laid out, for which there are some seconds."""
+    end = time.monotonic() + patience
+    while True:
+        found = deck.ask(f"bertlookTests.look({str(everything).lower()})")
+        if not any(found[kind] for kind in PASSING) or time.monotonic() > end:
+            return found
+        deck.page.wait_for_timeout(120)
+
+
+def try_keys(deck) -> tuple[int, list[str]]:
+    """Go through the controls of the slide that is shown by Tab, and use each by key: how many, and what is wrong."""
+    places = {None: deck.page.main_frame}  # and the frames of the slide, which have controls of their own
+    prepared = deck.ask("bertlookTests.prepare()")
+    wrong = [f"no key reaches {name}" for name in prepared["mouseOnly"]]
+    missing = {(None, i): name for i, name in enumerate(prepared["stops"])}
+    if not missing:
+        return 0, wrong
+    for frame in deck.page.frames[1:]:
+        if frame.frame_element().evaluate(
+            "node => node.checkVisibility() && !!node.closest('section.present section.present')"
+        ):
+            frame.evaluate(LOOK)
+            inside = frame.evaluate("bertlookTests.prepare()")
+            wrong += [f"no key reaches {name} in a frame" for name in inside["mouseOnly"]]
+            missing |= {(frame, i): f"{name} in a frame" for i, name in enumerate(inside["stops"])}
+            places[frame] = frame
+    count = len(missing)
+    before = deck.slide
+    deck.ask("bertlookTests.enter()")
+    for _ in range(2 * count + 12):
+        deck.page.keyboard.press("Tab")
+        place, at = _arrived(deck, places)
+        if at.get("hidden"):
+            wrong.append(f"Tab goes to what is not shown: {at['hidden']}")
+            break
+        if at["i"] < 0:
+            if at["left"]:
+                break
+            continue
+        missing.pop(at.get("through"), None)  # the frame itself is no stop where something in it is
+        if missing.pop((place, at["i"]), None) is None:
+            continue
+        if not at["marked"]:
+            wrong.append(f"the focus does not show on {at['name']}")
+        for key in at["keys"]:
+            deck.page.keyboard.press(key)
+        if at["keys"] and not places[place].evaluate("bertlookTests.answered()"):
+            wrong.append(f"{', '.join(at['keys'])} do nothing on {at['name']}")
+    deck.ask("bertlookTests.leave()")
+    wrong += [f"Tab does not come to {name}" for name in missing.values()]
+    if deck.slide != before:
+        wrong.append(f"a key for a control turned the slide from {before} to {deck.slide}")
+        deck.go(before)
+    return count, wrong
+
+
+def _arrived(deck, places) -> tuple[object, dict]:
+    """Where a Tab has come to; into a frame and out of it the focus moves a moment later."""
+    for _ in range(10):
+        at = deck.ask("bertlookTests.arrived()")
+        if at.get("frame"):
+            for frame in places:
+                if frame is not None and frame.evaluate("document.hasFocus()"):
+                    inside = frame.evaluate("bertlookTests.arrived()")
+                    if inside["i"] >= 0:
+                        return frame, inside | {"through": (None, at["i"])}
+        elif not at.get("nowhere") or len(places) == 1:
+            break
+        deck.page.wait_for_timeout(30)
+    return None, at
+
+
+def walk(deck, name: str, patience: float = 4) -> Walk:
+    """Look at every slide of an open deck; pictures of them are kept under that name."""
+    seen = Walk()
+    deck.page.evaluate(LOOK)
+    slides = deck.ask("[...document.querySelectorAll('.reveal .slides section section')].map(one => one.id)")
+    slides = [slide.removeprefix("slide-") for slide in slides]
+    seen.slides = len(slides)
+    keep_all = bool(os.environ.get("BERTLOOK_SCREENSHOTS"))
+    thumbs = []
+    for size, (width, height) in SIZES.items():
+        deck.page.set_viewport_size({"width": width, "height": height})
+        for number, slide in enumerate(slides, 1):
+            first = size == "laptop"
+            where = f"slide {number}, {size}"
+            deck.go(slide)
+            deck.show_everything(by_key=first)
+            found = look(deck, everything=first, patience=patience)
+            seen.add(where, found)
+            if first:
+                thumbs.append(thumbnail(deck.page))
+                stops, wrong = try_keys(deck)
+                seen.stops += stops
+                seen.add(where, {"keys": wrong})
+            if keep_all:
+                deck.screenshot(f"{name}-{number:02d}-{size}")
+    deck.page.set_viewport_size({"width": SIZES["laptop"][0], "height": SIZES["laptop"][1]})
+    seen.sheet = contact_sheet(thumbs, screenshot_folder() / f"{name}.jpg")
+    return seen
+
+
+def thumbnail(page):
+    """The page as it stands, small."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(page.screenshot(type="jpeg", quality=70)))
+    return picture.resize(THUMB)
+
+
+def contact_sheet(pictures, path: Path, columns: int = 4) -> Path:
+    """All slides of a deck on one sheet."""
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = -(-len(pictures) // columns)
+    gap = 6
+    sheet = Image.new("RGB", (columns * (THUMB[0] + gap) + gap, rows * (THUMB[1] + gap) + gap), "#888888")
+    for i, picture in enumerate(pictures):
+        sheet.paste(picture, (gap + i % columns * (THUMB[0] + gap), gap + i // columns * (THUMB[1] + gap)))
+    sheet.save(path, quality=80)
+    return path
