@@ -7,6 +7,12 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 
+def course_folder() -> Path:
+    """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
+    checkout = _PACKAGE.parent
+    return checkout if (checkout / "slides").is_dir() else Path.cwd()
+
+
 def data_path(*parts: str) -> Path:
     """Path inside the shipped ``data`` folder, for example ``data_path("texts", "paragraphs.txt")``.
 

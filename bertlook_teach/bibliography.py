@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from ._paths import course_folder
+
 __all__ = [
     "PAPERS",
     "find_paper",
@@ -99,10 +101,8 @@ def short_reference(key: str) -> str:
 
 def papers_folder() -> Path:
     """Where PDFs are looked for: what the variable BERTLOOK_PAPERS names, else ``papers`` beside ``slides``."""
-    from .launch import find_root
-
     named = os.environ.get(PAPERS)
-    return Path(named).expanduser() if named else find_root() / "papers"
+    return Path(named).expanduser() if named else course_folder() / "papers"
 
 
 def find_paper(key: str) -> Path | None:

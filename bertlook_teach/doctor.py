@@ -113,6 +113,24 @@ def specimen() -> str:
     return f"{encoder.n_layers} layers x {encoder.n_heads} heads, rows sum to 1 ({seconds:.1f} s)"
 
 
+def fingerprint() -> str:
+    """The shipped model is the one that the card describes: its numbers are the ones that the course speaks of."""
+    from bertlook_teach import load_encoder
+    from bertlook_teach._paths import data_path
+
+    card = data_path("model", "MODEL_CARD.md").read_text(encoding="utf-8")
+    said = re.search(r"Fingerprint[^`]*`([0-9a-f]{16})`", card)
+    if said is None:
+        raise Failed("the card names none", "Restore the folder data/model: git checkout data/model")
+    found = load_encoder("specimen").fingerprint
+    if found != said[1]:
+        raise Failed(
+            f"{found}, the card says {said[1]}: another model, so other numbers than the saved decks show",
+            "Restore the folder data/model: git checkout data/model. If it is unchanged, see the line on packages.",
+        )
+    return f"{found}, as on the card"
+
+
 def lab_extension() -> str:
     """The extension that makes widgets live on slides is installed, enabled, and the one of this checkout."""
     source = Path(__file__).parent / "labextension"
@@ -147,6 +165,38 @@ def _disabled_extensions() -> dict:
 
 def kernel(seconds: float = 60) -> str:
     """A notebook kernel starts and answers."""
+    started = time.perf_counter()
+    reply, _ = _ask_kernel("import bertlook_teach", seconds)
+    if reply["status"] != "ok":
+        raise Failed(
+            f"the kernel cannot import bertlook_teach: {reply['evalue']}",
+            "The kernel named python3 belongs to another Python. Start with `python3 start.py`.",
+        )
+    return f"started and imported bertlook_teach in {time.perf_counter() - started:.1f} s"
+
+
+_A_VIEW = "from bertlook_teach.widgets import HeadMap\nHeadMap([[0.25, 0.75]])"
+
+
+def widgets(seconds: float = 60, code: str = _A_VIEW) -> str:
+    """A view made in a kernel opens the channel to the browser, and brings its own script."""
+    reply, messages = _ask_kernel(code, seconds)
+    if reply["status"] != "ok":
+        raise Failed(
+            f"a view cannot be made: {reply['evalue']}",
+            "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+        )
+    states = [m["content"]["data"].get("state", {}) for m in messages if m["msg_type"] == "comm_open"]
+    if not any("_esm" in state for state in states):
+        raise Failed(
+            f"a view opened {len(states)} channels to the browser, none with a script of its own",
+            "Another ipywidgets or anywidget than the pinned ones: pip install -c constraints.txt -e '.[lab]'",
+        )
+    return f"a view opened {len(states)} channels to the browser"
+
+
+def _ask_kernel(code: str, seconds: float) -> tuple[dict, list[dict]]:
+    """What a fresh kernel answers, and all that it sends meanwhile."""
     try:
         from jupyter_client.manager import start_new_kernel
     except ImportError as error:
@@ -154,7 +204,6 @@ def kernel(seconds: float = 60) -> str:
             f"{error.name} is not installed",
             "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
         ) from error
-    started = time.perf_counter()
     try:
         manager, client = start_new_kernel(
             startup_timeout=seconds, kernel_name="python3", stderr=subprocess.DEVNULL
@@ -164,19 +213,18 @@ def kernel(seconds: float = 60) -> str:
             f"{type(error).__name__}: {error}",
             "See what `python -m ipykernel --version` says in this environment.",
         ) from error
+    messages: list[dict] = []
     try:
-        reply = client.execute_interactive(
-            "import bertlook_teach", timeout=seconds, output_hook=lambda message: None
-        )
+        reply = client.execute_interactive(code, timeout=seconds, output_hook=messages.append)
+    except TimeoutError as error:
+        raise Failed(
+            f"no answer within {seconds:.0f} s",
+            "Close what else keeps this computer busy, and try again.",
+        ) from error
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    if reply["content"]["status"] != "ok":
-        raise Failed(
-            f"the kernel cannot import bertlook_teach: {reply['content']['evalue']}",
-            "The kernel named python3 belongs to another Python. Start with `python3 start.py`.",
-        )
-    return f"started and imported bertlook_teach in {time.perf_counter() - started:.1f} s"
+    return reply["content"], messages
 
 
 def decks() -> str:
@@ -248,6 +296,38 @@ def fonts() -> str:
     return font_manager.FontProperties(fname=path).get_name()
 
 
+SMALLEST_SCREEN = (1024, 768)
+_SCREENS = Path("/sys/class/drm")
+
+
+def screen() -> str:
+    """No screen is too small for the slides, and how to set up the projector."""
+    advice = "full screen with f, the browser at 100 % (Ctrl+0), the bright look with D"
+    sizes = list(_screens())
+    if not sizes:
+        return f"size unknown; slides need {SMALLEST_SCREEN[0]}x{SMALLEST_SCREEN[1]} or more: {advice}"
+    shown = ", ".join(f"{wide}x{high}" for wide, high in sizes)
+    if any(wide < SMALLEST_SCREEN[0] or high < SMALLEST_SCREEN[1] - 48 for wide, high in sizes):
+        raise Failed(
+            shown,
+            f"Slides need {SMALLEST_SCREEN[0]}x{SMALLEST_SCREEN[1]}. Set the projector to more; or zoom out (Ctrl+-) "
+            "until a slide fits, which makes its type smaller.",
+        )
+    return f"{shown}; {advice}"
+
+
+def _screens() -> Iterator[tuple[int, int]]:
+    """Width and height of each screen in pixels, as far as the system tells without a window."""
+    for modes in sorted(_SCREENS.glob("card*-*/modes")):
+        first = re.match(r"(\d+)x(\d+)", modes.read_text(encoding="utf-8"))  # the preferred one
+        if first:
+            yield int(first[1]), int(first[2])
+    if os.name == "nt":
+        import ctypes
+
+        yield ctypes.windll.user32.GetSystemMetrics(0), ctypes.windll.user32.GetSystemMetrics(1)
+
+
 def browser() -> str:
     """There is a browser to show the slides."""
     import webbrowser
@@ -280,11 +360,14 @@ CHECKS = (
     Check("python", python),
     Check("packages", packages, needed=False),
     Check("specimen", specimen),
+    Check("fingerprint", fingerprint),
     Check("slides extension", lab_extension),
     Check("kernel", kernel),
+    Check("widgets", widgets),
     Check("server", port),
     Check("decks", decks),
     Check("browser", browser, needed=False),
+    Check("screen", screen, needed=False),
     Check("fonts", fonts),
     Check("memory", memory),
     Check("disk", disk),

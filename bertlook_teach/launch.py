@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
+from ._paths import course_folder
+
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8888
 
@@ -45,8 +47,7 @@ FOREIGN += ("JUPYTERLAB_DIR", "JUPYTER_TOKEN", "JUPYTER_PORT", "JUPYTER_RUNTIME_
 
 def find_root() -> Path:
     """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
-    checkout = Path(__file__).resolve().parent.parent
-    return checkout if (checkout / "slides").is_dir() else Path.cwd()
+    return course_folder()
 
 
 def find_deck(root: Path, which: str | None = None) -> Path:

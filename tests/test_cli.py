@@ -259,6 +259,112 @@ def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
         doctor.specimen()
 
 
+def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
+    import bertlook_teach
+    from bertlook_teach import _paths
+
+    class Other:
+        fingerprint = "0123456789abcdef"
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Other, raising=False)
+    with pytest.raises(
+        doctor.Failed, match=r"0123456789abcdef, the card says (?!0123)[0-9a-f]{16}: another"
+    ) as failure:
+        doctor.fingerprint()
+    assert "git checkout data/model" in failure.value.args[1]
+    card = tmp_path / "MODEL_CARD.md"
+    monkeypatch.setattr(_paths, "data_path", lambda *parts: card)
+    card.write_text("Fingerprint: `0123456789abcdef`.")
+    assert doctor.fingerprint() == "0123456789abcdef, as on the card"
+    card.write_text("A card without.")
+    with pytest.raises(doctor.Failed, match="the card names none"):
+        doctor.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("1", "opened 0 channels"),
+        (
+            "import ipywidgets\nipywidgets.IntSlider()",
+            r"opened \d channels to the browser, none with a script",
+        ),
+        ("import no_such_module", "a view cannot be made: No module named 'no_such_module'"),
+    ],
+)
+def test_the_doctor_says_when_no_view_reaches_the_browser(code, found):
+    with pytest.raises(doctor.Failed, match=found) as failure:
+        doctor.widgets(code=code)
+    assert "pip install" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_there_is_no_kernel_or_no_answer(monkeypatch):
+    from jupyter_client import manager
+
+    with pytest.raises(doctor.Failed, match="no answer within 10 s"):
+        doctor._ask_kernel("import time; time.sleep(99)", 10)
+    real = manager.start_new_kernel
+    monkeypatch.setattr(
+        manager, "start_new_kernel", lambda **options: real(**{**options, "kernel_name": "gone"})
+    )
+    with pytest.raises(doctor.Failed, match="gone") as failure:
+        doctor.kernel()
+    assert "ipykernel" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_the_kernel_is_of_another_python(monkeypatch):
+    answer = ({"status": "error", "evalue": "No module named 'bertlook_teach'"}, [])
+    monkeypatch.setattr(doctor, "_ask_kernel", lambda code, seconds: answer)
+    with pytest.raises(doctor.Failed, match="cannot import bertlook_teach") as failure:
+        doctor.kernel()
+    assert "another Python" in failure.value.args[1]
+
+
+def test_the_doctor_measures_the_screens(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_SCREENS", tmp_path)
+    assert doctor.screen().startswith("size unknown; slides need 1024x768")
+    for name, modes in (("card0-A", "1920x1080\n800x600\n"), ("card0-B", ""), ("card1-C", "1280x720\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "modes").write_text(modes)
+    assert doctor.screen().startswith("1920x1080, 1280x720; full screen")
+    (tmp_path / "card1-C" / "modes").write_text("800x600\n")
+    with pytest.raises(doctor.Failed, match="1920x1080, 800x600") as failure:
+        doctor.screen()
+    assert "1024x768" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_nothing_can_be_shown(monkeypatch, tmp_path):
+    """No deck, no browser, no typeface, no port, too old a Python."""
+    import webbrowser
+
+    from matplotlib import font_manager
+
+    monkeypatch.setattr(launch, "find_root", lambda: tmp_path)
+    with pytest.raises(doctor.Failed, match="none in"):
+        doctor.decks()
+    monkeypatch.setattr(browsers, "find_chromium", lambda: None)
+
+    def none():
+        raise webbrowser.Error("none")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    with pytest.raises(doctor.Failed, match="none found"):
+        doctor.browser()
+    monkeypatch.setattr(font_manager, "findfont", lambda *given: str(tmp_path / "gone.ttf"))
+    with pytest.raises(doctor.Failed, match="matplotlib found none"):
+        doctor.fonts()
+
+    def refused(address):
+        raise OSError("not permitted")
+
+    monkeypatch.setattr(doctor.socket, "create_server", refused)
+    with pytest.raises(doctor.Failed, match="not permitted"):
+        doctor.port()
+    monkeypatch.setattr(doctor, "OLDEST", (9, 0))
+    with pytest.raises(doctor.Failed, match="^.'Python 3"):
+        doctor.python()
+
+
 def test_the_doctor_compares_versions(tmp_path):
     constraints = tmp_path / "constraints.txt"
     constraints.write_text(
