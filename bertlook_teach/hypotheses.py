@@ -393,7 +393,7 @@ def _verdict(one: Tried, p: float, against: float, twin: Tried | None, n_claims:
         if one.floor * n_claims >= LEVEL and one.floor > 0.01:
             return OPEN, f"no result could have p below {one.floor:.2f} here: there is too little to shuffle"
         if one.low > one.hypothesis.line:
-            return OPEN, f"the interval is above the line, but p = {p:.3f} after correction"
+            return OPEN, f"the interval is above the line, but p = {one.p:.3f}, {p:.3f} after correction"
         return OPEN, "the interval includes the line"
     if twin is not None and twin.why and not one.hypothesis.twin_may_lack:
         return OPEN, f"the random twin gives no control: {twin.why}"

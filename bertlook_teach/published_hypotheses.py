@@ -39,6 +39,11 @@ NOT_PUBLISHED = {
 
 def try_published() -> list[Outcome]:
     """The register on BERT-base's published numbers, corrected over all eleven, those that cannot be tried included."""
+    return list(_outcomes())
+
+
+@cache
+def _outcomes() -> tuple[Outcome, ...]:
     tests = {2: _cls, 7: _phases, 8: _importance, 9: _direction, 10: _middle, 11: _order}
     tried = []
     for hypothesis in REGISTER:
@@ -46,7 +51,7 @@ def try_published() -> list[Outcome]:
             tried.append(tests[hypothesis.number](hypothesis))
         else:
             tried.append(without(hypothesis, NOT_PUBLISHED[hypothesis.number]))
-    return settle(tried)
+    return tuple(settle(tried))
 
 
 # --- 2 -------------------------------------------------------------------------------------------------

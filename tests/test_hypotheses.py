@@ -32,6 +32,12 @@ CAT = tree(
 )  # fmt: skip
 
 
+CAT_IN_VOCABULARY = tree(
+    ("the", "cat", "sat", "on", "the", "mat", "."), (1, 2, -1, 5, 5, 2, 2),
+    ("det", "nsubj", "root", "case", "det", "obl", "punct"), ("DET", "NOUN", "VERB", "ADP", "DET", "NOUN", "PUNCT"),
+)  # fmt: skip
+
+
 # --- layers of any depth ---------------------------------------------------------------------------------
 
 
@@ -518,16 +524,7 @@ def test_loss_spared_needs_its_positive_control():
 def test_every_collector_runs_or_says_why_not(tiny):
     from bertlook_teach.claims import Resources
 
-    words = ("the", "cat", "sat", "on", "the", "mat", ".")
-    trees = [
-        tree(
-            words,
-            (1, 2, -1, 5, 5, 2, 2),
-            ("det", "nsubj", "root", "case", "det", "obl", "punct"),
-            ("DET", "NOUN", "VERB", "ADP", "DET", "NOUN", "PUNCT"),
-        )
-    ]
-    resources = Resources(pairs=[(TEXT, "it sat .")] * 2, treebank=trees * 30)
+    resources = Resources(pairs=[(TEXT, "it sat .")] * 2, treebank=[CAT_IN_VOCABULARY] * 30)
     reasons = {}
     for name, collect in evidence.EVIDENCE.items():
         try:
@@ -536,6 +533,18 @@ def test_every_collector_runs_or_says_why_not(tiny):
             reasons[name] = str(reason)
     assert set(reasons) == {"13 insiders", "13 relations", "13 phases"}
     assert "ten are the fewest" in reasons["13 insiders"] and "five relations" in reasons["13 relations"]
+
+
+def test_two_sentences_decide_nothing_and_say_why(tiny):
+    from bertlook_teach.claims import Resources, decide, ledger
+    from bertlook_teach.encoder import random_twin
+
+    few = Resources(pairs=[(TEXT, "it sat .")] * 2, treebank=[CAT_IN_VOCABULARY] * 2)
+    found = decide(ledger("13"), tiny, twin=random_twin(tiny), resources=few)
+    assert {verdict.verdict for verdict in found} == {"cannot be decided here"} and all(v.why for v in found)
+    outcomes = h.try_hypotheses(tiny, resources=few)
+    assert [o.hypothesis for o in outcomes] == list(h.REGISTER)
+    assert {o.verdict for o in outcomes} == {h.OPEN} and all(o.why for o in outcomes)
 
 
 def test_a_model_without_a_masked_lm_head_cannot_be_asked(tmp_path):
@@ -659,7 +668,7 @@ def test_a_small_p_does_not_survive_eleven_tests():
     one = h.Tried(BY_NUMBER[6], 0.1, 0.05, 0.2, 40, 0.01, 1.0, 0.0025)
     [found, *_] = h.settle([one, *rest(6)])
     assert found.p == pytest.approx(0.11) and found.verdict == h.OPEN
-    assert "but p = 0.110 after correction" in found.why
+    assert "but p = 0.010, 0.110 after correction" in found.why
     assert h.settle([one])[0].verdict == h.SUPPORTED  # alone it would
 
 

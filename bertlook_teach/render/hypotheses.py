@@ -17,7 +17,7 @@ _MARKS = {"supported": "✓ supported", "refuted": "✗ refuted", "cannot be dec
 def register_table(register: Sequence) -> TextTable:
     """Number, claim and line of each hypothesis."""
     rows = [[str(h.number), h.sentence, f"> {h.line:g}"] for h in register]
-    return TextTable(["", "claim", "line"], rows)
+    return TextTable(["no.", "claim", "line"], rows)
 
 
 def outcome_table(outcomes: Sequence) -> TextTable:
@@ -102,7 +102,7 @@ def phases_figure(
             f"series has shape (layer, {len(names)}), a column for each of {', '.join(names)}; got {series.shape}."
         )
     figure = layer_curves(
-        dict(zip(names, series.T)), ylabel="share of attention", size=(10, 4.2), font_size=18
+        dict(zip(names, series.T)), ylabel="share of attention", size=(10, 3.5), font_size=18
     )
     for cut in cuts:
         figure.axes[0].axvline(cut + 0.5, color=INK, linestyle="--", linewidth=2)
