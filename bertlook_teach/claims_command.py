@@ -13,7 +13,8 @@ from pathlib import Path
 from . import __version__
 from .claims import Resources, iter_verdicts, ledger
 from .profile import CONFIDENCE, REPLICATES, replacing, writable_folder
-from .render.claims import claims_page, claims_text
+from .render.claims import claims_text
+from .render.ledger_page import claims_page
 
 _FILES = {"table": "claims.csv", "record": "claims.json", "page": "claims.html"}
 

@@ -8,11 +8,11 @@ from bertlook_teach.claims import FAILS, HOLDS, OPEN, Claim, Verdict
 from bertlook_teach.render.claims import (
     claim_lines,
     claim_table,
-    claims_page,
     claims_text,
     count_verdicts,
     model_name,
 )
+from bertlook_teach.render.ledger_page import claims_page
 
 NAN = float("nan")
 
@@ -119,25 +119,47 @@ def test_the_page_is_escaped_and_asks_nobody():
         about=[HOSTILE],
     )
     assert "<script" not in page
-    assert not re.search(r"\b(src|href|srcset|action)=|@import|url\(|https?:", page)
+    assert not re.search(r"\b(src|srcset|action)=|@import|url\(|https?:", page)
+    assert not re.search(r'href="(?!#)', page)  # only to places of its own
     assert "default-src 'none'" in page
     assert page.count("&lt;script&gt;") >= 5
 
 
-def test_the_page_is_a_table_that_can_be_heard():
+def test_the_page_is_tables_that_can_be_heard():
     page = claims_page(
         [verdict(0.2, why="below"), verdict(NAN, result=OPEN, why="no [SEP]", lesson="04", n=0)]
     )
     body = page[page.index("<main>") : page.index("</main>") + len("</main>")]
     main = ElementTree.fromstring(body)  # well-formed
-    table = main.find(".//table")
-    assert table.find("caption").text
-    assert [th.get("scope") for th in table.find("thead").iter("th")] == ["col"] * 6
-    groups = table.findall("tbody")
-    assert [group[0][0].get("scope") for group in groups] == ["rowgroup"] * 2
-    rows = [row for group in groups for row in group[1:]]
-    assert all(row[0].tag == "th" and row[0].get("scope") == "row" and len(row) == 6 for row in rows)
-    region = main.find("div")
-    assert (region.get("tabindex"), region.get("role")) == ("0", "region")
+    tables = [table for table in main.iter("table") if table.get("class") == "claims"]
+    assert [h2.get("id") for h2 in main.iter("h2")] == ["lesson-03", "lesson-04"]
+    assert all(table.find("caption").text for table in main.iter("table"))
+    for table in tables:
+        assert [th.get("scope") for th in table.find("thead").iter("th")] == ["col"] * 6
+        for row in table.find("tbody"):
+            assert row[0].tag == "th" and row[0].get("scope") == "row" and len(row) == 6
+    regions = [div for div in main.iter("div") if div.get("role") == "region"]
+    assert len(regions) == 2 and all(region.get("tabindex") == "0" for region in regions)
+    assert len({region.get("aria-label") for region in regions}) == 2
     assert '<html lang="en">' in page and "nan" not in body.lower().replace("nan ", "")
     assert "no [SEP]" in body and "cannot be decided here" in body  # in words, not by colour alone
+
+
+def test_the_summary_counts_the_verdicts_of_each_lesson_and_leads_to_them():
+    several = [verdict(0.2), verdict(0.9, result=HOLDS), verdict(0.9, result=HOLDS)]
+    several += [verdict(NAN, result=OPEN, lesson="04", n=0)]
+    page = claims_page(several)
+    main = ElementTree.fromstring(page[page.index("<main>") : page.index("</main>") + len("</main>")])
+    rows = [["".join(cell.itertext()) for cell in row] for row in main.find("nav/table").iter("tr")]
+    assert rows[0] == ["lesson", HOLDS, FAILS, OPEN, "claims"]
+    assert [row[1:] for row in rows[1:]] == [["2", "1", "0", "3"], ["0", "0", "1", "1"], ["2", "1", "1", "4"]]
+    assert rows[1][0] == "Lesson 03 · Where heads look: position, special tokens, focus"
+    ids = {element.get("id") for element in main.iter() if element.get("id")}
+    assert {a.get("href")[1:] for a in main.iter("a")} <= ids
+    labels = ["".join(label.itertext()).strip() for label in main.find("fieldset").iter("label")]
+    assert labels == ["all claims (4)", f"{HOLDS} (2)", f"{FAILS} (1)", f"{OPEN} (1)"]
+
+
+def test_a_single_lesson_needs_no_summary():
+    page = claims_page([verdict(0.2)])
+    assert "<nav" not in page and 'id="lesson-03"' in page

@@ -1,4 +1,4 @@
-"""Decided claims: a table for a slide, the lines that decide, and a whole page for the record."""
+"""Decided claims: a table for a slide, the lines that decide, plain characters for a terminal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ..claims import EXACTNESS, FAILS, HOLDS, OPEN
-from ._svg import content
-from .palette import INK, MUTED, OKABE_ITO, PAPER, RULE
+from ..claims import FAILS, HOLDS, OPEN
 from .pictures import TextTable
 
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -154,95 +152,3 @@ def claims_text(verdicts: Sequence) -> str:
             )
         blocks.append("")
     return "\n".join([*blocks, count_verdicts(verdicts)])
-
-
-# --- as a page -----------------------------------------------------------------------------------------------
-
-_STYLE = f"""
-body {{ font: 16px/1.45 system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif; color: {INK}; background: {PAPER};
-  margin: 1.5rem auto; max-width: 96rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; margin: 0 0 .5rem; }}
-p {{ margin: .4rem 0; max-width: 60rem; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; margin: 1rem 0; }}
-caption {{ text-align: left; font-weight: 600; padding: .4rem 0; }}
-th, td {{ text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid {RULE}; font-weight: 400; }}
-thead th {{ font-weight: 600; border-bottom: 2px solid {INK}; }}
-th[scope=row] strong, .lesson th {{ font-weight: 600; }}
-small {{ display: block; color: {MUTED}; }}
-.value {{ white-space: nowrap; font-variant-numeric: tabular-nums; }}
-.verdict {{ border-left: .4rem solid {MUTED}; }}
-.holds {{ border-left-color: {OKABE_ITO["green"]}; }}
-.fails {{ border-left: .4rem double {OKABE_ITO["vermillion"]}; }}
-.open {{ border-left-style: dotted; }}
-"""
-_RULE = (
-    "A claim holds if the whole 95 % interval lies above its line and above that of a randomly initialised twin, which does "
-    "not lie above the line; it does not hold if the whole interval lies below the line. Heads and layers are chosen on "
-    "other inputs than those that report."
-)
-_CLASS = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
-_COLUMNS = ("Claim", "Published", "Measured here; the line", "Value [95 %]", "Random twin [95 %]", "Verdict")
-
-
-def claims_page(verdicts: Sequence, *, about: Sequence[str] = ()) -> str:
-    """All verdicts as one HTML page that asks nobody for anything: no script, no font, no address to load.
-
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-    about : sequence of str
-        Sentences to print above the table: model, texts, version.
-    """
-    title = f"The ledger of {model_name(verdicts)}" if verdicts else "The ledger"
-    body = []
-    for lesson, group in groupby(verdicts, lambda verdict: verdict.claim.lesson):
-        body.append(
-            f'<tbody><tr class="lesson"><th scope="rowgroup" colspan="{len(_COLUMNS)}">Lesson {content(lesson)}</th></tr>'
-        )
-        body += [_page_row(verdict) for verdict in group]
-        body.append("</tbody>")
-    tags = "; ".join(f"{letter}: {meaning}" for letter, meaning in EXACTNESS.items())
-    paragraphs = [
-        *about,
-        count_verdicts(verdicts),
-        _RULE,
-        f"How exact a published value is: {tags}.",
-    ]
-    return "\n".join(
-        [
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{content(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
-            f"<h1>{content(title)}</h1>",
-            *(f"<p>{content(paragraph)}</p>" for paragraph in paragraphs),
-            '<div class="scroll" tabindex="0" role="region" aria-label="Claims and verdicts">',
-            "<table>\n<caption>Published sentences and what this model has to say</caption>",
-            "<thead><tr>",
-            *(f'<th scope="col">{column}</th>' for column in _COLUMNS),
-            "</tr></thead>",
-            *body,
-            "</table>\n</div>\n</main>\n</body>\n</html>\n",
-        ]
-    )
-
-
-def _page_row(verdict) -> str:
-    claim = verdict.claim
-    where = ", ".join(filter(None, (claim.source, claim.section)))
-    erratum = f"<small>Erratum: {content(claim.erratum)}.</small>" if claim.erratum else ""
-    line = f" &gt; {claim.line:g}" if claim.statistic is not None else ""
-    n = f"<small>n = {verdict.n}{f', chosen on {verdict.n_choice}' if verdict.n_choice else ''}</small>"
-    twin = twin_cell(verdict)
-    if twin != "-":
-        twin += f" [{_digits(verdict.twin_low)}, {_digits(verdict.twin_high)}]"
-    return (
-        f'<tr><th scope="row"><strong>{content(claim.sentence)}</strong><small>{content(where)}</small>'
-        f"<small>{content(claim.key)}</small></th>"
-        f"<td>{content(published_cell(verdict))}{erratum}</td>"
-        f"<td>{content(claim.operational)}{line}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
-        f'<td class="value">{content(value_cell(verdict))}{n if verdict.n else ""}</td>'
-        f'<td class="value">{content(twin)}</td>'
-        f'<td class="verdict {_CLASS[verdict.verdict]}">{content(verdict.verdict)}<small>{content(verdict.why)}</small></td></tr>'
-    )
