@@ -326,7 +326,7 @@ class Side:
         self._name = name
 
     def __getattr__(self, name: str):
-        if name.startswith("__"):
+        if name.startswith("_"):  # what copy, pickle or a notebook ask of any object
             raise AttributeError(name)
         if name not in CONDITIONS:
             raise AttributeError(_no_such_condition(self._name, name))

@@ -328,7 +328,7 @@ def score_pattern(
     ValueError
         If it needs a treebank or pairs and there are none, names a tag or relation that no word has, or the twin read other texts.
     """
-    pattern = parse_pattern(pattern) if isinstance(pattern, str) else pattern
+    pattern = pattern if isinstance(pattern, Pattern) else parse_pattern(pattern)
     answers = answers_of(pattern) if answers is None else answers
     if answers not in ANSWERS:
         raise ValueError(f"answers must be one of {', '.join(ANSWERS)}; got {answers!r}.")

@@ -4,6 +4,7 @@ No model here. The sentence below has five words and eight positions, so that a 
 """
 
 import ast
+import copy
 import random
 import re
 from pathlib import Path
@@ -345,6 +346,7 @@ def test_a_wrong_condition_is_found_where_it_is_written():
         key.governour()
     with pytest.raises(ValueError, match="takes nothing"):
         key.governor(1)
+    assert repr(copy.copy(key)) == "key"  # asks for names that are no conditions
     assert "governor" in dir(key) and "governs the other" in key.governor.__doc__
 
 

@@ -16,6 +16,7 @@ from bertlook_teach.pattern_claims import PatternEvidence
 from bertlook_teach.pattern_language import key, parse_pattern, query
 from bertlook_teach.pattern_scores import count_cases, score_pattern
 from bertlook_teach.syntax import OFFSETS, collect_answers, score_relations
+from bertlook_teach.widgets.pattern_view import PatternView
 from bertlook_teach.word_maps import WordMaps, word_maps
 
 LAYERS, HEADS = 3, 2
@@ -496,3 +497,30 @@ def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
     assert bertlook("key.next()", "--texts", texts, *out, "--limit", 1) == 1
     assert bertlook("key.next()", "--treebank", texts, *out) == 1
     assert "CoNLL-U" in capsys.readouterr().err
+
+
+# --- live ----------------------------------------------------------------------------------------------
+
+
+def test_a_pattern_can_be_typed(maps):
+    view = PatternView(maps, maps, "key.next(',')")
+    assert "best head (2-1)" in view.picture.value and "random twin" in view.picture.value
+    assert view.picture.value.count("<svg") == 1 and "2-1" in view.picture.value
+    view.text_box.text.value = "query.pos('DET') & key.governor()"
+    assert "best head (1-2)" in view.picture.value and "tagged DET" in view.picture.value
+    before = view.picture.value
+    for wrong, message in [
+        ("key.governer()", "Did you mean key.governor"),
+        ("key.word('zebra')", "Cannot be decided: the pattern matches no pair"),
+        ("<img src=x>", "This is no expression"),
+    ]:
+        view.text_box.text.value = wrong
+        assert message in view.text_box.message.value and "<img" not in view.text_box.message.value
+        assert view.picture.value == before
+    assert repr(view) == "PatternView('<img src=x>')"
+    assert "best head (1-2)" in view._repr_mimebundle_()["text/html"]
+
+
+def test_what_is_typed_is_never_markup(maps):
+    view = PatternView(maps, pattern="key.word('<b>', ',')")
+    assert "<b>" not in view.picture.value and "&lt;b&gt;" in view.picture.value
