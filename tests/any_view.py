@@ -68,6 +68,23 @@ def grid(tokens, layers, heads, weights=None):
     return HeadView(attention(tokens, layers, heads, weights), style="grid")
 
 
+def lines_difference(tokens, layers, heads, weights=None, style="lines"):
+    after, before = (
+        attention(tokens, layers, heads, maps(len(tokens), layers, heads, seed)) for seed in (1, 2)
+    )
+    return HeadView(after, minus=before, style=style)
+
+
+def grid_difference(tokens, layers, heads, weights=None):
+    return lines_difference(tokens, layers, heads, style="grid")
+
+
+def map_difference(tokens, layers, heads, weights=None):
+    after, before = np.random.default_rng(0).random((2, layers, heads))
+    name = tokens[1 % len(tokens)]
+    return HeadMap({name: after, BAD_NAME: before}, minus={name: before, BAD_NAME: after})
+
+
 def lenses(tokens, layers, heads, weights=None, style="bars"):
     weights = maps(len(tokens), layers, heads) if weights is None else weights
     names = ["weight", "norm", BAD_NAME] if layers * heads * len(tokens) < 400 else ["weight"]
@@ -189,6 +206,7 @@ VIEWS = {
     for make in (
         lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
         weighted_text, weighted_difference, training_film,
+        lines_difference, grid_difference, map_difference,
     )
 }  # fmt: skip
 FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none

@@ -9,8 +9,27 @@ import numpy as np
 from ..labels import head_label
 from ._check import checked_attention, checked_mask, looks_special
 from ._svg import LEVELS, content, coordinate, frame, shortened, text, text_width
+from .difference import (
+    checked_difference,
+    describe_difference,
+    describe_token_difference,
+    points,
+    signed_points,
+)
 from .norms import checked_norms, describe_norms, describe_token_norms
-from .palette import INK, LINE, MUTED, RULE, SEGMENT_A, SEGMENT_B, SELECTED, magnitude_colour, text_colour
+from .palette import (
+    INK,
+    LESS,
+    LINE,
+    MUTED,
+    RULE,
+    SEGMENT_A,
+    SEGMENT_B,
+    SELECTED,
+    difference_colour,
+    magnitude_colour,
+    text_colour,
+)
 from .sentences import describe_attention, describe_token, number, percent, short_number, visible_token
 
 QUERY_TITLE = "query (looks)"
@@ -33,6 +52,7 @@ def render_attention_lines(
     unit: str = "token",
     norms=None,
     longest: float | None = None,
+    difference: bool = False,
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as lines from each query to the keys it looks at.
@@ -68,7 +88,10 @@ def render_attention_lines(
         transformed vector.
     longest : float, optional
         The length that is drawn at full strength. With the longest vector of the head, a norm is drawn as strongly
-        as its weight or more faintly, never more strongly. By default the largest of ``norms``.
+        as its weight or more faintly, never more strongly. By default the largest of ``norms``. For a difference: the
+        change drawn at full strength.
+    difference : bool
+        ``weights`` are changes, after minus before: more is drawn blue and solid, less brown and dashed.
     font_size : float
         In pixels. On a slide 24 or more.
 
@@ -92,7 +115,18 @@ def render_attention_lines(
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
     view = _View(
-        weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+        weights,
+        tokens,
+        title,
+        head,
+        special,
+        hide_special,
+        segment_ids,
+        query,
+        unit,
+        norms,
+        longest,
+        difference,
     )
     em, n = float(font_size), len(view.labels)
     floor = min(0.01, 0.5 / n) if min_weight is None else min_weight
@@ -139,6 +173,9 @@ def render_attention_lines(
         )
         number_at = [(centres[j], below + 1.15 * em, "middle") for j in range(n)]
     width = max(width, text_width(view.title, em) * 1.1 + 2.4 * em)
+    if difference:
+        body.append(_legend(view, ("solid", "dashed"), em, height + 0.6 * em))
+        height, width = height + 1.6 * em, max(width, 34 * em)
     body += _curves(view, start, end, floor, em, vertical=direction == "rows")
     if view.segments is not None:
         for side in stripe:
@@ -155,7 +192,7 @@ def render_attention_lines(
         body += [
             text(*number_at[j][:2], view.amount(view.query, j), anchor=number_at[j][2], fill=MUTED)
             for j in range(n)
-            if view.weights[view.query, j] >= 0.005
+            if abs(view.weights[view.query, j]) * view.full >= 0.005
         ]
     return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
 
@@ -174,11 +211,13 @@ def render_attention_grid(
     unit: str = "token",
     norms=None,
     longest: float | None = None,
+    difference: bool = False,
     font_size: float = 16,
 ) -> str:
     """Draw one head's attention as a grid: a row per query, a column per key, darker for more weight.
 
-    A head that looks back is dark just below the diagonal. Parameters as in `render_attention_lines`, and:
+    A head that looks back is dark just below the diagonal. In a difference more is blue and less is brown, larger changes with
+    their sign in the cell. Parameters as in `render_attention_lines`, and:
 
     numbers : bool, optional
         Write each weight into its cell as per cent; by default up to 12 tokens.
@@ -190,7 +229,18 @@ def render_attention_grid(
     True
     """
     view = _View(
-        weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+        weights,
+        tokens,
+        title,
+        head,
+        special,
+        hide_special,
+        segment_ids,
+        query,
+        unit,
+        norms,
+        longest,
+        difference,
     )
     em, n = float(font_size), len(view.labels)
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
@@ -237,8 +287,9 @@ def render_attention_grid(
         for i in range(n):
             for j in range(n):
                 weight = view.weights[i, j]
-                if weight >= 0.005:
-                    ink = text_colour(magnitude_colour(_level(weight)))
+                if abs(weight) * view.full >= 0.005:
+                    colour = difference_colour if difference else magnitude_colour
+                    ink = text_colour(colour(_level(weight)))
                     size = f' font-size="{coordinate(0.8 * em)}"'
                     body.append(
                         text(
@@ -250,6 +301,11 @@ def render_attention_grid(
                             extra=size,
                         )
                     )
+    if difference:
+        if not numbers and cell >= 0.7 * em:
+            body += _signs(view, left, top, cell, em)
+        body.append(_legend(view, ("+", "-"), em, height + 0.6 * em))
+        height, width = height + 1.6 * em, max(width, 34 * em)
     if view.query is not None:
         body.append(
             f'<rect x="{coordinate(left)}" y="{coordinate(top + view.query * cell)}" width="{coordinate(side)}" '
@@ -262,9 +318,24 @@ class _View:
     """The checked input of a picture, special tokens already left out where asked."""
 
     def __init__(
-        self, weights, tokens, title, head, special, hide_special, segment_ids, query, unit, norms, longest
+        self,
+        weights,
+        tokens,
+        title,
+        head,
+        special,
+        hide_special,
+        segment_ids,
+        query,
+        unit,
+        norms,
+        longest,
+        difference,
     ):
-        weights, tokens = checked_attention(weights, tokens)
+        self.difference = difference
+        if difference and norms is not None:
+            raise ValueError("norms of a difference are not drawn; leave norms out.")
+        weights, tokens = (checked_difference if difference else checked_attention)(weights, tokens)
         n = len(tokens)
         special = (
             tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
@@ -278,7 +349,17 @@ class _View:
             raise ValueError("every token is special, so with hide_special=True there is nothing to draw.")
         about = {"head": head, "special": special, "hide_special": hide_special, "unit": unit}
         name = f"Head {head_label(*head)}" if head is not None else "Attention of one head"
-        if norms is None:
+        self.full = 1.0
+        if difference:
+            self.full = float(longest or np.abs(weights).max() or 1)
+            self.norms, strength = None, np.clip(weights / self.full, -1, 1)
+            self.sentence = (
+                describe_difference(weights, tokens, **about)
+                if query is None
+                else describe_token_difference(weights, tokens, query, special=special)
+            )
+            name += ", after minus before"
+        elif norms is None:
             self.norms, strength = None, weights
             self.sentence = (
                 describe_attention(weights, tokens, **about)
@@ -309,11 +390,16 @@ class _View:
         self.query = shown.index(query) if query in shown else None
 
     def amount(self, query: int, key: int) -> str:
-        """The number beside a line: a weight as per cent, a norm as it is."""
+        """The number beside a line: a weight as per cent, a norm as it is, a change in points."""
+        if self.difference:
+            return signed_points(self.weights[query, key] * self.full)
         return percent(self.weights[query, key]) if self.norms is None else number(self.norms[query, key])
 
     def short_amount(self, query: int, key: int) -> str:
         """The number in a cell of the grid."""
+        if self.difference:
+            change = self.weights[query, key] * self.full
+            return f"{'+' if change > 0 else '-'}{int(abs(change) * 100 + 0.5)}"
         if self.norms is None:
             return str(int(self.weights[query, key] * 100 + 0.5))
         return short_number(self.norms[query, key])
@@ -330,15 +416,15 @@ def _level(weight: float) -> float:
 
 def _curves(view: _View, start, end, floor: float, em: float, *, vertical: bool) -> list[str]:
     """Lines of equal strength share one path, faint ones below strong ones."""
-    paths: dict[float, list[str]] = {}
+    paths: dict[tuple[float, bool], list[str]] = {}
     for i, (x0, y0) in enumerate(start):
         if view.query is not None and i != view.query:
             continue
         for j, (x1, y1) in enumerate(end):
             weight = view.weights[i, j]
-            if weight < floor:
+            if abs(weight) < floor:
                 continue
-            level = max(_level(weight), 0.5 / LEVELS)
+            level = max(_level(abs(weight)), 0.5 / LEVELS)
             if vertical:
                 middle = coordinate((y0 + y1) / 2)
                 bend = (
@@ -349,11 +435,15 @@ def _curves(view: _View, start, end, floor: float, em: float, *, vertical: bool)
                 bend = (
                     f"C{middle} {coordinate(y0)} {middle} {coordinate(y1)} {coordinate(x1)} {coordinate(y1)}"
                 )
-            paths.setdefault(level, []).append(f"M{coordinate(x0)} {coordinate(y0)}{bend}")
+            paths.setdefault((level, bool(weight < 0)), []).append(
+                f"M{coordinate(x0)} {coordinate(y0)}{bend}"
+            )
+    dash = f' stroke-dasharray="{coordinate(0.5 * em)} {coordinate(0.3 * em)}"'
     return [
-        f'<path d="{"".join(paths[level])}" fill="none" stroke="{LINE}" '
-        f'stroke-width="{coordinate(line_width(level) * em)}" stroke-opacity="{line_opacity(level):.2f}"/>'
-        for level in sorted(paths)
+        f'<path d="{"".join(paths[level, less])}" fill="none" stroke="{LESS if less else LINE}" '
+        f'stroke-width="{coordinate(line_width(level) * em)}" stroke-opacity="{line_opacity(level):.2f}"'
+        f"{dash if less else ''}/>"
+        for level, less in sorted(paths)
     ]
 
 
@@ -370,6 +460,7 @@ def line_opacity(weight: float) -> float:
 def _cells(view: _View, left: float, top: float, cell: float) -> list[str]:
     """Cells of one colour share one path; neighbours in a row are one stroke."""
     steps = np.rint(view.weights * LEVELS).astype(int)
+    colour = difference_colour if view.difference else magnitude_colour
     n = len(steps)
     paths: dict[int, list[str]] = {}
     for i in range(n):
@@ -383,10 +474,29 @@ def _cells(view: _View, left: float, top: float, cell: float) -> list[str]:
                 f"{corner}h{coordinate(run * cell)}v{coordinate(cell)}h{coordinate(-run * cell)}z"
             )
             j += run
-    return [
-        f'<path d="{"".join(paths[step])}" fill="{magnitude_colour(step / LEVELS)}"/>'
-        for step in sorted(paths)
-    ]
+    return [f'<path d="{"".join(paths[step])}" fill="{colour(step / LEVELS)}"/>' for step in sorted(paths)]
+
+
+def _signs(view: _View, left: float, top: float, cell: float, em: float) -> list[str]:
+    """A plus or a minus in every cell whose change is a tenth of the largest or more."""
+    arm, made = 0.22 * cell, []
+    for i, j in np.argwhere(np.abs(view.weights) >= 0.1):
+        x, y = left + (j + 0.5) * cell, top + (i + 0.5) * cell
+        cross = (
+            f"M{coordinate(x)} {coordinate(y - arm)}v{coordinate(2 * arm)}" if view.weights[i, j] > 0 else ""
+        )
+        made.append(
+            f'<path d="M{coordinate(x - arm)} {coordinate(y)}h{coordinate(2 * arm)}{cross}" fill="none" '
+            f'stroke="{text_colour(difference_colour(_level(view.weights[i, j])))}" stroke-width="{coordinate(0.08 * em)}"/>'
+        )
+    return made
+
+
+def _legend(view: _View, marks: tuple[str, str], em: float, y: float) -> str:
+    """Which way a difference goes."""
+    more, less = marks
+    said = f"blue, {more}: more than before; brown, {less}: less; strongest: {points(view.full)} points"
+    return text(1.2 * em, y, said, fill=MUTED)
 
 
 def _stripe(x: float, y: float, across: float, down: float, segment: int, em: float) -> str:

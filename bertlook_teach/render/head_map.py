@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..labels import head_label
 from ._check import checked_present, checked_values
 from ._svg import coordinate, frame, text, text_width
-from .palette import INK, MISSING, MUTED, SELECTED, magnitude_colour, text_colour
-from .sentences import describe_head_map, number, short_number
+from .palette import INK, MISSING, MUTED, SELECTED, difference_colour, magnitude_colour, text_colour
+from .sentences import describe_head_map, number, short_number, short_signed, signed_number
+
+DIFFERENCE_LEGEND = "blue, +: more than before; brown, -: less"
 
 
 def value_range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:
@@ -27,6 +31,22 @@ def value_range(values, vmin: float | None = None, vmax: float | None = None) ->
     return low, high
 
 
+def difference_range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:
+    """The same for differences: from minus to plus the largest size, so that 0 is palest and both signs are equally dark.
+
+    >>> difference_range([[.2, -.5]]), difference_range([[0., 0.]])
+    ((-0.5, 0.5), (-1.0, 1.0))
+    """
+    values = checked_values(values)
+    high = (float(np.abs(values).max()) or 1.0) if vmax is None else float(vmax)
+    low = -high if vmin is None else float(vmin)
+    if not 0 < high == -low:
+        raise ValueError(
+            f"the scale of a difference goes from minus to plus the same number; got {low:g} to {high:g}."
+        )
+    return low, high
+
+
 def render_head_map(
     values,
     *,
@@ -35,6 +55,7 @@ def render_head_map(
     vmax: float | None = None,
     selected: tuple[int, int] | None = None,
     absent=None,
+    difference: bool = False,
     numbers: bool | None = None,
     font_size: float = 16,
 ) -> str:
@@ -53,6 +74,9 @@ def render_head_map(
         Zero-based layer and head to frame.
     absent : array of bool, shape (layer, head), optional
         Heads that are not there, for example yet: drawn grey with a dash.
+    difference : bool
+        The numbers are after minus before: more is blue, less is brown, on a scale from minus to plus the largest size; each cell
+        has its sign.
     numbers : bool, optional
         Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
     font_size : float
@@ -75,7 +99,8 @@ def render_head_map(
     True
     """
     values, absent = checked_present(values, absent)
-    low, high = value_range(values[~absent][None], vmin, vmax)
+    low, high = (difference_range if difference else value_range)(values[~absent][None], vmin, vmax)
+    say, short = (signed_number, short_signed) if difference else (number, short_number)
     n_layers, n_heads = values.shape
     if selected is not None:
         layer, head = selected
@@ -87,12 +112,14 @@ def render_head_map(
     em = float(font_size)
     cell = 2.4 * em if numbers else 1.7 * em
     left, top = 4.4 * em, 4.6 * em
-    width = max(left + n_heads * cell + 1.2 * em, text_width(title, em) * 1.1 + 2.4 * em)
+    width = max(
+        left + n_heads * cell + 1.2 * em, text_width(f"{'Change: ' * difference}{title}", em) * 1.1 + 2.4 * em
+    )
     height = top + n_layers * cell + 1.2 * em
     middle = top + n_layers * cell / 2
     turned = f' transform="rotate(-90 {coordinate(1.4 * em)} {coordinate(middle)})"'
     body = [
-        text(1.2 * em, 1.2 * em, title, extra=' font-weight="600"'),
+        text(1.2 * em, 1.2 * em, f"Change: {title}" if difference else title, extra=' font-weight="600"'),
         text(left, 2.6 * em, "head", fill=MUTED),
         text(1.4 * em, middle, "layer", anchor="middle", fill=MUTED, extra=turned),
     ]
@@ -105,19 +132,24 @@ def render_head_map(
         for head in range(n_heads):
             x, value = left + head * cell, values[layer, head]
             gone = absent[layer, head]
-            fill = MISSING if gone else magnitude_colour((value - low) / (high - low))
+            shade = (
+                difference_colour(value / high)
+                if difference
+                else magnitude_colour((value - low) / (high - low))
+            )
+            fill = MISSING if gone else shade
             inside = ""
-            if numbers:
+            if numbers or (difference and not gone and abs(value) >= 0.1 * high):
                 inside = text(
                     x + cell / 2,
                     y + cell / 2,
-                    "–" if gone else short_number(value),
+                    "–" if gone else short(value) if numbers else "-" if value < 0 else "+",
                     anchor="middle",
                     fill=text_colour(fill),
                     extra=f' font-size="{coordinate(0.85 * em)}"',
                 )
             body.append(
-                f"<g><title>Head {head_label(layer, head)}: {'not there' if gone else number(value)}</title>"
+                f"<g><title>Head {head_label(layer, head)}: {'not there' if gone else say(value)}</title>"
                 f'<rect x="{coordinate(x + 1)}" y="{coordinate(y + 1)}" width="{coordinate(cell - 2)}" '
                 f'height="{coordinate(cell - 2)}" rx="3" fill="{fill}"/>{inside}</g>'
             )
@@ -130,5 +162,8 @@ def render_head_map(
             f'<rect x="{coordinate(left + head * cell + 2)}" y="{coordinate(top + layer * cell + 2)}" '
             f'width="{coordinate(cell - 4)}" height="{coordinate(cell - 4)}" rx="3" fill="none" stroke="{INK}"/>'
         )
-    sentence = describe_head_map(values, title=title, selected=selected, absent=absent)
+    sentence = describe_head_map(values, title=title, selected=selected, absent=absent, difference=difference)
+    if difference:
+        body.append(text(1.2 * em, height + 0.4 * em, DIFFERENCE_LEGEND, fill=MUTED))
+        height, width = height + 1.4 * em, max(width, text_width(DIFFERENCE_LEGEND, em) * 1.1 + 2.4 * em)
     return frame(body, width, height, title=title, sentence=sentence, font_size=em)

@@ -154,25 +154,37 @@ def describe_token(
 
 
 def describe_head_map(
-    values, *, title: str = "value", selected: tuple[int, int] | None = None, absent=None
+    values,
+    *,
+    title: str = "value",
+    selected: tuple[int, int] | None = None,
+    absent=None,
+    difference: bool = False,
 ) -> str:
     """The largest and the smallest of one number per head, and the chosen one.
 
     >>> describe_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(0, 1))
     'to the previous token, 2 layers of 3 heads: largest in head 2-3 (0.900), smallest in head 1-1 (0.100). Head 1-2: 0.200.'
+    >>> describe_head_map([[.1, -.2]], title="to [SEP]", difference=True)
+    'to [SEP], after minus before, 1 layer of 2 heads: rises most in head 1-1 (+0.100), falls most in head 1-2 (-0.200).'
     """
     values, absent = checked_present(values, absent)
     n_layers, n_heads = values.shape
     largest = divmod(int(np.where(absent, -np.inf, values).argmax()), n_heads)
     smallest = divmod(int(np.where(absent, np.inf, values).argmin()), n_heads)
-    text = (
-        f"{visible_token(title)}, {n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}: "
-        f"largest in head {head_label(*largest)} ({number(values[largest])}), "
-        f"smallest in head {head_label(*smallest)} ({number(values[smallest])})."
-    )
+    say = signed_number if difference else number
+    size = f"{n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}"
+    high = f"in head {head_label(*largest)} ({say(values[largest])})"
+    low = f"in head {head_label(*smallest)} ({say(values[smallest])})"
+    if difference:
+        up = f"rises most {high}" if values[largest] > 0 else "rises nowhere"
+        down = f"falls most {low}" if values[smallest] < 0 else "falls nowhere"
+        text = f"{visible_token(title)}, after minus before, {size}: {up}, {down}."
+    else:
+        text = f"{visible_token(title)}, {size}: largest {high}, smallest {low}."
     if selected is not None:
         chosen = tuple(selected)
-        text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else number(values[chosen])}."
+        text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else say(values[chosen])}."
     return text
 
 

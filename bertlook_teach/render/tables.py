@@ -9,7 +9,7 @@ import numpy as np
 from ..labels import head_label
 from ._check import checked_attention, checked_values
 from ._svg import content
-from .sentences import number, visible_token
+from .sentences import number, signed_number, visible_token
 
 _SHADES = " .:-=+*#%@"
 
@@ -119,17 +119,18 @@ def attention_table(weights, tokens: Sequence[str], *, caption: str = "", form: 
     )
 
 
-def head_map_table(values, *, caption: str = "") -> str:
-    """The table equivalent of a head map, as HTML.
+def head_map_table(values, *, caption: str = "", difference: bool = False) -> str:
+    """The table equivalent of a head map, as HTML; differences with their signs.
 
     >>> head_map_table([[.1, .2]]).count("<td>")
     2
     """
     values = checked_values(values)
+    say = signed_number if difference else number
     heads = "".join(f'<th scope="col">head {head + 1}</th>' for head in range(values.shape[1]))
     rows = [
         f'<tr><th scope="row">layer {layer + 1}</th>'
-        + "".join(f"<td>{number(value)}</td>" for value in row)
+        + "".join(f"<td>{say(value)}</td>" for value in row)
         + "</tr>"
         for layer, row in enumerate(values)
     ]

@@ -9,6 +9,7 @@ import ipywidgets
 import numpy as np
 
 from ..labels import head_label
+from ..render.difference import check_same_text
 from ._assets import mime_bundle
 from .head_map import HeadMap
 from .head_view import LEVELS, QUANTITIES, STYLES, HeadView
@@ -108,6 +109,9 @@ class HeadExplorer(ipywidgets.VBox):
         of `bertlook_teach.norms` and raises where the encoder cannot give them. By default the menu is there for the
         encoders that can, and not where ``extract`` is given.
     quantity : {"weight", "norm"}
+    minus : Encoder, optional
+        The model before a change, of the same shape and vocabulary: map and view then show what is different, ``encoder`` less
+        ``minus``. Measures must then be functions, and there are no norms.
 
     Attributes
     ----------
@@ -142,18 +146,25 @@ class HeadExplorer(ipywidgets.VBox):
         extract: Callable | None = None,
         norms: bool | Callable | None = None,
         quantity: str = "weight",
+        minus=None,
     ):
         self.encoder = encoder
+        self.minus = minus
         self._extract = extract or _extract_attention
         self.measures = dict(default_measures() if measures is None else measures)
-        self.attention = self._extract(encoder, text, text_pair if text_pair and text_pair.strip() else None)
+        second = text_pair if text_pair and text_pair.strip() else None
+        self.attention = self._extract(encoder, text, second)
+        before = self._before(self.attention, text, second)
+        if minus is not None and norms:
+            raise ValueError("norms of a difference are not drawn; leave norms out.")
         self._norms = norms if callable(norms) else None
-        if norms is True or (norms is None and extract is None):
+        if minus is None and (norms is True or (norms is None and extract is None)):
             self._norms = _norms_of(encoder, self.attention, required=norms is True)
         sizes = {"font_size": font_size, "height": height}
         choice = {"layer": layer, "head": head}
         self.head_map = HeadMap(
             self._measured(self.attention),
+            minus=None if before is None else self._measured(before),
             measure=measure,
             layout=ipywidgets.Layout(flex="0 1 auto", max_width="46%", min_width="0"),
             **choice,
@@ -165,6 +176,7 @@ class HeadExplorer(ipywidgets.VBox):
             level=level,
             hide_special=hide_special,
             norms=self._norms(self.attention) if self._norms else None,
+            minus=before,
             quantity=quantity,
             layout=ipywidgets.Layout(flex="1 1 0%", min_width="0"),
             **choice,
@@ -205,6 +217,20 @@ class HeadExplorer(ipywidgets.VBox):
         box.add_class("bertlook-controls")
         return box
 
+    def _before(self, attention, text: str, text_pair: str | None):
+        """The same text in the model before the change, if a difference is shown."""
+        if self.minus is None:
+            return None
+        fixed = [name for name, measure in self.measures.items() if not callable(measure)]
+        if fixed:
+            raise ValueError(
+                f"with minus= a measure is a function, taken of both models; {fixed[0]!r} is an array. Leave it out, or show "
+                "HeadMap(after, minus=before)."
+            )
+        before = self._extract(self.minus, text, text_pair)
+        check_same_text(attention, before)
+        return before
+
     def _measured(self, attention) -> dict[str, np.ndarray]:
         """Every measure on this attention; an array stands as it is."""
         measured = {}
@@ -221,10 +247,11 @@ class HeadExplorer(ipywidgets.VBox):
     def _read(self, text: str, text_pair: str | None) -> None:
         """Take a new text; if it cannot be read, nothing changes."""
         attention = self._extract(self.encoder, text, text_pair)
+        before = self._before(attention, text, text_pair)
         measured = self._measured(attention)
         norms = self._norms(attention) if self._norms else None
-        self.head_view.set_attention(attention, norms)
-        self.head_map.set_values(measured)
+        self.head_view.set_attention(attention, norms, before)
+        self.head_map.set_values(measured, minus=None if before is None else self._measured(before))
         self.attention = attention
 
     def read(self, text: str, text_pair: str | None = None) -> None:
@@ -260,6 +287,8 @@ class HeadExplorer(ipywidgets.VBox):
     def __repr__(self) -> str:
         n_layers, n_heads, n_tokens = self.head_view.shape
         name = getattr(self.encoder, "name", "an encoder")
+        if self.minus is not None:
+            name += f" minus {getattr(self.minus, 'name', 'an encoder')}"
         return (
             f"HeadExplorer({name}, {n_layers} x {n_heads} heads, head {head_label(self.layer, self.head)}, "
             f"{n_tokens} tokens)"

@@ -11,6 +11,7 @@ import traitlets
 from ..labels import head_label
 from ..render import describe_head_map, render_head_map, value_range
 from ..render._check import checked_values
+from ..render.head_map import difference_range
 from ._assets import mime_bundle, module_source, style_source
 
 
@@ -29,6 +30,9 @@ class HeadMap(anywidget.AnyWidget):
         What the number is, when ``values`` is one array; with its unit.
     ranges : mapping of name to (low, high), optional
         Values drawn palest and darkest; by default 0 (or the smallest, if negative) and the largest.
+    minus : like ``values``, optional
+        The same measures before a change: the map then shows ``values`` less ``minus``, more in blue and less in brown, each cell with
+        its sign, from minus to plus the largest size.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the size of the map.
 
@@ -43,7 +47,7 @@ class HeadMap(anywidget.AnyWidget):
     Raises
     ------
     ValueError
-        If values do not have shape (layer, head), differ in shape, or hold NaN.
+        If values do not have shape (layer, head), differ in shape, or hold NaN; if ``minus`` has other measures or another shape.
     traitlets.TraitError
         If a layer, head or measure is set that is not there.
     """
@@ -61,6 +65,7 @@ class HeadMap(anywidget.AnyWidget):
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
+    difference = traitlets.Bool(False).tag(sync=True)
 
     font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
@@ -74,17 +79,18 @@ class HeadMap(anywidget.AnyWidget):
         measure: str | None = None,
         name: str = "value",
         ranges: Mapping[str, tuple[float, float]] | None = None,
+        minus=None,
         font_size: float = 0,
         height: float = 0,
         **options,
     ):
-        state = self._packed(values, name, ranges or {})
+        state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure
         super().__init__(
             layer=layer, head=head, measure=measure, font_size=font_size, height=height, **state, **options
         )
 
-    def _packed(self, values, name, ranges) -> dict[str, object]:
+    def _packed(self, values, name, ranges, minus=None) -> dict[str, object]:
         named = dict(values) if isinstance(values, Mapping) else {name: values}
         if not named:
             raise ValueError("a head map needs at least one measure; got none.")
@@ -92,6 +98,9 @@ class HeadMap(anywidget.AnyWidget):
         shapes = {key: numbers.shape for key, numbers in self._values.items()}
         if len(set(shapes.values())) > 1:
             raise ValueError(f"all measures of one map need the same shape (layer, head); got {shapes}.")
+        if minus is not None:
+            self._values = _less(self._values, minus, name)
+        scale = value_range if minus is None else difference_range
         unknown = set(ranges) - set(self._values)
         if unknown:
             raise ValueError(
@@ -101,14 +110,13 @@ class HeadMap(anywidget.AnyWidget):
             "data": np.stack(list(self._values.values())).tobytes(),
             "shape": list(next(iter(shapes.values()))),
             "measures": list(self._values),
-            "ranges": [
-                list(value_range(v, *ranges.get(key, (None, None)))) for key, v in self._values.items()
-            ],
+            "ranges": [list(scale(v, *ranges.get(key, (None, None)))) for key, v in self._values.items()],
+            "difference": minus is not None,
         }
 
-    def set_values(self, values, *, name: str = "value", ranges=None) -> None:
+    def set_values(self, values, *, name: str = "value", ranges=None, minus=None) -> None:
         """Show other numbers of the same heads, keeping the choice where it still exists."""
-        state = self._packed(values, name, ranges or {})
+        state = self._packed(values, name, ranges or {}, minus)
         with self.hold_sync(), self.hold_trait_notifications():
             for trait, content in state.items():
                 setattr(self, trait, content)
@@ -143,12 +151,29 @@ class HeadMap(anywidget.AnyWidget):
         """The map as it stands now: a standalone SVG and its sentence."""
         values, choice = self._values[self.measure], (self.layer, self.head)
         low, high = self.ranges[self.measures.index(self.measure)]
-        svg = render_head_map(values, title=self.measure, vmin=low, vmax=high, selected=choice)
-        return svg, describe_head_map(values, title=self.measure, selected=choice)
+        about = {"title": self.measure, "selected": choice, "difference": self.difference}
+        return render_head_map(values, vmin=low, vmax=high, **about), describe_head_map(values, **about)
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape
-        return f"HeadMap({layers} x {heads} heads, {self.measure}, head {head_label(self.layer, self.head)})"
+        less = ", after minus before" if self.difference else ""
+        return f"HeadMap({layers} x {heads} heads, {self.measure}{less}, head {head_label(self.layer, self.head)})"
+
+
+def _less(values: dict, minus, name: str) -> dict:
+    """Every measure less the same before the change."""
+    before = dict(minus) if isinstance(minus, Mapping) else {name: minus}
+    before = {str(key): checked_values(numbers).astype("<f4") for key, numbers in before.items()}
+    if set(before) != set(values):
+        raise ValueError(
+            f"a difference needs the same measures on both sides; got {', '.join(values)} minus {', '.join(before)}."
+        )
+    for key, numbers in values.items():
+        if before[key].shape != numbers.shape:
+            raise ValueError(
+                f"a difference needs models of one shape; {key!r} has (layer, head) = {numbers.shape} minus {before[key].shape}."
+            )
+    return {key: (numbers - before[key]).astype("<f4") for key, numbers in values.items()}

@@ -11,6 +11,7 @@ import traitlets
 from ..labels import head_label
 from ..render import describe_attention, describe_token, render_attention_grid, render_attention_lines
 from ..render._check import as_array, check_weights, checked_tokens
+from ..render.difference import check_same_text, describe_difference, describe_token_difference
 from ..render.norms import describe_norms, describe_token_norms
 from ..words import merge_weights, word_groups
 from ._assets import mime_bundle, module_source, style_source
@@ -45,6 +46,9 @@ class HeadView(anywidget.AnyWidget):
     norms : array of shape (layer, head, token), optional
         Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_teach.importance.value_norms` gives
         it. With it the view can show what a head adds instead of where it looks.
+    minus : Attention, optional
+        Of the same text before a change, from a model of the same shape and vocabulary: the view then shows ``attention`` less
+        ``minus``.
     quantity : {"weight", "norm"}
         ``"norm"`` shows the weighted norm ``alpha_ij ||f_h(x_j)||`` in place of the weight ``alpha_ij``.
     font_size, height : float
@@ -65,11 +69,15 @@ class HeadView(anywidget.AnyWidget):
     word's pieces are added up, which is never less than the norm of their sum. Direction is not seen: contributions
     of opposite direction cancel in the model and not here.
 
+    A difference is drawn relative to the largest change of all heads of the text, so that heads can be compared; the line under the
+    picture says how large that is. More is blue and solid (in a grid: with a plus), less is brown and dashed (with a minus). There are no norms of a
+    difference: what weighted norms of two models have in common is not known from their lengths.
+
     Raises
     ------
     ValueError
         If the attention holds NaN, negative weights or a row of zeros, or does not match its tokens; if norms are
-        negative, not finite, or not one per layer, head and token.
+        negative, not finite, or not one per layer, head and token; if ``minus`` is of another text, level or shape, or comes with norms.
     traitlets.TraitError
         If a layer, head, style, level or quantity is set that is not there.
     """
@@ -98,6 +106,7 @@ class HeadView(anywidget.AnyWidget):
     bits = traitlets.Enum((8, 16), 16).tag(sync=True)
     packing = traitlets.Enum(("plain", "deflate"), "plain").tag(sync=True)
     texts = traitlets.Dict({}).tag(sync=True)
+    difference = traitlets.Bool(False).tag(sync=True)  # then a step below the middle one is a loss
     norms = traitlets.Bytes(b"").tag(sync=True)  # float32 (layer, head, token); empty: there are none
 
     font_size = traitlets.Float(0).tag(sync=True)
@@ -114,6 +123,7 @@ class HeadView(anywidget.AnyWidget):
         hide_special: bool = False,
         query: int = -1,
         norms=None,
+        minus=None,
         quantity: str = "weight",
         font_size: float = 0,
         height: float = 0,
@@ -124,7 +134,7 @@ class HeadView(anywidget.AnyWidget):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits = bits
         super().__init__(
-            **self._packed(attention, norms),
+            **self._packed(attention, norms, minus),
             quantity=quantity,
             layer=layer,
             head=head,
@@ -137,7 +147,7 @@ class HeadView(anywidget.AnyWidget):
         )
         self.query = query
 
-    def _packed(self, attention, norms=None) -> dict[str, object]:
+    def _packed(self, attention, norms=None, minus=None) -> dict[str, object]:
         weights, tokens = np.asarray(attention.weights), checked_tokens(attention.tokens)
         n = len(tokens)
         if weights.ndim != 4 or weights.shape[2:] != (n, n):
@@ -146,10 +156,15 @@ class HeadView(anywidget.AnyWidget):
                 "Pass what extract_attention returned."
             )
         check_weights(weights, tokens)
-        bits = self._bits or (16 if weights.size * 2 <= _FINE_UP_TO else 8)
-        top = 2**bits - 1
-        steps = np.rint(np.clip(weights, 0, 1) * top).astype("<u2" if bits == 16 else "u1")
-        self._steps, self._top = steps, top
+        if minus is not None:
+            weights = self._less(attention, minus, norms)
+        # A small change needs the finer steps, whatever its size.
+        bits = self._bits or (16 if minus is not None or weights.size * 2 <= _FINE_UP_TO else 8)
+        self._zero = 0 if minus is None else 2 ** (bits - 1) - 1  # the step of no change
+        self._top = 2**bits - 1 - self._zero - (minus is not None)
+        steps = np.rint(np.clip(weights, -1, 1) * self._top) + self._zero
+        steps = np.maximum(steps, 0).astype("<u2" if bits == 16 else "u1")
+        self._steps = steps
         packed = steps.tobytes()
         packing = "deflate" if len(packed) > _PLAIN_UP_TO else "plain"
         return {
@@ -157,7 +172,8 @@ class HeadView(anywidget.AnyWidget):
             "shape": list(weights.shape[:3]),
             "bits": bits,
             "packing": packing,
-            "texts": self._texts(attention),
+            "texts": self._texts(attention, minus is not None),
+            "difference": minus is not None,
             "norms": b"" if norms is None else self._packed_norms(norms, weights.shape[:3], tokens),
         }
 
@@ -179,8 +195,18 @@ class HeadView(anywidget.AnyWidget):
         return norms.astype("<f4").tobytes()
 
     @staticmethod
-    def _texts(attention) -> dict[str, dict[str, list]]:
-        """Tokens of each level the view can show, and which wordpieces make a word."""
+    def _less(attention, minus, norms) -> np.ndarray:
+        check_same_text(attention, minus)
+        if norms is not None:
+            raise ValueError(
+                "norms of a difference are not drawn; leave norms out, or show two views beside each other."
+            )
+        before = np.asarray(minus.weights)
+        check_weights(before, tuple(minus.tokens))
+        return np.asarray(attention.weights, dtype=np.float64) - before
+
+    def _texts(self, attention, difference) -> dict[str, dict[str, list]]:
+        """Tokens of each level the view can show, which wordpieces make a word, and the largest change of all heads."""
 
         def rows(level) -> dict[str, object]:
             return {
@@ -197,11 +223,19 @@ class HeadView(anywidget.AnyWidget):
                 **rows(attention.to_words()),
                 "groups": [list(map(int, group)) for group in groups],
             }
+        if difference:
+            for text in texts.values():
+                largest = 0.0
+                for layer, head in np.ndindex(self._steps.shape[:2]):
+                    changes = (self._steps[layer, head].astype(np.float64) - self._zero) / self._top
+                    changes = merge_weights(changes, text["groups"]) if text["groups"] else changes
+                    largest = max(largest, float(np.abs(changes).max()))
+                text["largest"] = largest
         return texts
 
-    def set_attention(self, attention, norms=None) -> None:
+    def set_attention(self, attention, norms=None, minus=None) -> None:
         """Show another text, keeping the head, the style, the level and the quantity where they still exist."""
-        state = self._packed(attention, norms)
+        state = self._packed(attention, norms, minus)
         with self.hold_sync(), self.hold_trait_notifications():
             for trait, content in state.items():
                 setattr(self, trait, content)
@@ -267,7 +301,9 @@ class HeadView(anywidget.AnyWidget):
             self.query = -1  # positions mean something else at the other level
 
     def weights(self) -> np.ndarray:
-        """The weights in view, as the browser draws them: shape (query, key) at the level in view."""
+        """The weights in view, as the browser draws them: shape (query, key) at the level in view; in a difference the changes."""
+        if self.difference:
+            return self._at_level(self._whole())
         return np.minimum(self._at_level(self._whole()), 1)  # rounded pieces may add up to a little more
 
     @property
@@ -286,7 +322,7 @@ class HeadView(anywidget.AnyWidget):
         return np.minimum(self._at_level(self._whole() * self._key_norms()[None, :]), self.longest)
 
     def _whole(self) -> np.ndarray:
-        return self._steps[self.layer, self.head].astype(np.float64) / self._top
+        return (self._steps[self.layer, self.head].astype(np.float64) - self._zero) / self._top
 
     def _key_norms(self) -> np.ndarray:
         if not self.norms:
@@ -314,6 +350,10 @@ class HeadView(anywidget.AnyWidget):
                 return describe_token_norms(norms, tokens, self.query, special=special)
             return describe_norms(norms, tokens, longest=self.longest, special=special, **about)
         weights = self.weights()
+        if self.difference:
+            if self.query >= 0:
+                return describe_token_difference(weights, tokens, self.query, special=special)
+            return describe_difference(weights, tokens, special=special, **about)
         if self.query >= 0:
             return describe_token(weights, tokens, self.query, special=special)
         return describe_attention(weights, tokens, special=special, **about)
@@ -332,6 +372,7 @@ class HeadView(anywidget.AnyWidget):
             segment_ids=text["segments"],
             query=self.query if self.query >= 0 else None,
             unit=self.unit,
+            **({"difference": True, "longest": text["largest"]} if self.difference else {}),
             **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
         return svg, self.sentence
@@ -344,5 +385,6 @@ class HeadView(anywidget.AnyWidget):
         count = len(self.texts[self.level]["tokens"])
         return (
             f"HeadView({layers} x {heads} heads, head {head_label(self.layer, self.head)}, "
-            f"{count} {self.level}{'s' * (count != 1)}, {self.style}{', norms' * (self.quantity == 'norm')})"
+            f"{count} {self.level}{'s' * (count != 1)}, {self.style}{', norms' * (self.quantity == 'norm')}"
+            f"{', after minus before' * self.difference})"
         )

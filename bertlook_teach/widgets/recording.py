@@ -260,6 +260,7 @@ def tables(widget) -> list[str]:
     """The numbers of each picture on display as an HTML table, in the order of the pictures."""
     from ..labels import head_label
     from ..render.arcs import is_right
+    from ..render.difference import signed_points
     from ..render.distance_map import map_neighbours
     from ..render.pictures import TextTable
     from ..render.sentences import number
@@ -273,12 +274,17 @@ def tables(widget) -> list[str]:
     found = []
     for one in _reach([widget]):
         if isinstance(one, HeadMap):
-            found.append(head_map_table(one._values[one.measure], caption=one.measure))
+            about = f"{one.measure}, after minus before" if one.difference else one.measure
+            found.append(head_map_table(one._values[one.measure], caption=about, difference=one.difference))
         elif isinstance(one, HeadView):
             norms = one.quantity == "norm"
             text, caption = one.texts[one.level], "Weights of the head in the picture"
             numbers = one.weighted_norms() if norms else one.weights()
-            if norms:  # a table of shares would refuse lengths
+            if one.difference:
+                rows = [[token, *map(signed_points, row)] for token, row in zip(text["tokens"], numbers)]
+                header = ["query, to key", *text["tokens"]]
+                found.append(TextTable(header, rows, "Change in points, after minus before")._repr_html_())
+            elif norms:  # a table of shares would refuse lengths
                 rows = [[token, *(number(x) for x in row)] for token, row in zip(text["tokens"], numbers)]
                 found.append(TextTable(["query, from key", *text["tokens"]], rows, "Norms")._repr_html_())
             else:

@@ -129,7 +129,7 @@ def precision_note(views) -> str:
     for view in views:
         if isinstance(view, HeadView):
             notes.append(
-                f"Weights are kept in {view.bits} bits each, so a weight is off by at most {_half_step(view)}."
+                f"{'Changes' if view.difference else 'Weights'} are kept in {view.bits} bits each, so one is off by at most {_half_step(view)}."
             )
         elif isinstance(view, LensView):
             notes.append(
@@ -148,8 +148,9 @@ def precision_note(views) -> str:
 
 
 def _half_step(view) -> str:
-    """Half of one step of 8 or 16 bits, written without an exponent."""
-    return f"{0.5 / (2**view.bits - 1):.3f}" if view.bits == 8 else f"{0.5 / (2**view.bits - 1):.6f}"
+    """Half of one step of 8 or 16 bits, written without an exponent; a difference has half as many steps each way."""
+    half = 0.5 / ((2 ** (view.bits - 1) if getattr(view, "difference", False) else 2**view.bits) - 1)
+    return f"{half:.3f}" if view.bits == 8 else f"{half:.6f}"
 
 
 # --- parts of the page ------------------------------------------------------------------------------------------------

@@ -136,6 +136,69 @@ function describeToken(weights, { tokens, special }, position, side, top = 3) {
   return `${quoted(tokens[position], special[position])} ${verb} ${named.join(", ")}.`;
 }
 
+// ---- the same for a difference, after minus before: bertlook_teach/render/difference.py ----
+
+function points(change) {
+  return (Math.floor(Math.abs(change) * 1000 + 0.5) / 10).toFixed(1);
+}
+
+function signedPoints(change) {
+  const size = points(change);
+  return size === "0.0" ? size : (change > 0 ? "+" : "-") + size;
+}
+
+function describeDifference(changes, text, shown, layer, head) {
+  const { tokens, special, unit } = text;
+  const n = tokens.length;
+  const name = `Head ${headLabel(layer, head)}, after minus before`;
+  if (!shown.length) return `${name}: every token is special and hidden.`;
+  let [up, down] = [[shown[0], shown[0]], [shown[0], shown[0]]];
+  const at = ([i, j]) => changes[i * n + j];
+  for (const i of shown) {
+    for (const j of shown) {
+      if (at([i, j]) > at(up)) up = [i, j];
+      if (at([i, j]) < at(down)) down = [i, j];
+    }
+  }
+  const parts = [[up, "more", at(up) > 0], [down, "less", at(down) < 0]]
+    .filter(([, , counts]) => counts)
+    .map(([[i, j], word]) => {
+      const to = i === j ? "itself" : quoted(tokens[j], special[j]);
+      return `${quoted(tokens[i], special[i])} gives ${points(at([i, j]))} points ${word} to ${to}`;
+    });
+  if (!parts.length) return `${name}: nothing has changed${shown.length < n ? " between the tokens in view" : ""}.`;
+  const visible = new Set(shown);
+  let [moved, mass] = [0, 0];
+  for (const i of shown) {
+    for (let j = 0; j < n; j++) {
+      moved += Math.abs(at([i, j]));
+      if (!visible.has(j)) mass += at([i, j]);
+    }
+  }
+  const said = [`${name}: ${parts.join("; ")}.`, `On average ${percent(moved / 2 / shown.length)} of a ${unit}'s weight has moved.`];
+  if (shown.length < n) said.push(`Special tokens are hidden; to them go ${signedPoints(mass / shown.length)} points on average.`);
+  return said.join(" ");
+}
+
+function describeTokenDifference(changes, { tokens, special }, position, side, top = 2) {
+  const n = tokens.length;
+  const line = Array.from({ length: n }, (_, j) => changes[side === "query" ? position * n + j : j * n + position]);
+  const [verb, preposition] = side === "query" ? ["looks", "at"] : ["is looked at", "by"];
+  const parts = [];
+  for (const [sign, word] of [[1, "more"], [-1, "less"]]) {
+    const order = line.map((_, j) => j).filter((j) => sign * line[j] > 0).sort((a, b) => sign * (line[b] - line[a]) || a - b);
+    if (!order.length) continue;
+    const named = order.slice(0, top).map((j, i) => {
+      const unit = parts.length || i ? "" : " points";
+      return `${j === position ? "itself" : quoted(tokens[j], special[j])} (${signedPoints(line[j])}${unit})`;
+    });
+    parts.push(`${word} ${preposition} ${named.join(", ")}`);
+  }
+  const name = quoted(tokens[position], special[position]);
+  if (!parts.length) return side === "query" ? `${name} looks at the same as before.` : `${name} is looked at as before.`;
+  return `${name} ${verb} ${parts.join(" and ")}.`;
+}
+
 // ---- the same for weighted norms: bertlook_teach/render/norms.py ----
 
 // `norms` is a flat n x n array; `longest` the length that is drawn at full strength.
@@ -245,11 +308,12 @@ function dataReader(get, accept, update) {
 
 // All heads of one text; a head is decoded when it is shown.
 class Weights {
-  constructor(bytes, [layers, heads, tokens], bits) {
+  constructor(bytes, [layers, heads, tokens], bits, difference = false) {
     this.heads = heads;
     this.tokens = tokens;
     this.complete = bytes.byteLength === (layers * heads * tokens * tokens * bits) / 8;
-    this.top = 2 ** bits - 1;
+    this.zero = difference ? 2 ** (bits - 1) - 1 : 0; // the step of no change
+    this.top = difference ? this.zero : 2 ** bits - 1;
     // Two-byte numbers must start at an even address, which a message does not promise: copy.
     this.steps = bits === 8 ? bytes : this.complete ? new Uint16Array(bytes.slice().buffer) : null;
   }
@@ -258,7 +322,7 @@ class Weights {
     const size = this.tokens * this.tokens;
     const start = (layer * this.heads + head) * size;
     const weights = new Float64Array(size);
-    for (let i = 0; i < size; i++) weights[i] = this.steps[start + i] / this.top;
+    for (let i = 0; i < size; i++) weights[i] = (this.steps[start + i] - this.zero) / this.top;
     return weights;
   }
 }

@@ -14,7 +14,6 @@ function createHeadMap(host, get, emit) {
   const legend = element("span", "bl-legend", { "aria-hidden": "true" });
   const [low, bar, high] = [element("span"), element("span", "bl-bar"), element("span")];
   const tip = element("div", "bl-tip", { "aria-hidden": "true" });
-  bar.style.background = `linear-gradient(to right, ${PALETTE.magnitude.filter((_, i) => i % 15 === 0).join(",")})`;
   legend.append(low, bar, high);
   foot.append(readout, legend);
   title.append(heading, select);
@@ -38,7 +37,7 @@ function createHeadMap(host, get, emit) {
   }
 
   // A head may not be there yet: the film of a training run begins with fewer layers.
-  const said = (v) => (Number.isNaN(v) ? "not there yet" : number(v));
+  const said = (v) => (Number.isNaN(v) ? "not there yet" : get("difference") ? signedNumber(v) : number(v));
 
   function build() {
     const [layers, heads] = shape();
@@ -113,21 +112,27 @@ function createHeadMap(host, get, emit) {
 
   function paint() {
     const [bottom, top] = get("ranges")[index()] ?? [0, 1];
+    const difference = get("difference");
+    const [colours, inks] = difference ? [PALETTE.difference, PALETTE.onDifference] : [PALETTE.magnitude, PALETTE.onMagnitude];
+    const short = difference ? shortSigned : shortNumber;
     for (const cell of cells) {
       const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
       const v = value(l, h);
-      const step = magnitudeStep((v - bottom) / (top - bottom));
+      const step = difference ? differenceStep(v / top) : magnitudeStep((v - bottom) / (top - bottom));
       const gone = Number.isNaN(v);
-      cell.style.background = gone ? PALETTE.missing : PALETTE.magnitude[step];
-      cell.style.color = gone ? PALETTE.muted : PALETTE.onMagnitude[step];
-      cell.textContent = gone ? "–" : numbers ? shortNumber(v) : "";
+      cell.style.background = gone ? PALETTE.missing : colours[step];
+      cell.style.color = gone ? PALETTE.muted : inks[step];
+      // Where there is no room for numbers, a difference still has its sign.
+      const sign = difference && Math.abs(v) >= 0.1 * top ? (v < 0 ? "-" : "+") : "";
+      cell.textContent = gone ? "–" : numbers ? short(v) : sign;
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
-    heading.textContent = get("measures")[index()];
+    heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
-    low.textContent = shortNumber(bottom);
-    high.textContent = shortNumber(top);
-    grid.setAttribute("aria-label", `${get("measures")[index()]}, one number per head. Arrows choose a head.`);
+    low.textContent = (difference ? "less " : "") + short(bottom);
+    high.textContent = short(top) + (difference ? " more" : "");
+    bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
+    grid.setAttribute("aria-label", `${get("measures")[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);
   }
 
   function select_() {
@@ -206,6 +211,7 @@ function createHeadMap(host, get, emit) {
 
 const HEAD_MAP_TRAITS = [
   "data", "shape", "measures", "measure", "ranges", "layer", "head", "font_size", "height",
+  "difference",
 ];
 
 export default {

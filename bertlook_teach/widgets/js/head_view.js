@@ -28,16 +28,25 @@ function createHeadView(host, get, emit) {
     "data-lm-suppress-shortcuts": "true",
   });
   const sheet = element("div", "bl-sheet", { "aria-hidden": "true" });
+  const changeKey = element("div", "bl-change-key", { "aria-hidden": "true" });
+  const strongest = element("span", "bl-change-full");
+  for (const [way, words] of [["more", "more"], ["less", "less"]]) {
+    const part = element("span", `bl-change-${way}`);
+    part.textContent = words;
+    changeKey.append(part);
+  }
+  changeKey.append(strongest);
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const table = element("table", "bl-unseen");
   header.append(queryTitle, name, keyTitle);
   scroller.append(sheet);
   stage.append(canvas, scroller);
-  root.append(header, stage, caption, table);
+  root.append(header, stage, changeKey, caption, table);
   host.append(root);
 
   let all = null; // Weights of every head
   let weights = null; // the head in view, at the level in view: what is drawn, from 0 to 1
+  let changes = null; // its changes, if a difference is in view; then `weights` are from -1 to 1
   let norms = null; // its weighted norms, if these are in view
   let longest = 0; // the norm drawn at full strength
   let text = null; // its tokens
@@ -55,7 +64,7 @@ function createHeadView(host, get, emit) {
   const load = dataReader(get, accept, () => update());
 
   function accept(plain) {
-    const read = new Weights(plain, get("shape"), get("bits"));
+    const read = new Weights(plain, get("shape"), get("bits"), get("difference"));
     all = read.complete ? read : null;
     return all !== null;
   }
@@ -71,6 +80,11 @@ function createHeadView(host, get, emit) {
     longest = lengths ? Math.max(...lengths) : 1;
     if (lengths) for (let i = 0; i < whole.length; i++) whole[i] *= lengths[i % lengths.length];
     weights = text.groups ? toWords(whole, all.tokens, text.groups) : whole;
+    changes = get("difference") ? weights : null;
+    changeKey.hidden = !changes;
+    changeKey.classList.toggle("bl-change-cells", STYLE_NAMES[get("style_index")] === "grid");
+    if (changes) strongest.textContent = `full: ${points(text.largest)} points`;
+    if (changes) weights = changes.map((change) => Math.max(-1, Math.min(1, change / (text.largest || 1))));
     for (let i = 0; i < weights.length; i++) weights[i] = Math.min(weights[i], longest); // rounded pieces may add up to a little more
     norms = lengths ? weights : null;
     if (norms) weights = norms.map((norm) => norm / (longest || 1));
@@ -101,7 +115,7 @@ function createHeadView(host, get, emit) {
     if (!width) return false; // hidden: the observer calls again once there is room
     const [, , pieces] = get("shape");
     const style = STYLE_NAMES[get("style_index")];
-    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), Boolean(norms), pieces, shown, text.tokens, text.segments]);
+    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), Boolean(norms), Boolean(changes), pieces, shown, text.tokens, text.segments]);
     if (key === laidOut) return true;
     laidOut = key;
     const n = shown.length;
@@ -110,7 +124,7 @@ function createHeadView(host, get, emit) {
     // A shorter text leaves room below rather than pull the slide up.
     mostTokens = Math.max(mostTokens, pieces);
     const natural = Math.max(8 * em, (mostTokens + 0.4) * 1.5 * em);
-    const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight;
+    const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight - (changes ? 1.4 * em : 0);
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
     caption.style.minHeight = `${(1.25 * captionLines(width) + 0.2) * em}px`;
@@ -257,8 +271,8 @@ function createHeadView(host, get, emit) {
     const lit = focus && focus.side === "query" && layout.style === "lines";
     layout.numbers.forEach((node, j) => {
       const at = lit ? shown[focus.position] * text.tokens.length + shown[j] : -1;
-      const amount = () => (norms ? number(norms[at]) : percent(weights[at]));
-      node.textContent = lit && weights[at] >= 0.005 ? amount() : "";
+      const amount = () => (changes ? signedPoints(changes[at]) : norms ? number(norms[at]) : percent(weights[at]));
+      node.textContent = lit && Math.abs((changes ?? weights)[at]) >= 0.005 ? amount() : "";
     });
   }
 
@@ -271,7 +285,7 @@ function createHeadView(host, get, emit) {
     const { em, pad, pitch, x0, x1, n, height } = layout;
     const total = text.tokens.length;
     const floor = Math.min(0.01, 0.5 / Math.max(1, n));
-    const ends = Array.from({ length: LEVELS + 1 }, () => []); // of the lines of each level, faint ones first
+    const ends = Array.from({ length: 2 * (LEVELS + 1) }, () => []); // of the lines of each level, faint ones first; odd ones are losses
     const top = scroller.scrollTop;
     const straight = n > CURVE_LIMIT;
     const [from, to] = [x0 + 0.15 * em, x1 - 0.15 * em];
@@ -283,17 +297,18 @@ function createHeadView(host, get, emit) {
       for (let j = 0; j < n; j++) {
         if (focus && focus.side === "key" && focus.position !== j) continue;
         const weight = weights[shown[i] * total + shown[j]];
-        if (weight < floor) continue;
+        if (Math.abs(weight) < floor) continue;
         const y1 = pad + (j + 0.5) * pitch - top;
         if (!visible(y0) && !visible(y1)) continue;
-        const level = Math.round(Math.min(1, weight) * LEVELS);
-        ends[level].push(y0, y1);
+        const level = Math.round(Math.min(1, Math.abs(weight)) * LEVELS);
+        ends[2 * level + (weight < 0 ? 1 : 0)].push(y0, y1);
       }
     }
-    pen.strokeStyle = PALETTE.line;
     pen.lineCap = "butt";
-    ends.forEach((pairs, level) => {
-      const weight = Math.max(level, 0.5) / LEVELS;
+    ends.forEach((pairs, i) => {
+      const weight = Math.max(Math.floor(i / 2), 0.5) / LEVELS;
+      pen.strokeStyle = i % 2 ? PALETTE.less : PALETTE.line;
+      pen.setLineDash(i % 2 ? [0.5 * em, 0.3 * em] : []);
       pen.lineWidth = lineWidth(weight) * em;
       pen.globalAlpha = lineOpacity(weight);
       // One stroke a line: three times faster than one long path of many.
@@ -307,6 +322,7 @@ function createHeadView(host, get, emit) {
       }
     });
     pen.globalAlpha = 1;
+    pen.setLineDash([]);
   }
 
   function drawGrid(pen, focus) {
@@ -317,8 +333,10 @@ function createHeadView(host, get, emit) {
     if (gap) {
       for (let i = 0; i < n; i++) {
         for (let j = 0; j < n; j++) {
-          pen.fillStyle = PALETTE.magnitude[magnitudeStep(weights[shown[i] * total + shown[j]])];
+          const weight = weights[shown[i] * total + shown[j]];
+          pen.fillStyle = changes ? PALETTE.difference[differenceStep(weight)] : PALETTE.magnitude[magnitudeStep(weight)];
           pen.fillRect(left + j * cellWidth + 0.5, rise + i * pitch + 0.5, cellWidth - gap, pitch - gap);
+          if (changes && Math.abs(weight) >= 0.1) drawSign(pen, left + (j + 0.5) * cellWidth, rise + (i + 0.5) * pitch, weight);
         }
       }
     } else {
@@ -326,7 +344,8 @@ function createHeadView(host, get, emit) {
       const picture = new ImageData(n, n);
       for (let i = 0; i < n; i++) {
         for (let j = 0; j < n; j++) {
-          const [r, g, b] = MAGNITUDE_RGB[magnitudeStep(weights[shown[i] * total + shown[j]])];
+          const weight = weights[shown[i] * total + shown[j]];
+          const [r, g, b] = changes ? DIFFERENCE_RGB[differenceStep(weight)] : MAGNITUDE_RGB[magnitudeStep(weight)];
           picture.data.set([r, g, b, 255], (i * n + j) * 4);
         }
       }
@@ -345,17 +364,28 @@ function createHeadView(host, get, emit) {
     else pen.strokeRect(left + focus.position * cellWidth, rise, cellWidth, n * pitch);
   }
 
+  // Which way a cell has changed, without colour.
+  function drawSign(pen, x, y, weight) {
+    const arm = 0.24 * Math.min(layout.pitch, layout.cellWidth);
+    pen.fillStyle = PALETTE.onDifference[differenceStep(weight)];
+    const thick = Math.max(1.5, 0.09 * layout.em);
+    pen.fillRect(x - arm, y - thick / 2, 2 * arm, thick);
+    if (weight > 0) pen.fillRect(x - thick / 2, y - arm, thick, 2 * arm);
+  }
+
   function speak() {
     const focus = focusOf();
     const [layer, head] = [get("layer"), get("head")];
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
     const position = focus && shown[focus.position];
-    if (norms && focus) caption.textContent = describeTokenNorms(norms, text, position, focus.side);
+    if (changes && focus) caption.textContent = describeTokenDifference(changes, text, position, focus.side);
+    else if (changes) caption.textContent = describeDifference(changes, text, shown, layer, head);
+    else if (norms && focus) caption.textContent = describeTokenNorms(norms, text, position, focus.side);
     else if (norms) caption.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
     else if (focus) caption.textContent = describeToken(weights, text, position, focus.side);
     else caption.textContent = describeHead(weights, text, shown, layer, head);
     const more = keyNorms() ? " N changes between weights and norms." : "";
-    scroller.setAttribute("aria-label", `Attention of one head. ${KEYS_HELP}${more}`);
+    scroller.setAttribute("aria-label", `${changes ? "Change of attention" : "Attention"} of one head. ${KEYS_HELP}${more}`);
     clearTimeout(tableTimer);
     tableTimer = setTimeout(tabulate, 250); // for screen readers; not while heads are run through
   }
@@ -363,6 +393,7 @@ function createHeadView(host, get, emit) {
   // The picture as a table: where each token looks most.
   function tabulate() {
     if (gone) return;
+    if (changes) return tabulateChanges();
     const n = text.tokens.length;
     const title = element("caption");
     const what = norms ? "where most of each token's norm comes from" : "where each token looks most";
@@ -387,6 +418,26 @@ function createHeadView(host, get, emit) {
       top.append(cell);
     }
     table.replaceChildren(title, top, ...rows);
+  }
+
+  function tabulateChanges() {
+    const n = text.tokens.length;
+    const title = element("caption");
+    title.textContent = `Head ${headLabel(get("layer"), get("head"))}, after minus before, in points`;
+    const line = (tag, cells) => {
+      const row = element("tr");
+      row.append(...cells.map((cell, i) => Object.assign(element(i ? tag : "th"), { textContent: cell })));
+      return row;
+    };
+    const rows = shown.map((i) => {
+      const order = [...shown].sort((a, b) => changes[i * n + b] - changes[i * n + a]);
+      const ends = [order[0], order[order.length - 1]];
+      return line("td", [
+        visibleToken(text.tokens[i]),
+        ...ends.flatMap((j) => [j === i ? "itself" : visibleToken(text.tokens[j]), signedPoints(changes[i * n + j])]),
+      ]);
+    });
+    table.replaceChildren(title, line("th", ["query", "looks most more at", "points", "looks most less at", "points"]), ...rows);
   }
 
   function update() {
@@ -486,8 +537,10 @@ function createHeadView(host, get, emit) {
 
 const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
 
+const DIFFERENCE_RGB = PALETTE.difference.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
+
 const HEAD_VIEW_TRAITS = [
-  "data", "texts", "shape", "layer", "head", "style_index", "level_index", "quantity_index", "norms",
+  "data", "difference", "texts", "shape", "layer", "head", "style_index", "level_index", "quantity_index", "norms",
   "hide_special", "query", "font_size", "height",
 ];
 
