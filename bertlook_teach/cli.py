@@ -58,7 +58,10 @@ COMMANDS = {
         "compare_command", "add_arguments", "run", "what changed in every head between two checkpoints"
     ),
     "negation": Command(
-        "negation_command", "add_arguments", "run", "do heads find the cue of a negation, before and after tuning"
+        "negation_command",
+        "add_arguments",
+        "run",
+        "do heads find the cue of a negation, before and after tuning",
     ),
     "claims": Command("claims_command", "add_arguments", "run", "try the published claims on a model"),
     "misconceptions": Command(
