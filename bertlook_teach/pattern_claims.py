@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .claims import Claim, Resources
+from .claims import CannotDecide, Claim, Resources
 from .pattern_conditions import PAIRS
 from .pattern_language import Pattern
 from .pattern_scores import MEASURES, answers_of, check_corpus, count_cases
@@ -26,8 +26,11 @@ class PatternEvidence:
     on: str
 
     def __call__(self, encoder, resources):
-        maps = _maps_for_claims(encoder, resources, self.on)
-        check_corpus(self.pattern, maps.readings)
+        try:
+            maps = _maps_for_claims(encoder, resources, self.on)
+            check_corpus(self.pattern, maps.readings)
+        except ValueError as reason:  # in the ledger no mistake: other texts, other tags
+            raise CannotDecide(str(reason).removesuffix(".")) from None
         counts = count_cases(self.pattern, maps, answers_of(self.pattern))
         for i, cases in enumerate(counts.cases):
             if not cases:

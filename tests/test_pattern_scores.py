@@ -415,6 +415,12 @@ def test_a_claim_says_why_it_cannot_be_decided(encoder):
     claim = pattern.as_claim("13-z", "13", "x", "y", 0.1, on="texts")
     [verdict] = decide([claim], encoder, resources=Resources(texts=["a cat", "a dog"]), evidence=pattern.evidence(on="texts"))  # fmt: skip
     assert verdict.verdict == "cannot be decided here" and "matches no pair" in verdict.why
+    pattern = query.pos("ADV") & key.governor()
+    claim = pattern.as_claim("13-a", "13", "x", "y", 0.1)
+    [verdict] = decide([claim], encoder, resources=Resources(treebank=TREES), evidence=pattern.evidence())
+    assert verdict.verdict == "cannot be decided here" and "there are: ADJ, DET" in verdict.why
+    [verdict] = decide([claim], encoder, resources=Resources(treebank=[]), evidence=pattern.evidence())
+    assert verdict.verdict == "cannot be decided here" and "got nothing" in verdict.why
 
 
 def test_evidence_of_equal_patterns_is_collected_once():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..claims import CannotDecide, Resources
+from ..claims import Resources
 from ..essay_evidence import EVIDENCE as ESSAY_EVIDENCE
 from ..hypotheses import REGISTER
 from ..pattern_language import key, query
@@ -92,21 +92,7 @@ CLAIMS = (
     ),
 )
 
-
-def _if_asked(collect: Callable) -> Callable:
-    """A treebank with other tags, or none, leaves a pattern undecided; it is no error of the ledger's."""
-
-    def collector(encoder, resources):
-        try:
-            yield from collect(encoder, resources)
-        except ValueError as reason:
-            raise CannotDecide(str(reason)) from None
-
-    return collector
-
-
-_OWN = {**DETERMINER.evidence(), **ADJECTIVE.evidence()}
-EVIDENCE = {**ESSAY_EVIDENCE, **{name: _if_asked(collect) for name, collect in _OWN.items()}}
+EVIDENCE = {**ESSAY_EVIDENCE, **DETERMINER.evidence(), **ADJECTIVE.evidence()}
 
 
 def class_resources() -> Resources:
