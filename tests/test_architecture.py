@@ -80,6 +80,7 @@ MODEL_MODULES = {
     "cuts",
     "probes",
     "structural",
+    "tagging",
 }
 LOADS_TORCH = {"encoder"}  # ... and the only one that does so when imported
 LAUNCHERS = {"launch", "doctor", "export"}  # may use what the "lab" extra brings
