@@ -152,8 +152,13 @@ def precision_over_recall(values: Values, choice: Values | None = None) -> float
     return float(precision.mean() - (hits / values["scope"]).mean())
 
 
+def largest(values) -> tuple[int, int]:
+    """Layer and head of the largest number; of equals the first."""
+    return np.unravel_index(int(np.argmax(values)), np.shape(values))
+
+
 def best_of(condition: str, choice: Values) -> tuple[int, int]:
-    return np.unravel_index(int(f1(choice, condition).argmax()), f1(choice, condition).shape)
+    return largest(f1(choice, condition))
 
 
 def best_over_another(values: Values, choice: Values) -> float:
