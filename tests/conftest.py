@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 OFFLINE = ROOT / "tests" / "offline"
+STARTED = time.time()
 
 # Before anything heavy is imported, and inherited by notebook kernels and subprocesses.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -56,6 +58,15 @@ def pytest_runtest_teardown(item):
         forget_network_attempts()
         pytest.fail(f"tried to reach the network: {', '.join(attempts)}", pytrace=False)
     return result
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    """Where the pictures are that the browser tests have taken, if any did in this run."""
+    folder = Path(os.environ.get("BERTLOOK_SCREENSHOTS") or ROOT / "build" / "screenshots")
+    new = [path for path in folder.glob("*.jpg") if path.stat().st_mtime >= STARTED]
+    if new:
+        terminalreporter.write_line(f"sheets of the slides that were walked through: {len(new)} in {folder}")
 
 
 @pytest.fixture(scope="session")
