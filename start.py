@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Give a lecture, or run all tests, with one command. Needs Python 3.10 to 3.13 and nothing else.
 
-    python3 start.py               install what is missing (the first time), then open the first deck as a slideshow
+    python3 start.py               install what is missing (the first time), then open the map of the course as a slideshow
     python3 start.py --deck 03     another deck
     python3 start.py --lab         plain JupyterLab, for the exercises
     python3 start.py test          run all tests; what follows is passed to pytest
@@ -41,8 +41,9 @@ INSTALLED_FROM = (
     "bertlook_teach/nbextension/main.js",
     "bertlook_teach/nbextension/notebook.json",
 )
-# The whole suite runs in two processes, a notebook or test file in one of them; a choice of tests in this one.
-ALL_TESTS = ["-n", "2", "--dist", "loadscope"]
+# The whole suite runs in two processes, a notebook or test file in one of them, in the order that tests/conftest.py gives; a choice
+# of tests in this one.
+ALL_TESTS = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
 MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
 
 
@@ -343,7 +344,7 @@ def parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=argparse.SUPPRESS,
     )
-    parser.add_argument("--deck", metavar="NN", help="the lesson's number (otherwise the first deck)")
+    parser.add_argument("--deck", metavar="NN", help="the lesson's number (otherwise 00, the map of the course)")
     parser.add_argument("--lab", action="store_true", help="plain JupyterLab instead of the slideshow")
     parser.add_argument("--classic", action="store_true", help="show the deck in classic RISE, the fallback")
     parser.add_argument(

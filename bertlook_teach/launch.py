@@ -30,6 +30,7 @@ SETTINGS = {
     },
     "config/labconfig/default_setting_overrides.json": {
         "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+        "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
     },
     "config/nbconfig/rise.json": {"autolaunch": True},
 }
