@@ -158,15 +158,15 @@
     }, { capture: true });
   }
 
-  // 5. Links to notebooks. JupyterLab turns a relative link into the address of the bare file, which a browser shows as text
-  //    or saves, and the command that would open it does not exist here. A deck beside this one opens as a slideshow, any
-  //    other notebook in JupyterLab.
+  // 5. Links to notebooks and pages of text. JupyterLab turns a relative link into the address of the bare file, which a browser
+  //    shows as it is typed or saves, and the command that would open it does not exist here. A deck beside this one opens as
+  //    a slideshow, what else there is in JupyterLab (which shows Markdown as a page: launch.py).
   function guideLink(event) {
     const link = event.target instanceof Element && event.target.closest("a[href]");
     const here = window.location.pathname.match(/^(.*?\/)rise\/(.*\/)?[^/]*$/);
-    const there = link && here && link.origin === window.location.origin && link.pathname.match(/^(.*?\/)files\/((.*\/)?[^/]+\.ipynb)$/);
+    const there = link && here && link.origin === window.location.origin && link.pathname.match(/^(.*?\/)files\/((.*\/)?[^/]+\.(?:ipynb|md))$/);
     if (!there || there[1] !== here[1]) return;
-    const isDeck = there[3] === here[2] && /^\d\d_/.test(there[2].slice((there[3] || "").length));
+    const isDeck = there[3] === here[2] && /^\d\d_.*\.ipynb$/.test(there[2].slice((there[3] || "").length));
     link.href = here[1] + (isDeck ? "rise/" : "lab/tree/") + there[2] + link.hash;
     for (const name of ["data-commandlinker-command", "data-commandlinker-args"]) link.removeAttribute(name);
   }
