@@ -41,9 +41,9 @@ INSTALLED_FROM = (
     "bertlook_teach/nbextension/main.js",
     "bertlook_teach/nbextension/notebook.json",
 )
-# The whole suite runs in two processes, a notebook or test file in one of them, in the order that tests/conftest.py gives; a choice
-# of tests in this one.
-ALL_TESTS = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+# The whole suite runs in two processes, a notebook, test file or class in one of them, in the order that tests/conftest.py gives;
+# a choice of tests in this one.
+ALL_TESTS = ["-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"]
 MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
 
 

@@ -49,6 +49,17 @@ def forget_network_attempts() -> None:
     NETWORK_LOG.write_text("", encoding="utf-8")
 
 
+def pytest_collection_modifyitems(items):
+    """A browser's tests first, then notebooks: of two processes neither is left with a long one at the end."""
+    items.sort(key=lambda item: _late(item.nodeid))
+
+
+def _late(nodeid: str) -> int:
+    if nodeid.startswith("tests/browser"):
+        return 0
+    return 1 if "ipynb" in nodeid else 2
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     """An attempt fails the test that made it, even if the code under test swallowed the error (notebooks included)."""
