@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``bertlook claims``."""
     parser.description = (
         "Decide the course's claims on a model: each published sentence with its number, ours with a 95 % interval, that of a "
-        "randomly initialised twin, and a verdict: holds, does not hold, cannot be decided here. Writes claims.csv, claims.json "
-        "and a page, claims.html."
+        "randomly initialised twin, and a verdict: holds, does not hold, cannot be decided here. Prints them; with --out writes "
+        "claims.csv, claims.json and a page, claims.html."
     )
     parser.add_argument(
         "--model",
@@ -44,7 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=_positive, metavar="N", help="use only the first N inputs of each kind"
     )
-    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the result")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for the result (without: the verdicts on the screen, and no file)",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps (default: auto)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar, and no table on the screen")
 
@@ -54,7 +58,11 @@ def run(args: argparse.Namespace) -> int:
     from .corpora import read_conllu, read_pairs, read_texts
     from .encoder import load_encoder
 
-    folder = writable_folder(args.out)
+    if args.quiet and not args.out:
+        raise ValueError(
+            "--quiet without --out would show nothing; name a folder with --out, or leave out --quiet."
+        )
+    folder = writable_folder(args.out) if args.out else None
     claims = ledger(_lesson(args.lesson))
     resources = Resources(
         pairs=read_pairs(args.pairs) if args.pairs else None,
@@ -93,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
         "complete": not interrupted,
         "version": __version__,
     }
-    save(verdicts, about, folder)
+    if folder:
+        save(verdicts, about, folder)
     if not args.quiet:
         print(claims_text(verdicts))
     failed = [v.claim.key for v in verdicts if "failed: " in v.why or "statistic fails: " in v.why]
@@ -104,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     done = f"interrupted: {len(verdicts)} of {len(claims)}" if interrupted else f"{len(verdicts)}"
-    print(f"{encoder.name}: {done} claims -> {folder / _FILES['page']}")
+    print(f"{encoder.name}: {done} claims" + (f" -> {folder / _FILES['page']}" if folder else ""))
     return 130 if interrupted else 0
 
 

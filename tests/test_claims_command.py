@@ -204,3 +204,13 @@ def test_a_collector_that_breaks_is_named_and_the_others_go_on(tmp_path, files, 
     assert rows["01-padding"]["why"] == "collecting 'padding' failed: RuntimeError: out of memory"
     assert rows["01-rows"]["verdict"] == HOLDS
     assert "1 claims could not be computed" in capsys.readouterr().err
+
+
+def test_without_a_folder_the_verdicts_are_on_the_screen_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["claims", "--model", "specimen-random", "--lesson", "01", "--limit", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "01-rows: Each row of weights sums to 1" in printed and "measured: " in printed
+    assert printed.endswith("claims\n") and not list(tmp_path.iterdir())
+    assert cli.main(["claims", "--lesson", "01", "--quiet"]) == 1
+    assert "would show nothing" in capsys.readouterr().err

@@ -107,7 +107,9 @@ def test_verdicts_are_counted():
 def test_the_terminal_shows_claim_numbers_verdict_and_reason():
     text = claims_text([verdict(0.25, why="below"), verdict(0.9, result=HOLDS, why="above", lesson="04")])
     assert "Lesson 03\n  03-back: Heads look back\n    published .68 (A); here 0.25 [.24, .26], n=50;" in text
-    assert "does not hold: below" in text and "Lesson 04" in text
+    assert (
+        "    measured: share of the best head > 0.5\n    does not hold: below" in text and "Lesson 04" in text
+    )
 
 
 HOSTILE = "<script>alert('x')</script> & \"q\""

@@ -55,11 +55,15 @@ def claim_lines(verdicts: Sequence) -> str:
     lines = []
     for verdict in verdicts:
         claim = verdict.claim
-        line = f" > {claim.line:g}" if claim.statistic is not None else ""
+        line = _line(claim)
         open_because = claim.statistic is not None and verdict.verdict == OPEN
         why = f" ({verdict.why})" if open_because else ""
         lines.append(f"- *{claim.sentence}*: {claim.operational}{line}{why}")
     return "\n".join(lines)
+
+
+def _line(claim) -> str:
+    return f" > {claim.line:g}" if claim.statistic is not None else ""
 
 
 def count_verdicts(verdicts: Sequence) -> str:
@@ -148,6 +152,7 @@ def claims_text(verdicts: Sequence) -> str:
             blocks.append(
                 f"  {verdict.claim.key}: {verdict.claim.sentence}\n"
                 f"    published {published}; here {ours}{n}; random twin {twin}\n"
+                f"    measured: {verdict.claim.operational}{_line(verdict.claim)}\n"
                 f"    {verdict.verdict}: {verdict.why}"
             )
         blocks.append("")
