@@ -26,11 +26,15 @@ def describe_film(film: Film, measure: str, point: int, head: tuple[int, int]) -
     values = film.values[measure][point]
     best = divmod(int(np.nanargmax(values)), values.shape[1])
     curve = film.values[measure][:, head[0], head[1]]
-    there = np.isfinite(curve[point])
+    if point == len(curve) - 1:
+        state = f"has {number(curve[-1])}"
+    elif np.isfinite(curve[point]):
+        state = f"has {number(curve[point])} here and {number(curve[-1])} at the end"
+    else:
+        state = f"is not there yet; it has {number(curve[-1])} at the end"
     said = (
         f"After {tokens_in_words(film.tokens[point])} tokens, {measure_label(measure)}: most in head {head_label(*best)} "
-        f"({number(values[best])}). Head {head_label(*head)} {f'has {number(curve[point])} here and' if there else 'is not there yet; it has'} "
-        f"{number(curve[-1])} at the end"
+        f"({number(values[best])}). Head {head_label(*head)} {state}"
     )
     half = half_way(curve)
     when = (

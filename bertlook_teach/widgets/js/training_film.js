@@ -90,14 +90,11 @@ function createFilm(host, get, emit) {
     const logs = get("tokens").map(Math.log);
     const x = (i) => left + ((logs[i] - logs[0]) / (logs[last()] - logs[0])) * (right - left);
     const y = (value) => top + (1 - (value - low) / (high - low)) * (bottom - top);
-    const line = (curve, attributes) =>
-      svg.append(
-        node("path", {
-          d: `M${curve.map((value, i) => [x(i), y(value)]).filter((at) => !Number.isNaN(at[1])).map((at) => `${at[0].toFixed(1)} ${at[1].toFixed(1)}`).join("L")}`,
-          fill: "none",
-          ...attributes,
-        }),
-      );
+    const track = (curve) => {
+      const places = curve.map((value, i) => [x(i), y(value)]).filter((at) => !Number.isNaN(at[1]));
+      return `M${places.map((at) => `${at[0].toFixed(1)} ${at[1].toFixed(1)}`).join("L")}`;
+    };
+    const line = (d, attributes) => svg.append(node("path", { d, fill: "none", ...attributes }));
     const label = (x, y, words, anchor, name = "") =>
       svg.append(node("text", { x, y, dy: ".35em", "text-anchor": anchor, class: name }, words));
     label(left, 0.8 * em, `head ${headLabel(get("layer"), get("head"))}; other heads grey`, "start", "bl-film-name");
@@ -106,14 +103,15 @@ function createFilm(host, get, emit) {
       label(left - 0.3 * em, y(value), shortNumber(value), "end");
     }
     const chosen = get("layer") * get("shape")[1] + get("head");
-    for (let i = 0; i < cellsOf(); i++) if (i !== chosen) line(curveOf(i), { stroke: PALETTE.muted, "stroke-width": 1, opacity: 0.3 });
+    const others = Array.from({ length: cellsOf() }, (_, i) => i).filter((i) => i !== chosen);
+    line(others.map((i) => track(curveOf(i))).join(""), { stroke: PALETTE.muted, "stroke-width": 1, opacity: 0.3 }); // one for all: faster
     if (baseline) {
       const at = y(baseline[1]);
       svg.append(node("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
       label(left + 0.3 * em, at + (at < (top + bottom) / 2 ? 0.8 : -0.8) * em, baseline[0], "start");
     }
     const curve = curveOf(chosen);
-    line(curve, { stroke: PALETTE.line, "stroke-width": em / 8 });
+    line(track(curve), { stroke: PALETTE.line, "stroke-width": em / 8 });
     const here = x(get("point"));
     svg.append(node("path", { d: `M${here} ${top}V${bottom}`, stroke: PALETTE.selected, "stroke-width": 2 }));
     const now = curve[get("point")];
@@ -138,10 +136,12 @@ function createFilm(host, get, emit) {
     const when = half < 0 ? ", with hardly a change" : `, half way after ${get("reached")[half]}`;
     const baseline = get("baselines")[index()];
     const tail = baseline ? ` ${baseline[0][0].toUpperCase()}${baseline[0].slice(1)}: ${number(baseline[1])}.` : "";
+    const end = number(curve[last()]);
+    const here = `has ${number(curve[point])} here and ${end} at the end`;
+    const state = point === last() ? `has ${end}` : Number.isNaN(curve[point]) ? `is not there yet; it has ${end} at the end` : here;
     const said =
       `After ${get("reached")[point]} tokens, ${get("labels")[index()]}: most in head ${name(best(point))} (${number(curves[best(point)][point])}). ` +
-      `Head ${name(i)} ${Number.isNaN(curve[point]) ? "is not there yet; it has" : `has ${number(curve[point])} here and`} ` +
-      `${number(curve[last()])} at the end${when}.${tail}`;
+      `Head ${name(i)} ${state}${when}.${tail}`;
     if (caption.textContent !== said) caption.textContent = said;
     reached.textContent = `${get("reached")[point]} tokens read`;
     slider.max = last();
