@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..browsers import find_chromium
+from ..render.pictures import picture_key
 from .cells import slides_of, static_output
 from .deck import page_file, page_head
 from .errors import ExportError
@@ -22,6 +23,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 _HEADING = re.compile(r"<h([1-6])\b([^>]*)>(.*?)</h\1>", re.DOTALL)
 _FRAME = re.compile(r"<iframe\b.*?</iframe>", re.DOTALL)
 _ID = re.compile(r'(<h[1-6]\b[^>]*?) id="[^"]*"')
+_ELSEWHERE = '<p class="live-only">The numbers behind this picture are those of the cell that draws it: run it in the deck.</p>'
 _LIVE_ONLY = '<p class="live-only">This view is live only: see it in the deck.</p>'
 
 
@@ -41,7 +43,8 @@ def render_handout(
         Executed.
     title : str
     tables : dict, optional
-        Numbers of the pictures of each displayed widget, by model id: the recording's ``tables``.
+        Numbers of the pictures of each displayed widget, by model id, and of other pictures, by `picture_key`: the
+        recording's ``tables``.
     notes : bool
         Put what the speaker says under each slide.
     beside : collection of str
@@ -52,13 +55,17 @@ def render_handout(
     def output(one) -> str:
         model = one.get("data", {}).get(VIEW, {}).get("model_id")
         if model is None:
-            return _FRAME.sub(_LIVE_ONLY, static_output(one))
+            markup = one.get("data", {}).get("text/html")
+            numbers = tables.get(picture_key(markup), ()) if isinstance(markup, str) else ()
+            return _FRAME.sub(_LIVE_ONLY, static_output(one)) + _numbers(numbers)
         picture = static_output({**one, "data": {k: v for k, v in one["data"].items() if k != VIEW}})
         return _FRAME.sub(_LIVE_ONLY, picture) + _numbers(tables.get(model, ()))
 
     sections, contents, first = [], [], True
     for number, slide in enumerate(slides_of(notebook, output), 1):
         body = "\n".join(markup for _, markup in slide.blocks)
+        if "<figure" in body and "<table" not in body and _LIVE_ONLY not in body:
+            body += _ELSEWHERE
         found = _HEADING.search(body)
         name = _plain(found.group(3)) if found else f"Slide {number}"
         body = _lowered(body, top=1 if first else 2)

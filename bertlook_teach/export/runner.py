@@ -144,7 +144,8 @@ def _recording(client, notebook, say) -> dict:
     from ..widgets.recording import MIME
 
     roots = displayed(output for cell in notebook.cells for output in cell.get("outputs", ()))
-    source = f"from bertlook_teach.widgets.recording import Recording; Recording({roots!r})"
+    made = "[*globals().values(), *Out.values()]"  # what the cells named, and what they showed last
+    source = f"from bertlook_teach.widgets.recording import Recording; Recording({roots!r}, {made})"
     cell = new_code_cell(source)
     notebook.cells.append(cell)
     try:

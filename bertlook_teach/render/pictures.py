@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
@@ -22,10 +22,11 @@ _GROWS = "width:max(940px,73vw);max-width:100%;height:auto"
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG and the sentence that says what is to be seen in it; a notebook shows both."""
+    """An SVG and the sentence that says what is to be seen in it; a notebook shows both, a handout its ``numbers`` too."""
 
     svg: str
     sentence: str
+    numbers: tuple[TextTable, ...] = field(default=(), compare=False)
 
     def inline(self) -> str:
         """The picture as part of a page, for a live view."""
@@ -41,6 +42,11 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"Picture: {self.sentence}"
+
+
+def picture_key(markup: str) -> str:
+    """A short name for a picture that is known by its markup alone, as in a saved notebook."""
+    return hashlib.sha256(markup.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,7 @@ def figure_picture(figure, sentence: str) -> Picture:
     """
     import matplotlib
 
+    from .figure_numbers import figure_numbers
     from .figures import _STYLE
 
     file = io.StringIO()
@@ -135,7 +142,7 @@ def figure_picture(figure, sentence: str) -> Picture:
         f'aria-label="{attribute(sentence)}" width="{width * 4 / 3:.0f}" '
         f'style="{_GROWS};stroke-linejoin:round;stroke-linecap:butt"><title>{content(sentence)}</title>'
     )
-    return Picture(head + svg[len(opening) :].strip(), sentence)
+    return Picture(head + svg[len(opening) :].strip(), sentence, figure_numbers(figure))
 
 
 _DECIMAL = re.compile(r"-?\d+\.\d+")

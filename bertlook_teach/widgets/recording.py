@@ -26,27 +26,30 @@ _LISTENS = "What is done here is answered by Python, which this file does not ha
 class Recording:
     """What `record` finds, as the output of a cell, for the exporter to pick up."""
 
-    def __init__(self, roots: Sequence[str]):
-        self._found = record(roots)
+    def __init__(self, roots: Sequence[str], pictures: Iterable[object] = ()):
+        self._found = record(roots, pictures)
 
     def _repr_mimebundle_(self, **kwargs):
         return {MIME: self._found, "text/plain": "recorded"}
 
 
-def record(roots: Sequence[str]) -> dict:
+def record(roots: Sequence[str], pictures: Iterable[object] = ()) -> dict:
     """All recordings of the displayed widgets, with what the page needs besides.
 
     Parameters
     ----------
     roots : sequence of str
         Model ids of what is displayed.
+    pictures : iterable
+        Whatever a deck has made; those that are a `Picture` and know their numbers have a table.
 
     Returns
     -------
     dict
         ``recordings``: list of {"inputs", "rows", "outputs", "answers", "values"}; a row holds one value an input, its
         answer one position in ``values`` an output. ``silent``: sentences of anywidgets that listen to the page in vain,
-        by model id. ``tables``: the numbers of each displayed picture as HTML tables, by model id.
+        by model id. ``tables``: the numbers of each displayed picture as HTML tables, by model id; of a picture that is no
+        widget by `picture_key`.
     """
     widgets = {id_: _instances()[id_] for id_ in roots if id_ in _instances()}
     reach = list(_reach(widgets.values()))
@@ -61,7 +64,7 @@ def record(roots: Sequence[str]) -> dict:
     return {
         "recordings": recordings,
         "silent": silent,
-        "tables": {id_: tables(widget) for id_, widget in widgets.items()},
+        "tables": {id_: tables(widget) for id_, widget in widgets.items()} | picture_tables(pictures),
     }
 
 
@@ -254,6 +257,14 @@ def _listens(widget, bound, answered) -> str:
 
 
 # --- numbers of the pictures ------------------------------------------------------------------------------------------
+
+
+def picture_tables(candidates: Iterable[object]) -> dict[str, list[str]]:
+    """The numbers of every picture that has some, by `picture_key` of its markup."""
+    from ..render.pictures import Picture, picture_key
+
+    found = [one for one in candidates if isinstance(one, Picture) and one.numbers]
+    return {picture_key(one._repr_html_()): [table._repr_html_() for table in one.numbers] for one in found}
 
 
 def tables(widget) -> list[str]:

@@ -84,17 +84,25 @@
     };
   }
 
-  async function bringToLife(app) {
+  // A lecture must not rewrite the deck on disk: what stands open for two minutes would be saved, with all its outputs.
+  // The settings put this back when they come, so it is said at the start and at the end. Saving by hand (Ctrl+S) stays.
+  function saveByHandOnly(documents) {
+    if (documents) documents.autosave = false;
+  }
+
+  async function bringToLife(app, documents) {
     const note = statusLine();
     try {
       await until(() => document.querySelector(".reveal.ready"), 60000);
       const panel = await until(() => app.shell.currentWidget, 60000);
       wear(new URLSearchParams(window.location.search).get("look") ?? (panel.content.model?.getMetadata("rise") || {}).look);
+      saveByHandOnly(documents);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       note("starting the kernel");
       await panel.sessionContext.ready;
       await until(() => panel.sessionContext.session && panel.sessionContext.session.kernel, 60000);
       const allWell = await runCells(panel, note);
+      saveByHandOnly(documents);
       note(allWell ? "" : "a cell failed: see the slide with the red box");
       document.body.classList.add(allWell ? "bertlook-ready" : "bertlook-failed");
     } catch (error) {
@@ -179,18 +187,19 @@
     id: NAME + ":plugin",
     description: "Brings the widgets of a RISE deck to life.",
     autoStart: true,
-    activate: (app) => {
+    activate: (app, documents) => {
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
       if (app.name !== "Rise" || speakerPreview) return;
       guardKeys();
       guardLook();
       guideLinks();
-      void bringToLife(app);
+      void bringToLife(app, documents);
     },
   };
 
   async function get() {
-    return () => ({ __esModule: true, default: [plugin] });
+    const documents = scope["@jupyterlab/docmanager"] ? (await shared("@jupyterlab/docmanager")).IDocumentManager : null;
+    return () => ({ __esModule: true, default: [{ ...plugin, optional: documents ? [documents] : [] }] });
   }
 
   window._JUPYTERLAB = window._JUPYTERLAB || {};
