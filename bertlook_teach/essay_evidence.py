@@ -218,6 +218,7 @@ def zeroed_losses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
 def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     from .internals import read_text
     from .masked_lm import choose_masked
+    from .zeroing import losses_without
 
     encoding = read_text(encoder, text, None, True)
     special = np.asarray(encoding.fields["special"])
@@ -233,60 +234,6 @@ def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     losses = losses_without(encoder, encoding.ids, masking, cuts, layers)
     change = np.abs(losses[1:] - losses[0])
     return {"loss sep": change[0], "loss other": change[1:-1].mean(), "loss all": change[-1]}
-
-
-def losses_without(encoder, ids, masking, cuts, layers) -> np.ndarray:
-    """Masked-LM loss in nats with the value vectors of some tokens set to 0 in some layers: shape (cut,).
-
-    Parameters
-    ----------
-    encoder : Encoder
-    ids : sequence of int
-        One text, not masked yet.
-    masking : Masking
-    cuts : sequence of tuples of int
-        Positions whose values are taken away; the empty tuple leaves all as it is.
-    layers : sequence of int
-        Counted from 0.
-    """
-    import torch
-
-    from .internals import attention_blocks
-    from .masked_lm import masked_lm_head
-
-    head, blocks = masked_lm_head(encoder), attention_blocks(encoder)
-    row = list(ids)
-    for position, piece in zip(masking.positions, masking.replaced_by):
-        row[position] = piece
-    batch = torch.tensor([row] * len(cuts), device=encoder.device)
-    keep = torch.ones((*batch.shape, 1), device=encoder.device)
-    for i, positions in enumerate(cuts):
-        keep[i, list(positions)] = 0
-    chosen, runs = {int(layer) for layer in layers}, [0]
-
-    def zero(module, inputs, output):
-        layer, runs[0] = runs[0], runs[0] + 1  # shared blocks run once a layer, so the runs are counted
-        return output * keep if layer in chosen else None
-
-    hooks = [value.register_forward_hook(zero) for value in {block.value: None for block in blocks}]
-    inputs = {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
-    if encoder.has_segments:
-        inputs["token_type_ids"] = torch.zeros_like(batch)
-    try:
-        with torch.inference_mode():
-            hidden = encoder.model(**inputs).last_hidden_state
-            positions = list(masking.positions)
-            scores = head(hidden[:, positions])
-            truth = torch.tensor([ids[i] for i in positions], device=encoder.device)
-            losses = [torch.nn.functional.cross_entropy(scores[i], truth) for i in range(len(cuts))]
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if runs[0] != encoder.n_layers:
-        raise ValueError(
-            f"{encoder.name} made {runs[0]} value projections in {encoder.n_layers} layers, so they cannot be told apart."
-        )
-    return torch.stack(losses).cpu().double().numpy()
 
 
 def drifters(encoder, resources) -> Iterator[dict[str, np.ndarray]]:

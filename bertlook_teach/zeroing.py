@@ -12,7 +12,7 @@ from .internals import TOKENS_AT_ONCE, attention_blocks, read_text, segment_tens
 if TYPE_CHECKING:
     from .encoder import Encoder
 
-__all__ = ["value_zeroing"]
+__all__ = ["losses_without", "value_zeroing"]
 
 _ROUNDING = 1e-12  # a smaller cosine distance is that of two runs of one computation in single precision
 
@@ -80,6 +80,59 @@ def value_zeroing(
         return maps
     sums = maps.sum(axis=-1, keepdims=True)
     return np.divide(maps, sums, out=np.zeros_like(maps), where=sums > 0)
+
+
+def losses_without(encoder: Encoder, ids, masking, cuts, layers) -> np.ndarray:
+    """Masked-LM loss in nats with the value vectors of some tokens set to 0 in some layers: shape (cut,).
+
+    Parameters
+    ----------
+    encoder : Encoder
+    ids : sequence of int
+        One text, not masked yet.
+    masking : Masking
+    cuts : sequence of tuples of int
+        Positions whose values are taken away; the empty tuple leaves all as it is.
+    layers : sequence of int
+        Counted from 0.
+    """
+    import torch
+
+    from .masked_lm import masked_lm_head
+
+    head, blocks = masked_lm_head(encoder), attention_blocks(encoder)
+    row = list(ids)
+    for position, piece in zip(masking.positions, masking.replaced_by):
+        row[position] = piece
+    batch = torch.tensor([row] * len(cuts), device=encoder.device)
+    keep = torch.ones((*batch.shape, 1), device=encoder.device)
+    for i, positions in enumerate(cuts):
+        keep[i, list(positions)] = 0
+    chosen, runs = {int(layer) for layer in layers}, [0]
+
+    def zero(module, inputs, output):
+        layer, runs[0] = runs[0], runs[0] + 1  # shared blocks run once a layer, so the runs are counted
+        return output * keep if layer in chosen else None
+
+    hooks = [value.register_forward_hook(zero) for value in {block.value: None for block in blocks}]
+    inputs = {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
+    if encoder.has_segments:
+        inputs["token_type_ids"] = torch.zeros_like(batch)
+    try:
+        with torch.inference_mode():
+            hidden = encoder.model(**inputs).last_hidden_state
+            positions = list(masking.positions)
+            scores = head(hidden[:, positions])
+            truth = torch.tensor([ids[i] for i in positions], device=encoder.device)
+            losses = [torch.nn.functional.cross_entropy(scores[i], truth) for i in range(len(cuts))]
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if runs[0] != encoder.n_layers:
+        raise ValueError(
+            f"{encoder.name} made {runs[0]} value projections in {encoder.n_layers} layers, so they cannot be told apart."
+        )
+    return torch.stack(losses).cpu().double().numpy()
 
 
 def _block_calls(encoder: Encoder, encoding, segments: str):

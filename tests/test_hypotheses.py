@@ -14,6 +14,7 @@ from bertlook_teach.claims import CannotDecide, Evidence
 from bertlook_teach.corpora import TreebankSentence
 from bertlook_teach.correlation import partial_rank_correlation, rank_correlation
 from bertlook_teach.published import published_heads, published_layers
+from bertlook_teach.zeroing import losses_without
 
 RNG = np.random.default_rng
 BY_NUMBER = {hypothesis.number: hypothesis for hypothesis in h.REGISTER}
@@ -489,7 +490,7 @@ def test_losses_without_values_are_those_of_a_zeroed_projection(tiny):
     encoding = read_text(tiny, TEXT, None, True)
     masking = choose_masked(tiny, encoding.ids, encoding.fields["special"], seed=1)
     everything = tuple(range(len(encoding.ids)))
-    losses = evidence.losses_without(tiny, encoding.ids, masking, [(), (3,), everything], [1, 2])
+    losses = losses_without(tiny, encoding.ids, masking, [(), (3,), everything], [1, 2])
     assert losses[0] != losses[1] and abs(losses[2] - losses[0]) > 1e-3  # the positive control
     blocks = attention_blocks(tiny)
     kept = [{k: v.clone() for k, v in blocks[i].value.state_dict().items()} for i in (1, 2)]
@@ -497,14 +498,12 @@ def test_losses_without_values_are_those_of_a_zeroed_projection(tiny):
         for i in (1, 2):
             for parameter in blocks[i].value.parameters():
                 torch.nn.init.zeros_(parameter)
-        again = evidence.losses_without(tiny, encoding.ids, masking, [()], [0])
+        again = losses_without(tiny, encoding.ids, masking, [()], [0])
     finally:
         for i, state in zip((1, 2), kept):
             blocks[i].value.load_state_dict(state)
     assert again[0] == pytest.approx(losses[2], abs=1e-5)
-    assert evidence.losses_without(tiny, encoding.ids, masking, [()], [1])[0] == pytest.approx(
-        losses[0], abs=1e-5
-    )
+    assert losses_without(tiny, encoding.ids, masking, [()], [1])[0] == pytest.approx(losses[0], abs=1e-5)
 
 
 def test_a_short_text_has_nothing_to_take_away(tiny):
