@@ -1,8 +1,10 @@
 """The README cannot lie: its examples are run, its files exist, its commands are real."""
 
 import doctest
+import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -25,15 +27,63 @@ def test_an_example_with_a_wrong_number_would_fail(capsys):
     assert run_examples(">>> 1 + 1\n3\n").failed == 1
 
 
-@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_every_relative_link_and_picture_leads_to_a_file(file):
-    text = (ROOT / file).read_text(encoding="utf-8")
-    targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", text) + re.findall(
-        r'src="(?!https?://)([^"]+)"', text
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "data").rglob("*.md")),
+    *sorted((ROOT / "bertlook_teach").rglob("*.md")),
+]
+NOTEBOOKS = [*sorted((ROOT / "slides").glob("*.ipynb")), *sorted((ROOT / "notebooks").glob("*/*.ipynb"))]
+
+
+def text_of(path: Path) -> str:
+    """A page without its code, or the text cells of a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text)
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them from its headings."""
+    found = re.findall(r"(?m)^#{1,6} (.+)$", page.read_text(encoding="utf-8"))
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)|[`*]", r"\1", title).strip().lower() for title in found)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain}
+
+
+def lost_links(path: Path) -> list[str]:
+    """Relative links to a file that is not there, or to a heading that its page has not."""
+    lost = []
+    text = text_of(path)
+    for target in re.findall(r"\]\(<?([^)\s>]+)>?\)", text) + re.findall(r'src="([^"]+)"', text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        place, _, anchor = target.partition("#")
+        aim = (path.parent / unquote(place)).resolve() if place else path
+        if not aim.exists() or (anchor and aim.suffix == ".md" and anchor not in headings(aim)):
+            lost.append(target)
+    return lost
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_relative_link_and_picture_leads_somewhere(path):
+    assert not lost_links(path)
+
+
+def test_every_link_of_a_notebook_to_a_heading_finds_it():
+    assert not {path.name: lost for path in NOTEBOOKS if (lost := lost_links(path))}
+
+
+def test_a_lost_link_would_be_found(tmp_path):
+    (tmp_path / "b.md").write_text("# One *two*\n\n## [Three](x), four?\n")
+    page = tmp_path / "a.md"
+    page.write_text(
+        "[a](b.md) [b](b.md#one-two) [c](b.md#three-four) [d](gone.md) [e](b.md#five) ![](p.png) `[x](y)`"
     )
-    missing = [target for target in targets if not (ROOT / target).exists()]
-    assert not missing
-    assert targets or file != "README.md"
+    assert lost_links(page) == ["gone.md", "b.md#five", "p.png"]
 
 
 def test_every_picture_has_a_text():
