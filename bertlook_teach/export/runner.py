@@ -144,8 +144,7 @@ def _recording(client, notebook, say) -> dict:
     from ..widgets.recording import MIME
 
     roots = displayed(output for cell in notebook.cells for output in cell.get("outputs", ()))
-    made = "[*globals().values(), *Out.values()]"  # what the cells named, and what they showed last
-    source = f"from bertlook_teach.widgets.recording import Recording; Recording({roots!r}, {made})"
+    source = f"from bertlook_teach.widgets.recording import Recording; Recording({roots!r})"
     cell = new_code_cell(source)
     notebook.cells.append(cell)
     try:

@@ -20,6 +20,10 @@ from .sentences import number
 _GROWS = "width:max(940px,73vw);max-width:100%;height:auto"
 
 
+# The numbers of the pictures that this Python has shown: a notebook keeps their markup alone, and an export asks for more.
+SHOWN: dict[str, tuple[TextTable, ...]] = {}
+
+
 @dataclass(frozen=True)
 class Picture:
     """An SVG and the sentence that says what is to be seen in it; a notebook shows both, a handout its ``numbers`` too."""
@@ -34,7 +38,10 @@ class Picture:
 
     def _repr_html_(self) -> str:
         # As an image: JupyterLab takes drawing tags out of a saved notebook that its reader has not run.
-        return self._figure(image_tag(self.svg).replace("<img ", f'<img style="{_GROWS}" ', 1))
+        markup = self._figure(image_tag(self.svg).replace("<img ", f'<img style="{_GROWS}" ', 1))
+        if self.numbers:
+            SHOWN[picture_key(markup)] = self.numbers
+        return markup
 
     def _figure(self, drawing: str) -> str:
         caption = f'<figcaption dir="auto">{escape(self.sentence)}</figcaption>'

@@ -26,22 +26,20 @@ _LISTENS = "What is done here is answered by Python, which this file does not ha
 class Recording:
     """What `record` finds, as the output of a cell, for the exporter to pick up."""
 
-    def __init__(self, roots: Sequence[str], pictures: Iterable[object] = ()):
-        self._found = record(roots, pictures)
+    def __init__(self, roots: Sequence[str]):
+        self._found = record(roots)
 
     def _repr_mimebundle_(self, **kwargs):
         return {MIME: self._found, "text/plain": "recorded"}
 
 
-def record(roots: Sequence[str], pictures: Iterable[object] = ()) -> dict:
+def record(roots: Sequence[str]) -> dict:
     """All recordings of the displayed widgets, with what the page needs besides.
 
     Parameters
     ----------
     roots : sequence of str
         Model ids of what is displayed.
-    pictures : iterable
-        Whatever a deck has made; those that are a `Picture` and know their numbers have a table.
 
     Returns
     -------
@@ -64,7 +62,7 @@ def record(roots: Sequence[str], pictures: Iterable[object] = ()) -> dict:
     return {
         "recordings": recordings,
         "silent": silent,
-        "tables": {id_: tables(widget) for id_, widget in widgets.items()} | picture_tables(pictures),
+        "tables": {id_: tables(widget) for id_, widget in widgets.items()} | picture_tables(),
     }
 
 
@@ -259,12 +257,11 @@ def _listens(widget, bound, answered) -> str:
 # --- numbers of the pictures ------------------------------------------------------------------------------------------
 
 
-def picture_tables(candidates: Iterable[object]) -> dict[str, list[str]]:
-    """The numbers of every picture that has some, by `picture_key` of its markup."""
-    from ..render.pictures import Picture, picture_key
+def picture_tables() -> dict[str, list[str]]:
+    """The numbers of every picture that was shown and has some, by `picture_key` of its markup."""
+    from ..render.pictures import SHOWN
 
-    found = [one for one in candidates if isinstance(one, Picture) and one.numbers]
-    return {picture_key(one._repr_html_()): [table._repr_html_() for table in one.numbers] for one in found}
+    return {key: [table._repr_html_() for table in numbers] for key, numbers in SHOWN.items()}
 
 
 def tables(widget) -> list[str]:
