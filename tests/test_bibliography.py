@@ -21,6 +21,7 @@ NO_AUTHOR = {
     "Need",
     "Nobody",
     "SEM",
+    "SemEval",
     "At",
     "COLING",
     "CONLL",
