@@ -75,6 +75,7 @@ MODEL_MODULES = {
     "internals",
     "layers",
     "masked_lm",
+    "next_sentence",
     "zeroing",
     "sandbox",
     "cuts",
