@@ -79,14 +79,14 @@ CLAIMS = (
     DETERMINER.as_claim(
         "13-own-determiners",
         "13",
-        "Determiners look at the word they belong to",
+        "Determiners look at their governor",
         "This course",
         WORTH_A_SENTENCE,
     ),
     ADJECTIVE.as_claim(
         "13-own-adjectives",
         "13",
-        "Adjectives look at the word they belong to",
+        "Adjectives look at their governor",
         "This course",
         WORTH_A_SENTENCE,
     ),

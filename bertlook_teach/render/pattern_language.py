@@ -42,9 +42,9 @@ def render_pattern_score(score: PatternScore, measure: str = "accuracy", *, font
     heads = render_head_map(
         score.head_maps()[measure], title=f"{measure} of every head", vmin=0, vmax=1, font_size=font_size
     )
-    # Side by side on every screen: the map shrinks, the table breaks its lines.
+    # Side by side on every screen: the map shrinks, the table breaks its lines. A wide screen is no taller for it.
     return (
         f'{render_pattern(score.pattern)}<div style="display:flex;gap:1em;align-items:center">'
         f'<div style="flex:1.2 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
-        f'<div style="flex:1 1 0;min-width:0">{heads}</div></div>'
+        f'<div style="flex:1 1 0;min-width:0;max-width:16em">{heads}</div></div>'
     )
