@@ -344,7 +344,9 @@ def parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=argparse.SUPPRESS,
     )
-    parser.add_argument("--deck", metavar="NN", help="the lesson's number (otherwise 00, the map of the course)")
+    parser.add_argument(
+        "--deck", metavar="NN", help="the lesson's number (otherwise 00, the map of the course)"
+    )
     parser.add_argument("--lab", action="store_true", help="plain JupyterLab instead of the slideshow")
     parser.add_argument("--classic", action="store_true", help="show the deck in classic RISE, the fallback")
     parser.add_argument(

@@ -14,10 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 
+import numpy as np
 import test_widgets_browser as page_tools  # the page and its stand-in for a model
 
 from bertlook_teach.browsers import find_chromium
-from bertlook_teach.widgets import HeadView
+from bertlook_teach.widgets import HeadMap, HeadView, TrainingFilm, WeightedText
 
 SIZES = ((6, 6, 16), (12, 12, 16), (12, 12, 64), (12, 12, 128), (24, 16, 128), (12, 12, 512))
 
@@ -48,8 +49,43 @@ def main() -> int:
         for size in SIZES:
             for style in ("lines", "grid"):
                 report(*size, style, browser, options.redraws)
+        print("\nview                                    another head or point, script ms p50 / p95")
+        for name, view, change in other_views():
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.set_content(page_tools.page_of(24, view=view))
+            page.wait_for_function("window.ready && document.querySelector('[tabindex=\"0\"]')")
+            times = page.evaluate(CHANGE % change, options.redraws)
+            print(f"{name:<40} {percentile(times, 0.5):.1f} / {percentile(times, 0.95):.1f}", flush=True)
+            page.close()
         browser.close()
     return 0
+
+
+CHANGE = """async (count) => {
+  const spent = [];
+  for (let i = 0; i < count; i++) {
+    const start = performance.now();
+    %s;
+    await null;
+    document.body.offsetHeight;
+    spent.push(performance.now() - start);
+  }
+  return spent.sort((a, b) => a - b);
+}"""
+
+
+def other_views():
+    """Views that draw with elements: name, view, and the script that asks for another picture."""
+    random = np.random.default_rng(0)
+    words, scores = [f"word{i % 37}" for i in range(500)], random.dirichlet(np.full(500, 0.1), size=(12, 12))
+    yield "weighted text, 500 words, 12 x 12", WeightedText(words, scores), "models.view.set('head', i % 12)"
+    after, before = random.random((2, 12, 16))
+    yield "head map less another, 12 x 16", HeadMap(after, minus=before), "models.view.set('head', i % 12)"
+    yield (
+        "film of training",
+        TrainingFilm(),
+        "models.view.set('point', i % 20); models.view.set('head', i % 6)",
+    )
 
 
 def report(layers: int, heads: int, n: int, style: str, browser, redraws: int) -> None:

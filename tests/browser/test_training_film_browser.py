@@ -103,10 +103,4 @@ def test_with_reduced_motion_it_steps_and_it_is_large_quick_and_inside(browser, 
     assert page.locator(".bertlook-film").bounding_box()["height"] < 530
     sizes = "[...document.querySelectorAll('.bl-film-curve text, .bl-cell, output')].map((n) => parseFloat(getComputedStyle(n).fontSize))"
     assert min(page.evaluate(sizes)) >= 24
-    took = page.evaluate(
-        "async () => { const spent = []; for (let i = 0; i < 20; i++) { const t = performance.now(); "
-        "models.view.set('point', i); models.view.set('head', i % 6); await null; document.body.offsetHeight; "
-        "spent.push(performance.now() - t); } return spent.sort((a, b) => a - b)[1]; }"
-    )
-    assert took < 50  # of the quicker ones: other work may hold the machine for a moment
     context.close()

@@ -579,7 +579,7 @@ def test_new_data_arrive_in_a_view_that_is_open(show):
     assert page.locator(".bl-query").all_text_contents() == ["[CLS]", "hi", "[SEP]"]
 
 
-# ---- speed ---------------------------------------------------------------------------------------------------
+# ---- another head: how fast, benchmarks/view_speed.py says ----------------------------------------------------
 
 REDRAW = """async (count) => {
   const canvas = document.querySelector('.bl-stage canvas'), scripts = [], pixels = [];
@@ -599,12 +599,10 @@ REDRAW = """async (count) => {
 
 
 @pytest.mark.parametrize("style", ["lines", "grid"])
-def test_another_head_of_128_tokens_is_there_in_a_tenth_of_a_second(show, style):
+def test_another_head_of_128_tokens_is_another_picture(show, style):
     tokens = ["[CLS]", *(f"w{i}" for i in range(126)), "[SEP]"]
     page = show(view=HeadView(attention(tokens, 12, 12), style=style))
     page.wait_for_function("document.querySelector('.bl-query')")  # deflated data take a moment
     before = picture(page)
-    times = page.evaluate(REDRAW, 40)
+    page.evaluate(REDRAW, 3)
     assert picture(page) != before
-    # The slowest of all shows what else the machine is doing; benchmarks/view_speed.py prints the whole story.
-    assert times["scripts"][37] < 100 and times["pixels"][20] < 100, times
