@@ -40,11 +40,16 @@ def pattern_table(score: PatternScore, measure: str = "accuracy") -> TextTable:
 def render_pattern_score(score: PatternScore, measure: str = "accuracy", *, font_size: float = 24) -> str:
     """HTML: the pattern, the table of one measure, and that measure of every head beside it."""
     heads = render_head_map(
-        score.head_maps()[measure], title=f"{measure} of every head", vmin=0, vmax=1, font_size=font_size
+        score.head_maps()[measure],
+        title=f"{measure} of every head",
+        vmin=0,
+        vmax=1,
+        numbers=False,  # each stands in its cell's tooltip; so the map fits beside the table unshrunk
+        font_size=font_size,
     )
-    # Side by side on every screen: the map shrinks, the table breaks its lines. A wide screen is no taller for it.
+    # Side by side on every screen: the table breaks its lines, and a wide screen is no taller for it.
     return (
         f'{render_pattern(score.pattern)}<div style="display:flex;gap:1em;align-items:center">'
-        f'<div style="flex:1.2 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
-        f'<div style="flex:1 1 0;min-width:0;max-width:16em">{heads}</div></div>'
+        f'<div style="flex:1 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
+        f'<div style="flex:none;max-width:50%">{heads}</div></div>'
     )
