@@ -176,7 +176,7 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
     try:
         lines = iter(process.stdout.readline, "")
         address = next(line.split()[-1] for line in lines if line.startswith("Slides:"))
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/rise/slides/01_\w+\.ipynb\?token=\w{48}", address)
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/rise/slides/00_\w+\.ipynb\?token=\w{48}", address)
         with urllib.request.urlopen(address) as answer:
             assert answer.status == 200
             assert b"jupyter-config-data" in answer.read()

@@ -194,16 +194,23 @@ def _curve(axes, values, name: str, position: int, *, mfc, dash) -> None:
 
 
 def _legend(figure, axes) -> None:
-    """Beneath the axes, where it hides no point."""
+    """Beneath the axes, where it hides no point; in several rows if one is wider than the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=len(labels),
-        frameon=False,
-        fontsize=axes.xaxis.label.get_size(),
-    )
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for columns in range(len(labels), 0, -1):
+        legend = figure.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=axes.xaxis.label.get_size(),
+        )
+        if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:

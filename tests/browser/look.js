@@ -294,7 +294,9 @@ window.bertlookTests = (() => {
   ].join(", ");
   const OUTPUT = ".jp-OutputArea-output, .output_subarea";
   const outputs = () => (present() ? [...present().querySelectorAll(OUTPUT)] : [document.body]); // a frame is all output
-  const usable = (node) => seen(node) && !node.matches(":disabled, [aria-disabled='true']") && !node.closest("[inert]");
+  // The number beside a slider can be clicked and typed into; by key the slider itself sets it.
+  const COPIES = ".widget-readout";
+  const usable = (node) => seen(node) && !node.matches(COPIES) && !node.matches(":disabled, [aria-disabled='true']") && !node.closest("[inert]");
   let stops_ = [];
   let plain = new Map();
 

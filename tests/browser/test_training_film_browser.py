@@ -39,7 +39,8 @@ def test_every_checkpoint_is_said_as_python_says_it_and_drawn(show, view):  # no
         assert page.locator(".bl-film-curve path[stroke-dasharray]").count() == 1
         assert page.input_value("input[type=range]") == str(i)
         assert view.reached[i] in page.get_attribute("input[type=range]", "aria-valuetext")
-    assert page.locator(".bl-film-curve").get_attribute("aria-hidden") == "true"
+    said = page.locator(".bl-film-curve svg").get_attribute("aria-label")
+    assert said.startswith(f"Curve of head {view.layer + 1}-{view.head + 1}, ")
     page.wait_for_timeout(250)
     assert page.locator(".bl-unseen tr").count() == 1 + len(view.tokens)
     assert page.errors == []

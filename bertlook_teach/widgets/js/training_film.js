@@ -16,7 +16,7 @@ function createFilm(host, get, emit) {
   const root = element("div", "bertlook bertlook-film");
   const body = element("div", "bl-film-body");
   const mapHost = element("div", "bl-film-map");
-  const curveHost = element("div", "bl-film-curve", { "aria-hidden": "true" });
+  const curveHost = element("div", "bl-film-curve");
   const time = element("div", "bl-film-time");
   const play = element("button", "", { type: "button", "data-lm-suppress-shortcuts": "true" });
   const slider = element("input", "", { type: "range", step: "1", min: "0", "aria-label": "checkpoint", "data-lm-suppress-shortcuts": "true" });
@@ -82,7 +82,9 @@ function createFilm(host, get, emit) {
       if (words !== undefined) made.textContent = words;
       return made;
     };
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, height });
+    const whose = `head ${headLabel(get("layer"), get("head"))}`;
+    const words = `Curve of ${whose}, ${get("labels")[index()]}, from ${get("reached")[0]} to ${get("reached")[last()]} tokens; numbers in the sentence and the table below.`;
+    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": words });
     const baseline = get("baselines")[index()];
     const [low, most] = get("ranges")[index()];
     const high = Math.max(most, baseline ? baseline[1] : most);
@@ -97,7 +99,7 @@ function createFilm(host, get, emit) {
     const line = (d, attributes) => svg.append(node("path", { d, fill: "none", ...attributes }));
     const label = (x, y, words, anchor, name = "") =>
       svg.append(node("text", { x, y, dy: ".35em", "text-anchor": anchor, class: name }, words));
-    label(left, 0.8 * em, `head ${headLabel(get("layer"), get("head"))}; other heads grey`, "start", "bl-film-name");
+    label(left, 0.8 * em, `${whose}; other heads grey`, "start", "bl-film-name");
     for (const value of [low, high]) {
       svg.append(node("path", { d: `M${left} ${y(value)}H${right}`, stroke: PALETTE.rule }));
       label(left - 0.3 * em, y(value), shortNumber(value), "end");
