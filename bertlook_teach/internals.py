@@ -6,6 +6,7 @@ the rest of the block. Here they are found by name and checked, so that no measu
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -108,3 +109,55 @@ def segment_tensor(encoding, segments: str, ids):
     if segments == "zeros":
         return torch.zeros_like(ids)
     return torch.tensor(encoding.fields["segment_ids"], device=ids.device).expand_as(ids)
+
+
+def with_pretraining_head(
+    encoder: Encoder, auto_class: str, missing_head: type[ValueError], none: str, advice: str
+):
+    """The model that an encoder comes from, with a head it was pre-trained with.
+
+    Read from the encoder's folder; for a random twin drawn with the twin's seed.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    auto_class : str
+        Of transformers: ``"AutoModelForMaskedLM"``.
+    missing_head : ValueError class
+        Raised if the family or the folder has no such head, or where the encoder comes from is not known.
+    none, advice : str
+        What the error says is missing, and what to do.
+    """
+    import torch
+    import transformers
+
+    from .encoder import quiet_loading
+
+    auto = getattr(transformers, auto_class)
+    try:
+        with quiet_loading():
+            if encoder.folder is not None:
+                model, report = auto.from_pretrained(
+                    encoder.folder,
+                    dtype=torch.float32,
+                    local_files_only=True,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    output_loading_info=True,
+                )
+                missing = sorted(report["missing_keys"])
+            elif encoder.seed is not None:
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(encoder.seed)
+                    model, missing = auto.from_config(copy.deepcopy(encoder.model.config)), []
+            else:
+                raise missing_head(f"{none} that could be found: it was not made by load_encoder. {advice}")
+    except ValueError as error:
+        if auto_class in str(error):  # the family has no such model class
+            raise missing_head(
+                f"{none} ({encoder.model.config.model_type} models come without). {advice}"
+            ) from error
+        raise
+    if missing:
+        raise missing_head(f"{none}: the folder lacks {', '.join(missing[:3])}. {advice}")
+    return model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -125,42 +124,16 @@ def masked_lm_head(encoder: Encoder) -> Callable:
 
 def _load_head(encoder: Encoder) -> Callable:
     import torch
-    from transformers import AutoModelForMaskedLM
     from transformers.modeling_outputs import BaseModelOutput
 
-    from .encoder import quiet_loading
+    from .internals import with_pretraining_head
 
     none = f"{encoder.name} has no masked-LM head"
     advice = (
         "The gradient of the masked-LM loss needs one: use a model that was saved with it (BertForPreTraining, BertForMaskedLM, "
         "...), for example 'specimen' or 'bert-base-uncased'."
     )
-    try:
-        with quiet_loading():
-            if encoder.folder is not None:
-                model, report = AutoModelForMaskedLM.from_pretrained(
-                    encoder.folder,
-                    dtype=torch.float32,
-                    local_files_only=True,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                )
-                missing = sorted(report["missing_keys"])
-            elif encoder.seed is not None:
-                with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed(encoder.seed)
-                    model, missing = AutoModelForMaskedLM.from_config(copy.deepcopy(encoder.model.config)), []
-            else:
-                raise NoMaskedLMHead(f"{none} that could be found: it was not made by load_encoder. {advice}")
-    except ValueError as error:
-        if "AutoModelForMaskedLM" in str(error):  # the family has no such model class
-            raise NoMaskedLMHead(
-                f"{none} ({encoder.model.config.model_type} models come without). {advice}"
-            ) from error
-        raise
-    if missing:
-        raise NoMaskedLMHead(f"{none}: the folder lacks {', '.join(missing[:3])}. {advice}")
+    model = with_pretraining_head(encoder, "AutoModelForMaskedLM", NoMaskedLMHead, none, advice)
 
     # The head keeps its tie to the word embeddings of *this* encoder; the second copy of the encoder is dropped.
     prefix = model.base_model_prefix

@@ -5,7 +5,6 @@ It needs no fine-tuning: the part of the model that judged pairs in pre-training
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -59,40 +58,13 @@ def next_sentence_head(encoder: Encoder) -> Callable:
     NoNextSentenceHead
         If the folder holds none, as for models that were not trained on pairs.
     """
-    import torch
-    from transformers import AutoModelForNextSentencePrediction
-
-    from .encoder import quiet_loading
+    from .internals import with_pretraining_head
 
     none = f"{encoder.name} has no next-sentence head"
     advice = "Use a model that was saved with it (BertForPreTraining), for example 'specimen' or 'bert-base-uncased'."
-    try:
-        if encoder.folder is not None:
-            with quiet_loading():
-                model, report = AutoModelForNextSentencePrediction.from_pretrained(
-                    encoder.folder,
-                    dtype=torch.float32,
-                    local_files_only=True,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                )
-            missing = sorted(report["missing_keys"])
-        elif encoder.seed is not None:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(encoder.seed)
-                config = copy.deepcopy(encoder.model.config)
-                model, missing = AutoModelForNextSentencePrediction.from_config(config), []
-        else:
-            raise NoNextSentenceHead(f"{none} that could be found: it was not made by load_encoder. {advice}")
-    except ValueError as error:
-        if "AutoModelForNextSentencePrediction" in str(error):  # the family has no such model class
-            raise NoNextSentenceHead(
-                f"{none} ({encoder.model.config.model_type} models come without). {advice}"
-            ) from error
-        raise
-    if missing:
-        raise NoNextSentenceHead(f"{none}: the folder lacks {', '.join(missing[:3])}. {advice}")
+    model = with_pretraining_head(
+        encoder, "AutoModelForNextSentencePrediction", NoNextSentenceHead, none, advice
+    )
     pooler, judge = (part.eval().to(encoder.device) for part in (model.base_model.pooler, model.cls))
     return lambda hidden: judge(pooler(hidden.unsqueeze(-2)))
 
