@@ -145,7 +145,8 @@ class Deck:
     def go(self, slide: str) -> None:
         """Show a slide, "h-v" counted from 0, with nothing in focus."""
         self._turn(slide)
-        self.wait(f"document.querySelector('section section.present')?.id === 'slide-{slide}'")
+        shown = "document.querySelector('section section.present')"
+        self.wait(f"{shown}?.id === 'slide-{slide}' && getComputedStyle({shown}).visibility === 'visible'")
 
     def show_everything(self, by_key: bool = True) -> None:
         """Bring in the fragments of the slide, by key one after another: a slide is fullest with its last one."""
