@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NextSentence", "NoNextSentenceHead", "adjoining_sentences", "next_sentence_head"]
 
 TIE = 1e-5  # nats: with all heads off [CLS] sees nothing, and only rounding tells two inputs apart
-N_PAIRS = 24  # twice as many inputs, since a click must be answered at once
+N_PAIRS = 12  # twice as many inputs, since a click must be answered at once
 
 
 class NoNextSentenceHead(ValueError):
@@ -82,7 +82,7 @@ class NextSentence:
     encoder : Encoder
         With a next-sentence head.
     pairs : sequence of (str, str), optional
-        At least two; by default the 24 shortest of :func:`adjoining_sentences`.
+        At least two; by default the 12 shortest of :func:`adjoining_sentences`.
 
     Raises
     ------
