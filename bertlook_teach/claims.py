@@ -20,6 +20,7 @@ from importlib import import_module
 import numpy as np
 
 from .profile import CONFIDENCE, REPLICATES
+from .store import kept
 
 __all__ = [
     "FAILS",
@@ -383,7 +384,7 @@ def collect_evidence(
     progress: Callable[[Iterable, str], Iterable] | None = None,
     claim: str = "",
 ) -> Evidence:
-    """The named evidence for one model, from this process's memory if it has been collected before.
+    """The named evidence for one model, from memory or disk (`bertlook_teach.store`) if it has been collected before.
 
     Parameters
     ----------
@@ -393,7 +394,7 @@ def collect_evidence(
     resources : Resources, optional
         Default: all shipped texts.
     evidence : dict of name -> collector, optional
-        Searched before the lessons' tables.
+        Searched before the lessons' tables; kept in memory alone.
     progress : function(stream, label), optional
         Wrapped round the stream of inputs.
     claim : str
@@ -414,9 +415,15 @@ def collect_evidence(
         def stream():
             yield from collect(encoder, resources)  # called here, so that progress sees a slow beginning too
 
-        rows = stream() if progress is None else progress(stream(), f"{name}, {encoder.name}")
+        def make():
+            rows = stream() if progress is None else progress(stream(), f"{name}, {encoder.name}")
+            return Evidence.of(name, rows, claim)
+
         try:
-            _kept[key] = Evidence.of(name, rows, claim)
+            own = evidence is not None and name in evidence
+            _kept[key] = (
+                make() if own else kept(f"evidence {name}", (encoder.fingerprint, resources.digest), make)
+            )
         except CannotDecide as reason:
             _kept[key] = reason
         while len(_kept) > _MOST_KEPT:

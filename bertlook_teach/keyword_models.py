@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._minimize import minimized
 from .intervals import ratio_interval
 from .keywords import KeywordData, auc_by_text, mean_with_interval
 from .layers import softmax
@@ -151,8 +152,6 @@ def fit_logistic(
     ValueError
         If there is only one kind of word, or the penalty is negative.
     """
-    from scipy.optimize import minimize
-
     features, is_key = _matrix(features), np.asarray(is_key, bool)
     if l2 < 0:
         raise ValueError(f"l2 is a penalty of 0 or more; got {l2}.")
@@ -169,10 +168,8 @@ def fit_logistic(
         loss = float((weigh * np.logaddexp(0, -margins)).mean() + l2 / 2 * weights @ weights)
         return loss, np.append(scaled.T @ slope + l2 * weights, slope.sum())
 
-    options = {"maxiter": max_iterations, "gtol": 1e-6}
-    found = minimize(
-        objective, np.zeros(features.shape[1] + 1), jac=True, method="L-BFGS-B", options=options
-    ).x
+    start = np.zeros(features.shape[1] + 1)
+    found = minimized(objective, start, maxiter=max_iterations, gtol=1e-6).x
     return LogisticModel(found[:-1], mean, spread, float(found[-1]) + _log_odds(is_key.mean()), l2)
 
 
@@ -228,8 +225,6 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
     The loss has several valleys: with a positive scale (more attention speaks for a key word) and with a negative one, round one head or
     another. Four starts are tried, two for each sign, and the deepest valley is taken.
     """
-    from scipy.optimize import minimize
-
     features, is_key = _matrix(features), np.asarray(is_key, bool)
     sign = np.where(is_key, 1.0, -1.0)
     # Equal shares can be a dead end, where the best scale is 0; so it starts from what each head says alone, and from the best one.
@@ -251,8 +246,7 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
             return loss, np.concatenate([gradient, [gamma * (slope @ mixed), slope.sum()]])
 
         start = np.append(shares_from, [0.0, _log_odds(is_key.mean()) - direction])
-        options = {"maxiter": max_iterations, "gtol": 1e-7}
-        return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        return minimized(objective, start, maxiter=max_iterations, gtol=1e-7)
 
     valleys = []
     for direction in (1.0, -1.0):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._minimize import minimized
 from .attention import check_reading
 from .edge_tasks import TASKS, EdgeSentence, EdgeTarget
 from .intervals import ratio_interval
@@ -505,8 +506,6 @@ def fit_mix_probe(
     ValueError
         If there are no cases or only one label, or there is no such layer.
     """
-    from scipy.optimize import minimize
-
     layer = data.n_layers if layer is None else layer
     if not 0 <= layer <= data.n_layers:
         raise ValueError(f"layer lies between 0, the embeddings, and {data.n_layers}; got {layer}.")
@@ -524,8 +523,7 @@ def fit_mix_probe(
     spread = data.vectors.std(axis=(0, 1)) + 1e-6
     layers = (data.vectors[: layer + 1] - mean) / spread
     problem = _Problem(layers, gold, data.n_spans, hidden, l2, seed)
-    options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-6}
-    result = minimize(problem.objective, problem.start, jac=True, method="L-BFGS-B", options=options)
+    result = minimized(problem.objective, problem.start, maxiter=max_iterations, ftol=1e-9, gtol=1e-6)
     scores, gamma, parameters = problem.unpack(result.x.astype(np.float32))
     return MixProbe(
         softmax(scores), float(gamma), labels, parameters, mean, spread, data.n_spans, float(result.fun), bool(result.success),

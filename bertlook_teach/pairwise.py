@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._minimize import minimized
 from .intervals import unit_interval
 from .probes import ProbeSentence
 
@@ -153,8 +154,6 @@ def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
     predict : function(Pairs) -> bool array of shape (pair,)
         Its attributes ``weights`` (feature,) and ``bias`` are the fitted ones, in units of the features' standard deviation.
     """
-    from scipy.optimize import minimize
-
     if len(np.unique(pairs.linked)) < 2:
         raise ValueError(f"the probe needs linked and unlinked pairs; got {len(pairs)} of one kind.")
     mean, spread = pairs.features.mean(axis=0), pairs.features.std(axis=0) + 1e-6
@@ -166,7 +165,7 @@ def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
         slope = -sign / (1 + np.exp(np.clip(margin, -500, 500))) / len(sign)
         return loss, np.append(slope @ x + l2 * weights[:-1], slope.sum())
 
-    result = minimize(objective, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B")
+    result = minimized(objective, np.zeros(x.shape[1] + 1))
     weights, bias = result.x[:-1], float(result.x[-1])
 
     def predict(pairs: Pairs) -> np.ndarray:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ._minimize import minimized
 from .attention import check_reading
 from .corpora import open_text
 from .intervals import ratio_interval
@@ -603,14 +604,11 @@ def _softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, np.ndarr
 
 def _minimize(loss: Callable, size: int, sentences, l2: float, max_iterations: int):
     """L-BFGS from zero on the mean loss per word plus the penalty: weights, value, and whether it converged."""
-    from scipy.optimize import minimize
-
     n_words = sum(len(sentence) for sentence in sentences)
 
     def objective(weights):
         total, gradient = loss(weights.astype(np.float32))
         return total / n_words + l2 / 2 * float(weights @ weights), gradient / n_words + l2 * weights
 
-    options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-5}
-    result = minimize(objective, np.zeros(size), jac=True, method="L-BFGS-B", options=options)
+    result = minimized(objective, np.zeros(size), maxiter=max_iterations, ftol=1e-9, gtol=1e-5)
     return result.x.astype(np.float32), float(result.fun), bool(result.success)

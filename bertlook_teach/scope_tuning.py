@@ -16,6 +16,7 @@ import numpy as np
 
 from .negation import CueScores
 from .negation_data import NegationSentence, load_negation
+from .store import kept
 from .tagging import Tagger, fine_tune_tagger, word_type_labels
 
 if TYPE_CHECKING:
@@ -98,14 +99,20 @@ _kept: OrderedDict[tuple, Tagger] = OrderedDict()
 
 
 def tuned(encoder: Encoder, task: str, *, seed: int = 0, epochs: int = EPOCHS) -> Tagger:
-    """`tune` on the shipped sentences in double precision, kept for this process: the ledger and a lesson share what they tuned.
+    """`tune` on the shipped sentences in double precision, kept: the ledger and a lesson share what they tuned.
 
     Double precision so that the numbers of a lesson do not depend on how a processor rounds: thirty steps of training would make
     much of it.
     """
     key = encoder.fingerprint, task, seed, epochs
     if key not in _kept:
-        _kept[key] = tune(encoder, task, seed=seed, epochs=epochs, double=True)
+        _kept[key] = kept(
+            "scope tagger",
+            key,
+            lambda: tune(encoder, task, seed=seed, epochs=epochs, double=True),
+            out=Tagger.weights,
+            back=lambda weights: Tagger.from_weights(encoder, weights),
+        )
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

@@ -76,6 +76,25 @@ class Tagger:
                     tables.append(table)
         return tables
 
+    def weights(self) -> dict[str, Any]:
+        """Everything about it that its encoder of before does not know, as arrays and plain values: for `from_weights`."""
+        state = {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
+        kept = ("labels", "losses", "about", "truncate")
+        return {"name": self.encoder.name, "state": state} | {name: getattr(self, name) for name in kept}
+
+    @classmethod
+    def from_weights(cls, encoder: Encoder, weights: dict[str, Any]) -> Tagger:
+        """The tagger that was made of ``encoder`` and gave these `weights`."""
+        import torch
+        from transformers import AutoModelForTokenClassification
+
+        names = weights["labels"]
+        model = with_new_head(encoder, AutoModelForTokenClassification, names, 0, weights["about"]["dropout"])
+        model.load_state_dict({name: torch.from_numpy(array) for name, array in weights["state"].items()})
+        model.eval()
+        tuned = _as_encoder(model, encoder, weights["name"])
+        return cls(tuned, model, names, weights["losses"], weights["about"], weights["truncate"])
+
     def save(self, folder: str | Path) -> Path:
         """Write an ordinary token-classification folder, which `load_encoder` reads too, without the head."""
         from .encoder import quiet_loading

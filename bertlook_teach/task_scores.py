@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._minimize import minimized
 from .intervals import ratio_interval, resampled_interval
 from .probes import _softmax_loss
 from .tasks import METRICS, Example, Task
@@ -196,8 +197,6 @@ def fit_bag_of_words(task: Task, *, l2: float | None = None) -> BagOfWords:
         gold = [example.label for example in task.dev]
         fitted = [fit_bag_of_words(task, l2=choice) for choice in L2_CHOICES]
         return max(fitted, key=lambda model: measure(task.metric, model.predict(task.dev), gold))
-    from scipy.optimize import minimize
-
     names = dict.fromkeys(name for example in task.train for name in _bag(example))
     features = {name: i for i, name in enumerate(names)}
     x, n_classes = _matrix(task.train, features), max(1, len(task.labels))
@@ -220,7 +219,7 @@ def fit_bag_of_words(task: Task, *, l2: float | None = None) -> BagOfWords:
         return loss / len(target) + l2 / 2 * float(flat @ flat), gradient.ravel() + l2 * flat
 
     start = np.zeros((len(features) + 1) * n_classes)
-    result = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    result = minimized(objective, start, maxiter=500)
     return BagOfWords(features, task.labels, result.x.reshape(-1, n_classes), l2, centre)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,8 @@ for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "I
     os.environ[name] = str(
         Path(SCRATCH.name, name.lower())
     )  # the reader's own start-up files are no part of the tests
+if "PYTEST_XDIST_WORKER" not in os.environ:  # one for all: a deck is opened again and again
+    os.environ["BERTLOOK_CACHE"] = str(Path(SCRATCH.name, "kept"))
 NETWORK_LOG = Path(SCRATCH.name, "network.log")
 NETWORK_LOG.touch()
 os.environ["BERTLOOK_NETWORK_LOG"] = str(NETWORK_LOG)
@@ -60,6 +63,15 @@ def _late(nodeid: str) -> int:
     return 1 if "ipynb" in nodeid else 2
 
 
+def pytest_collection_finish(session):
+    """Where many kernels will be started they are forked from one process (see offline/ipykernel_launcher.py)."""
+    wanted = sum(_late(item.nodeid) < 2 for item in session.items)
+    if wanted > 50 and sys.platform == "linux":  # elsewhere a process with such libraries cannot be forked
+        address = os.environ["BERTLOOK_NURSERY"] = str(Path(SCRATCH.name, "nursery"))
+        command = [sys.executable, str(OFFLINE / "kernel_nursery.py"), address]
+        session.config.nursery = subprocess.Popen(command, stdin=subprocess.PIPE)  # ends with this process
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     """An attempt fails the test that made it, even if the code under test swallowed the error (notebooks included)."""
@@ -78,6 +90,16 @@ def pytest_terminal_summary(terminalreporter):
     new = [path for path in folder.glob("*.jpg") if path.stat().st_mtime >= STARTED]
     if new:
         terminalreporter.write_line(f"sheets of the slides that were walked through: {len(new)} in {folder}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_kept():
+    """Kernels and commands keep their results on disk; a test computes its own, for it may have changed a function."""
+    from bertlook_teach import store
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "store_folder", lambda: None)
+        yield
 
 
 @pytest.fixture(scope="session")

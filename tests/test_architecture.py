@@ -56,7 +56,7 @@ HEAVY = SCREEN | {
     "tokenizers",
     "huggingface_hub",
     "matplotlib",
-    "scipy",
+    "scipy", "threadpoolctl",
     "pandas",
     "sklearn",
 }
@@ -89,7 +89,7 @@ COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's
 
 DEPENDENCIES = {
     "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "safetensors",
-    "scipy",
+    "scipy", "threadpoolctl",
     "tokenizers", "torch", "tqdm", "transformers",
 }  # fmt: skip
 EXTRAS = {

@@ -9,11 +9,12 @@ nothing has to be chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from ..claims import CannotDecide, Claim
+from ..claims import CannotDecide, Claim, Resources
 from ..edge_tasks import TASKS, treebank_edges
 from ..layers import (
     LayerScores,
@@ -33,6 +34,7 @@ from ..layers import (
 )
 from ..probes import halves_by_document
 from ..published_probing import published_probing
+from ..store import kept
 
 TENNEY, HEWITT = "Tenney, Das and Pavlick 2019", "Hewitt and Liang 2019"
 MOST_CASES = 1600  # of each half: a class is waiting
@@ -98,6 +100,24 @@ def fit_mixes(tasks: Mapping[str, Halves], n: int = N_FITS) -> list[dict[str, np
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Probes of every task, of dependencies with made-up labels, and mixes of P(L)."""
+
+    scores: dict[str, LayerScores]
+    made_up: LayerScores
+    mixes: list[dict[str, np.ndarray]]
+
+
+def fitted(encoder, sentences, tasks: Mapping[str, Halves]) -> Fits:
+    """All that the lesson fits on what `read_tasks` has read of these sentences; kept."""
+    return kept(
+        "layer probes",
+        (encoder.fingerprint, Resources(treebank=sentences).digest),
+        lambda: Fits(fit_tasks(tasks), fit_made_up(tasks), fit_mixes(tasks)),
+    )
+
+
 def curve_evidence(
     scores: Mapping[str, LayerScores], made_up: LayerScores | None = None
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -121,9 +141,9 @@ def mix_evidence(mixes: list[dict[str, np.ndarray]]) -> Iterator[dict[str, np.nd
 
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks and of made-up labels, then fits with their mixes."""
-    tasks = read_tasks(encoder, resources.treebank)
-    yield from curve_evidence(fit_tasks(tasks), fit_made_up(tasks))
-    yield from mix_evidence(fit_mixes(tasks))
+    found = fitted(encoder, resources.treebank, read_tasks(encoder, resources.treebank))
+    yield from curve_evidence(found.scores, found.made_up)
+    yield from mix_evidence(found.mixes)
 
 
 # --- statistics ----------------------------------------------------------------------------------------

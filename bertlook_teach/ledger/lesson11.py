@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .. import store
 from ..claims import CannotDecide, Claim, Values
 from ..correlation import rank_correlation
 from ..published import read_published
@@ -27,20 +28,24 @@ ORDERS = ("worst", "best", "random")
 
 
 def measured(encoder, resources) -> dict[str, object]:
-    """What the sentences' loss becomes without each head ("mask", "uniform") and each layer ("layer"); kept for this process."""
-    from ..single_heads import layer_effects, single_head_effects
-
+    """What the sentences' loss becomes without each head ("mask", "uniform") and each layer ("layer"); kept."""
     key = encoder.fingerprint, resources.digest
     if key not in _measured:
-        scorer, batches = _masked_lm(encoder, resources.texts)
-        found = {how: single_head_effects(scorer, batches, how=how) for how in ("mask", "uniform")}
-        _measured[key] = found | {"layer": layer_effects(scorer, batches)}
+        _measured[key] = store.kept("one head away", key, lambda: _measure(encoder, resources.texts))
         while len(_measured) > 8:
             _measured.pop(next(iter(_measured)))
     return _measured[key]
 
 
 _measured: dict = {}
+
+
+def _measure(encoder, texts) -> dict[str, object]:
+    from ..single_heads import layer_effects, single_head_effects
+
+    scorer, batches = _masked_lm(encoder, texts)
+    found = {how: single_head_effects(scorer, batches, how=how) for how in ("mask", "uniform")}
+    return found | {"layer": layer_effects(scorer, batches)}
 
 
 def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:

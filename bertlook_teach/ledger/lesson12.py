@@ -29,6 +29,7 @@ from ..keyword_models import cross_entropies, f1_parts
 from ..keyword_removal import remove_one, worst_first
 from ..keywords import KeywordData, auc_by_text, read_keywords, relative_by_text, slides_score
 from ..published import read_published
+from ..store import kept
 
 SLIDES, COURSE = "Stefanik, lecture slides", "This course"
 FEWEST = 6  # texts in each half
@@ -58,23 +59,35 @@ class Measured:
 
 
 def measured(encoder, resources) -> Measured:
-    """Scores of all words of the texts, and the comparison of what was fitted on them; kept for this process.
+    """Scores of all words of the texts, and the comparison of what was fitted on them; kept.
 
     Raises
     ------
     CannotDecide
         If a half has too few texts.
     """
-    return _kept(("scores", encoder.fingerprint, resources.limit), lambda: _measure(encoder, resources.limit))
+    key = encoder.fingerprint, resources.limit
+    return _kept(
+        ("scores", *key), lambda: kept("keyword scores", key, lambda: _measure(encoder, resources.limit))
+    )
 
 
 def tuned(encoder, resources):
-    """The encoder, taught to tag key words on the texts that choose; kept for this process."""
-    from ..key_tagging import fine_tune_key_tagger
+    """The encoder, taught to tag key words on the texts that choose; kept."""
+    from ..key_tagging import KeyTagger, fine_tune_key_tagger
+    from ..tagging import Tagger
 
     train = measured(encoder, resources).train
+    key = encoder.fingerprint, resources.limit
     return _kept(
-        ("tagger", encoder.fingerprint, resources.limit), lambda: fine_tune_key_tagger(encoder, train)
+        ("tagger", *key),
+        lambda: kept(
+            "key tagger",
+            key,
+            lambda: fine_tune_key_tagger(encoder, train),
+            out=lambda made: (made.tagger.weights(), made.cutoff),
+            back=lambda found: KeyTagger(Tagger.from_weights(encoder, found[0]), found[1]),
+        ),
     )
 
 

@@ -1,0 +1,232 @@
+"""Results kept on disk: the same comes back, nothing old is ever shown, and nothing in a file is run."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertlook_teach import store
+from bertlook_teach.claims import CannotDecide, Evidence, Resources, collect_evidence
+from bertlook_teach.scope_tuning import TagScore, tune
+from bertlook_teach.store import pack, store_folder, unpack
+from bertlook_teach.tagging import Tagger
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A store of its own; elsewhere in the tests nothing is kept."""
+    monkeypatch.setattr(store, "store_folder", store_folder)
+    monkeypatch.setenv("BERTLOOK_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+class Counted:
+    """A function that says how often it was called."""
+
+    def __init__(self, result):
+        self.calls, self.result = 0, result
+
+    def __call__(self):
+        self.calls += 1
+        return self.result
+
+
+# --- to bytes and back ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        -0.1,
+        "ünï <b>",
+        [1, [2.5, None]],
+        (1, ("a", [])),
+        {("a", 1): [True], 2: {}},
+        TagScore(0.5, 0.1, 0.9, 0.75, 12),
+    ],
+)
+def test_what_comes_back_is_equal_and_of_the_same_type(value):
+    found = unpack(pack(value))
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=np.int16).reshape(2, 3),
+        np.array([0.1, np.nan, -np.inf], dtype=np.float32),
+        np.zeros((0, 4)),
+        np.array(["a", "bc"]),
+        np.array([[True], [False]]),
+    ],
+)
+def test_arrays_keep_every_bit_and_their_type(array):
+    found = unpack(pack({"deep": [array]}))["deep"][0]
+    assert found.dtype == array.dtype and found.shape == array.shape and found.tobytes() == array.tobytes()
+
+
+def test_a_number_of_numpy_stays_one():
+    found = unpack(pack(np.float32(0.1)))
+    assert type(found) is np.float32 and found == np.float32(0.1)
+
+
+def test_a_dataclass_comes_back_with_its_fields():
+    found = unpack(pack(Evidence("some", 2, {"x": np.eye(2)}, {"x": np.array([0, 1])})))
+    assert type(found) is Evidence and (found.name, found.n) == ("some", 2)
+    np.testing.assert_array_equal(found.values["x"], np.eye(2))
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, np.array([None]), Path("x"), lambda: 1])
+def test_what_cannot_be_kept_is_refused_by_name(value):
+    with pytest.raises(TypeError, match="cannot be kept"):
+        pack([value])
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        '{"class": ["subprocess", "Popen"], "fields": {}}',
+        '{"class": ["bertlook_teach.store", "kept"], "fields": {}}',
+        '{"class": ["bertlook_teach.store", "os.PathLike"], "items": []}',
+        '{"class": ["bertlook_teach.nowhere", "X"], "fields": {}}',
+    ],
+)
+def test_a_file_can_name_only_our_own_dataclasses(tree):
+    file = io.BytesIO()
+    np.savez(file, tree=np.array(tree))
+    with pytest.raises(ValueError, match="is no part of|is no dataclass|there is no class"):
+        unpack(file.getvalue())
+
+
+def test_no_pickle_is_read():
+    file = io.BytesIO()
+    np.savez(file, tree=np.array('{"array": 0}'), a0=np.array([print], dtype=object))
+    with pytest.raises(ValueError, match="pickle"):
+        unpack(file.getvalue())
+
+
+# --- kept -------------------------------------------------------------------------------------------------
+
+
+def test_it_is_made_once(folder):
+    make = Counted({"x": np.arange(3)})
+    for _ in range(3):
+        np.testing.assert_array_equal(store.kept("a thing", ("key", 1), make)["x"], np.arange(3))
+    assert make.calls == 1
+    assert [file.name.startswith("a-thing-") for file in folder.iterdir()] == [True]
+
+
+def test_another_name_key_or_code_is_another_result(folder, monkeypatch):
+    make = Counted(1)
+    store.kept("a", (1,), make)
+    store.kept("b", (1,), make)
+    store.kept("a", ("1",), make)
+    monkeypatch.setattr(store, "_all_code", lambda: "changed")
+    store.kept("a", (1,), make)
+    assert make.calls == 4
+
+
+def test_the_digest_of_the_code_changes_with_any_file(monkeypatch, tmp_path):
+    (tmp_path / "one.py").write_text("x = 1")
+    monkeypatch.setattr(store, "PACKAGE", tmp_path)
+    found = []
+    for text in ("x = 1", "x = 2"):
+        (tmp_path / "one.py").write_text(text)
+        found.append(store._all_code.__wrapped__())
+    assert found[0] != found[1]
+
+
+def test_a_damaged_file_is_made_anew(folder):
+    make = Counted([1, 2])
+    store.kept("a", (), make)
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[:-30])
+    assert store.kept("a", (), make) == [1, 2] == store.kept("a", (), make)
+    assert make.calls == 2
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(folder):
+    folder.write_text("a file stands here")
+    make = Counted(5)
+    assert store.kept("a", (), make) == store.kept("a", (), make) == 5
+    assert make.calls == 2
+
+
+def test_off_means_off(folder, monkeypatch):
+    monkeypatch.setenv("BERTLOOK_CACHE", "off")
+    make = Counted(5)
+    assert store.kept("a", (), make) == store.kept("a", (), make) == 5
+    assert make.calls == 2 and not folder.exists()
+
+
+def test_an_error_is_raised_and_not_kept(folder):
+    def fails():
+        raise CannotDecide("too short")
+
+    for _ in range(2):
+        with pytest.raises(CannotDecide, match="too short"):
+            store.kept("a", (), fails)
+    assert not folder.exists()
+
+
+def test_the_files_not_used_for_longest_go_first(folder, monkeypatch):
+    one = len(pack(np.zeros(1000)))
+    monkeypatch.setattr(store, "MOST_BYTES", 2.5 * one)
+    for number in range(2):
+        store.kept(f"number {number}", (), lambda: np.zeros(1000))
+    for file, age in zip(sorted(folder.iterdir()), (10, 20)):
+        os.utime(file, (age, age))
+    store.kept("number 0", (), Counted(None))  # read again, so it is the newer one
+    store.kept("number 2", (), lambda: np.zeros(1000))
+    assert [file.name[:8] for file in sorted(folder.iterdir())] == ["number-0", "number-2"]
+
+
+def test_the_folder_is_the_one_that_is_named(monkeypatch, tmp_path):
+    monkeypatch.delenv("BERTLOOK_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert store_folder() == tmp_path / "bertlook"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert store_folder() == Path.home() / ".cache" / "bertlook"
+
+
+# --- what is kept -----------------------------------------------------------------------------------------
+
+
+def test_evidence_of_the_lessons_is_kept_and_the_same(folder, specimen, monkeypatch):
+    from bertlook_teach import claims
+
+    inputs = Resources(limit=3)
+    monkeypatch.setattr(claims, "_kept", {})
+    first = collect_evidence("norms", specimen, inputs)
+    assert [file.name.split("-")[1] for file in folder.iterdir()] == ["norms"]
+    monkeypatch.setattr(claims, "_kept", {})
+    second = collect_evidence("norms", specimen, inputs)
+    assert second is not first and second.n == first.n == 3
+    for name, values in first.values.items():
+        np.testing.assert_array_equal(second.values[name], values)
+    monkeypatch.setattr(claims, "_kept", {})
+    collect_evidence("norms", specimen, Resources(limit=2))
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_evidence_of_ones_own_is_not_kept_on_disk(folder, specimen):
+    own = {"norms": lambda encoder, resources: iter([{"x": np.ones(2)}])}
+    assert collect_evidence("norms", specimen, Resources(limit=2), evidence=own).n == 1
+    assert not folder.exists()
+
+
+def test_a_tuned_model_comes_back_as_it_was(specimen):
+    made = tune(specimen, "negation", epochs=1)
+    found = Tagger.from_weights(specimen, unpack(pack(made.weights())))
+    words = [["It", "was", "not", "late", "."]]
+    np.testing.assert_array_equal(found.probabilities(words)[0], made.probabilities(words)[0])
+    assert found.encoder.fingerprint == made.encoder.fingerprint != specimen.fingerprint
+    assert (found.labels, found.losses, found.about) == (made.labels, made.losses, made.about)
+    assert found.encoder.name == made.encoder.name and not found.model.training
