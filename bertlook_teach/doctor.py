@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
@@ -258,6 +259,27 @@ def disk(folder: Path | None = None) -> str:
     return f"{free:.1f} GiB free"
 
 
+def kept() -> str:
+    """Where results of lessons are kept, so that a deck opens sooner the second time."""
+    from .store import store_folder
+
+    folder = store_folder()
+    if folder is None:
+        return "nothing: the variable BERTLOOK_CACHE says off"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            sizes = [file.stat().st_size for file in folder.glob("*.npz")]
+    except OSError as error:
+        raise Failed(
+            f"{folder} cannot be written ({error.strerror})",
+            "Name a folder of your own in the variable BERTLOOK_CACHE; without one every deck computes anew.",
+        ) from None
+    if not sizes:
+        return f"nothing yet in {folder}; open a deck once, and it opens sooner in class"
+    return f"{len(sizes)} results, {sum(sizes) / 1e6:.0f} MB in {folder}"
+
+
 _asked: list[str] = []  # every other computer this process has tried to reach
 
 
@@ -371,6 +393,7 @@ CHECKS = (
     Check("fonts", fonts),
     Check("memory", memory),
     Check("disk", disk),
+    Check("kept results", kept, needed=False),
     Check("offline", offline),
 )
 

@@ -56,7 +56,8 @@ HEAVY = SCREEN | {
     "tokenizers",
     "huggingface_hub",
     "matplotlib",
-    "scipy", "threadpoolctl",
+    "scipy",
+    "threadpoolctl",
     "pandas",
     "sklearn",
 }

@@ -36,6 +36,8 @@ NOISE = re.compile(
     r"|Failed to load resource: .* 404"
 )
 
+LOUD = ("error", "warning")  # what a page may not say in the console
+
 SERVE = "import sys; from pathlib import Path; from bertlook_teach.launch import serve; "
 SERVE += "sys.exit(serve(Path(sys.argv[1]), '/lab', port=int(sys.argv[2]), browser=False))"
 
@@ -204,6 +206,43 @@ def profile(chromium, tmp_path_factory):
     profile = driver.launch_persistent_context(tmp_path_factory.mktemp("profile"), **options)
     yield profile
     profile.close()
+
+
+@pytest.fixture(scope="package")
+def sheets(browser):
+    """Pages without Jupyter, used again and again: a new one takes a quarter of a second."""
+    online = []
+
+    def sheet(number: int):
+        if number == len(online):
+            page = browser.new_context().new_page()
+            page.set_default_timeout(20_000)
+            page.on("pageerror", lambda error: page.errors.append(str(error)))
+            page.on("console", lambda said: page.errors.append(said.text) if said.type in LOUD else None)
+            page.on("request", lambda request: page.requests.append(request.url))
+            online.append(page)
+        return online[number]
+
+    return sheet
+
+
+@pytest.fixture
+def blank(sheets):
+    """``blank(width=1280, height=720, offline=False)`` gives an empty page; what it asks for is in ``requests``, what goes wrong in ``errors``."""
+    given = []
+
+    def blank(width: int = 1280, height: int = 720, offline: bool = False):
+        page = sheets(len(given))
+        given.append(page)
+        page.errors, page.requests = [], []
+        page.context.set_offline(offline)
+        page.set_viewport_size({"width": width, "height": height})
+        return page
+
+    yield blank
+    for page in given:
+        page.mouse.move(0, 0)
+        page.goto("about:blank")
 
 
 @pytest.fixture(scope="package")

@@ -155,24 +155,15 @@ def try_out(views, page):
 
 
 @pytest.fixture
-def plain(browser):
+def plain(blank):
     """Opens a text as a page that has nothing but itself; requests and errors are kept."""
-    contexts = []
 
     def plain(body, width=1180):
-        context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.requests, page.errors = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+        page = blank(width, 800, offline=True)
         page.set_content(f"<!DOCTYPE html><html><body>{body}</body></html>")
         return page
 
-    yield plain
-    for context in contexts:
-        context.close()
+    return plain
 
 
 def saved(tokens_or_attention) -> str:

@@ -24,16 +24,9 @@ def heads(layers=4, heads=5, **options):
 
 
 @pytest.fixture
-def show(browser):
-    contexts = []
-
+def show(blank):
     def show(view, other, width=1280, height=720, font=24):
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
-        page.errors, page.requests = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
+        page = blank(width, height)
         # `map` takes its place in the page's layout; both halves as wide as in the explorer
         content = page_of(font, map=view, view=other).replace(
             "flex: 0 1 auto; max-width: 46%", "flex: 1 1 0%"
@@ -42,9 +35,7 @@ def show(browser):
         page.wait_for_function("window.ready && document.querySelector('.bl-point')")
         return page
 
-    yield show
-    for context in contexts:
-        context.close()
+    return show
 
 
 def chosen(page) -> tuple[int, int]:

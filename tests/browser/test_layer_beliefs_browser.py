@@ -32,23 +32,14 @@ def cases(depth=7):
 
 
 @pytest.fixture
-def show(browser):
-    contexts = []
-
+def show(blank):
     def show(view, width=1280, height=720, font=24):
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
-        page.errors, page.requests = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
+        page = blank(width, height)
         page.set_content(page_of(font, view=view))
         page.wait_for_function("window.ready && document.querySelector('.bl-belief-table td')")
         return page
 
-    yield show
-    for context in contexts:
-        context.close()
+    return show
 
 
 def chosen(page) -> tuple[int, int]:

@@ -21,38 +21,25 @@ SEEN = """() => [...document.querySelectorAll('.saved-view')].map((view) => view
 
 
 @pytest.fixture
-def open_saved(browser, tmp_path):
+def open_saved(blank, tmp_path):
     """``open_saved(view)`` saves and opens it; errors and requests are kept with the page."""
-    contexts = []
 
     def open_saved(view, width=1280, height=720, **options):
         path = save_page(view, tmp_path / "page.html", **options)
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
-        context.set_default_timeout(20_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.problems, page.asked = [], []
-        page.on(
-            "console",
-            lambda said: page.problems.append(said.text) if said.type in ("error", "warning") else None,
-        )
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
+        page = blank(width, height, offline=True)
         page.goto(path.as_uri())
         page.wait_for_selector(".saved-view .bertlook")
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(200)
         return page
 
-    yield open_saved
-    for context in contexts:
-        context.close()
+    return open_saved
 
 
 def alone(page) -> bool:
     """Nothing went wrong, nothing was run that came as a token, nothing was asked of anybody."""
-    assert page.problems == []
+    assert page.errors == []
     assert page.evaluate("window.broken") is None
-    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.querySelectorAll('img, iframe, object, [onclick], [onerror]').length") == 0
     return True
 

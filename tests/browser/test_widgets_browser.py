@@ -130,26 +130,17 @@ SENTENCE = (
 
 
 @pytest.fixture
-def show(browser):
+def show(blank):
     """``show(map=HeadMap(...), view=HeadView(...))`` opens the page; errors and requests are kept with it."""
-    contexts = []
 
     def show(width=1280, height=720, font=24, before="", **widgets):
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
-        page.errors, page.requests = [], []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
-        page.on("request", lambda request: page.requests.append(request.url))
+        page = blank(width, height)
         page.set_content(page_of(font, **widgets).replace("<style>", f"<style>{before}", 1))
         page.wait_for_function("window.ready === true")
         page.wait_for_timeout(50)
         return page
 
-    yield show
-    for context in contexts:
-        context.close()
+    return show
 
 
 def picture(page) -> str:
