@@ -43,7 +43,9 @@ INSTALLED_FROM = (
 )
 # The whole suite runs in two processes, a notebook, test file or class in one of them, in the order that tests/conftest.py gives;
 # a choice of tests in this one.
-ALL_TESTS = ["-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"]
+# One process more than processors, for a test in a browser waits as long as it computes; each takes a gigabyte and a half.
+PROCESSES = min(4, (os.cpu_count() or 2) + 1)
+ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
 MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
 
 

@@ -44,7 +44,10 @@ def answer(client, code: str) -> dict:
 
 @pytest.fixture(scope="module")
 def nursery(tmp_path_factory):
-    """The address of a nursery of this module's own."""
+    """The address of a nursery: the one of this run, else one of this module's own."""
+    if "BERTLOOK_NURSERY" in os.environ:
+        yield os.environ["BERTLOOK_NURSERY"]
+        return
     address = str(tmp_path_factory.mktemp("nursery") / "door")
     process = subprocess.Popen(
         [sys.executable, OFFLINE / "kernel_nursery.py", address], stdin=subprocess.PIPE

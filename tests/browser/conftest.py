@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -36,16 +35,8 @@ NOISE = re.compile(
     r"|Failed to load resource: .* 404"
 )
 
-LOUD = ("error", "warning")  # what a page may not say in the console
-
 SERVE = "import sys; from pathlib import Path; from bertlook_teach.launch import serve; "
-SERVE += "sys.exit(serve(Path(sys.argv[1]), '/lab', port=int(sys.argv[2]), browser=False))"
-
-
-def free_port() -> int:
-    """A port nobody listens on just now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+SERVE += "sys.exit(serve(Path(sys.argv[1]), '/lab', browser=False))"
 
 
 class Server:
@@ -53,15 +44,14 @@ class Server:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.port = free_port()
-        command = [sys.executable, "-c", SERVE, str(folder), str(self.port)]
+        command = [sys.executable, "-c", SERVE, str(folder)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         lines = []
         for line in self.process.stdout:
             lines.append(line)
-            address = re.search(r"http://\S+?token=(\w+)", line)
+            address = re.search(r"http://127.0.0.1:(\d+)/\S*?token=(\w+)", line)
             if address:
-                self.token = address.group(1)
+                self.port, self.token = address.groups()
                 break
         else:
             raise RuntimeError(f"the server did not start: {''.join(lines)}")
@@ -218,7 +208,7 @@ def sheets(browser):
             page = browser.new_context().new_page()
             page.set_default_timeout(20_000)
             page.on("pageerror", lambda error: page.errors.append(str(error)))
-            page.on("console", lambda said: page.errors.append(said.text) if said.type in LOUD else None)
+            page.on("console", lambda said: page.said.get(said.type, []).append(said.text))
             page.on("request", lambda request: page.requests.append(request.url))
             online.append(page)
         return online[number]
@@ -228,13 +218,14 @@ def sheets(browser):
 
 @pytest.fixture
 def blank(sheets):
-    """``blank(width=1280, height=720, offline=False)`` gives an empty page; what it asks for is in ``requests``, what goes wrong in ``errors``."""
+    """``blank(width=1280, height=720, offline=False)`` gives an empty page; what it asks for is in ``requests``, what it says in ``errors`` and ``warnings``."""
     given = []
 
     def blank(width: int = 1280, height: int = 720, offline: bool = False):
         page = sheets(len(given))
         given.append(page)
-        page.errors, page.requests = [], []
+        page.errors, page.warnings, page.requests = [], [], []
+        page.said = {"error": page.errors, "warning": page.warnings}
         page.context.set_offline(offline)
         page.set_viewport_size({"width": width, "height": height})
         return page

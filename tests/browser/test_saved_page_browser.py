@@ -37,7 +37,7 @@ def open_saved(blank, tmp_path):
 
 def alone(page) -> bool:
     """Nothing went wrong, nothing was run that came as a token, nothing was asked of anybody."""
-    assert page.errors == []
+    assert page.errors == page.warnings == []
     assert page.evaluate("window.broken") is None
     assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.querySelectorAll('img, iframe, object, [onclick], [onerror]').length") == 0
