@@ -407,7 +407,7 @@ def test_a_disk_that_fills_up_is_said(project):
         ("--classic", "-m bertlook_teach.cli present --classic"),
         ("--lab", "-m bertlook_teach.cli lab"),
         ("--lab --deck 3", "-m bertlook_teach.cli lab 3"),
-        ("test", "-m pytest -n 2 --dist loadscope --no-loadscope-reorder"),
+        ("test", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder"),
         ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),
     ],
 )

@@ -109,7 +109,10 @@ def test_every_control_is_reached_and_used_by_key_and_shows_its_focus(deck):
 
 
 def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
-    explorer = deck.page.locator(".bertlook-explorer:has(.bertlook-views)").first
+    explorers = deck.page.locator(".bertlook-explorer:has(.bertlook-views)")
+    if not explorers.count():
+        pytest.skip("this deck has no explorer")
+    explorer = explorers.first
     deck.go(explorer.evaluate("node => node.closest('section').id").removeprefix("slide-"))
     before = deck.slide
     caption = explorer.locator("[aria-live='polite']").last
