@@ -27,12 +27,14 @@ from .looking import SIZES
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 # What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
-# The stylesheets named like the notebook are optional; a missing one is answered with a page.
+# The stylesheets named like the notebook are optional; a missing one is answered with a page. The classic notebook's MathJax asks
+# for a font at about:blank to see what happens.
 NOISE = re.compile(
     r"Maximum call stack size exceeded"
     r"|getter for the shared module is not a function"
     r"|Refused to apply style from '[^']*/files/[^']*\.css'"
     r"|Failed to load resource: .* 404"
+    r"|Access to font at 'about:blank'"
 )
 
 SERVE = "import sys; from pathlib import Path; from bertlook_teach.launch import serve; "
@@ -95,7 +97,7 @@ class Deck:
             self.errors.append(text)
 
     def _console(self, message) -> None:
-        if message.type == "error":
+        if message.type == "error" and message.location.get("url") != "about:blank":
             self._error(message.text)
 
     def _request(self, request) -> None:
