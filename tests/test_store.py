@@ -93,6 +93,7 @@ def test_what_cannot_be_kept_is_refused_by_name(value):
     "tree",
     [
         '{"class": ["subprocess", "Popen"], "fields": {}}',
+        '{"class": ["urllib.parse", "ParseResult"], "items": [1, 2, 3, 4, 5, 6]}',
         '{"class": ["bertlook_teach.store", "kept"], "fields": {}}',
         '{"class": ["bertlook_teach.store", "os.PathLike"], "items": []}',
         '{"class": ["bertlook_teach.nowhere", "X"], "fields": {}}',
