@@ -41,9 +41,8 @@ INSTALLED_FROM = (
     "bertlook_teach/nbextension/main.js",
     "bertlook_teach/nbextension/notebook.json",
 )
-# The whole suite runs in two processes, a notebook, test file or class in one of them, in the order that tests/conftest.py gives;
-# a choice of tests in this one.
-# One process more than processors, for a test in a browser waits as long as it computes; each takes a gigabyte and a half.
+# The whole suite runs in several processes, a notebook, test file or class in one of them, in the order that tests/conftest.py
+# gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits.
 PROCESSES = min(4, (os.cpu_count() or 2) + 1)
 ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
 MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"

@@ -422,7 +422,11 @@ def collect_evidence(
         try:
             own = evidence is not None and name in evidence
             _kept[key] = (
-                make() if own else kept(f"evidence {name}", (encoder.fingerprint, resources.digest), make)
+                make()
+                if own
+                else kept(
+                    f"evidence {name}", (collect.__module__, encoder.fingerprint, resources.digest), make
+                )
             )
         except CannotDecide as reason:
             _kept[key] = reason

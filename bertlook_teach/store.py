@@ -9,6 +9,7 @@ The folder is ``~/.cache/bertlook`` (or in ``XDG_CACHE_HOME``); the variable BER
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -18,6 +19,7 @@ import json
 import os
 import platform
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -31,6 +33,7 @@ __all__ = ["MOST_BYTES", "kept", "pack", "store_folder", "unpack"]
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first
 COMPUTING = ("numpy", "scipy", "tokenizers", "torch", "transformers")
 PACKAGE = Path(__file__).resolve().parent
+STARTED = time.time()
 Result = TypeVar("Result")
 
 
@@ -55,10 +58,10 @@ def kept(
     out, back : functions
         From the result to what `pack` takes, and back; for results that hold a model.
     """
-    folder = store_folder()
-    if folder is None:
+    folder, code = store_folder(), _all_code()
+    if folder is None or code is None:
         return make()
-    digest = hashlib.sha256(f"{_all_code()}\0{name}\0{key!r}".encode()).hexdigest()[:32]
+    digest = hashlib.sha256(f"{code}\0{name}\0{key!r}".encode()).hexdigest()[:32]
     path = folder / f"{name.replace(' ', '-')}-{digest}.npz"
     try:
         found = unpack(path.read_bytes())
@@ -66,7 +69,8 @@ def kept(
         result = make()
         _write(path, pack(out(result)))
         return result
-    os.utime(path)
+    with contextlib.suppress(OSError):  # a folder of somebody else's, or another process has just made room
+        os.utime(path)
     return back(found)
 
 
@@ -98,8 +102,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 @functools.cache
-def _all_code() -> str:
-    """A digest of everything a result depends on without being told."""
+def _all_code() -> str | None:
+    """A digest of everything a result depends on without being told; None if a source was changed after it may have been imported."""
     from ._paths import data_path
 
     digest = hashlib.sha256(f"{platform.machine()} {platform.python_version()}".encode())
@@ -107,6 +111,8 @@ def _all_code() -> str:
         digest.update(f"{library} {version(library)}".encode())
     data = data_path()
     files = [*PACKAGE.rglob("*.py"), *(file for file in data.rglob("*") if file.is_file())]
+    if max(file.stat().st_mtime for file in files) > STARTED:
+        return None
     for file in sorted(files):
         if not file.is_relative_to(data / "model"):  # models have a fingerprint of their own
             digest.update(f"{file.name}\0".encode() + file.read_bytes())

@@ -137,11 +137,32 @@ def test_another_name_key_or_code_is_another_result(folder, monkeypatch):
 def test_the_digest_of_the_code_changes_with_any_file(monkeypatch, tmp_path):
     (tmp_path / "one.py").write_text("x = 1")
     monkeypatch.setattr(store, "PACKAGE", tmp_path)
+    monkeypatch.setattr(store, "STARTED", float("inf"))
     found = []
     for text in ("x = 1", "x = 2"):
         (tmp_path / "one.py").write_text(text)
         found.append(store._all_code.__wrapped__())
     assert found[0] != found[1]
+
+
+def test_nothing_is_kept_of_code_that_was_changed_after_it_was_imported(folder, monkeypatch, tmp_path):
+    (tmp_path / "one.py").write_text("x = 1")
+    os.utime(tmp_path / "one.py", (store.STARTED + 1,) * 2)
+    monkeypatch.setattr(store, "PACKAGE", tmp_path)
+    monkeypatch.setattr(store, "_all_code", store._all_code.__wrapped__)
+    make = Counted(5)
+    assert store.kept("a", (), make) == store.kept("a", (), make) == 5
+    assert make.calls == 2 and not folder.exists()
+
+
+def test_a_file_that_cannot_be_touched_is_read_all_the_same(folder, monkeypatch):
+    store.kept("a", (), Counted(5))
+
+    def refuse(*arguments):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert store.kept("a", (), Counted(6)) == 5
 
 
 def test_a_damaged_file_is_made_anew(folder):
@@ -221,6 +242,19 @@ def test_evidence_of_ones_own_is_not_kept_on_disk(folder, specimen):
     own = {"norms": lambda encoder, resources: iter([{"x": np.ones(2)}])}
     assert collect_evidence("norms", specimen, Resources(limit=2), evidence=own).n == 1
     assert not folder.exists()
+
+
+def test_the_doctor_says_what_is_kept_and_where_it_cannot_be(folder, monkeypatch):
+    from bertlook_teach.doctor import Failed, kept
+
+    assert "nothing yet" in kept()
+    store.kept("a", (), lambda: np.zeros(250_000))
+    assert kept().startswith("1 results, 2 MB")
+    monkeypatch.setenv("BERTLOOK_CACHE", str(next(folder.glob("*.npz"))))
+    with pytest.raises(Failed, match="cannot be written"):
+        kept()
+    monkeypatch.setenv("BERTLOOK_CACHE", "off")
+    assert "says off" in kept()
 
 
 def test_a_tuned_model_comes_back_as_it_was(specimen):
