@@ -1,7 +1,8 @@
 """A real browser and a real Jupyter server, for tests of what a class will see.
 
-``open_deck("slides/01_what.ipynb")`` starts a server (once for each folder), opens the deck as a slideshow, and waits until its
-cells have run. Screenshots go to the folder named by the variable BERTLOOK_SCREENSHOTS, if it is set.
+``open_deck("slides/01_what.ipynb")`` opens the deck as a slideshow, and waits until its cells have run. One server over the project's
+folder serves all tests of a process; decks that tests write lie in a folder below it, which ``trial_folder`` gives.
+Screenshots go to the folder named by the variable BERTLOOK_SCREENSHOTS, if it is set.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bertlook_teach.browsers import find_chromium
 
@@ -37,8 +37,10 @@ NOISE = re.compile(
     r"|Access to font at 'about:blank'"
 )
 
-SERVE = "import sys; from pathlib import Path; from bertlook_teach.launch import serve; "
-SERVE += "sys.exit(serve(Path(sys.argv[1]), '/lab', browser=False))"
+# Two servers that look for a free port at the same moment may find the same one: each test process looks in a range of its own.
+FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+SERVE = f"import sys; from pathlib import Path; from bertlook_teach import launch; launch.DEFAULT_PORT = {FIRST_PORT}; "
+SERVE += "sys.exit(launch.serve(Path(sys.argv[1]), '/lab', browser=False))"
 
 
 class Server:
@@ -239,48 +241,41 @@ def blank(sheets):
 
 
 @pytest.fixture(scope="package")
-def course_server():
-    """The server over the project's folder, which most tests ask for."""
+def server():
+    """The server over the project's folder."""
     server = Server(ROOT)
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="module")
-def serve(request):
-    """A function that gives the server over a folder, started when first asked for."""
-    servers: dict[Path, Server] = {}
-
-    def serve(folder: Path = ROOT) -> Server:
-        if folder not in servers:
-            ours = folder == ROOT
-            servers[folder] = request.getfixturevalue("course_server") if ours else Server(folder)
-        return servers[folder]
-
-    yield serve
-    for folder, server in servers.items():
-        if folder == ROOT:
-            server.end_kernels()
-        else:
-            server.stop()
+def trial_folder():
+    """A new folder that the server reaches, for decks that a test writes."""
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="trial-", dir=build) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
-def open_page(profile, serve):
-    """``open_page(page, folder=ROOT, size="laptop")`` opens any page of the server over a folder, and does not wait."""
+def open_page(profile, server):
+    """``open_page(route, notebook, size="laptop")`` opens a notebook in "rise", "lab/tree" or "nbclassic/notebooks", and does not wait."""
     opened = []
 
-    def open_page(page: str, folder: Path = ROOT, size: str = "laptop") -> Deck:
+    def open_page(route: str, notebook: str | Path, size: str = "laptop") -> Deck:
+        name, _, query = str(notebook).partition("?")
+        path = quote((ROOT / name).resolve().relative_to(ROOT).as_posix())
         width, height = SIZES[size]
         tab = profile.new_page()
         tab.set_viewport_size({"width": width, "height": height})
         tab.set_default_timeout(30_000)
         opened.append(tab)
-        return Deck(tab, serve(folder).address(page))
+        return Deck(tab, server.address(f"{route}/{path}{query and '?'}{query}"))
 
     yield open_page
     for tab in opened:
         tab.close()
+    server.end_kernels()
 
 
 @pytest.fixture(scope="module")
@@ -288,28 +283,8 @@ def open_deck(open_page):
     """``open_deck(path, size="laptop", classic=False, query="")`` opens a deck as a slideshow and waits until it is live."""
 
     def open_deck(path: str | Path, size: str = "laptop", classic: bool = False, query: str = "") -> Deck:
-        path = (ROOT / path).resolve()
-        folder = ROOT if path.is_relative_to(ROOT) else path.parent
-        route = "nbclassic/notebooks" if classic else "rise"
-        deck = open_page(f"{route}/{quote(path.relative_to(folder).as_posix())}{query}", folder, size)
+        deck = open_page("nbclassic/notebooks" if classic else "rise", f"{path}{query}", size)
         deck.wait_until_ready()
         return deck
 
     return open_deck
-
-
-def write_deck(path: Path, code: str, title: str, view: str) -> Path:
-    """A deck of two slides beside a hidden cell: a heading, and the view of that name which the hidden cell makes."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": "all"}
-    deck = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
-    cells = [
-        (new_code_cell(code), "skip"),
-        (new_markdown_cell(f"# {title}"), "slide"),
-        (new_code_cell(view), "slide"),
-    ]
-    for i, (cell, kind) in enumerate(cells):
-        cell.id, cell.metadata["slideshow"] = f"cell-{i}", {"slide_type": kind}
-        deck.cells.append(cell)
-    nbformat.write(deck, path)
-    return path

@@ -1,13 +1,11 @@
-"""BertViz's three views and our neuron view, offline: on a plain page, in JupyterLab, and on slides."""
+"""BertViz's three views and our neuron view, offline, on a plain page; `test_alive.py` has them on slides and in JupyterLab."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-import nbformat
 import numpy as np
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from bertlook_teach.widgets import HeadMap, NeuronView
@@ -48,49 +46,6 @@ LINES = {
     "model": 3 * 2 * 9 * 9,
     "neuron": 9 * 9,
 }  # what stands in the page when all are drawn
-
-
-def notebook(outputs=None):
-    """The views, a slide each; saved with the given outputs, or none."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    rise = {
-        "theme": "white",
-        "transition": "none",
-        "start_slideshow_at": "beginning",
-        "auto_select": "none",
-        "autorun": True,
-    }
-    made = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
-    cells = [
-        (new_code_cell(SET_UP, metadata={"tags": ["init"]}), "skip"),
-        (new_markdown_cell("# BertViz"), "slide"),
-    ]
-    cells += [(new_code_cell(source), "slide") for source in CELLS.values()]
-    for number, (cell, slide_type) in enumerate(cells):
-        cell.id = f"cell-{number}"
-        cell.metadata["slideshow"] = {"slide_type": slide_type}
-        if outputs and cell.source in outputs:
-            cell.outputs, cell.execution_count = (
-                [new_output("execute_result", outputs[cell.source], execution_count=1)],
-                1,
-            )
-        made.cells.append(cell)
-    return made
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bertviz")
-    nbformat.write(notebook(), folder / "views.ipynb")
-    saved = {
-        CELLS["head"]: {"text/html": bertviz_head_view(PAIR)._repr_html_(), "text/plain": "BertVizView"},
-        CELLS["ours"]: {
-            "text/html": NeuronView(PAIR)._repr_mimebundle_()["text/html"],
-            "text/plain": "NeuronView",
-        },
-    }
-    nbformat.write(notebook(saved), folder / "saved.ipynb")
-    return folder
 
 
 def lines(frame) -> int:
@@ -340,70 +295,6 @@ def test_the_neuron_view_keeps_inside_the_page(show, size):  # noqa: F811
         "[...document.querySelectorAll('.bertlook-neurons *')].filter((e) => e.textContent.trim() && e.offsetParent).map((e) => parseFloat(getComputedStyle(e).fontSize))"
     )
     assert min(sizes) >= 24
-
-
-# ---- JupyterLab and slides ------------------------------------------------------------------------------------
-
-
-def test_all_views_live_in_jupyterlab(open_page, folder):
-    deck = open_page("lab/tree/views.ipynb", folder, "hd")
-    page = deck.page
-    page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell", state="attached")
-    page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first.click()
-    page.wait_for_timeout(1500)
-    for _ in range(2 + len(CELLS)):
-        page.keyboard.press("Shift+Enter")
-        page.wait_for_timeout(400)
-    views = views_of(page)
-    for name in ("head", "model", "neuron"):
-        views[name].frame_element().scroll_into_view_if_needed()
-        deck.screenshot(f"bertviz-lab-{name}")
-    try_out(views, page)
-    page.locator(".bl-neuron-table").scroll_into_view_if_needed()
-    deck.screenshot("bertviz-lab-ours")
-    assert page.locator(".bl-key-row").count() == len(PAIR.tokens)
-    assert deck.foreign == []
-
-
-@pytest.mark.parametrize("classic", [False, True], ids=["rise", "classic"])
-def test_all_views_live_on_slides(open_deck, folder, classic):
-    deck = open_deck(folder / "views.ipynb", classic=classic)
-    page, kind = deck.page, "classic" if classic else "rise"
-    views = {}
-    for number, name in enumerate(("head", "model", "neuron", "ours"), start=1):
-        deck.go(f"{number}-0")
-        if name != "ours":
-            views = views_of(page, number)
-        page.wait_for_timeout(500)
-        deck.screenshot(f"bertviz-{kind}-{name}")
-    page.locator(".bl-neuron-scroller").focus()
-    before = bars(page)
-    deck.press("ArrowRight", "PageDown")
-    assert bars(page) != before and deck.slide == "4-0"
-    for number, name in enumerate(("head", "model", "neuron"), start=1):
-        deck.go(f"{number}-0")
-        page.wait_for_timeout(200)
-        assert views[name].evaluate("parseFloat(document.body.style.zoom)") > 0.95  # 24 px, or hardly less
-    deck.go("2-0")
-    views["model"].locator("svg > g > rect:last-child").nth(3).click()
-    assert "Layer 1, Head 1" in views["model"].locator("text.detail").first.text_content()
-    deck.go("1-0")
-    before = drawn(views["head"])
-    views["head"].select_option("#layer", "2")
-    assert drawn(views["head"]) != before
-    assert deck.foreign == []
-
-
-def test_a_notebook_not_yet_run_shows_what_it_can(open_page, folder):
-    """JupyterLab takes frames out of a notebook its reader has not run; the sentence stays, and our picture."""
-    deck = open_page("lab/tree/saved.ipynb", folder)
-    page = deck.page
-    page.wait_for_selector(".bertlook-static img", state="attached")
-    deck.screenshot("bertviz-lab-saved")
-    assert page.locator("figure", has_text="Run this cell to see the view").count() == 1
-    assert "BertViz's head view" in page.locator("figcaption").first.inner_text()
-    assert page.evaluate("document.querySelector('.bertlook-static img').naturalWidth") > 900
-    assert deck.foreign == []
 
 
 def test_the_stand_in_is_an_attention_as_far_as_the_views_look():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bertlook_teach.course import LESSONS
+
 from .conftest import ROOT
 from .looking import walk
 
@@ -11,14 +13,14 @@ DECKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "slides").g
 
 
 @pytest.fixture(scope="class")
-def deck(request, open_deck, serve):
+def deck(request, open_deck, server):
     """A deck, alive and walked through; the tests share it. Its kernel ends with it, so that one deck at a time takes memory."""
     opened = open_deck(request.cls.path)
     opened.name = request.cls.path.rpartition("/")[2][:2]
     opened.walked = walk(opened, f"deck-{opened.name}")
     yield opened
     opened.page.close()
-    serve().end_kernels()
+    server.end_kernels()
 
 
 class Walk:
@@ -69,6 +71,133 @@ class Walk:
         assert not deck.errors
 
 
+class CourseMap:
+    """The map of the course: every box is reached by key and opens its deck; links to pages of text open as pages."""
+
+    map = "3-0"
+
+    def test_tab_goes_through_the_lessons_in_their_order(self, deck):
+        deck.go(self.map)
+        boxes = deck.page.locator("section.present .bertlook-course a")
+        assert boxes.count() == len(LESSONS)
+        boxes.first.focus()
+        order = []
+        for _ in LESSONS:
+            order.append(deck.page.evaluate("document.activeElement.getAttribute('aria-label')"))
+            deck.page.keyboard.press("Tab")
+        assert [name.split(",")[0] for name in order] == [f"Lesson {int(one.number)}" for one in LESSONS]
+        assert deck.slide == self.map
+
+    def test_no_label_of_a_box_is_cut(self, deck):
+        deck.go(self.map)
+        for width, height in ((1024, 768), (1280, 720), (1920, 1080)):
+            deck.page.set_viewport_size({"width": width, "height": height})
+            cut = deck.page.locator("section.present .bertlook-course a").evaluate_all(
+                "all => all.filter((box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)"
+                ".map((box) => box.textContent)"
+            )
+            assert not cut, (width, cut)
+
+    def test_enter_opens_a_deck_as_a_slideshow(self, deck):
+        deck.go(self.map)
+        box = deck.page.locator("section.present .bertlook-course a").nth(2)
+        box.focus()
+        assert "/rise/slides/03_where_heads_look.ipynb" in box.get_attribute("href")
+        with deck.page.context.expect_page() as opening:
+            box.press("Enter")
+        opened = opening.value
+        assert "/rise/slides/03_where_heads_look.ipynb" in opened.url
+        opened.close()
+
+    @pytest.mark.parametrize(
+        ("slide", "name", "place", "shows"),
+        [
+            ("15-0", "the first", "/lab/tree/notebooks/exercises/01_what_bert_reads.ipynb", ".jp-Notebook"),
+            ("15-0", "Glossary", "/lab/tree/docs/glossary.md", ".jp-RenderedMarkdown h1"),
+            ("17-0", "lesson 1, what", "/rise/slides/01_what_bert_reads.ipynb", ".reveal.ready"),
+        ],
+    )
+    def test_a_link_in_the_text_opens_where_it_can_be_read(self, deck, slide, name, place, shows):
+        deck.go(slide)
+        link = deck.page.locator("section.present a", has_text=name)
+        with deck.page.context.expect_page() as opening:
+            link.click()
+        opened = opening.value
+        assert place in opened.url
+        opened.wait_for_selector(shows, timeout=120_000)
+        opened.close()
+
+
+def show_slide_of(deck, selector: str):
+    """Go to the slide that holds this."""
+    slide = (
+        deck.page.locator(f"section section:has({selector})").first.get_attribute("id").removeprefix("slide-")
+    )
+    deck.go(slide)
+    return slide
+
+
+class LabelGame:
+    """The labelling game and the threshold board: keys, buttons, sliders, and no slide turned by accident."""
+
+    def test_the_game_is_played_with_keys_and_with_buttons(self, deck):
+        slide = show_slide_of(deck, ".bl-game")
+        page = deck.page
+        status = page.locator(".present .bl-game-status")
+        assert "not answered yet" in status.inner_text()
+        page.locator(".present .bl-game").focus()
+        deck.press("1", "5")
+        page.wait_for_function(
+            "document.querySelector('.present .bl-game-status').textContent.includes('2 labelled')"
+        )
+        assert status.inner_text().startswith("Map 3 of 36")
+        deck.press("u")
+        page.wait_for_function(
+            "document.querySelector('.present .bl-game-status').textContent.includes('1 labelled')"
+        )
+        deck.press("ArrowRight", "ArrowRight", "ArrowLeft")
+        page.wait_for_function(
+            "document.querySelector('.present .bl-game-status').textContent.startsWith('Map 3')"
+        )
+        page.locator(".present .bl-game-button", has_text="4 block").click()
+        page.wait_for_function(
+            "document.querySelector('.present .bl-game-status').textContent.includes('2 labelled')"
+        )
+        page.locator(".present .bl-game-button", has_text="result").focus()
+        deck.press("Enter")
+        page.wait_for_selector(".present .bl-game-result table")
+        deck.screenshot("game-result")
+        assert "of 2" in page.locator(".present .bl-game-result").inner_text()
+        assert deck.slide == slide  # no key turned the slide
+
+    def test_typing_a_code_labels_nothing_and_a_wrong_one_is_said(self, deck):
+        slide = show_slide_of(deck, ".bl-game")
+        page = deck.page
+        before = page.locator(".present .bl-game-status").inner_text()
+        page.locator(".present .bl-game-more summary").click()
+        page.locator(".present .bl-game-more textarea").click()
+        page.keyboard.type("123 u")
+        page.locator(".present .bl-game-button", has_text="compare").click()
+        page.wait_for_function(
+            "document.querySelector('.present .bl-game-message').textContent.includes('A code is six')"
+        )
+        assert page.locator(".present .bl-game-status").inner_text() == before and deck.slide == slide
+
+    def test_a_slider_moves_the_board(self, deck):
+        slide = show_slide_of(deck, ".bertlook-board")
+        page = deck.page
+        before = page.locator(".present .bertlook-board").inner_text()
+        page.locator(".present .noUi-handle").nth(1).focus()  # the vertical threshold
+        deck.press(*["ArrowLeft"] * 5)
+        page.wait_for_function(
+            "before => document.querySelector('.present .bertlook-board').innerText !== before", arg=before
+        )
+        deck.screenshot("board-moved")
+        assert deck.slide == slide and deck.errors == []
+
+
+MORE = {"00": (CourseMap,), "05": (LabelGame,)}  # what is asked of one deck alone
 for path in DECKS:
-    name = f"TestDeck{path.rpartition('/')[2][:2]}"
-    globals()[name] = type(name, (Walk,), {"path": path})
+    number = path.rpartition("/")[2][:2]
+    name = f"TestDeck{number}"
+    globals()[name] = type(name, (*MORE.get(number, ()), Walk), {"path": path})  # the walk comes first

@@ -1,4 +1,4 @@
-"""The lenses in a real browser: on a plain page as Python says them, and alive on a slide and in JupyterLab."""
+"""The lenses in a real browser, on a plain page, as Python says them; `test_alive.py` has them on a slide and in JupyterLab."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from bertlook_teach.render.lenses import two_digits
 from bertlook_teach.widgets import HeadMap, LensView
 
-from .conftest import write_deck
 from .test_widgets_browser import HOSTILE, SENTENCE, show, state_of, values  # noqa: F401 - show is a fixture
 
 
@@ -212,66 +211,3 @@ def test_new_data_arrive_and_a_view_taken_away_leaves_nothing_behind(show):  # n
     page.evaluate("cleanups.view()")
     linked = 2  # the page's own links listen too
     assert page.evaluate("models.view.listening()") == linked and page.locator(".bertlook").count() == 0
-
-
-# ---- alive in Jupyter --------------------------------------------------------------------------------------
-
-CELL = """\
-from bertlook_teach import load_encoder
-from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
-import numpy as np
-
-encoder = load_encoder("specimen")
-lenses = SixLenses(encoder, "We saw birds.")
-head_map = HeadMap(np.zeros((encoder.n_layers, encoder.n_heads)))
-_ = link_heads(head_map, lenses)
-"""
-
-
-@pytest.fixture(scope="module")
-def notebook(tmp_path_factory):
-    return write_deck(tmp_path_factory.mktemp("lenses") / "lenses.ipynb", CELL, "Lenses", "lenses")
-
-
-def use(deck):
-    """Keys without the kernel, a sentence with it, and an error in words."""
-    page = deck.page
-    lenses = page.locator(".bertlook-lenses")
-    lenses.wait_for(timeout=120_000)
-    said = lenses.locator(".bl-caption")
-    assert said.inner_text().startswith("Head 1-1, query “")
-    lenses.locator(".bl-scroller").focus()
-    deck.press("ArrowDown", "ArrowRight", "Shift+ArrowDown", "g")
-    assert said.inner_text().startswith("Head 2-2, query “saw”")
-    assert lenses.locator(".bl-lens-canvas").count() >= 4
-    box = page.locator(".bertlook-explorer input[type='text']").first
-    box.fill("Rain fell.")
-    deck.press("Enter")
-    page.wait_for_function(
-        "document.querySelector('.bertlook-lenses').textContent.includes('rain')", timeout=60_000
-    )
-    assert "Head 2-2" in said.inner_text()
-    box.fill(" ")
-    deck.press("Enter")
-    page.wait_for_selector(".bertlook-message [role='alert']", timeout=60_000)
-    assert "still shows the last text" in page.inner_text(".bertlook-message")
-    deck.screenshot("six-lenses")
-    assert deck.foreign == []
-
-
-def test_alive_on_a_slide(open_deck, notebook):
-    deck = open_deck(notebook)
-    deck.go("1-0")
-    use(deck)
-    assert deck.slide == "1-0" and deck.errors == []
-
-
-def test_alive_in_jupyterlab(open_page, notebook):
-    deck = open_page("lab/tree/lenses.ipynb", notebook.parent)
-    deck.page.locator(".jp-CodeCell").first.wait_for(timeout=60_000)
-    deck.page.locator(".jp-CodeCell .cm-content").first.click()
-    deck.page.wait_for_timeout(1500)
-    for _ in range(4):  # the first may only take away a dialogue
-        deck.press("Shift+Enter")
-        deck.page.wait_for_timeout(400)
-    use(deck)

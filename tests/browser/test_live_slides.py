@@ -1,10 +1,16 @@
-"""Widgets are alive on slides, in jupyterlab-rise (through our labextension) and in classic RISE."""
+"""Slides in jupyterlab-rise (through our labextension) and in classic RISE: widgets are alive, and looks are chosen and legible."""
 
 from __future__ import annotations
+
+import shutil
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from bertlook_teach.render import palette
+
+from .conftest import ROOT
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
@@ -77,8 +83,11 @@ def trial_deck(**rise):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("decks")
+def folder(trial_folder):
+    """A folder with the real theme."""
+    shutil.copy(ROOT / "slides" / "rise.css", trial_folder)
+    shutil.copytree(ROOT / "slides" / "theme", trial_folder / "theme")
+    return trial_folder
 
 
 def save(deck, folder, name):
@@ -89,7 +98,7 @@ def save(deck, folder, name):
 
 @pytest.fixture(scope="module")
 def trial(folder):
-    return save(trial_deck(autorun=True), folder, "trial.ipynb")
+    return save(trial_deck(autorun=True, look="dark", footer="the footer"), folder, "trial.ipynb")
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["rise", "classic"])
@@ -97,6 +106,7 @@ def live(request, open_deck, trial):
     """The trial deck, alive, in both RISEs. The tests share it: each goes to the slide it needs and sets what it changes."""
     deck = open_deck(trial, classic=request.param)
     deck.page.wait_for_selector("section section.present", state="attached")
+    deck.classic = request.param
     return deck
 
 
@@ -126,7 +136,7 @@ def test_the_deck_opens_on_its_first_slide_with_live_widgets(live):
     live.page.locator(".noUi-handle").focus()
     live.press("ArrowRight", "ArrowRight")
     expect(live, answer(live), "5 squared is 25")  # computed by the kernel
-    live.screenshot(f"trial-slider-{'classic' if 'nbclassic' in live.page.url else 'rise'}")
+    live.screenshot(f"trial-slider-{'classic' if live.classic else 'rise'}")
 
 
 def test_keys_stay_in_the_slider(live):
@@ -175,7 +185,7 @@ def test_nothing_is_asked_of_another_computer_and_nothing_goes_wrong(live):
         live.go(slide)
     live.page.wait_for_timeout(1000)
     assert live.foreign == []
-    if "nbclassic" not in live.page.url:  # the classic application has its own, older noise
+    if not live.classic:  # the classic application has its own, older noise
         assert live.errors == []
 
 
@@ -192,15 +202,109 @@ def test_opened_again_the_deck_comes_to_life_again_and_listens_to_keys_without_a
 
 def test_running_the_deck_does_not_write_to_its_file(live, trial):
     assert '"execution_count": null' in trial.read_text()  # as it was made
-    if "nbclassic" in live.page.url:  # jupyterlab-rise has no autosave
+    if live.classic:  # jupyterlab-rise has no autosave
         assert live.page.evaluate("Jupyter.notebook.autosave_interval") == 0
+
+
+# ---- looks ---------------------------------------------------------------------------------------------------------
+
+# Text and the ground it stands on, as the browser has them; a sheet's ground is the nearest one with a colour.
+GROUNDS = """() => {
+  const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = getComputedStyle(node).backgroundColor;
+      if (rgb(colour)[3] !== 0) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector('section section.present'), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const owner = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !owner.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    if (owner.closest('button, select, input, .widget-readout')) continue; // drawn by the browser
+    found.push([walker.currentNode.textContent.trim().slice(0, 30), getComputedStyle(owner).color, ground(owner)]);
+  }
+  return found;
+}"""
+
+
+def hexadecimal(colour: str) -> str:
+    numbers = [float(part) for part in colour.partition("(")[2].rstrip(")").replace(",", " ").split()[:3]]
+    return "#" + "".join(f"{round(number):02x}" for number in numbers)
+
+
+def look(deck) -> str:
+    """The look the page wears, "" for none."""
+    return deck.page.evaluate(
+        "[...document.body.classList].filter((n) => ['bertlook-dark', 'bertlook-projector'].includes(n)).join()"
+    ).removeprefix("bertlook-")
+
+
+def legible(deck) -> list[str]:
+    """Texts of the slide in view with less contrast than 4.5."""
+    return [
+        f"{text}: {ink} on {ground}"
+        for text, ink, ground in deck.page.evaluate(GROUNDS)
+        if palette.contrast(hexadecimal(ink), hexadecimal(ground)) < 4.5
+    ]
+
+
+def test_the_metadata_choose_the_look_and_all_text_can_be_read(live):
+    assert look(live) == "dark"
+    ground = live.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert palette.relative_luminance(hexadecimal(ground)) < 0.02
+    for slide in ("0-0", "1-0", "3-0", "4-0"):
+        live.go(slide)
+        assert legible(live) == []
+        live.screenshot(f"look-dark-{'classic' if live.classic else 'rise'}-{slide}")
+
+
+def test_d_goes_through_the_looks_and_deletes_no_cell(live):
+    live.go("0-0")
+    cells = live.page.locator(".cell, .jp-Cell").count()
+    place = "document.querySelector('section section.present h1').getBoundingClientRect().toJSON()"
+    live.page.locator("section section.present h1").first.click()
+    worn, places = [], []
+    for _ in range(3):
+        worn.append(look(live))
+        places.append(live.page.evaluate(place))
+        live.press("d")
+    assert worn == ["dark", "projector", ""] and look(live) == "dark"
+    assert places[0] == places[1] == places[2]
+    live.press("d", "d", "d")
+    assert live.page.locator(".cell, .jp-Cell").count() == cells
+
+
+def test_d_typed_into_a_field_stays_a_letter(live):
+    live.go("1-0")
+    field = live.page.locator("section.present input[type='text']").first
+    field.click()
+    field.fill("")
+    live.page.keyboard.type("dd")
+    assert field.input_value() == "dd" and look(live) == "dark"
+    live.press("Escape")
+
+
+def test_the_address_is_stronger_than_the_metadata(live, open_deck, trial):
+    again = open_deck(trial, classic=live.classic, query="?run=none&look=projector")
+    assert look(again) == "projector"
+    if not live.classic:
+        prompts = again.page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
+        assert prompts == ["[ ]:"] * 4  # none has run
+    assert again.foreign == []
+    missing = "/trial.css"  # classic RISE asks for the deck's own sheet, which is optional
+    assert [error for error in again.errors if missing not in error] == []
+
+
+# ---- which cells run, and other applications ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("rise", "query", "has_run"),
     [
         ({}, "", []),
-        ({"autorun": True}, "?run=none", []),
         ({"autorun": "init"}, "", ["import"]),
         ({}, "?run=all", ["import", "slider", "Counter", "plain"]),
     ],
@@ -217,8 +321,7 @@ def test_which_cells_run(open_deck, folder, rise, query, has_run):
 def test_a_cell_that_fails_is_said_and_the_others_run(open_page, folder):
     deck = trial_deck(autorun=True)
     deck.cells[2].source = "1 / 0"
-    save(deck, folder, "failing.ipynb")
-    page = open_page("rise/failing.ipynb", folder)
+    page = open_page("rise", save(deck, folder, "failing.ipynb"))
     page.page.wait_for_selector("body.bertlook-failed", state="attached", timeout=60_000)
     assert "a cell failed" in page.page.locator("#bertlook-status").inner_text()
     assert any("ZeroDivisionError" in error for error in page.errors)
@@ -233,27 +336,27 @@ def test_a_cell_that_should_fail_is_no_failure(open_deck, folder):
     open_deck(save(deck, folder, "raising.ipynb"))
 
 
-def test_the_speaker_window_does_not_run_the_deck(open_page, trial, folder):
-    page = open_page("rise/trial.ipynb?receiver", folder).page
+def test_the_speaker_window_does_not_run_the_deck(open_page, trial):
+    page = open_page("rise", f"{trial}?receiver").page
     page.wait_for_selector(".reveal.ready", state="attached")
     page.wait_for_timeout(3000)
     assert page.locator("#bertlook-status").count() == 0
     assert "bertlook" not in page.locator("body").get_attribute("class")
 
 
-def test_plain_jupyterlab_is_left_alone(open_page, trial, folder):
-    page = open_page("lab/tree/trial.ipynb", folder).page
+def test_plain_jupyterlab_is_left_alone(open_page, trial):
+    page = open_page("lab/tree", trial).page
     page.wait_for_selector(".jp-NotebookPanel .jp-CodeCell", state="attached")
     page.wait_for_timeout(2000)
     assert page.locator("#bertlook-status").count() == 0
     assert page.locator(".jp-OutputArea-output").count() == 0
 
 
-def test_without_our_extension_no_widget_would_show(browser, serve, trial, folder):
+def test_without_our_extension_no_widget_would_show(browser, server, trial):
     """Guards the tests above: should this fail, jupyterlab-rise has mended itself and the stand-in module may go."""
     page = browser.new_context().new_page()
     page.route("**/bertlook-rise/**", lambda route: route.abort())
-    page.goto(serve(folder).address("rise/trial.ipynb"))
+    page.goto(server.address(f"rise/{trial.relative_to(ROOT).as_posix()}"))
     page.wait_for_selector(".reveal.ready", state="attached")
     page.evaluate("document.querySelector('.jp-Notebook').focus()")
     page.keyboard.press("Space")
@@ -266,9 +369,9 @@ def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
     """RISE by itself looks for them before the notebook is loaded, and then asks the network for another theme's fonts."""
     deck = trial_deck(footer="the footer", slideNumber="c/t")
     deck.cells[2].metadata["jupyter"] = {"source_hidden": True}
-    save(deck, folder, "settings.ipynb")
+    settings = save(deck, folder, "settings.ipynb")
     for _ in range(3):
-        opened = open_page("nbclassic/notebooks/settings.ipynb", folder)
+        opened = open_page("nbclassic/notebooks", settings)
         opened.wait_until_ready()
         opened.page.wait_for_selector("section section.present", state="attached")
         assert opened.page.locator("#rise-footer").inner_text() == "the footer"

@@ -1,4 +1,4 @@
-"""The sandbox in a real browser: switches by click and key on a plain page, and answers on a slide and in JupyterLab."""
+"""The sandbox in a real browser: switches by click and key on a plain page; `test_alive.py` has its answers on a slide and in JupyterLab."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from bertlook_teach.widgets.ablation_sandbox import SandboxView
 
-from .conftest import write_deck
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
 
 
@@ -160,81 +159,3 @@ def test_many_heads_are_hatched_and_a_view_taken_away_leaves_nothing_behind(show
     assert "gradient" in page.locator(".bl-off").first.evaluate("(e) => getComputedStyle(e).backgroundImage")
     page.evaluate("cleanups.view()")
     assert page.locator(".bertlook").count() == 0 and page.errors == []
-
-
-# ---- alive in Jupyter --------------------------------------------------------------------------------------
-
-CELL = """\
-from bertlook_teach import load_encoder
-from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
-
-sandbox = AblationSandbox(load_encoder("specimen"), "We saw the small birds.", twin=load_encoder("specimen-random"))
-"""
-
-
-@pytest.fixture(scope="module")
-def notebook(tmp_path_factory):
-    return write_deck(tmp_path_factory.mktemp("sandbox") / "sandbox.ipynb", CELL, "Sandbox", "sandbox")
-
-
-def use(deck):
-    """A head, a layer, another word, all off, an error in words: each answered by the kernel."""
-    page = deck.page
-    view = page.locator(".bertlook-sandbox")
-    view.wait_for(timeout=120_000)
-    said = view.locator(".bl-caption")
-
-    def answered(text):
-        page.wait_for_function(
-            "(text) => { const s = document.querySelector('.bertlook-sandbox');"
-            " return s.getAttribute('aria-busy') === 'false' && s.querySelector('.bl-caption').textContent.startsWith(text); }",
-            arg=text,
-            timeout=60_000,
-        )
-
-    answered("All heads on")
-    view.locator(".bl-switches").focus()
-    deck.press("Space")
-    answered("Head 1-1 off (it gives nothing)")
-    view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
-    answered("7 of ")
-    view.locator("select").first.select_option("uniform")
-    page.wait_for_function(
-        "document.querySelector('.bertlook-sandbox').textContent.includes('they look at all tokens alike')",
-        timeout=60_000,
-    )
-    view.get_by_text("birds", exact=True).or_(view.get_by_text("small", exact=True)).first.click()
-    page.wait_for_function(
-        "document.querySelector('.bertlook-sandbox').getAttribute('aria-busy') === 'false'", timeout=60_000
-    )
-    view.get_by_text("all off").click()
-    page.wait_for_function(
-        "document.querySelector('.bertlook-sandbox .bl-caption').textContent.includes('positive control')",
-        timeout=60_000,
-    )
-    view.get_by_text("all on").click()
-    answered("All heads on")
-    box = page.locator(".bertlook-explorer input[type='text']").first
-    box.fill(" ")
-    deck.press("Enter")
-    page.wait_for_selector(".bertlook-message [role='alert']", timeout=60_000)
-    deck.screenshot("sandbox")
-    assert said.get_attribute("aria-live") == "polite" and deck.foreign == []
-
-
-def test_alive_on_a_slide(open_deck, notebook):
-    deck = open_deck(notebook)
-    deck.go("1-0")
-    use(deck)
-    assert deck.slide == "1-0" and deck.errors == []
-
-
-def test_alive_in_jupyterlab(open_page, notebook):
-    deck = open_page("lab/tree/sandbox.ipynb", notebook.parent)
-    deck.page.locator(".jp-CodeCell").first.wait_for(timeout=60_000)
-    deck.page.locator(".jp-CodeCell .cm-content").first.click()
-    deck.page.wait_for_timeout(1500)
-    for _ in range(4):  # the first may only take away a dialogue
-        deck.press("Shift+Enter")
-        deck.page.wait_for_timeout(400)
-    use(deck)

@@ -1,4 +1,4 @@
-"""Weighted texts in a real browser, on a plain page and in a live deck: what is drawn, said, pressed, how large and how fast."""
+"""Weighted texts in a real browser, on a plain page: what is drawn, said, pressed, how large and how fast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 
 from bertlook_teach.widgets.weighted_text import WeightedText
 
-from .conftest import write_deck
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - a fixture
 
 generator = np.random.default_rng(4)
@@ -88,23 +87,3 @@ def test_a_long_text_is_large_inside(show, width, height):  # noqa: F811
         page.evaluate("parseFloat(getComputedStyle(document.querySelector('.bl-weighted-word')).fontSize)")
         == 24
     )
-
-
-CODE = """import numpy as np
-from bertlook_teach.widgets.weighted_text import WeightedText
-words = "salt marsh plants stop the waves of the sea before they reach the wall".split()
-scores = np.random.default_rng(0).dirichlet(np.ones(len(words)), size=(4, 6))
-view = WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")"""
-
-
-def test_it_lives_in_a_deck(tmp_path, open_deck):
-    deck = open_deck(write_deck(tmp_path / "words.ipynb", CODE, "Words", "view"))
-    deck.go("1-0")
-    stage = deck.page.locator(".present .bl-weighted-stage")
-    stage.wait_for(timeout=30_000)
-    stage.focus()
-    deck.press("ArrowRight", "ArrowDown")
-    assert deck.slide == "1-0"
-    assert deck.page.locator(".present .bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
-    deck.screenshot("weighted_text")
-    assert deck.errors == [] and deck.foreign == []

@@ -1,0 +1,310 @@
+"""Every view that no deck's walk uses to the end, alive: on slides in both RISEs, and in JupyterLab, all in one notebook."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from bertlook_teach.render import bertviz_head_view
+from bertlook_teach.widgets import NeuronView
+
+from . import test_bertviz_browser as bertviz
+
+PDF = b"""%PDF-1.4
+1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
+2 0 obj <</Type /Pages /Kids [3 0 R 4 0 R] /Count 2>> endobj
+3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 200 300]>> endobj
+4 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 200 300]>> endobj
+trailer <</Root 1 0 R>>
+%%EOF
+"""
+
+SET_UP = f"""{bertviz.SET_UP}
+import os
+from bertlook_teach import load_encoder
+from bertlook_teach.bibliography import PAPERS
+from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
+from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
+from bertlook_teach.widgets.paper_page import PaperPage
+from bertlook_teach.widgets.weighted_text import WeightedText
+
+specimen = load_encoder("specimen")
+lenses = SixLenses(specimen, "We saw birds.")
+head_map = HeadMap(np.zeros((specimen.n_layers, specimen.n_heads)))
+_ = link_heads(head_map, lenses)
+words = "salt marsh plants stop the waves of the sea before they reach the wall".split()
+scores = np.random.default_rng(0).dirichlet(np.ones(len(words)), size=(4, 6))
+os.environ[PAPERS] = os.path.abspath("papers")
+"""
+CELLS = {
+    "lenses": "lenses",
+    "sandbox": 'AblationSandbox(specimen, "We saw the small birds.", twin=load_encoder("specimen-random"))',
+    "words": 'WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")',
+    "paper": "PaperPage('clark2019', 'section 3.1', page=2)",
+    "no paper": "PaperPage('michel2019', 'section 3.1', page=2)",
+    **bertviz.CELLS,
+}
+SLIDES = {name: f"{number}-0" for number, name in enumerate(CELLS, start=1)}
+
+
+def notebook(outputs=None):
+    """The views, a slide each; saved with the given outputs, or none."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": True}
+    made = new_notebook(metadata={"kernelspec": kernel, "rise": rise | {"start_slideshow_at": "beginning"}})
+    cells = [(new_code_cell(SET_UP), "skip"), (new_markdown_cell("# All alive"), "slide")]
+    cells += [(new_code_cell(source), "slide") for source in CELLS.values()]
+    for number, (cell, slide_type) in enumerate(cells):
+        cell.id, cell.metadata["slideshow"] = f"cell-{number}", {"slide_type": slide_type}
+        if outputs and cell.source in outputs:
+            saved = new_output("execute_result", outputs[cell.source], execution_count=1)
+            cell.outputs, cell.execution_count = [saved], 1
+        made.cells.append(cell)
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(trial_folder):
+    """The notebook as it is before it has run, and with what it had saved; one of its two papers is at hand."""
+    (trial_folder / "papers").mkdir()
+    (trial_folder / "papers" / "clark2019.pdf").write_bytes(PDF)
+    nbformat.write(notebook(), trial_folder / "views.ipynb")
+    head_view, neurons = bertviz_head_view(bertviz.PAIR), NeuronView(bertviz.PAIR)
+    saved = {
+        CELLS["head"]: {"text/html": head_view._repr_html_(), "text/plain": "BertVizView"},
+        CELLS["ours"]: {
+            "text/html": neurons._repr_mimebundle_()["text/html"],
+            "text/plain": "NeuronView",
+        },
+    }
+    nbformat.write(notebook(saved), trial_folder / "saved.ipynb")
+    return trial_folder
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["rise", "classic"])
+def slides(request, open_deck, folder):
+    """The slideshow, alive, in both RISEs."""
+    deck = open_deck(folder / "views.ipynb", classic=request.param)
+    deck.page.wait_for_selector("section section.present", state="attached")
+    deck.kind = "classic" if request.param else "rise"
+    return deck
+
+
+@pytest.fixture(scope="module")
+def lab(open_page, folder):
+    """The notebook in JupyterLab, its cells run one by one as a reader would."""
+    deck = open_page("lab/tree", folder / "views.ipynb", "hd")
+    deck.page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first.click()
+    deck.page.wait_for_timeout(1500)
+    for _ in range(3 + len(CELLS)):  # the first may only take away a dialogue
+        deck.page.keyboard.press("Shift+Enter")
+        deck.page.wait_for_timeout(400)
+    deck.kind = "lab"
+    return deck
+
+
+# ---- how each view is used; `place` is the slide or the notebook ----------------------------------------------------
+
+
+def use_lenses(deck, place):
+    """Keys without the kernel, a sentence with it, and an error in words."""
+    page = deck.page
+    lenses = place.locator(".bertlook-lenses")
+    lenses.wait_for(timeout=120_000)
+    lenses.scroll_into_view_if_needed()
+    said = lenses.locator(".bl-caption")
+    assert said.inner_text().startswith("Head 1-1, query “")
+    lenses.locator(".bl-scroller").focus()
+    deck.press("ArrowDown", "ArrowRight", "Shift+ArrowDown", "g")
+    assert said.inner_text().startswith("Head 2-2, query “saw”")
+    assert lenses.locator(".bl-lens-canvas").count() >= 4
+    explorer = place.locator(".bertlook-explorer:has(.bertlook-lenses)")
+    box = explorer.locator("input[type='text']").first
+    box.fill("Rain fell.")
+    deck.press("Enter")
+    lenses.filter(has_text="rain").wait_for(timeout=60_000)
+    assert "Head 2-2" in said.inner_text()
+    box.fill(" ")
+    deck.press("Enter")
+    explorer.locator(".bertlook-message [role='alert']").wait_for(timeout=60_000)
+    assert "still shows the last text" in explorer.locator(".bertlook-message").inner_text()
+    deck.screenshot(f"alive-lenses-{deck.kind}")
+    assert page.locator(".bertlook-lenses").count() == 1
+
+
+def use_sandbox(deck, place):
+    """A head, a layer, another word, all off, an error in words: each answered by the kernel."""
+    page = deck.page
+    view = place.locator(".bertlook-sandbox")
+    view.wait_for(timeout=120_000)
+    view.scroll_into_view_if_needed()
+    said = view.locator(".bl-caption")
+
+    def answered(text):
+        deck.wait(
+            f"""(s => s.getAttribute('aria-busy') === 'false' && s.querySelector('.bl-caption').textContent.includes({text!r}))
+            (document.querySelector('.bertlook-sandbox'))"""
+        )
+
+    answered("All heads on")
+    view.locator(".bl-switches").focus()
+    deck.press("Space")
+    answered("Head 1-1 off (it gives nothing)")
+    view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
+    answered("7 of ")
+    view.locator("select").first.select_option("uniform")
+    answered("they look at all tokens alike")
+    view.get_by_text("birds", exact=True).or_(view.get_by_text("small", exact=True)).first.click()
+    answered("")
+    view.get_by_text("all off").click()
+    answered("positive control")
+    view.get_by_text("all on").click()
+    answered("All heads on")
+    explorer = place.locator(".bertlook-explorer:has(.bertlook-sandbox)")
+    explorer.locator("input[type='text']").first.fill(" ")
+    deck.press("Enter")
+    explorer.locator(".bertlook-message [role='alert']").wait_for(timeout=60_000)
+    deck.screenshot(f"alive-sandbox-{deck.kind}")
+    assert said.get_attribute("aria-live") == "polite"
+    assert page.locator(".bertlook-sandbox").count() == 1
+
+
+# ---- on slides -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def show(slides):
+    """``show("lenses")`` goes to the slide of a view, and gives it; afterwards it must still be the one that is shown."""
+    shown = []
+
+    def show(name: str):
+        slides.go(SLIDES[name])
+        shown.append(SLIDES[name])
+        return slides.page.locator("section section.present")
+
+    yield show
+    assert slides.slide == shown[-1]
+
+
+def test_the_lenses_on_a_slide(slides, show):
+    use_lenses(slides, show("lenses"))
+
+
+def test_the_sandbox_on_a_slide(slides, show):
+    use_sandbox(slides, show("sandbox"))
+
+
+def test_a_weighted_text_on_a_slide(slides, show):
+    slide = show("words")
+    slide.locator(".bl-weighted-stage").focus()
+    slides.press("ArrowRight", "ArrowDown")
+    assert slide.locator(".bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
+    slides.screenshot(f"alive-words-{slides.kind}")
+
+
+def test_a_paper_is_shown_at_its_page_beside_the_slide(slides, show):
+    line = show("paper").locator(".bertlook-paper:has(button)")
+    assert "Clark et al. (2019), section 3.1" in line.inner_text()
+    assert not slides.page.locator(".bertlook-paper-panel").count()
+    line.locator("button").press("Enter")
+    panel = slides.page.locator(".bertlook-paper-panel")
+    frame = panel.locator("iframe")
+    frame.wait_for()
+    address = frame.get_attribute("src")
+    at = 2 if slides.kind == "rise" else 1  # where the browser left it
+    assert address.startswith("blob:http://127.0.0.1") and f"#page={at}&" in address
+    sent = slides.page.evaluate(
+        "async (address) => [...new Uint8Array(await (await fetch(address)).arrayBuffer())]",
+        address.partition("#")[0],
+    )
+    assert bytes(sent) == PDF
+    box = panel.bounding_box()
+    assert 0.4 * 1280 < box["x"] and box["height"] < 700  # the claim stays in view, and the foot
+    slides.screenshot(f"alive-paper-{slides.kind}")
+    panel.locator("input").fill("1")
+    panel.locator("input").press("Enter")
+    assert "#page=1" in panel.locator("iframe").get_attribute("src")
+    assert slides.slide == SLIDES["paper"]
+    panel.locator("button").press("Escape")
+    assert not panel.count()
+    assert slides.page.evaluate("document.activeElement.textContent") == "show the paper"
+    line.locator("button").click()
+    assert "#page=1" in slides.page.locator(".bertlook-paper-panel iframe").get_attribute("src")  # remembered
+    show("no paper")
+    assert not panel.count()
+
+
+def test_without_the_paper_its_file_is_named(slides, show):
+    slide = show("no paper")
+    assert slide.locator(".bertlook-paper code").inner_text() == "papers/michel2019.pdf"
+    assert not slide.locator(".bertlook-paper button").count()
+    slides.screenshot(f"alive-no-paper-{slides.kind}")
+
+
+def test_bertviz_and_the_neurons_on_slides(slides, show):
+    page = slides.page
+    views = {}
+    for number, name in enumerate(bertviz.CELLS, start=1):
+        show(name)
+        if name != "ours":
+            views = bertviz.views_of(page, number)
+        page.wait_for_timeout(500)
+        slides.screenshot(f"alive-{name}-{slides.kind}")
+    page.locator(".bl-neuron-scroller").focus()
+    before = bertviz.bars(page)
+    slides.press("ArrowRight", "PageDown")
+    assert bertviz.bars(page) != before and slides.slide == SLIDES["ours"]
+    for name in ("head", "model", "neuron"):
+        show(name)
+        page.wait_for_timeout(200)
+        assert views[name].evaluate("parseFloat(document.body.style.zoom)") > 0.95  # 24 px, or hardly less
+    show("model")
+    views["model"].locator("svg > g > rect:last-child").nth(3).click()
+    assert "Layer 1, Head 1" in views["model"].locator("text.detail").first.text_content()
+    show("head")
+    before = bertviz.drawn(views["head"])
+    views["head"].select_option("#layer", "2")
+    assert bertviz.drawn(views["head"]) != before
+
+
+def test_nothing_is_asked_of_another_computer_and_nothing_goes_wrong(slides):
+    assert slides.foreign == []
+    if slides.kind == "rise":  # the classic application has its own, older noise
+        assert slides.errors == []
+
+
+# ---- in JupyterLab ---------------------------------------------------------------------------------------------------
+
+
+def test_the_lenses_in_jupyterlab(lab):
+    use_lenses(lab, lab.page.locator(".jp-NotebookPanel"))
+
+
+def test_the_sandbox_in_jupyterlab(lab):
+    use_sandbox(lab, lab.page.locator(".jp-NotebookPanel"))
+
+
+def test_bertviz_and_the_neurons_in_jupyterlab(lab):
+    page = lab.page
+    views = bertviz.views_of(page)
+    for name in ("head", "model", "neuron"):
+        views[name].frame_element().scroll_into_view_if_needed()
+        lab.screenshot(f"alive-{name}-lab")
+    bertviz.try_out(views, page)
+    page.locator(".bl-neuron-table").scroll_into_view_if_needed()
+    lab.screenshot("alive-ours-lab")
+    assert page.locator(".bl-key-row").count() == len(bertviz.PAIR.tokens)
+    assert lab.foreign == []
+
+
+def test_a_notebook_not_yet_run_shows_what_it_can(open_page, folder):
+    """JupyterLab takes frames out of a notebook its reader has not run; the sentence stays, and our picture."""
+    deck = open_page("lab/tree", folder / "saved.ipynb")
+    page = deck.page
+    page.wait_for_selector(".bertlook-static img", state="attached")
+    deck.screenshot("alive-saved-lab")
+    assert page.locator("figure", has_text="Run this cell to see the view").count() == 1
+    assert "BertViz's head view" in page.locator("figcaption").first.inner_text()
+    assert page.evaluate("document.querySelector('.bertlook-static img').naturalWidth") > 900
+    assert deck.foreign == []
