@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .profile import writable_folder
+from .store import kept
 from .task_scores import measure
 from .tasks import Example, Task
 
@@ -128,6 +130,22 @@ class Classifier:
         return (
             logits[:, 0].tolist() if self.is_regression else [self.labels[i] for i in logits.argmax(axis=-1)]
         )
+
+    def weights(self) -> dict[str, Any]:
+        """Everything about it that its encoder of before does not know, as arrays and plain values: for `from_weights`."""
+        known = {
+            one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("encoder", "model")
+        }
+        return known | {"name": self.encoder.name, "state": state_arrays(self.model)}
+
+    @classmethod
+    def from_weights(cls, encoder: Encoder, weights: dict[str, Any]) -> Classifier:
+        """The classifier that was made of ``encoder`` and gave these `weights`."""
+        known = dict(weights)
+        name, state = known.pop("name"), known.pop("state")
+        model = _with_new_head(encoder, known["labels"], 0, known["about"]["dropout"])
+        load_state_arrays(model, state)
+        return cls(_as_encoder(model, encoder, name), model, **known)
 
     def save(self, folder: str | Path) -> Path:
         """Write model, tokenizer and training record; ``AutoModelForSequenceClassification.from_pretrained(folder)`` reads it too."""
@@ -264,12 +282,12 @@ def _readout(model, hidden):
     return stand_in(inputs_embeds=hidden).logits
 
 
-def _with_new_head(encoder: Encoder, task: Task, seed: int, dropout: float | None):
-    """A copy of the encoder with a fresh classification head drawn with ``seed``."""
+def _with_new_head(encoder: Encoder, labels: Sequence[str], seed: int, dropout: float | None):
+    """A copy of the encoder with a fresh classification head drawn with ``seed``; without labels it is one for a regression."""
     from transformers import AutoModelForSequenceClassification
 
-    kind = "regression" if task.is_regression else "single_label_classification"
-    names = task.labels or ("score",)
+    kind = "single_label_classification" if labels else "regression"
+    names = labels or ("score",)
     return with_new_head(encoder, AutoModelForSequenceClassification, names, seed, dropout, problem_type=kind)
 
 
@@ -328,6 +346,19 @@ def with_new_head(
     return model.to(encoder.device)
 
 
+def state_arrays(model) -> dict[str, np.ndarray]:
+    """A model's weights by name."""
+    return {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
+
+
+def load_state_arrays(model, state: Mapping[str, np.ndarray]) -> None:
+    """The other way, and the model is ready for use."""
+    import torch
+
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()})
+    model.eval()
+
+
 def _as_encoder(model, encoder: Encoder, name: str) -> Encoder:
     from .encoder import Encoder
 
@@ -353,6 +384,7 @@ def fine_tune(
     truncate: bool = False,
     progress: bool = True,
     folder: str | Path | None = None,
+    keep: bool = False,
 ) -> Classifier:
     """Teach a copy of an encoder a task, all its weights; the encoder given stays as it is.
 
@@ -378,6 +410,8 @@ def fine_tune(
         A progress bar on stderr.
     folder : path, optional
         Save the classifier there.
+    keep : bool
+        Keep the classifier as `bertlook_teach.store` keeps results: the same training is then not done again.
 
     Raises
     ------
@@ -385,6 +419,33 @@ def fine_tune(
         If inputs are too long, a setting is out of range, the model's family has no classification head, or the loss
         becomes infinite.
     """
+    settings = {
+        "seed": seed,
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "patience": patience,
+        "dropout": dropout,
+        "truncate": truncate,
+    }
+    if not keep:
+        return _fine_tune(encoder, task, **settings, progress=progress, folder=folder)
+    learnt = task.name, task.labels, task.train, task.dev, task.metric
+    done = kept(
+        "classifier",
+        (encoder.fingerprint, *learnt, *settings.values()),
+        lambda: _fine_tune(encoder, task, **settings, progress=progress, folder=None),
+        out=Classifier.weights,
+        back=partial(Classifier.from_weights, encoder),
+    )
+    if folder is not None:
+        done.save(folder)
+    return done
+
+
+def _fine_tune(
+    encoder, task, *, seed, epochs, learning_rate, batch_size, patience, dropout, truncate, progress, folder
+) -> Classifier:
     import torch
     from tqdm import tqdm
 
@@ -401,7 +462,7 @@ def fine_tune(
     if folder is not None:
         folder = writable_folder(folder)
 
-    model = _with_new_head(encoder, task, seed, dropout)
+    model = _with_new_head(encoder, task.labels, seed, dropout)
     about = {
         "encoder": encoder.name,
         "fingerprint": encoder.fingerprint,
@@ -422,7 +483,7 @@ def fine_tune(
     total = steps_per_epoch * epochs
     step = stepper(model, rate, total)
     order = torch.Generator().manual_seed(seed)
-    history, best, kept = [], None, None
+    history, best, best_state = [], None, None
     devices = [encoder.device] if encoder.device.type == "cuda" else []
     bar = tqdm(total=total, desc=name, unit="step", disable=not progress)
     with torch.random.fork_rng(devices=devices), bar:
@@ -450,10 +511,10 @@ def fine_tune(
             merit = (row["dev_score"], -row["dev_loss"])
             if best is None or merit > best[0]:
                 best = (merit, epoch)
-                kept = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
+                best_state = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
             elif epoch - best[1] >= patience:
                 break
-    model.load_state_dict(kept)
+    model.load_state_dict(best_state)
     model.eval()
     rows = tuple({**row, "kept": i == best[1]} for i, row in enumerate(history))
     done = Classifier(

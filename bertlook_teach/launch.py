@@ -163,6 +163,8 @@ def serve(
     if port is not None:
         check_port(port)
     isolate()
+    # The server checks no web address against the grammar of RFC 3987; building it would take over a second.
+    sys.modules.setdefault("rfc3987_syntax", None)
     try:
         from jupyterlab.labapp import LabApp
         from traitlets.config import Config

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .finetune import NO_LABEL, _as_encoder, learning_rate_for, stepper, with_new_head
+from .finetune import (
+    NO_LABEL,
+    _as_encoder,
+    learning_rate_for,
+    load_state_arrays,
+    state_arrays,
+    stepper,
+    with_new_head,
+)
 from .profile import writable_folder
 
 if TYPE_CHECKING:
@@ -78,20 +86,17 @@ class Tagger:
 
     def weights(self) -> dict[str, Any]:
         """Everything about it that its encoder of before does not know, as arrays and plain values: for `from_weights`."""
-        state = {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
-        kept = ("labels", "losses", "about", "truncate")
-        return {"name": self.encoder.name, "state": state} | {name: getattr(self, name) for name in kept}
+        known = {name: getattr(self, name) for name in ("labels", "losses", "about", "truncate")}
+        return known | {"name": self.encoder.name, "state": state_arrays(self.model)}
 
     @classmethod
     def from_weights(cls, encoder: Encoder, weights: dict[str, Any]) -> Tagger:
         """The tagger that was made of ``encoder`` and gave these `weights`."""
-        import torch
         from transformers import AutoModelForTokenClassification
 
         names = weights["labels"]
         model = with_new_head(encoder, AutoModelForTokenClassification, names, 0, weights["about"]["dropout"])
-        model.load_state_dict({name: torch.from_numpy(array) for name, array in weights["state"].items()})
-        model.eval()
+        load_state_arrays(model, weights["state"])
         tuned = _as_encoder(model, encoder, weights["name"])
         return cls(tuned, model, names, weights["losses"], weights["about"], weights["truncate"])
 

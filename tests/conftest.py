@@ -20,6 +20,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault(
     "OMP_NUM_THREADS", "1"
 )  # two threads gain a tenth when quiet, and lose tenfold on a busy machine
+# Some hundred processes are started: where none may keep bytecode, each would compile this package and its tests anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 SCRATCH = tempfile.TemporaryDirectory(prefix="bertlook-tests-")
 for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
     os.environ[name] = str(

@@ -4,13 +4,14 @@ import csv
 import json
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import tiny
 import torch
 
-from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach import extract_attention, finetune, load_encoder, store
 from bertlook_teach.cli import main
 from bertlook_teach.finetune import fine_tune, learning_rate_for, load_classifier
 from bertlook_teach.masked_lm import NoMaskedLMHead, masked_lm_head
@@ -319,3 +320,43 @@ def test_the_command_writes_a_table_with_its_baselines(encoders, files, tmp_path
 def test_a_wrong_command_says_what_to_do(words, message, tmp_path, capsys):
     code, printed = run(capsys, "--out", tmp_path, *words)
     assert code == 1 and message in printed.err
+
+
+# --- kept, so that the same training is not done twice -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["classes", "pairs", "numbers"])
+def test_a_kept_classifier_comes_back_as_it_was(encoders, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(store, "store_folder", lambda: tmp_path / "kept")
+    task, encoder = TASKS[kind], encoders["bert"]
+    made = quick(encoder, task, keep=True, dropout=0.2)
+    with monkeypatch.context() as patch:
+        patch.setattr(finetune, "_fine_tune", lambda *given, **settings: pytest.fail("trained again"))
+        found = quick(encoder, task, keep=True, dropout=0.2, folder=tmp_path / "saved")
+    assert found is not made and found.encoder.fingerprint == made.encoder.fingerprint != encoder.fingerprint
+    np.testing.assert_array_equal(found.logits(task.test), made.logits(task.test))
+    for name in ("labels", "task_name", "metric", "is_pair", "truncate", "history", "about"):
+        assert getattr(found, name) == getattr(made, name), name
+    assert found.encoder.name == made.encoder.name and not found.model.training
+    saved = load_classifier(tmp_path / "saved", device="cpu")
+    np.testing.assert_array_equal(saved.logits(task.test), made.logits(task.test))
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"epochs": 2}, {"learning_rate": 0.02}, {"batch_size": 8}, {"dropout": 0.3}, {"truncate": False}, "task", "encoder"]
+)  # fmt: skip
+def test_another_training_is_not_taken_for_a_kept_one(encoders, gentle, tuned, tmp_path, monkeypatch, other):
+    monkeypatch.setattr(store, "store_folder", lambda: tmp_path)
+    trained, task = [], TASKS["classes"]
+    monkeypatch.setattr(finetune, "_fine_tune", lambda *given, **settings: trained.append(given) or tuned)
+    quick(encoders["bert"], task, keep=True)
+    another = replace(task, train=task.train[:-1]) if other == "task" else task
+    model = gentle if other == "encoder" else encoders["bert"]
+    quick(model, another, keep=True, **(other if isinstance(other, dict) else {}))
+    assert len(trained) == 2
+
+
+def test_nothing_is_kept_unasked(encoders, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "store_folder", lambda: tmp_path)
+    quick(encoders["bert"], TASKS["classes"])
+    assert list(tmp_path.iterdir()) == []

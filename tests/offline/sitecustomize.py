@@ -54,3 +54,5 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 # pyproject.toml says the same to pytest; this is for the kernels.
 warnings.filterwarnings("error", module=r"bertlook_teach(\.|$)")
+# Whoever reads a notebook imports jsonschema, which then builds a grammar of web addresses for over a second; nothing here asks it.
+sys.modules.setdefault("rfc3987_syntax", None)
