@@ -56,19 +56,26 @@ def forget_network_attempts() -> None:
 
 
 def pytest_collection_modifyitems(items):
-    """A browser's tests first, then notebooks: of two processes neither is left with a long one at the end."""
+    """What takes long comes first, so that no process is left with it at the end. Solutions come last: by then the exercises have
+    kept what both compute."""
     items.sort(key=lambda item: _late(item.nodeid))
 
 
 def _late(nodeid: str) -> int:
     if nodeid.startswith("tests/browser"):
         return 0
-    return 1 if "ipynb" in nodeid else 2
+    if nodeid.startswith("notebooks/solutions"):
+        return 3
+    return 1 if _needs_kernel(nodeid) else 2
+
+
+def _needs_kernel(nodeid: str) -> bool:
+    return nodeid.startswith("tests/browser") or "ipynb" in nodeid
 
 
 def pytest_collection_finish(session):
     """Where many kernels will be started they are forked from one process (see offline/ipykernel_launcher.py)."""
-    wanted = sum(_late(item.nodeid) < 2 for item in session.items)
+    wanted = sum(_needs_kernel(item.nodeid) for item in session.items)
     if wanted > 50 and sys.platform == "linux":  # elsewhere a process with such libraries cannot be forked
         address = os.environ["BERTLOOK_NURSERY"] = str(Path(SCRATCH.name, "nursery"))
         command = [sys.executable, str(OFFLINE / "kernel_nursery.py"), address]

@@ -64,7 +64,7 @@ def save_classifier(folder, labels):
         "t", labels, examples[:3], examples[3:5], examples[5:], metric="accuracy" if labels else "pearson"
     )
     encoder = load_encoder(save_tiny_model(folder / "encoder"))
-    model = _with_new_head(encoder, task, 0, None).eval()
+    model = _with_new_head(encoder, task.labels, 0, None).eval()
     metric = "accuracy" if labels else "pearson"
     Classifier(_as_encoder(model, encoder, "t"), model, task.labels, "t", metric).save(folder / "classifier")
     for name, part in (("train", examples[:4]), ("test", examples[4:])):

@@ -276,7 +276,7 @@ def test_a_classifier_without_heads_answers_as_the_masked_one(bert, tmp_path):
 
     examples = [Example("a cat sat", None, "yes"), Example("the dog ran on a mat", None, "no")]
     task = Task("t", ("yes", "no"), examples, [Example("a", None, "yes")], [Example("it", None, "no")])
-    model = _with_new_head(bert, task, 0, None).eval()
+    model = _with_new_head(bert, task.labels, 0, None).eval()
     classifier = Trained(_as_encoder(model, bert, "tuned"), model, task.labels, "t", "accuracy")
     pruned = prune_classifier(classifier, "1-1 2-*")
     with ablated(classifier.encoder, "1-1 2-*"):

@@ -264,6 +264,8 @@ def open_page(profile, server):
 
     def open_page(route: str, notebook: str | Path, size: str = "laptop") -> Deck:
         name, _, query = str(notebook).partition("?")
+        if route == "lab/tree":
+            query = "reset"  # or JupyterLab would also open what another page had open
         path = quote((ROOT / name).resolve().relative_to(ROOT).as_posix())
         width, height = SIZES[size]
         tab = profile.new_page()

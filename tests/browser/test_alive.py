@@ -24,9 +24,12 @@ SET_UP = f"""{bertviz.SET_UP}
 import os
 from bertlook_teach import load_encoder
 from bertlook_teach.bibliography import PAPERS
+from bertlook_teach.corpora import load_treebank
+from bertlook_teach.pattern_scores import word_maps
 from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
 from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
 from bertlook_teach.widgets.paper_page import PaperPage
+from bertlook_teach.widgets.pattern_view import PatternView
 from bertlook_teach.widgets.weighted_text import WeightedText
 
 specimen = load_encoder("specimen")
@@ -43,6 +46,7 @@ CELLS = {
     "words": 'WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")',
     "paper": "PaperPage('clark2019', 'section 3.1', page=2)",
     "no paper": "PaperPage('michel2019', 'section 3.1', page=2)",
+    "pattern": "PatternView(word_maps(specimen, load_treebank()[:40]))",
     **bertviz.CELLS,
 }
 SLIDES = {name: f"{number}-0" for number, name in enumerate(CELLS, start=1)}
@@ -114,7 +118,7 @@ def use_lenses(deck, place):
     lenses.wait_for(timeout=120_000)
     lenses.scroll_into_view_if_needed()
     said = lenses.locator(".bl-caption")
-    assert said.inner_text().startswith("Head 1-1, query “")
+    said.filter(has_text="Head 1-1, query “").wait_for()
     lenses.locator(".bl-scroller").focus()
     deck.press("ArrowDown", "ArrowRight", "Shift+ArrowDown", "g")
     assert said.inner_text().startswith("Head 2-2, query “saw”")
@@ -197,10 +201,31 @@ def test_the_sandbox_on_a_slide(slides, show):
 
 def test_a_weighted_text_on_a_slide(slides, show):
     slide = show("words")
+    slide.locator(".bl-weighted-stage").wait_for()
     slide.locator(".bl-weighted-stage").focus()
     slides.press("ArrowRight", "ArrowDown")
     assert slide.locator(".bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
     slides.screenshot(f"alive-words-{slides.kind}")
+
+
+def test_a_pattern_of_ones_own_is_scored_and_a_wrong_one_is_said_to_be_so(slides, show):
+    view = show("pattern").locator(".bertlook-explorer")
+    picture, box = view.locator(".bertlook-picture"), view.locator("input[type='text']")
+    assert 'query.pos("DET") & key.governor()' in picture.inner_text()
+    box.fill("query.pos('DET') & key.next('<b>', 'the')")
+    slides.press("Enter")
+    picture.filter(has_text='key.next("<b>"').wait_for()
+    assert not picture.locator("b").count() and "best head" in picture.inner_text()
+    slides.screenshot(f"alive-pattern-{slides.kind}")
+    scored = picture.inner_text()
+    for wrong, why in (
+        ("query.pos('DET') & keys.next()", "keys"),
+        ("query.word('zebra')", "cannot be decided"),
+    ):
+        box.fill(wrong)
+        slides.press("Enter")
+        view.locator(".bertlook-message [role='alert']", has_text=why).wait_for()
+        assert picture.inner_text() == scored
 
 
 def test_a_paper_is_shown_at_its_page_beside_the_slide(slides, show):

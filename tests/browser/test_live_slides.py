@@ -119,10 +119,17 @@ def expect(deck, locator, text):
     locator.filter(has_text=text).wait_for(state="attached", timeout=10_000)
 
 
+def focus_slider(deck):
+    """An output is visible a moment after its slide; until then it takes no focus."""
+    handle = deck.page.locator(".noUi-handle")
+    handle.wait_for()
+    handle.focus()
+
+
 def set_slider(deck, value):
     """Put the slider to a value with its own keys, and leave the focus on it."""
     deck.go("1-0")
-    deck.page.locator(".noUi-handle").focus()
+    focus_slider(deck)
     deck.press("Home", *["ArrowRight"] * value)
     expect(deck, answer(deck), f"{value} squared is {value**2}")
 
@@ -133,7 +140,7 @@ def test_the_deck_opens_on_its_first_slide_with_live_widgets(live):
     expect(live, answer(live), "3 squared is 9")
     live.press("Space")
     assert live.slide == "1-0"
-    live.page.locator(".noUi-handle").focus()
+    focus_slider(live)
     live.press("ArrowRight", "ArrowRight")
     expect(live, answer(live), "5 squared is 25")  # computed by the kernel
     live.screenshot(f"trial-slider-{'classic' if live.classic else 'rise'}")
