@@ -73,13 +73,27 @@ def _needs_kernel(nodeid: str) -> bool:
     return nodeid.startswith("tests/browser") or "ipynb" in nodeid
 
 
+def pytest_configure(config):
+    """Several processes share one nursery, which makes itself ready while they collect."""
+    if config.getoption("numprocesses", None):
+        start_nursery(config)
+
+
 def pytest_collection_finish(session):
-    """Where many kernels will be started they are forked from one process (see offline/ipykernel_launcher.py)."""
-    wanted = sum(_needs_kernel(item.nodeid) for item in session.items)
-    if wanted > 50 and sys.platform == "linux":  # elsewhere a process with such libraries cannot be forked
+    """A single process has one where it will start many kernels."""
+    if (
+        "BERTLOOK_NURSERY" not in os.environ
+        and sum(_needs_kernel(item.nodeid) for item in session.items) > 50
+    ):
+        start_nursery(session.config)
+
+
+def start_nursery(config) -> None:
+    """From now on kernels are forked from one process (see offline/ipykernel_launcher.py); on Linux alone, where that is safe."""
+    if sys.platform == "linux":
         address = os.environ["BERTLOOK_NURSERY"] = str(Path(SCRATCH.name, "nursery"))
         command = [sys.executable, str(OFFLINE / "kernel_nursery.py"), address]
-        session.config.nursery = subprocess.Popen(command, stdin=subprocess.PIPE)  # ends with this process
+        config.nursery = subprocess.Popen(command, stdin=subprocess.PIPE)  # ends with this process
 
 
 @pytest.hookimpl(wrapper=True)
