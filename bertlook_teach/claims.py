@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import pkgutil
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from importlib import import_module
 import numpy as np
 
 from .profile import CONFIDENCE, REPLICATES
-from .store import kept
+from .store import Memory, kept
 
 __all__ = [
     "FAILS",
@@ -371,8 +370,7 @@ class _Means(Mapping):
         return sum(1 for _ in self)
 
 
-_MOST_KEPT = 64
-_kept: OrderedDict[tuple, Evidence | CannotDecide] = OrderedDict()
+_kept = Memory(64)  # evidence, or why it cannot be had
 
 
 def collect_evidence(
@@ -410,29 +408,23 @@ def collect_evidence(
     resources = Resources() if resources is None else resources
     collect = _collector(name, evidence, claim)
     key = (encoder.fingerprint, name, collect, resources.digest)
-    if key not in _kept:
 
-        def stream():
-            yield from collect(encoder, resources)  # called here, so that progress sees a slow beginning too
+    def stream():
+        yield from collect(encoder, resources)  # called here, so that progress sees a slow beginning too
 
-        def make():
-            rows = stream() if progress is None else progress(stream(), f"{name}, {encoder.name}")
-            return Evidence.of(name, rows, claim)
+    def make():
+        rows = stream() if progress is None else progress(stream(), f"{name}, {encoder.name}")
+        return Evidence.of(name, rows, claim)
 
+    def made_or_read():
         try:
-            own = evidence is not None and name in evidence
-            _kept[key] = (
-                make()
-                if own
-                else kept(
-                    f"evidence {name}", (collect.__module__, encoder.fingerprint, resources.digest), make
-                )
-            )
+            if evidence is not None and name in evidence:
+                return make()
+            return kept(f"evidence {name}", (collect.__module__, encoder.fingerprint, resources.digest), make)
         except CannotDecide as reason:
-            _kept[key] = reason
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    found = _kept[key]
+            return reason
+
+    found = _kept.once(key, made_or_read)
     if isinstance(found, CannotDecide):
         raise CannotDecide(*found.args)
     return found

@@ -6,7 +6,6 @@ shares, the seeds and the steps, and changes only what the labels mean: each wor
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +15,7 @@ import numpy as np
 
 from .negation import CueScores
 from .negation_data import NegationSentence, load_negation
-from .store import kept
+from .store import Memory, kept
 from .tagging import Tagger, fine_tune_tagger, word_type_labels
 
 if TYPE_CHECKING:
@@ -94,8 +93,7 @@ def tune(
     )
 
 
-_MOST_KEPT = 24
-_kept: OrderedDict[tuple, Tagger] = OrderedDict()
+_kept = Memory(24)
 
 
 def tuned(encoder: Encoder, task: str, *, seed: int = 0, epochs: int = EPOCHS) -> Tagger:
@@ -105,18 +103,16 @@ def tuned(encoder: Encoder, task: str, *, seed: int = 0, epochs: int = EPOCHS) -
     much of it.
     """
     key = encoder.fingerprint, task, seed, epochs
-    if key not in _kept:
-        _kept[key] = kept(
+    return _kept.once(
+        key,
+        lambda: kept(
             "scope tagger",
             key,
             lambda: tune(encoder, task, seed=seed, epochs=epochs, double=True),
             out=Tagger.weights,
             back=lambda weights: Tagger.from_weights(encoder, weights),
-        )
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(key)
-    return _kept[key]
+        ),
+    )
 
 
 def part_of_speech_task(treebank, n: int) -> tuple[list[tuple[str, ...]], list[list[str]]]:

@@ -21,6 +21,7 @@ import platform
 import tempfile
 import time
 import zipfile
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +29,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["MOST_BYTES", "kept", "pack", "store_folder", "unpack"]
+__all__ = ["MOST_BYTES", "Memory", "kept", "pack", "store_folder", "unpack"]
 
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first
 COMPUTING = ("numpy", "scipy", "tokenizers", "torch", "transformers")
@@ -72,6 +73,28 @@ def kept(
     with contextlib.suppress(OSError):  # a folder of somebody else's, or another process has just made room
         os.utime(path)
     return back(found)
+
+
+class Memory(OrderedDict):
+    """Results of this process, at most so many; the one that was not asked for longest goes first.
+
+    >>> memory = Memory(2)
+    >>> [memory.once(key, lambda: key.upper()) for key in "abac"], list(memory)
+    (['A', 'B', 'A', 'C'], ['a', 'c'])
+    """
+
+    def __init__(self, most: int = 24):
+        super().__init__()
+        self.most = most
+
+    def once(self, key, make: Callable[[], Result]) -> Result:
+        """The result of ``make()``, made once for each key."""
+        if key not in self:
+            self[key] = make()
+            while len(self) > self.most:
+                self.popitem(last=False)
+        self.move_to_end(key)
+        return self[key]
 
 
 def store_folder() -> Path | None:

@@ -338,9 +338,9 @@ def test_what_is_kept_depends_on_the_content_of_the_resources():
 
 def test_what_is_kept_does_not_grow_without_end():
     engine._kept.clear()
-    for k in range(engine._MOST_KEPT + 5):
+    for k in range(engine._kept.most + 5):
         collect_evidence("made", FakeEncoder(f"model {k}"), evidence={"made": collect_nothing})
-    assert len(engine._kept) == engine._MOST_KEPT
+    assert len(engine._kept) == engine._kept.most
 
 
 def collect_nothing(encoder, resources):

@@ -18,6 +18,7 @@ from bertlook_teach.published_finetuning import (
     published_head_f1,
     published_mean_f1,
 )
+from bertlook_teach.store import Memory
 
 CLAIMS = {claim.key: claim for claim in lesson.CLAIMS}
 
@@ -186,7 +187,7 @@ def encoder(tmp_path, monkeypatch):
     for module in (lesson, scope_tuning):
         monkeypatch.setattr(module, "load_negation", lambda split=None: SENTENCES)
     monkeypatch.setattr(lesson, "FEWEST", 2)
-    monkeypatch.setattr(scope_tuning, "_kept", type(scope_tuning._kept)())
+    monkeypatch.setattr(scope_tuning, "_kept", Memory(24))
     return load_encoder(tiny.save_tiny_model(tmp_path), device="cpu")
 
 

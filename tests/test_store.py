@@ -225,15 +225,15 @@ def test_evidence_of_the_lessons_is_kept_and_the_same(folder, specimen, monkeypa
     from bertlook_teach import claims
 
     inputs = Resources(limit=3)
-    monkeypatch.setattr(claims, "_kept", {})
+    monkeypatch.setattr(claims, "_kept", store.Memory())
     first = collect_evidence("norms", specimen, inputs)
     assert [file.name.split("-")[1] for file in folder.iterdir()] == ["norms"]
-    monkeypatch.setattr(claims, "_kept", {})
+    monkeypatch.setattr(claims, "_kept", store.Memory())
     second = collect_evidence("norms", specimen, inputs)
     assert second is not first and second.n == first.n == 3
     for name, values in first.values.items():
         np.testing.assert_array_equal(second.values[name], values)
-    monkeypatch.setattr(claims, "_kept", {})
+    monkeypatch.setattr(claims, "_kept", store.Memory())
     collect_evidence("norms", specimen, Resources(limit=2))
     assert len(list(folder.iterdir())) == 2
 

@@ -30,14 +30,12 @@ ORDERS = ("worst", "best", "random")
 def measured(encoder, resources) -> dict[str, object]:
     """What the sentences' loss becomes without each head ("mask", "uniform") and each layer ("layer"); kept."""
     key = encoder.fingerprint, resources.digest
-    if key not in _measured:
-        _measured[key] = store.kept("one head away", key, lambda: _measure(encoder, resources.texts))
-        while len(_measured) > 8:
-            _measured.pop(next(iter(_measured)))
-    return _measured[key]
+    return _measured.once(
+        key, lambda: store.kept("one head away", key, lambda: _measure(encoder, resources.texts))
+    )
 
 
-_measured: dict = {}
+_measured = store.Memory(8)
 
 
 def _measure(encoder, texts) -> dict[str, object]:

@@ -29,7 +29,7 @@ from ..keyword_models import cross_entropies, f1_parts
 from ..keyword_removal import remove_one, worst_first
 from ..keywords import KeywordData, auc_by_text, read_keywords, relative_by_text, slides_score
 from ..published import read_published
-from ..store import kept
+from ..store import Memory, kept
 
 SLIDES, COURSE = "Stefanik, lecture slides", "This course"
 FEWEST = 6  # texts in each half
@@ -67,7 +67,7 @@ def measured(encoder, resources) -> Measured:
         If a half has too few texts.
     """
     key = encoder.fingerprint, resources.limit
-    return _kept(
+    return _known.once(
         ("scores", *key), lambda: kept("keyword scores", key, lambda: _measure(encoder, resources.limit))
     )
 
@@ -79,7 +79,7 @@ def tuned(encoder, resources):
 
     train = measured(encoder, resources).train
     key = encoder.fingerprint, resources.limit
-    return _kept(
+    return _known.once(
         ("tagger", *key),
         lambda: kept(
             "key tagger",
@@ -91,15 +91,7 @@ def tuned(encoder, resources):
     )
 
 
-_known: dict = {}
-
-
-def _kept(key, make):
-    if key not in _known:
-        _known[key] = make()
-        while len(_known) > 8:
-            _known.pop(next(iter(_known)))
-    return _known[key]
+_known = Memory(8)
 
 
 def _measure(encoder, limit) -> Measured:
