@@ -111,9 +111,12 @@ def _write(path: Path, content: bytes) -> None:
     """As a whole or not at all; where nothing can be written nothing is kept (`bertlook doctor` says so)."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
             file.write(content)
         os.replace(file.name, path)
+        for part in path.parent.glob("*.part"):  # of a process that was killed while it wrote
+            if part.stat().st_mtime < time.time() - 3600:
+                part.unlink(missing_ok=True)
         files = sorted(path.parent.glob("*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
         total = 0
         for file in files:

@@ -188,6 +188,16 @@ def test_off_means_off(folder, monkeypatch):
     assert make.calls == 2 and not folder.exists()
 
 
+def test_what_a_killed_process_left_half_written_is_swept_away(folder):
+    folder.mkdir(parents=True)
+    old, new = folder / "a.part", folder / "b.part"  # the second may still be written
+    for file in (old, new):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    store.kept("a", (), lambda: 1)
+    assert not old.exists() and new.exists()
+
+
 def test_an_error_is_raised_and_not_kept(folder):
     def fails():
         raise CannotDecide("too short")
