@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ from .claims import CannotDecide, Claim, Resources
 from .pattern_conditions import PAIRS
 from .pattern_language import Pattern
 from .pattern_scores import MEASURES, answers_of, check_corpus, count_cases
+from .store import Memory
 from .word_maps import WordMaps, word_maps
 
 __all__ = ["PatternEvidence", "PatternGain", "as_claim", "evidence"]
@@ -40,17 +40,13 @@ class PatternEvidence:
             yield {name: getattr(counts, name)[i] for name in names}
 
 
-_kept: OrderedDict[tuple, WordMaps] = OrderedDict()
+_kept = Memory(4)
 
 
 def _maps_for_claims(encoder, resources: Resources, on: str) -> WordMaps:
     """The maps of the last four models and corpora are kept: another pattern asks them again."""
     key = (encoder.fingerprint, resources.digest, on)
-    if key not in _kept:
-        _kept[key] = word_maps(encoder, getattr(resources, on))
-        while len(_kept) > 4:
-            _kept.popitem(last=False)
-    return _kept[key]
+    return _kept.once(key, lambda: word_maps(encoder, getattr(resources, on)))
 
 
 def _corpus_of(pattern: Pattern, on: str | None) -> str:

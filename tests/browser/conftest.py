@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from nbformat.v4 import new_notebook
 
 from bertlook_teach.browsers import find_chromium
 
@@ -41,6 +42,14 @@ NOISE = re.compile(
 FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 SERVE = f"import sys; from pathlib import Path; from bertlook_teach import launch; launch.DEFAULT_PORT = {FIRST_PORT}; "
 SERVE += "sys.exit(launch.serve(Path(sys.argv[1]), '/lab', browser=False))"
+
+
+ARRIVED = """(id) => {
+  const slide = document.querySelector('section section.present');
+  const visible = (node) => getComputedStyle(node).visibility === 'visible';
+  return slide?.id === id && visible(slide) && [...slide.querySelectorAll('.jp-OutputArea-output, .output_subarea')]
+    .every((output) => visible(output) || output.closest('.fragment:not(.visible)'));
+}"""
 
 
 class Server:
@@ -139,10 +148,9 @@ class Deck:
         self.page.evaluate(f"document.activeElement.blur(); location.hash = '#/slide-{slide}'")
 
     def go(self, slide: str) -> None:
-        """Show a slide, "h-v" counted from 0, with nothing in focus."""
+        """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs are visible, and take the focus, a moment after it."""
         self._turn(slide)
-        shown = "document.querySelector('section section.present')"
-        self.wait(f"{shown}?.id === 'slide-{slide}' && getComputedStyle({shown}).visibility === 'visible'")
+        self.wait(f"({ARRIVED})('slide-{slide}')")
 
     def show_everything(self, by_key: bool = True) -> None:
         """Bring in the fragments of the slide, by key one after another: a slide is fullest with its last one."""
@@ -259,20 +267,19 @@ def trial_folder():
 
 @pytest.fixture(scope="module")
 def open_page(profile, server):
-    """``open_page(route, notebook, size="laptop")`` opens a notebook in "rise", "lab/tree" or "nbclassic/notebooks", and does not wait."""
+    """``open_page(route, notebook, query="", size="laptop")`` opens a notebook in "rise", "lab/tree" or "nbclassic/notebooks", and does not wait."""
     opened = []
 
-    def open_page(route: str, notebook: str | Path, size: str = "laptop") -> Deck:
-        name, _, query = str(notebook).partition("?")
+    def open_page(route: str, notebook: str | Path, query: str = "", size: str = "laptop") -> Deck:
         if route == "lab/tree":
-            query = "reset"  # or JupyterLab would also open what another page had open
-        path = quote((ROOT / name).resolve().relative_to(ROOT).as_posix())
+            query = "?reset"  # or JupyterLab would also open what another page had open
+        path = quote((ROOT / notebook).resolve().relative_to(ROOT).as_posix())
         width, height = SIZES[size]
         tab = profile.new_page()
         tab.set_viewport_size({"width": width, "height": height})
         tab.set_default_timeout(30_000)
         opened.append(tab)
-        return Deck(tab, server.address(f"{route}/{path}{query and '?'}{query}"))
+        return Deck(tab, server.address(f"{route}/{path}{query}"))
 
     yield open_page
     for tab in opened:
@@ -285,8 +292,19 @@ def open_deck(open_page):
     """``open_deck(path, size="laptop", classic=False, query="")`` opens a deck as a slideshow and waits until it is live."""
 
     def open_deck(path: str | Path, size: str = "laptop", classic: bool = False, query: str = "") -> Deck:
-        deck = open_page("nbclassic/notebooks" if classic else "rise", f"{path}{query}", size)
+        deck = open_page("nbclassic/notebooks" if classic else "rise", path, query, size)
         deck.wait_until_ready()
         return deck
 
     return open_deck
+
+
+def make_deck(cells, **rise):
+    """A deck of pairs of a cell and its kind ("slide", "skip"), with settings of its own in the metadata ``rise``."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    plain = {"theme": "white", "transition": "none", "start_slideshow_at": "beginning", "auto_select": "none"}
+    deck = new_notebook(metadata={"kernelspec": kernel, "rise": plain | rise})
+    for number, (cell, kind) in enumerate(cells):
+        cell.id, cell.metadata["slideshow"] = f"cell-{number}", {"slide_type": kind}
+        deck.cells.append(cell)
+    return deck

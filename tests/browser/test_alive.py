@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from bertlook_teach.render import bertviz_head_view
 from bertlook_teach.widgets import NeuronView
 
 from . import test_bertviz_browser as bertviz
+from .conftest import make_deck
 
 PDF = b"""%PDF-1.4
 1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
@@ -19,6 +20,9 @@ PDF = b"""%PDF-1.4
 trailer <</Root 1 0 R>>
 %%EOF
 """
+
+# The browser remembers where it left a paper, and both slideshows are shown by one browser.
+FORGET_PAGES = "Object.keys(localStorage).filter((key) => key.startsWith('bertlook-paper:')).forEach((key) => localStorage.removeItem(key))"
 
 SET_UP = f"""{bertviz.SET_UP}
 import os
@@ -54,18 +58,13 @@ SLIDES = {name: f"{number}-0" for number, name in enumerate(CELLS, start=1)}
 
 def notebook(outputs=None):
     """The views, a slide each; saved with the given outputs, or none."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    rise = {"theme": "white", "transition": "none", "auto_select": "none", "autorun": True}
-    made = new_notebook(metadata={"kernelspec": kernel, "rise": rise | {"start_slideshow_at": "beginning"}})
     cells = [(new_code_cell(SET_UP), "skip"), (new_markdown_cell("# All alive"), "slide")]
     cells += [(new_code_cell(source), "slide") for source in CELLS.values()]
-    for number, (cell, slide_type) in enumerate(cells):
-        cell.id, cell.metadata["slideshow"] = f"cell-{number}", {"slide_type": slide_type}
+    for cell, _ in cells:
         if outputs and cell.source in outputs:
             saved = new_output("execute_result", outputs[cell.source], execution_count=1)
             cell.outputs, cell.execution_count = [saved], 1
-        made.cells.append(cell)
-    return made
+    return make_deck(cells, autorun=True)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def slides(request, open_deck, folder):
 @pytest.fixture(scope="module")
 def lab(open_page, folder):
     """The notebook in JupyterLab, its cells run one by one as a reader would."""
-    deck = open_page("lab/tree", folder / "views.ipynb", "hd")
+    deck = open_page("lab/tree", folder / "views.ipynb", size="hd")
     deck.page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first.click()
     deck.page.wait_for_timeout(1500)
     for _ in range(3 + len(CELLS)):  # the first may only take away a dialogue
@@ -197,7 +196,6 @@ def test_the_sandbox_on_a_slide(slides, show):
 
 def test_a_weighted_text_on_a_slide(slides, show):
     slide = show("words")
-    slide.locator(".bl-weighted-stage").wait_for()
     slide.locator(".bl-weighted-stage").focus()
     slides.press("ArrowRight", "ArrowDown")
     assert slide.locator(".bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
@@ -225,6 +223,7 @@ def test_a_pattern_of_ones_own_is_scored_and_a_wrong_one_is_said_to_be_so(slides
 
 
 def test_a_paper_is_shown_at_its_page_beside_the_slide(slides, show):
+    slides.page.evaluate(FORGET_PAGES)
     line = show("paper").locator(".bertlook-paper:has(button)")
     assert "Clark et al. (2019), section 3.1" in line.inner_text()
     assert not slides.page.locator(".bertlook-paper-panel").count()
@@ -233,8 +232,7 @@ def test_a_paper_is_shown_at_its_page_beside_the_slide(slides, show):
     frame = panel.locator("iframe")
     frame.wait_for()
     address = frame.get_attribute("src")
-    at = 2 if slides.kind == "rise" else 1  # where the browser left it
-    assert address.startswith("blob:http://127.0.0.1") and f"#page={at}&" in address
+    assert address.startswith("blob:http://127.0.0.1") and "#page=2&" in address
     sent = slides.page.evaluate(
         "async (address) => [...new Uint8Array(await (await fetch(address)).arrayBuffer())]",
         address.partition("#")[0],

@@ -7,7 +7,7 @@ import pytest
 from bertlook_teach.course import LESSONS
 
 from .conftest import ROOT
-from .looking import walk
+from .looking import SIZES, walk
 
 DECKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))
 
@@ -90,7 +90,7 @@ class CourseMap:
 
     def test_no_label_of_a_box_is_cut(self, deck):
         deck.go(self.map)
-        for width, height in ((1024, 768), (1280, 720), (1920, 1080)):
+        for width, height in SIZES.values():
             deck.page.set_viewport_size({"width": width, "height": height})
             cut = deck.page.locator("section.present .bertlook-course a").evaluate_all(
                 "all => all.filter((box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)"

@@ -6,11 +6,11 @@ import shutil
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from bertlook_teach.render import palette
 
-from .conftest import ROOT
+from .conftest import ROOT, make_deck
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
@@ -54,32 +54,16 @@ Counter()
 
 def trial_deck(**rise):
     """Five slides: a title, a slider, an anywidget, a plain cell, the end; and a set-up cell before them."""
-    rise = {
-        "theme": "white",
-        "transition": "none",
-        "start_slideshow_at": "beginning",
-        "auto_select": "none",
-    } | rise
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    deck = new_notebook(metadata={"kernelspec": kernel, "rise": rise})
-
-    def add(cell, slide_type):
-        cell.id = f"cell-{len(deck.cells)}"
-        cell.metadata["slideshow"] = {"slide_type": slide_type}
-        deck.cells.append(cell)
-
-    add(
-        new_code_cell(
-            "import ipywidgets as widgets\nimport anywidget, traitlets", metadata={"tags": ["init"]}
-        ),
-        "skip",
-    )
-    add(new_markdown_cell("# A trial"), "slide")
-    add(new_code_cell(SLIDER), "slide")
-    add(new_code_cell(COUNTER), "slide")
-    add(new_code_cell("'the plain ' + 'cell has run'"), "slide")
-    add(new_markdown_cell("# The end"), "slide")
-    return deck
+    set_up = "import ipywidgets as widgets\nimport anywidget, traitlets"
+    cells = [
+        (new_code_cell(set_up, metadata={"tags": ["init"]}), "skip"),
+        (new_markdown_cell("# A trial"), "slide"),
+        (new_code_cell(SLIDER), "slide"),
+        (new_code_cell(COUNTER), "slide"),
+        (new_code_cell("'the plain ' + 'cell has run'"), "slide"),
+        (new_markdown_cell("# The end"), "slide"),
+    ]
+    return make_deck(cells, **rise)
 
 
 @pytest.fixture(scope="module")
@@ -119,17 +103,10 @@ def expect(deck, locator, text):
     locator.filter(has_text=text).wait_for(state="attached", timeout=10_000)
 
 
-def focus_slider(deck):
-    """An output is visible a moment after its slide; until then it takes no focus."""
-    handle = deck.page.locator(".noUi-handle")
-    handle.wait_for()
-    handle.focus()
-
-
 def set_slider(deck, value):
     """Put the slider to a value with its own keys, and leave the focus on it."""
     deck.go("1-0")
-    focus_slider(deck)
+    deck.page.locator(".noUi-handle").focus()
     deck.press("Home", *["ArrowRight"] * value)
     expect(deck, answer(deck), f"{value} squared is {value**2}")
 
@@ -140,7 +117,8 @@ def test_the_deck_opens_on_its_first_slide_with_live_widgets(live):
     expect(live, answer(live), "3 squared is 9")
     live.press("Space")
     assert live.slide == "1-0"
-    focus_slider(live)
+    live.page.locator(".noUi-handle").wait_for()
+    live.page.locator(".noUi-handle").focus()
     live.press("ArrowRight", "ArrowRight")
     expect(live, answer(live), "5 squared is 25")  # computed by the kernel
     live.screenshot(f"trial-slider-{'classic' if live.classic else 'rise'}")
@@ -344,7 +322,7 @@ def test_a_cell_that_should_fail_is_no_failure(open_deck, folder):
 
 
 def test_the_speaker_window_does_not_run_the_deck(open_page, trial):
-    page = open_page("rise", f"{trial}?receiver").page
+    page = open_page("rise", trial, "?receiver").page
     page.wait_for_selector(".reveal.ready", state="attached")
     page.wait_for_timeout(3000)
     assert page.locator("#bertlook-status").count() == 0
