@@ -44,11 +44,11 @@ SERVE = f"import sys; from pathlib import Path; from bertlook_teach import launc
 SERVE += "sys.exit(launch.serve(Path(sys.argv[1]), '/lab', browser=False))"
 
 
-ARRIVED = """(id) => {
+ARRIVED = """(id, usable) => {
   const slide = document.querySelector('section section.present');
   const visible = (node) => getComputedStyle(node).visibility === 'visible';
-  return slide?.id === id && visible(slide) && [...slide.querySelectorAll('.jp-OutputArea-output, .output_subarea')]
-    .every((output) => visible(output) || output.closest('.fragment:not(.visible)'));
+  return slide?.id === id && visible(slide) && (!usable || [...slide.querySelectorAll('.jp-OutputArea-output, .output_subarea')]
+    .every((output) => visible(output) || output.closest('.fragment:not(.visible)')));
 }"""
 
 
@@ -147,10 +147,10 @@ class Deck:
     def _turn(self, slide: str) -> None:
         self.page.evaluate(f"document.activeElement.blur(); location.hash = '#/slide-{slide}'")
 
-    def go(self, slide: str) -> None:
-        """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs are visible, and take the focus, a moment after it."""
+    def go(self, slide: str, usable: bool = True) -> None:
+        """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs take the focus a moment later: then it is usable."""
         self._turn(slide)
-        self.wait(f"({ARRIVED})('slide-{slide}')")
+        self.wait(f"({ARRIVED})('slide-{slide}', {str(usable).lower()})")
 
     def show_everything(self, by_key: bool = True) -> None:
         """Bring in the fragments of the slide, by key one after another: a slide is fullest with its last one."""

@@ -137,7 +137,7 @@ def walk(deck, name: str, patience: float = 4) -> Walk:
         for number, slide in enumerate(slides, 1):
             first = size == "laptop"
             where = f"slide {number}, {size}"
-            deck.go(slide)
+            deck.go(slide, usable=first)
             deck.show_everything(by_key=first)
             found = look(deck, everything=first, patience=patience)
             seen.add(where, found)
