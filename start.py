@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Give a lecture, or run all tests, with one command. Needs Python 3.10 to 3.13 and nothing else.
+"""Give a lecture, or run all tests, with one command. Needs Python 3.10 to 3.14 and nothing else.
 
     python3 start.py               install what is missing (the first time), then open the map of the course as a slideshow
     python3 start.py --deck 03     another deck
     python3 start.py --lab         plain JupyterLab, for the exercises
     python3 start.py test          run all tests; what follows is passed to pytest
+    python3 start.py test --exact  all of them, the outputs of notebooks compared to the letter
 
 Everything is installed into the folder .venv beside this file. Run again, it installs nothing.
 """
 
 # This file must be understood by any Python 3, if only to say that it is too old: nothing newer than 3.6 in here.
 import argparse
+import ast
 import hashlib
 import os
 import platform
@@ -20,12 +22,16 @@ import subprocess
 import sys
 import tempfile
 
-OLDEST, NEWEST = (3, 10), (3, 13)
+OLDEST, NEWEST = (3, 10), (3, 14)
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, *(["Scripts", "python.exe"] if os.name == "nt" else ["bin", "python"]))
 STAMP = os.path.join(VENV, "bertlook-installed.txt")  # written last: what is half installed has none
 LOG = os.path.join(VENV, "bertlook-install.log")
+UV_CACHE = os.path.join(
+    VENV, "uv-cache"
+)  # beside the packages, which are hard links into it; removed at the end
+CONSTRAINTS = os.path.join(ROOT, "constraints.txt")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 GIB = 1024**3
 SPACE_NEEDED = (
@@ -36,10 +42,10 @@ SPACE_NEEDED = (
 INSTALLED_FROM = (
     "pyproject.toml",
     "constraints.txt",
-    "bertlook_teach/labextension/package.json",
-    "bertlook_teach/labextension/static/remoteEntry.js",
-    "bertlook_teach/nbextension/main.js",
-    "bertlook_teach/nbextension/notebook.json",
+    "bertlook_teach/classroom/labextension/package.json",
+    "bertlook_teach/classroom/labextension/static/remoteEntry.js",
+    "bertlook_teach/classroom/nbextension/main.js",
+    "bertlook_teach/classroom/nbextension/notebook.json",
 )
 # The whole suite runs in several processes, a notebook, test file or class in one of them, in the order that tests/conftest.py
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits.
@@ -79,6 +85,8 @@ def check_python(version=sys.version_info, maxsize=sys.maxsize):
     here = "{}.{}".format(*version[:2])
     if not OLDEST <= tuple(version[:2]) <= NEWEST:
         message = "Python {}.{} to {}.{} is needed, this is {}.".format(*OLDEST, *NEWEST, here)
+        if tuple(version[:2]) > NEWEST:
+            message += "\nSorry: there may be no PyTorch for a Python as new as this one yet, and the project was not tried with it."
         raise Trouble(message + "\n" + better_python())
     if maxsize < 2**32:
         raise Trouble(
@@ -92,7 +100,8 @@ def better_python():
         command = ["py", f"-3.{minor}"] if os.name == "nt" else [f"python3.{minor}"]
         if answer_of(command + ["-c", "print('well')"]) == "well":
             return "There is one on this computer; start with:  {} start.py".format(" ".join(command))
-    return "Install one, for example from https://www.python.org/downloads/, and start with it."
+    newest = "{}.{}".format(*NEWEST)
+    return f"Install Python {newest}, for example from https://www.python.org/downloads/, and start with it."
 
 
 def check_venv_module():
@@ -186,7 +195,7 @@ def pip(*arguments):
     if os.path.exists(LOG):
         os.remove(LOG)
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_USER="0")
-    command = [VENV_PYTHON, "-m", "pip", "install", "--log", LOG, "-c", os.path.join(ROOT, "constraints.txt")]
+    command = [VENV_PYTHON, "-m", "pip", "install", "--log", LOG, "-c", CONSTRAINTS]
     if not succeeds(command + list(arguments), env=environment):
         try:
             with open(LOG, encoding="utf-8", errors="replace") as file:
@@ -219,7 +228,7 @@ def explain(log, folder=None):
     if re.search(r"No matching distribution found for torch", log):
         return (
             f"There is no PyTorch {torch_version()} for this computer ({platform.system()} {platform.machine()},\n"
-            f"Python {platform.python_version()}). PyTorch supports 64-bit Windows, Linux (glibc) and macOS on Apple silicon."
+            f"Python {platform.python_version()}). PyTorch supports 64-bit Windows, Linux (glibc) and macOS 14 on Apple silicon."
         )
     if re.search(r"Permission denied|Read-only file system|\[Errno (13|30)\]|Access is denied", log):
         return (
@@ -231,7 +240,7 @@ def explain(log, folder=None):
 
 def torch_version():
     """The pinned version of torch."""
-    with open(os.path.join(ROOT, "constraints.txt"), encoding="utf-8") as file:
+    with open(CONSTRAINTS, encoding="utf-8") as file:
         return re.search(r"^torch==([^\s;]+)", file.read(), re.MULTILINE).group(1)
 
 
@@ -263,6 +272,61 @@ def install_torch():
     return pip("--no-deps", wanted)
 
 
+def pip_settings(python=None):
+    """What pip was told on this computer, by its files and variables, as {option: value}."""
+    lines = (answer_of([python or VENV_PYTHON, "-m", "pip", "config", "list"]) or "").splitlines()
+    found = {}
+    for place in ("global.", "install.", ":env:."):  # what comes later counts more
+        for line in lines:
+            name, _, value = line.partition("=")
+            if name.startswith(place):
+                try:
+                    found[name[len(place) :]] = str(ast.literal_eval(value))
+                except (ValueError, SyntaxError):
+                    continue  # not the quoted text that pip prints today
+    return found
+
+
+def uv_environment(settings):
+    """The environment in which uv asks the same indexes as pip, though it does not read pip's settings.
+
+    In variables, since an index's address may hold a password, and a command line can be read by all. What the user
+    has set for uv counts more.
+    """
+
+    def words(name):
+        return settings.get(name, "").split()
+
+    environment = {
+        "UV_CACHE_DIR": UV_CACHE,
+        "UV_DEFAULT_INDEX": settings.get("index-url", ""),
+        "UV_EXTRA_INDEX_URL": " ".join(words("extra-index-url")),
+        "UV_FIND_LINKS": ",".join(words("find-links")),
+        "UV_INDEX_STRATEGY": "unsafe-best-match",  # any index may have the pinned version, as with pip
+        "UV_INSECURE_HOST": " ".join(words("trusted-host")),
+        "UV_SYSTEM_CERTS": "true",  # as pip does: a proxy of the institution may have a certificate of its own
+        "SSL_CERT_FILE": settings.get("cert", ""),
+        "ALL_PROXY": settings.get("proxy", ""),
+        "UV_HTTP_TIMEOUT": settings.get("timeout", ""),
+    }
+    return dict({name: value for name, value in environment.items() if value}, **os.environ)
+
+
+def uv(*arguments):
+    """Install with uv, which needs a fraction of pip's time; return whether that went well."""
+    try:
+        pip("--only-binary", ":all:", "uv")
+    except NoNetwork:
+        raise
+    except Trouble:  # no uv for this computer or in its index: pip has said so
+        return False
+    settings = pip_settings()
+    command = [VENV_PYTHON, "-m", "uv", "pip", "install", "--python", VENV_PYTHON, "-c", CONSTRAINTS]
+    if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        command.append("--no-index")
+    return succeeds(command + list(arguments), env=uv_environment(settings))
+
+
 def install(stamp):
     """Bring .venv up to date, and leave the stamp that says so."""
     previous, version = read_stamp(), venv_version()
@@ -288,7 +352,7 @@ def install(stamp):
         return
     if not works():
         make_venv("an interrupted installation had left it broken")
-        install_packages()
+        install_packages(pip_alone=True)
         if not works(show=True):
             raise Trouble(
                 "The installation is not complete; the lines above say what is missing. Delete .venv and start again."
@@ -296,14 +360,20 @@ def install(stamp):
     write_stamp(stamp + " " + venv_version())
     if os.path.exists(LOG):
         os.remove(LOG)
+    shutil.rmtree(UV_CACHE, ignore_errors=True)
     say("Installed. The next start needs none of this.\n")
 
 
-def install_packages():
+def install_packages(pip_alone=False):
     """Everything but the virtual environment itself."""
     install_torch()
     say("[3/3] installing JupyterLab, transformers and the rest")
-    pip("-e", ".[lab,test]")
+    rest = ("-e", ".[lab,test]")
+    if not pip_alone and uv(*rest):
+        return
+    if not pip_alone:
+        say("      uv, the faster installer, did not work here; pip goes on, which takes a minute longer")
+    pip(*rest)
 
 
 def works(show=False):
@@ -367,15 +437,20 @@ def arguments_of_bertlook(args):
     return words
 
 
+def arguments_of_pytest(words):
+    """What the user chose, or all tests; --exact alone chooses none."""
+    return words if set(words) - {"--exact"} else ALL_TESTS + words
+
+
 def main(argv):
     """Return the exit code."""
     testing = argv[:1] == ["test"]
     try:
         check_python()
         command = (
-            ["-m", "pytest"] + (argv[1:] or ALL_TESTS)
+            ["-m", "pytest"] + arguments_of_pytest(argv[1:])
             if testing
-            else ["-m", "bertlook_teach.cli"] + arguments_of_bertlook(parse(argv))
+            else ["-m", "bertlook_teach.commands"] + arguments_of_bertlook(parse(argv))
         )
         ensure_installed()
         return become(*command)

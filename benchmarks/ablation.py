@@ -31,7 +31,7 @@ def model_of_base_shape(device: str):
     from transformers import BertConfig, BertModel
 
     from bertlook_teach import load_encoder
-    from bertlook_teach.encoder import Encoder
+    from bertlook_teach.model import Encoder
 
     torch.manual_seed(0)
     tokenizer = load_encoder("specimen", device="cpu").tokenizer
@@ -63,9 +63,8 @@ def make_batch(size: int, tokens: int):
 def run(classifier, size: int, tokens: int, n_heads: int) -> None:
     import torch
 
-    from bertlook_teach.ablation import _hooked, all_heads
-    from bertlook_teach.scorers import as_scorer, batch_outputs, on_device
-    from bertlook_teach.single_heads import head_logits
+    from bertlook_teach.analyses.ablation import all_heads, as_scorer, batch_outputs, head_logits, on_device
+    from bertlook_teach.analyses.ablation.heads_off import hooked
 
     scorer, encoder = as_scorer(classifier), classifier.encoder
     batch = on_device(make_batch(size, tokens), encoder)
@@ -77,7 +76,7 @@ def run(classifier, size: int, tokens: int, n_heads: int) -> None:
     def naive(pairs):
         answers = {}
         for pair in pairs:
-            with _hooked(encoder, (pair,), "mask"):
+            with hooked(encoder, (pair,), "mask"):
                 answers[pair] = batch_outputs(scorer, batch)
         wait()
         return answers

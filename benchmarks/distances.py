@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bertlook_teach.distances import js_distances
+from bertlook_teach.measures import js_distances
 
 
 def random_maps(heads: int, tokens: int, dtype) -> np.ndarray:

@@ -27,7 +27,7 @@ def direct(weights, values, projection):
 
 
 def ours(weights, values, projection):
-    from bertlook_teach.norms import summed_norms, value_norms, weighted_norms
+    from bertlook_teach.measures import summed_norms, value_norms, weighted_norms
 
     weights, values, projection = weights[None], values[None], projection[None]
     by_head = weighted_norms(weights, value_norms(values, projection))
@@ -35,7 +35,7 @@ def ours(weights, values, projection):
 
 
 def ours_by_head(weights, values, projection):
-    from bertlook_teach.norms import value_norms, weighted_norms
+    from bertlook_teach.measures import value_norms, weighted_norms
 
     return weighted_norms(weights[None], value_norms(values[None], projection[None]))[0]
 

@@ -1,6 +1,6 @@
 """What a pattern costs once the maps are kept: all heads, 1,000 sentences, against a loop over heads, queries and keys.
 
-    python benchmarks/patterns.py [--sentences N] [--treebank FILE] [--naive N]
+    python benchmarks/patterns.py [--sentences N] [--data FILE] [--naive N]
 
 The shipped treebank is repeated until there are enough sentences. The naive loop goes through the first few of them and is
 multiplied out; both must count the same. Times are medians within this one run, so their ratio is what counts.
@@ -54,16 +54,15 @@ def main() -> None:
     )
     parser.add_argument("--model", default="specimen")
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--treebank", help="CoNLL-U (default: the shipped treebank)")
+    parser.add_argument("--data", help="CoNLL-U (default: the shipped treebank)")
     parser.add_argument("--naive", type=int, default=50, help="sentences that the naive loop goes through")
     args = parser.parse_args()
     from bertlook_teach import load_encoder
+    from bertlook_teach.analyses.patterns import parse_pattern, score_pattern, word_maps
     from bertlook_teach.corpora import load_treebank, read_conllu
-    from bertlook_teach.encoder import random_twin
-    from bertlook_teach.pattern_language import parse_pattern
-    from bertlook_teach.pattern_scores import score_pattern, word_maps
+    from bertlook_teach.model import random_twin
 
-    trees = read_conllu(args.treebank) if args.treebank else load_treebank()
+    trees = read_conllu(args.data) if args.data else load_treebank()
     trees = list(islice(cycle(trees), args.sentences))
     encoder = load_encoder(args.model)
     started = time.perf_counter()

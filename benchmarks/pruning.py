@@ -35,8 +35,14 @@ def main() -> None:
     import torch
     from ablation import make_batch, model_of_base_shape
 
-    from bertlook_teach.ablation import ablated, all_heads
-    from bertlook_teach.pruning import folder_size, parameter_count, prune, save_pruned
+    from bertlook_teach.analyses.ablation import (
+        ablated,
+        all_heads,
+        folder_size,
+        parameter_count,
+        prune,
+        save_pruned,
+    )
 
     if args.threads:
         torch.set_num_threads(args.threads)

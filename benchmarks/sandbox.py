@@ -17,8 +17,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bertlook_teach import load_encoder
-from bertlook_teach.next_sentence import NextSentence
-from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
+from bertlook_teach.analyses.ablation import NextSentence
+from bertlook_teach.widgets import AblationSandbox
 
 LIMIT = 0.150
 

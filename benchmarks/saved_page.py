@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 
 import test_widgets_browser as page_tools  # for its random attention
 
-from bertlook_teach.browsers import find_chromium
+from bertlook_teach.disk import find_chromium
 from bertlook_teach.widgets import HeadView, save_page
 
 SIZES = ((12, 12, 16), (12, 12, 128), (24, 16, 128), (12, 12, 512))

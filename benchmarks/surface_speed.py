@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=9)
     args = parser.parse_args()
-    from bertlook_teach.surface import surface_measures
+    from bertlook_teach.measures import surface_measures
 
     weights, forward = bert_base_maps(args.tokens, args.repeats)
     measures, seconds = surface_measures(), []

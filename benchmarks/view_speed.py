@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 import numpy as np
 import test_widgets_browser as page_tools  # the page and its stand-in for a model
 
-from bertlook_teach.browsers import find_chromium
+from bertlook_teach.disk import find_chromium
 from bertlook_teach.widgets import HeadMap, HeadView, TrainingFilm, WeightedText
 
 SIZES = ((6, 6, 16), (12, 12, 16), (12, 12, 64), (12, 12, 128), (24, 16, 128), (12, 12, 512))

@@ -6,17 +6,21 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bertlook_teach.attention import Attention
-from bertlook_teach.coreference import CorefDocument, Mention
-from bertlook_teach.corpora import TreebankSentence
-from bertlook_teach.film import Baseline, Film
-from bertlook_teach.widgets import HeadMap, HeadView, LensView, NeuronView
-from bertlook_teach.widgets.ablation_sandbox import SandboxView
-from bertlook_teach.widgets.antecedent_view import AntecedentView
-from bertlook_teach.widgets.arc_view import ArcView
-from bertlook_teach.widgets.distance_map import DistanceMap
-from bertlook_teach.widgets.training_film import TrainingFilm
-from bertlook_teach.widgets.weighted_text import WeightedText
+from bertlook_teach.corpora import CorefDocument, Mention, TreebankSentence
+from bertlook_teach.measures import Baseline, Film
+from bertlook_teach.model import Attention
+from bertlook_teach.widgets import (
+    AntecedentView,
+    ArcView,
+    DistanceMap,
+    HeadMap,
+    HeadView,
+    LensView,
+    NeuronView,
+    SandboxView,
+    TrainingFilm,
+    WeightedText,
+)
 
 HOSTILE = (
     "[CLS]",

@@ -42,18 +42,6 @@ if not hasattr(
     sys.modules.pop("sitecustomize", None)
 import sitecustomize
 
-NetworkBlocked = sitecustomize.NetworkBlocked
-
-
-def network_attempts() -> list[str]:
-    """Every refused attempt so far, of this process and of those it started."""
-    return NETWORK_LOG.read_text(encoding="utf-8").splitlines()
-
-
-def forget_network_attempts() -> None:
-    """For tests that try the network on purpose."""
-    NETWORK_LOG.write_text("", encoding="utf-8")
-
 
 def pytest_collection_modifyitems(items):
     """What takes long comes first, so that no process is left with it at the end. Solutions come last: by then the exercises have
@@ -100,9 +88,9 @@ def start_nursery(config) -> None:
 def pytest_runtest_teardown(item):
     """An attempt fails the test that made it, even if the code under test swallowed the error (notebooks included)."""
     result = yield
-    attempts = network_attempts()
+    attempts = sitecustomize.attempts()
     if attempts:
-        forget_network_attempts()
+        sitecustomize.forget_attempts()
         pytest.fail(f"tried to reach the network: {', '.join(attempts)}", pytrace=False)
     return result
 
@@ -118,11 +106,13 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_kept():
-    """Kernels and commands keep their results on disk; a test computes its own, for it may have changed a function."""
-    from bertlook_teach import store
+    """Kernels and commands take shipped evidence and keep results on disk; a test computes its own, for it may have changed a function."""
+    from bertlook_teach.disk import cache as store
+    from bertlook_teach.disk import shipped_evidence
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "store_folder", lambda: None)
+        patch.setattr(shipped_evidence, "evidence_folder", lambda: None)
         yield
 
 

@@ -19,35 +19,31 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # comes with pytest on 3.10
 
-ROOT = Path(__file__).resolve().parent.parent
-NAME = "bertlook_teach"
+from tools.architecture_picture import NAME, ROOT, import_graph, imports, module_name, room, sources
+
 PACKAGE = ROOT / NAME
 
-# Imports go one way, from a higher floor to the same or a lower one. A module not named here is a measure.
-FLOORS = {
-    "_paths": 0,
-    "labels": 0,
-    "words": 0,
-    "render": 2,
-    "widgets": 3,
-    "checks": 3,
-    "ablate_command": 4,
-    "claims_command": 4,
-    "coref_command": 4,
-    "finetune_command": 4,
-    "keywords_command": 4,
-    "layers_command": 4,
-    "misconceptions_command": 4,
-    "pattern_command": 4,
-    "probe_command": 4,
-    "syntax_command": 4,
-    "cli": 4,
-    "doctor": 4,
-    "export": 4,
-    "launch": 4,
-}
-MEASURES = 1
-APART = ({"widgets", "checks"},)  # same floor, but neither needs the other
+# The staircase, from the ground up: a room imports only rooms that stand before it. A folder or module that is not named here
+# is an error. The topics of analyses/ are rooms of their own; which of them needs which stands in ANALYSES.
+STAIRCASE = (
+    "disk",
+    "model",
+    "published",
+    "course",
+    "stats",
+    "corpora",
+    "measures",
+    "analyses",
+    "claims",
+    "render",
+    "checks",
+    "widgets",
+    "classroom",
+    "commands",
+)
+ANALYSES = ("syntax", "coreference", "probing", "finetuning", "ablation", "negation", "keywords", "patterns")
+APART = ({"widgets", "checks"}, {"render", "checks"})  # neither needs the other
+MOST_FILES = 20  # in one folder
 
 SCREEN = {"ipywidgets", "anywidget", "IPython"}
 HEAVY = SCREEN | {
@@ -57,45 +53,28 @@ HEAVY = SCREEN | {
     "huggingface_hub",
     "matplotlib",
     "scipy",
+    "sklearn",
     "threadpoolctl",
     "pandas",
-    "sklearn",
 }
-# The only ones that may name torch or transformers ...
-MODEL_MODULES = {
-    "encoder",
-    "finetune",
-    "ablation",
-    "scorers",
-    "layerwise",
-    "single_heads",
-    "head_importance",
-    "pruning",
-    "attention",
-    "gradients",
-    "internals",
-    "layers",
-    "masked_lm",
-    "next_sentence",
-    "zeroing",
-    "sandbox",
-    "cuts",
-    "probes",
-    "structural",
-    "tagging",
-}
-LOADS_TORCH = {"encoder"}  # ... and the only one that does so when imported
-LAUNCHERS = {"launch", "doctor", "export"}  # may use what the "lab" extra brings
+MODEL_ROOMS = (
+    "model",
+    "measures",
+    "analyses",
+    "stats",
+)  # the only ones that may name torch or transformers ...
+LOADS_TORCH = {"model.encoder"}  # ... and the only file that does so when imported
+LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
 COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's own interface
 
 DEPENDENCIES = {
-    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "safetensors",
+    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "pandas", "safetensors",
     "scipy", "threadpoolctl",
     "tokenizers", "torch", "tqdm", "transformers",
 }  # fmt: skip
 EXTRAS = {
     "lab": {
-        "ipykernel", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
+        "ipykernel", "ipywidgets", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
         "notebook", "packaging", "psutil", "rise",
     },
     "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
@@ -109,46 +88,12 @@ HARMLESS_URLS = ("http://www.w3.org/", "https://www.w3.org/")
 # ---- reading sources ------------------------------------------------------------------------------------------
 
 
-def sources(package, *endings):
-    """(path relative to the package, text) of its source files."""
-    for path in sorted(package.rglob("*")):
-        if path.suffix in endings and "__pycache__" not in path.parts:
-            yield path.relative_to(package), path.read_text(encoding="utf-8")
-
-
-def module_name(relative) -> str:
-    """``render/figures.py`` -> ``render.figures``; the package itself is the empty name."""
-    return ".".join(part for part in relative.with_suffix("").parts if part != "__init__")
-
-
-def imports(relative, text):
-    """(line, full dotted name, whether it runs on import) of each import; relative ones are resolved."""
-    tree = ast.parse(text)
-    late = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_type_checking(node)
-        for child in ast.walk(node)
-    }
-    here = [NAME, *relative.parts[:-1]]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name, node not in late
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(here[: len(here) + 1 - node.level]) if node.level else ""
-            module = ".".join(part for part in (base, node.module) if part)
-            for alias in node.names:  # `from . import surface` imports a module, `from .x import f` a name
-                yield node.lineno, f"{module}.{alias.name}", node not in late
-
-
-def is_type_checking(node) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-
-
-def floor(module) -> int:
-    """Floor of a module of the package, given without the package's name."""
-    return FLOORS.get(module.split(".")[0], MEASURES) if module else max(FLOORS.values())
+def step(module) -> int:
+    """How high on the staircase a module stands; the package itself stands on top, since it hands on everybody's names."""
+    top = module.split(".")[0]
+    if not top:
+        return len(STAIRCASE)
+    return STAIRCASE.index(top) if top in STAIRCASE else -1
 
 
 def url_texts(path, text):
@@ -175,24 +120,92 @@ def url_texts(path, text):
 # ---- rules ----------------------------------------------------------------------------------------------------
 
 
+def unlisted_rooms(package) -> list[str]:
+    """Folders and modules that the staircase does not name, and folders that hold too much to be a room."""
+    found, files = [], {}
+    for relative, _ in sources(package, ".py"):
+        files.setdefault(relative.parent, []).append(relative)
+        if relative.parts == ("__init__.py",):
+            continue
+        if relative.parts[0] not in STAIRCASE:
+            found.append(
+                f"{relative}: there is no room {relative.parts[0]}; the staircase stands in {Path(__file__).name}"
+            )
+        if relative.parts[0] == "analyses" and len(relative.parts) > 2 and relative.parts[1] not in ANALYSES:
+            found.append(f"{relative}: there is no analysis {relative.parts[1]}")
+    for folder, inside in files.items():
+        if len(inside) > MOST_FILES:
+            found.append(f"{folder}: {len(inside)} files, at most {MOST_FILES}")
+    return found
+
+
 def wrong_way_imports(package) -> list[str]:
-    """Imports that go up: widgets -> render -> measures -> words is the only direction."""
+    """Imports that go up the staircase, between rooms that are to stand apart, or past a room's door into one of its files."""
     found = []
     for relative, text in sources(package, ".py"):
         module = module_name(relative)
         if not module:
-            continue  # the package hands out names from every floor, when they are asked for
+            continue  # the package hands on names of every room, when they are asked for
         for line, name, _ in imports(relative, text):
             if not name.startswith(f"{NAME}."):
                 continue
             target = name.removeprefix(f"{NAME}.")
-            if target.startswith("__"):
-                continue  # the version
-            if floor(target) > floor(module):
-                found.append(f"{relative}:{line}: {module} imports {target}, which stands above it")
-            pair = {module.split(".")[0], target.split(".")[0]}
-            if pair in APART:
-                found.append(f"{relative}:{line}: {module} imports {target}; neither should need the other")
+            if target.split(".")[0] not in STAIRCASE:
+                continue  # the version, and what the package hands on
+            where = f"{relative}:{line}: {module}"
+            if step(target) > step(module):
+                found.append(f"{where} imports {target}, which stands above it")
+            if {module.split(".")[0], target.split(".")[0]} in APART:
+                found.append(f"{where} imports {target}; neither should need the other")
+            if room(target) != room(module):
+                file = package.joinpath(*target.split(".")[:-1])
+                if file.with_suffix(".py").is_file() and target.split(".")[-1].startswith("_"):
+                    found.append(f"{where} imports {target}, which is private to {room(target)}")
+                elif file.with_suffix(".py").is_file() and not is_door(target):
+                    found.append(
+                        f"{where} imports from the file {'.'.join(target.split('.')[:-1])}; import from the room"
+                    )
+    return found
+
+
+def is_door(target) -> bool:
+    """Files from which other rooms may import: those loaded by name, one a lesson or a command."""
+    return bool(re.match(r"(claims\.lessons|checks)\.lesson\d\d|commands\.", target))
+
+
+def circles(graph) -> list[list[str]]:
+    """Groups of nodes each of which is reached from each other one."""
+
+    def reached(start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for node in graph.get(waiting.pop(), ()):
+                if node not in seen:
+                    seen.add(node)
+                    waiting.append(node)
+        return seen
+
+    far = {node: reached(node) for node in graph}
+    groups = {
+        tuple(sorted(n for n in far[node] if node in far.get(n, ()))) for node in graph if node in far[node]
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def hidden_names(package) -> list[str]:
+    """Names that a room hands on and a file or folder of the room has too: which of both came out would depend on the order."""
+    found = []
+    for relative, text in sources(package, ".py"):
+        if relative.name != "__init__.py":
+            continue
+        inside = {path.stem for path in (package / relative).parent.iterdir()}
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+                names = [name for names in ast.literal_eval(node.value).values() for name in names]
+                found += [f"{relative}: {name} is also a file" for name in names if name in inside]
+                found += [
+                    f"{relative}: {name} comes from two files" for name in set(names) if names.count(name) > 1
+                ]
     return found
 
 
@@ -208,10 +221,8 @@ def misplaced_libraries(package) -> list[str]:
                 found.append(f"{relative}:{line}: only widgets/ imports {library}")
             if library == "IPython" and top != "widgets" and on_import:
                 found.append(f"{relative}:{line}: IPython is loaded on import; import it in the function")
-            if library in ("torch", "transformers") and module not in MODEL_MODULES:
-                found.append(
-                    f"{relative}:{line}: {module} imports {library}; take arrays in, or list it here"
-                )
+            if library in ("torch", "transformers") and top not in MODEL_ROOMS:
+                found.append(f"{relative}:{line}: {module} imports {library}; take arrays in")
             if library in HEAVY - SCREEN and on_import and module not in LOADS_TORCH:
                 found.append(f"{relative}:{line}: {library} is loaded on import; import it in the function")
     return found
@@ -302,8 +313,30 @@ def in_fresh_process(code) -> list:
 # ---- the package ----------------------------------------------------------------------------------------------
 
 
+def test_every_folder_is_a_room_of_the_staircase():
+    assert unlisted_rooms(PACKAGE) == []
+
+
 def test_imports_go_one_way():
     assert wrong_way_imports(PACKAGE) == []
+
+
+def test_there_is_no_circle_of_modules():
+    assert circles(import_graph(PACKAGE)) == []
+
+
+def test_no_two_rooms_import_each_other():
+    rooms = {}
+    for module, targets in import_graph(PACKAGE).items():
+        if module:
+            rooms.setdefault(room(module), set()).update(
+                room(t) for t in targets if t and room(t) != room(module)
+            )
+    assert circles(rooms) == []
+
+
+def test_a_room_hands_on_one_thing_under_one_name():
+    assert hidden_names(PACKAGE) == []
 
 
 def test_each_library_has_its_place():
@@ -341,7 +374,9 @@ def light_modules() -> list[str]:
     """Every module but the model's and the widgets'."""
     names = [module_name(relative) for relative, _ in sources(PACKAGE, ".py")]
     return [
-        f"{NAME}.{name}".rstrip(".") for name in names if name.split(".")[0] not in LOADS_TORCH | {"widgets"}
+        f"{NAME}.{name}".rstrip(".")
+        for name in names
+        if name not in LOADS_TORCH and name.split(".")[0] != "widgets" and not name.endswith("__main__")
     ]
 
 
@@ -359,9 +394,8 @@ def test_importing_anything_but_model_and_widgets_loads_no_heavy_library():
 
 def test_light_modules_include_every_measure_and_renderer():
     """The test above would pass on an empty list."""
-    assert {NAME, f"{NAME}.words", f"{NAME}.surface", f"{NAME}.attention", f"{NAME}.render"} <= set(
-        light_modules()
-    )
+    modules = {f"{NAME}.model.words", f"{NAME}.measures.surface", f"{NAME}.model.attention", f"{NAME}.render"}
+    assert {NAME, *modules} <= set(light_modules())
 
 
 def test_importing_the_package_loads_next_to_nothing():
@@ -394,23 +428,31 @@ def house(tmp_path):
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        ("words.py", "from .surface import x", "words imports surface.x, which stands above it"),
-        ("words.py", "from . import surface", "words imports surface, which stands above it"),
-        ("surface.py", "from bertlook_teach.render import x", "surface imports render.x"),
-        ("surface.py", "import bertlook_teach.render.figures", "surface imports render.figures"),
-        ("surface.py", "def f():\n    from .widgets import x", "surface.py:2: surface imports widgets.x"),
+        (
+            "model/words.py",
+            "from ..measures import x",
+            "model.words imports measures.x, which stands above it",
+        ),
+        ("model/words.py", "from .. import measures", "model.words imports measures, which stands above it"),
+        ("measures/surface.py", "from bertlook_teach.render import x", "measures.surface imports render.x"),
+        ("measures/surface.py", "import bertlook_teach.render.figures", "imports render.figures"),
+        (
+            "measures/surface.py",
+            "def f():\n    from ..widgets import x",
+            "surface.py:2: measures.surface imports widgets.x",
+        ),
         ("render/figures.py", "from ..widgets import x", "render.figures imports widgets.x"),
-        ("render/figures.py", "from ..cli import x", "render.figures imports cli.x"),
+        ("render/figures.py", "from ..commands.line import x", "render.figures imports commands.line.x"),
         ("widgets/map.py", "from ..checks import x", "neither should need the other"),
-        ("surface.py", "from .words import x", None),
-        ("surface.py", "from . import __version__", None),
+        ("measures/surface.py", "from ..model import x", None),
+        ("measures/surface.py", "from .. import __version__", None),
         (
             "render/figures.py",
-            "from ..surface import x\nfrom .palette import y\nfrom ..labels import z",
+            "from ..measures import x\nfrom .palette import y\nfrom ..model import z",
             None,
         ),
         ("widgets/map.py", "from ..render import x\nfrom .links import y", None),
-        ("checks/lesson01.py", "from . import check_number\nfrom ..surface import x", None),
+        ("checks/lesson01.py", "from . import check_number\nfrom ..measures import x", None),
         ("__init__.py", "from .widgets import x", None),
     ],
 )
@@ -419,19 +461,101 @@ def test_an_import_in_the_wrong_direction_is_found(house, file, text, message):
 
 
 @pytest.mark.parametrize(
+    "text, message",
+    [
+        ("from ..model.words import word_groups", "imports from the file model.words; import from the room"),
+        ("from ..model.words import _pieces", "which is private to model"),
+        ("from ..model import word_groups", None),
+        ("from .norms import x", None),
+    ],
+)
+def test_an_import_past_the_door_is_found(house, text, message):
+    files = {"model/words.py": "", "measures/norms.py": "", "measures/surface.py": text}
+    expect(wrong_way_imports(house(files)), message)
+
+
+@pytest.mark.parametrize(
+    "file, message",
+    [
+        ("odds/ends.py", "there is no room odds"),
+        ("surface.py", "there is no room surface.py"),
+        ("analyses/odds/ends.py", "there is no analysis odds"),
+        ("measures/surface.py", None),
+        ("__init__.py", None),
+    ],
+)
+def test_an_unlisted_room_is_found(house, file, message):
+    expect(unlisted_rooms(house({file: ""})), message)
+
+
+def test_a_crowded_room_is_found(house):
+    expect(
+        unlisted_rooms(house({f"measures/m{n}.py": "" for n in range(MOST_FILES + 1)})),
+        "21 files, at most 20",
+    )
+
+
+@pytest.mark.parametrize(
+    "files, circle",
+    [
+        (
+            {"measures/a.py": "from .b import x", "measures/b.py": "from .a import y"},
+            ["measures.a", "measures.b"],
+        ),
+        (
+            {"measures/a.py": "def f():\n    from .b import x", "measures/b.py": "from .a import y"},
+            ["measures.a", "measures.b"],
+        ),
+        (  # through the door of a room
+            {
+                "measures/__init__.py": "_HOMES = {'a': ['x']}",
+                "measures/a.py": "from ..claims import y",
+                "claims/__init__.py": "_HOMES = {'b': ['y']}",
+                "claims/b.py": "from ..measures import x",
+            },
+            ["claims.b", "measures.a"],
+        ),
+        (  # by name, at run time
+            {
+                "claims/evidence.py": "def f(n):\n    return import_module(f'.lessons.lesson{n}', __package__)",
+                "claims/lessons/lesson01.py": "from ..evidence import x",
+                "claims/lessons/lesson02.py": "",
+            },
+            ["claims.evidence", "claims.lessons.lesson01"],
+        ),
+        ({"measures/a.py": "from .b import x", "measures/b.py": ""}, None),
+    ],
+)
+def test_a_circle_is_found(house, files, circle):
+    assert circles(import_graph(house(files))) == ([circle] if circle else [])
+
+
+@pytest.mark.parametrize(
+    "files, message",
+    [
+        ({"measures/__init__.py": "_HOMES = {'a': ['a']}", "measures/a.py": ""}, "a is also a file"),
+        ({"measures/__init__.py": "_HOMES = {'a': ['x'], 'b': ['x']}"}, "x comes from two files"),
+        ({"measures/__init__.py": "_HOMES = {'a': ['x']}", "measures/a.py": ""}, None),
+    ],
+)
+def test_a_name_for_two_things_is_found(house, files, message):
+    expect(hidden_names(house(files)), message)
+
+
+@pytest.mark.parametrize(
     "file, text, message",
     [
         ("render/figures.py", "import ipywidgets", "only widgets/ imports ipywidgets"),
-        ("surface.py", "def f():\n    from anywidget import x", "only widgets/ imports anywidget"),
+        ("measures/surface.py", "def f():\n    from anywidget import x", "only widgets/ imports anywidget"),
         ("checks/__init__.py", "from IPython.display import HTML", "IPython is loaded on import"),
         ("checks/__init__.py", "def f():\n    from IPython.display import HTML", None),
         ("widgets/map.py", "import ipywidgets, anywidget, IPython", None),
-        ("surface.py", "import torch", "surface imports torch"),
-        ("surface.py", "def f():\n    import torch", "surface imports torch"),
-        ("attention.py", "import torch", "torch is loaded on import"),
-        ("attention.py", "if TYPE_CHECKING:\n    import torch", None),
-        ("attention.py", "def f():\n    import torch", None),
-        ("encoder.py", "import torch", None),
+        ("claims/claim.py", "import torch", "claims.claim imports torch"),
+        ("render/map.py", "def f():\n    import torch", "render.map imports torch"),
+        ("model/attention.py", "import torch", "torch is loaded on import"),
+        ("model/attention.py", "if TYPE_CHECKING:\n    import torch", None),
+        ("model/attention.py", "def f():\n    import torch", None),
+        ("model/encoder.py", "import torch", None),
         ("render/figures.py", "from matplotlib.figure import Figure", "matplotlib is loaded on import"),
         ("render/figures.py", "def f():\n    import matplotlib", None),
         ("surface.py", "try:\n    import scipy\nexcept ImportError:\n    pass", "scipy is loaded on import"),
@@ -444,9 +568,9 @@ def test_a_library_in_the_wrong_place_is_found(house, file, text, message):
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        ("surface.py", "import pandas.core", "surface.py:1: pandas is not a dependency"),
+        ("surface.py", "import polars.series", "surface.py:1: polars is not a dependency"),
         ("surface.py", "def f():\n    from jupyterlab import x", "jupyterlab is not a dependency"),
-        ("launch.py", "def f():\n    from jupyterlab import x", None),
+        ("classroom/server.py", "def f():\n    from jupyterlab import x", None),
         ("surface.py", "import math, numpy, array_api_compat\nfrom . import words", None),
     ],
 )

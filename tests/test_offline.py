@@ -4,9 +4,9 @@ import socket
 import subprocess
 import sys
 
-import conftest
 import nbformat
 import pytest
+import sitecustomize
 from nbclient import NotebookClient
 
 ELSEWHERE = "192.0.2.1"  # an address set aside for documentation: nobody answers there
@@ -14,8 +14,8 @@ ELSEWHERE = "192.0.2.1"  # an address set aside for documentation: nobody answer
 
 def refused_attempts():
     """The attempts so far; made on purpose here, so they are forgotten."""
-    attempts = conftest.network_attempts()
-    conftest.forget_network_attempts()
+    attempts = sitecustomize.attempts()
+    sitecustomize.forget_attempts()
     return attempts
 
 
@@ -31,7 +31,7 @@ def refused_attempts():
     ids=["create_connection", "connect", "sendto", "getaddrinfo", "gethostbyname"],
 )
 def test_another_computer_cannot_be_reached(attempt):
-    with pytest.raises(conftest.NetworkBlocked, match="Tests run offline"):
+    with pytest.raises(sitecustomize.NetworkBlocked, match="Tests run offline"):
         attempt()
     assert len(refused_attempts()) == 1
 
@@ -58,11 +58,11 @@ def test_a_notebook_kernel_is_cut_off_even_if_it_swallows_the_error():
     assert refused_attempts() == [f"socket.getaddrinfo {ELSEWHERE}"]
 
 
-def test_a_swallowed_attempt_fails_the_test_that_made_it(pytester):
+def test_a_swallowed_attempt_fails_the_test_that_made_it(pytester, root):
     pytester.makeconftest(
-        (conftest.ROOT / "tests" / "conftest.py")
+        (root / "tests" / "conftest.py")
         .read_text()
-        .replace("Path(__file__).resolve().parent.parent", f"Path({str(conftest.ROOT)!r})")
+        .replace("Path(__file__).resolve().parent.parent", f"Path({str(root)!r})")
     )
     pytester.makepyfile(
         f"""
@@ -85,6 +85,8 @@ def test_a_warning_of_this_package_is_an_error():
     import warnings
 
     with pytest.raises(UserWarning):
-        warnings.warn_explicit("a warning", UserWarning, "attention.py", 1, module="bertlook_teach.attention")
+        warnings.warn_explicit(
+            "a warning", UserWarning, "attention.py", 1, module="bertlook_teach.model.attention"
+        )
     with pytest.warns(UserWarning):
         warnings.warn_explicit("a warning", UserWarning, "elsewhere.py", 1, module="bertlook_teaching")

@@ -11,6 +11,8 @@ import platform
 import socket
 import subprocess
 import sys
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,16 +30,18 @@ def test_a_python_of_2016_understands_the_file():
     ast.parse((ROOT / "start.py").read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize("version", [(3, 6, 15), (3, 8, 18), (3, 9, 18), (3, 14, 0), (4, 0, 0)])
+@pytest.mark.parametrize("version", [(3, 6, 15), (3, 8, 18), (3, 9, 18), (3, 15, 0), (4, 0, 0)])
 def test_a_python_too_old_or_too_new_is_refused(version, monkeypatch):
     monkeypatch.setattr(start, "better_python", lambda: "advice")
     with pytest.raises(
-        start.Trouble, match=rf"Python 3\.10 to 3\.13 is needed, this is {version[0]}\.{version[1]}\.\nadvice"
-    ):
+        start.Trouble, match=rf"Python 3\.10 to 3\.14 is needed, this is {version[0]}\.{version[1]}\."
+    ) as trouble:
         start.check_python(version)
+    assert str(trouble.value).endswith("\nadvice")
+    assert ("there may be no PyTorch" in str(trouble.value)) == (version > (3, 14))
 
 
-@pytest.mark.parametrize("version", [(3, 10, 0), (3, 11, 7), (3, 12, 1), (3, 13, 9)])
+@pytest.mark.parametrize("version", [(3, 10, 0), (3, 11, 7), (3, 12, 1), (3, 13, 9), (3, 14, 0)])
 def test_a_python_between_is_welcome(version):
     start.check_python(version)
 
@@ -52,8 +56,10 @@ def test_another_python_that_fits_is_named(monkeypatch):
     monkeypatch.setattr(start, "answer_of", lambda command: found.get(command[0]))
     monkeypatch.setattr(start.os, "name", "posix")
     assert start.better_python() == "There is one on this computer; start with:  python3.12 start.py"
+    found["python3.14"] = "well"
+    assert start.better_python().endswith("python3.14 start.py")
     found.clear()
-    assert "python.org" in start.better_python()
+    assert start.better_python().startswith("Install Python 3.14, for example from https://www.python.org")
 
 
 def test_without_the_venv_module_the_package_is_named(monkeypatch):
@@ -220,8 +226,22 @@ if words[-1].startswith("import torch"):  # is everything there?
     sys.exit(0 if (here / "well").exists() else 1)
 if "-c" in words and words[0] != "-m":
     print({version!r})
+if words[:4] == ["-m", "pip", "config", "list"] and (here.parent / "settings.txt").exists():
+    print((here.parent / "settings.txt").read_text())
+if words[:4] == ["-m", "uv", "pip", "install"]:
+    with open(here.parent / "uv.txt", "a") as file:
+        for name in sorted(os.environ):
+            if name[:3] in ("UV_", "SSL", "ALL"):
+                print(name, os.environ[name], sep="=", file=file)
+    if (here.parent / "no-uv.txt").exists():
+        sys.exit(2)
+    cache = here / "uv-cache"
+    cache.mkdir()
+    (here / "well").touch()
 if words[:3] == ["-m", "pip", "install"]:
-    failure = here.parent / "fail.txt"
+    failure = here.parent / ("no-such-uv.txt" if words[-1] == "uv" else "fail.txt")
+    if words[-1] == "uv" and not failure.exists():
+        failure = here.parent / "fail.txt"
     log = pathlib.Path(words[words.index("--log") + 1])
     log.write_text(failure.read_text() if failure.exists() else "well")
     if failure.exists():
@@ -248,6 +268,8 @@ def project(tmp_path, monkeypatch):
         "VENV_PYTHON": str(python),
         "STAMP": str(venv / "bertlook-installed.txt"),
         "LOG": str(venv / "bertlook-install.log"),
+        "UV_CACHE": str(venv / "uv-cache"),
+        "CONSTRAINTS": str(tmp_path / "constraints.txt"),
     }.items():
         monkeypatch.setattr(start, name, value)
 
@@ -277,14 +299,17 @@ def calls(project, word="pip install"):
 
 def test_the_first_start_installs_and_the_second_does_not(project, capsys):
     start.ensure_installed()
-    torch, rest = calls(project)
-    assert "torch==2.13.0" in torch
+    torch, uv, rest = calls(project)
+    assert torch.startswith("-m pip install") and "torch==2.13.0" in torch
     assert "--no-deps" in torch
-    assert rest.endswith("-e .[lab,test]")
-    assert all("-c " + str(project / "constraints.txt") in call for call in (torch, rest))
+    assert uv.startswith("-m pip install") and uv.endswith("--only-binary :all: uv")
+    assert rest.startswith(f"-m uv pip install --python {start.VENV_PYTHON} ") and rest.endswith(
+        "-e .[lab,test]"
+    )
+    assert all("-c " + str(project / "constraints.txt") in call for call in (torch, uv, rest))
     said = capsys.readouterr().out
     assert all(step in said for step in ("[1/3]", "[2/3]", "[3/3]", "Installed."))
-    assert not Path(start.LOG).exists()  # it is large
+    assert not Path(start.LOG).exists() and not Path(start.UV_CACHE).exists()  # they are large
 
     start.ensure_installed()
     assert calls(project) == []
@@ -299,7 +324,7 @@ def test_a_changed_file_is_installed_anew_in_the_same_venv(project, name):
         file.write("\n")
     start.ensure_installed()
     made = calls(project, "")
-    assert len([call for call in made if "pip install" in call]) == 2
+    assert len([call for call in made if "pip install" in call]) == 3
     assert "made" not in made
 
 
@@ -315,7 +340,7 @@ def test_an_interrupted_installation_is_taken_up_again(project, monkeypatch):
     calls(project)
     start.ensure_installed()
     made = calls(project, "")
-    assert len([call for call in made if "pip install" in call]) == 2
+    assert len([call for call in made if "pip install" in call]) == 3
     assert "made" not in made  # what was downloaded is kept
 
 
@@ -331,7 +356,7 @@ def test_an_installation_interrupted_in_an_update_is_taken_up_again(project, mon
     )  # as it was before
     calls(project)
     start.ensure_installed()
-    assert len(calls(project)) == 2
+    assert len(calls(project)) == 3
 
 
 def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
@@ -342,11 +367,18 @@ def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
     monkeypatch.setattr(start, "works", lambda show=False: next(answers))
     start.ensure_installed()
     made = [
-        call.split()[0] if call == "made" else "pip"
+        call if call == "made" else call.split()[1]
         for call in calls(project, "")
         if call == "made" or "install" in call
     ]
-    assert made == ["pip", "pip", "made", "pip", "pip"]
+    assert made == [
+        "pip",
+        "pip",
+        "uv",
+        "made",
+        "pip",
+        "pip",
+    ]  # the second time without uv, lest it was its doing
 
 
 def test_what_stays_broken_is_said(project, monkeypatch):
@@ -396,18 +428,134 @@ def test_a_disk_that_fills_up_is_said(project):
         start.ensure_installed()
 
 
+def test_what_uv_cannot_do_pip_does(project, capsys):
+    (project / "no-uv.txt").touch()
+    start.ensure_installed()
+    assert [call.split()[1] for call in calls(project)] == ["pip", "pip", "uv", "pip"]
+    assert "uv, the faster installer, did not work here; pip goes on" in capsys.readouterr().out
+    assert start.read_stamp()
+
+
+def test_where_there_is_no_uv_pip_does_all(project, capsys):
+    (project / "no-such-uv.txt").write_text("ERROR: No matching distribution found for uv==0.13.9")
+    start.ensure_installed()
+    *_, rest = made = calls(project)
+    assert [call.split()[1] for call in made] == ["pip", "pip", "pip"]
+    assert rest.endswith("-e .[lab,test]")
+    assert "pip goes on" in capsys.readouterr().out
+    assert start.read_stamp()
+
+
+def test_without_network_pip_is_not_asked_after_uv(project):
+    (project / "no-such-uv.txt").write_text(OFFLINE)
+    with pytest.raises(start.NoNetwork):
+        start.ensure_installed()
+    assert [call.split()[-1] for call in calls(project)][-1] == "uv"
+
+
+SETTINGS = r"""
+:env:.index-url='https://me:secret@one.example/simple'
+:env:.timeout='180'
+global.index-url='https://two.example/simple'
+global.extra-index-url='file:///a/simple\nfile:///b/simple'
+global.find-links='/wheels /more'
+global.cert='/etc/certificates.pem'
+install.trusted-host='three.example'
+install.quiet=1
+install.odd=not quoted
+"""
+
+
+def test_uv_asks_where_pip_would_and_shows_no_password(project, monkeypatch):
+    for name in list(os.environ):
+        if name[:3] in ("UV_", "SSL", "ALL"):
+            monkeypatch.delenv(name)
+    (project / "settings.txt").write_text(SETTINGS)
+    start.ensure_installed()
+    told = dict(line.split("=", 1) for line in (project / "uv.txt").read_text().splitlines())
+    assert told == {
+        "SSL_CERT_FILE": "/etc/certificates.pem",
+        "UV_CACHE_DIR": start.UV_CACHE,
+        "UV_DEFAULT_INDEX": "https://me:secret@one.example/simple",
+        "UV_EXTRA_INDEX_URL": "file:///a/simple file:///b/simple",
+        "UV_FIND_LINKS": "/wheels,/more",
+        "UV_HTTP_TIMEOUT": "180",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_INSECURE_HOST": "three.example",
+        "UV_SYSTEM_CERTS": "true",
+    }
+    assert "secret" not in "\n".join(calls(project, ""))
+
+
+def test_what_is_set_for_uv_itself_counts_more(monkeypatch):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example/simple")
+    environment = start.uv_environment({"index-url": "https://pips.example/simple"})
+    assert environment["UV_DEFAULT_INDEX"] == "https://mine.example/simple"
+
+
+def wheel(folder, name, version, needs=""):
+    """A wheel with nothing in it but its name."""
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        file.writestr(f"{info}/RECORD", "")
+
+
+def test_uv_leaves_the_build_of_torch_that_pip_has_chosen(tmp_path):
+    """With the real uv: "2.13.0+cpu" is 2.13.0 to it, and what the index offers under that name is gigabytes larger."""
+    pytest.importorskip("uv", reason="start.py installs uv")
+    wheel(tmp_path, "torch", "2.13.0")
+    wheel(tmp_path, "torch", "2.13.0+cpu")
+    wheel(tmp_path, "uses_torch", "1", "Requires-Dist: torch>=2.4\n")
+    venv.create(tmp_path / "venv")
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    environment = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache")}
+    for wanted in ("torch==2.13.0+cpu", "uses_torch"):
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "--python",
+            str(python),
+            "--no-index",
+            "--offline",
+        ]
+        command += ["--find-links", str(tmp_path), "-c", str(ROOT / "constraints.txt"), wanted]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "venv").rglob("torch-*.dist-info")] == [
+        "torch-2.13.0+cpu.dist-info"
+    ]
+
+
+def test_a_pip_without_index_means_a_uv_without(project):
+    (project / "settings.txt").write_text("global.no-index='true'")
+    start.ensure_installed()
+    assert "--no-index" in calls(project)[-1]
+
+
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("", "-m bertlook_teach.cli present"),
-        ("--deck 03 --port 9000 --no-browser", "-m bertlook_teach.cli present 03 --port 9000 --no-browser"),
-        ("--classic", "-m bertlook_teach.cli present --classic"),
-        ("--lab", "-m bertlook_teach.cli lab"),
-        ("--lab --deck 3", "-m bertlook_teach.cli lab 3"),
+        ("", "-m bertlook_teach.commands present"),
+        (
+            "--deck 03 --port 9000 --no-browser",
+            "-m bertlook_teach.commands present 03 --port 9000 --no-browser",
+        ),
+        ("--classic", "-m bertlook_teach.commands present --classic"),
+        ("--lab", "-m bertlook_teach.commands lab"),
+        ("--lab --deck 3", "-m bertlook_teach.commands lab 3"),
         ("test", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder"),
+        ("test --exact", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --exact"),
+        ("test --exact slides/03.ipynb", "-m pytest --exact slides/03.ipynb"),
         ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),
     ],
 )
@@ -467,7 +615,15 @@ def test_a_port_in_use_is_said_with_the_flag_that_helps():
     """Through the real command, as a teacher meets it; the package is installed here already."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        command = [sys.executable, "-m", "bertlook_teach.cli", "present", "--no-browser", "--port", str(port)]
+        command = [
+            sys.executable,
+            "-m",
+            "bertlook_teach.commands",
+            "present",
+            "--no-browser",
+            "--port",
+            str(port),
+        ]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert f"port {port} is in use. Choose another with --port N" in done.stderr

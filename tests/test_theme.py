@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.render import palette
+from bertlook_teach.render.drawing import palette
 
 SLIDES = Path(__file__).resolve().parent.parent / "slides"
 THEME = sorted((SLIDES / "theme").glob("*.css"))
@@ -102,7 +102,10 @@ def test_no_type_of_the_theme_is_smaller_than_24_pixels():
 
 def test_both_rises_know_the_same_looks():
     root = SLIDES.parent / "bertlook_teach"
-    for script in (root / "labextension" / "static" / "remoteEntry.js", root / "nbextension" / "main.js"):
+    for script in (
+        root / "classroom" / "labextension" / "static" / "remoteEntry.js",
+        root / "classroom" / "nbextension" / "main.js",
+    ):
         listed = re.search(r"const LOOKS = \[(.*?)\]", script.read_text(encoding="utf-8"))[1]
         assert tuple(name.strip().strip('"') for name in listed.split(",")) == LOOKS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from bertlook_teach.browsers import find_chromium
+from bertlook_teach.disk import find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = {"width": 1280, "height": 720}
@@ -106,7 +106,14 @@ def main() -> None:
     if not args.chromium:
         raise SystemExit("no Chromium found; name one with --chromium PATH")
     for name in args.only:
-        command = [sys.executable, "-m", "bertlook_teach.cli", "present", SHOTS[name].deck, "--no-browser"]
+        command = [
+            sys.executable,
+            "-m",
+            "bertlook_teach.commands",
+            "present",
+            SHOTS[name].deck,
+            "--no-browser",
+        ]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         try:
             address = next(m[0] for line in server.stdout if (m := re.search(r"http://\S+/rise/\S+", line)))

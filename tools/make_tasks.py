@@ -26,7 +26,7 @@ SPLITS = ("train", "dev", "test")
 SAME, DIFFERENT = "same text", "different texts"
 DOCUMENT_SHARES = (0.56, 0.14, 0.30)
 MOST_WORDS = 40  # in two sentences, so that a pair fits into 128 wordpieces
-# A full stop after a title ends no sentence; the rule of tests/test_texts.py.
+# A full stop after a title ends no sentence; the rule of tests/corpora/test_texts.py.
 _SENTENCE_END = re.compile(r'(?<!\bMr\.)(?<!\bMrs\.)(?<=[.?!"]) +(?=["A-Z])')
 
 

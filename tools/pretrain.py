@@ -22,7 +22,6 @@ import argparse
 import csv
 import json
 import math
-import os
 import re
 import shutil
 import signal
@@ -33,6 +32,7 @@ from pathlib import Path
 import numpy as np
 import pretrain_data as data
 import pretrain_model as models
+from pretrain_checkpoint import load_checkpoint, read_packed, restore, save_checkpoint
 from pretrain_data import PretrainError
 
 try:
@@ -75,6 +75,7 @@ PHASE = {
     "dropout": float,
     "attention_dropout": float,
 }
+PHASE_DEFAULTS = {"mask": 0.15}  # share of the wordpieces to predict; a phase may leave it out
 LOG_COLUMNS = ("phase", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "lr")
 HELDOUT_COLUMNS = ("phase", "step", "tokens", "mlm_loss", "mlm_accuracy", "nsp_accuracy")
 
@@ -98,7 +99,11 @@ def read_recipe(path):
     layers = 0
     for number, phase in enumerate(recipe["phases"], 1):
         where = f"{path}, phase {number}"
-        _check_keys(phase, PHASE, where)
+        for key, value in PHASE_DEFAULTS.items():
+            phase.setdefault(key, value)
+        _check_keys(phase, {**PHASE, **dict.fromkeys(PHASE_DEFAULTS, float)}, where)
+        if not 0 < phase["mask"] < 1:
+            raise PretrainError(f"{where}: mask must lie between 0 and 1, got {phase['mask']}")
         if layers and phase["layers"] % layers:
             raise PretrainError(f"{where}: {phase['layers']} layers is no multiple of the {layers} before it")
         if not 20 <= phase["length"] <= recipe["model"]["positions"]:
@@ -147,62 +152,6 @@ def is_film_point(before, after, first=50_000, ratio=1.35):
     return passed(after) > passed(before)
 
 
-# --- checkpoints -------------------------------------------------------------------------------------------------
-
-
-def _parameters(optimizer):
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-
-def save_checkpoint(path, model, optimizers, state):
-    """One safetensors file: weights, optimizer state, and the counters as JSON. Written whole or not at all."""
-    from safetensors.torch import save_file
-
-    tensors = {f"model/{n}": p for n, p in model.named_parameters()}
-    for kind, (optimizer, names) in optimizers.items():
-        for name, parameter in zip(names, _parameters(optimizer), strict=True):
-            for key, value in optimizer.state.get(parameter, {}).items():
-                tensors[f"{kind}/{key}/{name}"] = value
-    tensors = {k: v.detach().to("cpu").clone().contiguous() for k, v in tensors.items()}
-    temporary = path.with_suffix(".tmp")
-    save_file(tensors, temporary, metadata={"state": json.dumps(state)})
-    with open(temporary, "rb+") as handle:
-        os.fsync(handle.fileno())
-    os.replace(temporary, path)
-
-
-def load_checkpoint(path):
-    """Tensors and counters of a checkpoint."""
-    from safetensors import safe_open
-
-    try:
-        with safe_open(path, "pt") as file:
-            names = file.keys()
-            return {name: file.get_tensor(name) for name in names}, json.loads(file.metadata()["state"])
-    except Exception as error:  # safetensors raises its own untyped errors
-        raise PretrainError(
-            f"the checkpoint {path} cannot be read ({error}); remove it to start this run afresh"
-        ) from error
-
-
-def restore(tensors, model, optimizers=None):
-    """Put a checkpoint's weights, and its optimizer state if asked for, in place."""
-    import torch
-
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(tensors[f"model/{name}"])
-    for kind, (optimizer, names) in (optimizers or {}).items():
-        for name, parameter in zip(names, _parameters(optimizer), strict=True):
-            kept = {
-                key.split("/")[1]: value.clone().to(parameter.device)
-                for key, value in tensors.items()
-                if key.startswith(f"{kind}/") and key.endswith(f"/{name}")
-            }
-            if kept:
-                optimizer.state[parameter] = kept
-
-
 # --- tables that survive a kill ------------------------------------------------------------------------------------
 
 
@@ -233,11 +182,12 @@ class Table:
 # --- training ----------------------------------------------------------------------------------------------------
 
 
-def prepare(recipe, files, run, say, init=None, vocabulary=None):
+def prepare(recipe, files, run, say, init=None, vocabulary=None, packed=None):
     """Tokenizer and encoded corpus in the run folder; made once, and only used again for the same texts.
 
     The vocabulary is that of the model to start from, or the one given, or it is trained here. Two trainings agree in
-    nearly all wordpieces but not in their order: the trainer breaks ties between equal counts at random.
+    nearly all wordpieces but not in their order: the trainer breaks ties between equal counts at random. With ``packed`` (what a packed
+    checkpoint says of its run) vocabulary, settings and texts must be that run's.
     """
     from tokenizers import BertWordPieceTokenizer
 
@@ -246,7 +196,17 @@ def prepare(recipe, files, run, say, init=None, vocabulary=None):
         models.require_model(init)
         vocabulary = init / "vocab.txt"
         settings["init"] = data.describe_files([init / "model.safetensors"])
-    if vocabulary is not None:
+    if packed is not None:
+        if packed["corpus"]["files"] != data.describe_files(files):
+            raise PretrainError(
+                "the packed checkpoint comes from other texts "
+                f"({', '.join(f['name'] for f in packed['corpus']['files'])}). Name the same, unchanged files."
+            )
+        settings = packed["corpus"]["settings"]
+        (run / "tokenizer").mkdir(parents=True, exist_ok=True)
+        vocabulary = run / "tokenizer" / "vocab.txt"
+        vocabulary.write_text(packed["vocabulary"], encoding="utf-8")
+    elif vocabulary is not None:
         if not vocabulary.is_file():
             raise PretrainError(f"no vocabulary at {vocabulary}: expected a vocab.txt, one wordpiece a line")
         settings["vocabulary"] = data.describe_files([vocabulary])
@@ -280,16 +240,26 @@ def prepare(recipe, files, run, say, init=None, vocabulary=None):
     return data.load_corpus(run / "corpus"), tokenizer.get_vocab_size()
 
 
-def check_recipe_on_resume(before, now, phase_number):
-    """What has been trained cannot be changed afterwards; phases not yet begun can."""
+def check_recipe_on_resume(before, now, phase_number, phase_tokens=0):
+    """What has been trained cannot be changed afterwards; phases not yet begun can, and the length of one at a constant rate."""
+    before = {**before, "phases": [{**PHASE_DEFAULTS, **phase} for phase in before["phases"]]}
     fixed = {k: v for k, v in before.items() if k != "phases"}
     same = fixed == {k: v for k, v in now.items() if k != "phases"}
     begun = phase_number + 1
-    if not same or before["phases"][:begun] != now["phases"][:begun]:
+    old, new = before["phases"][:begun], now["phases"][:begun]
+    if len(old) == len(new) == begun and all(_steady(p, phase_tokens) for p in (old[-1], new[-1])):
+        old[-1] = {**old[-1], "tokens": new[-1]["tokens"]}
+    if not same or old != new:
         raise PretrainError(
             f"the recipe was changed where this run has already used it (phases 1-{begun} and the sections before "
-            "them). Put it back, or start afresh in another --run folder. Later phases may be changed."
+            "them). Put it back, or start afresh in another --run folder. Later phases may be changed, and the tokens of "
+            "a phase whose floor is 1."
         )
+
+
+def _steady(phase, tokens):
+    """Whether the learning rate of a phase stays as it is after ``tokens``, however long the phase is."""
+    return phase["floor"] == 1 and tokens >= phase["warmup"] * phase["tokens"]
 
 
 class Run:
@@ -313,6 +283,9 @@ class Run:
         quiet=False,
         init=None,
         vocabulary=None,
+        tokens_before=0,
+        film_ratio=1.35,
+        continue_from=None,
     ):
         import torch
 
@@ -320,20 +293,37 @@ class Run:
             torch.set_num_threads(threads)
         self.recipe, self.folder, self.quiet = recipe, folder, quiet
         self.checkpoint_seconds, self.log_every = checkpoint_seconds, log_every
+        self.film_ratio = film_ratio
         self.device = models.choose_device(device)
         self.precision = models.choose_precision(precision, self.device)
         self.path = folder / "checkpoint.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
-        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary)
+        packed = None
+        if tokens_before and init is None:
+            raise PretrainError(
+                "--tokens-before counts what --init weights have seen; name them, or leave it out"
+            )
+        if continue_from is not None:
+            if init is not None or vocabulary is not None:
+                raise PretrainError(
+                    "--continue-from brings weights and vocabulary: leave --init and --vocabulary out"
+                )
+            self.tensors, packed = read_packed(continue_from)
+        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary, packed)
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
         machine = {
             "device": self.device.type,
             "precision": self.precision,
             "threads": torch.get_num_threads(),
         }
-        if self.path.exists():
-            self.tensors, state = load_checkpoint(self.path)
-            check_recipe_on_resume(state["recipe"], recipe, state["phase"])
+        if self.path.exists() or packed is not None:
+            if self.path.exists():
+                self.tensors, state = load_checkpoint(self.path)
+            else:
+                state = packed["state"]
+                for name, text in packed["logs"].items():
+                    (folder / name).write_text(text, encoding="utf-8")
+            check_recipe_on_resume(state["recipe"], recipe, state["phase"], state["phase_tokens"])
             if state["machine"] != machine:
                 self.say(f"note: {state['machine']} before, {machine} now; the last digits will differ")
             self.say(f"resuming at step {state['step']}, {state['tokens']:,} tokens")
@@ -342,11 +332,16 @@ class Run:
             state = dict.fromkeys(
                 ("phase", "step", "tokens", "phase_tokens", "epoch", "shard", "batch", "summed"), 0
             )
-            state.update(seconds=0.0, sum_mlm=0.0, sum_nsp=0.0, lr=0.0)
+            state.update(seconds=0.0, sum_mlm=0.0, sum_nsp=0.0, lr=0.0, tokens=tokens_before)
+            if tokens_before and (init / "film.csv").is_file():
+                shutil.copyfile(
+                    init / "film.csv", folder / "film.csv"
+                )  # specimen_report.py --film adds to it
         self.state = {**state, "recipe": recipe, "machine": machine}
         self.log = Table(folder / "log.csv", LOG_COLUMNS, upto_step=state["step"])
         self.heldout = Table(folder / "heldout.csv", HELDOUT_COLUMNS, upto_step=state["step"])
-        self.total = sum(phase["tokens"] for phase in recipe["phases"])
+        begun = sum(phase["tokens"] for phase in recipe["phases"][: state["phase"]]) + state["phase_tokens"]
+        self.total = state["tokens"] - begun + sum(phase["tokens"] for phase in recipe["phases"])
         self.stop_asked = False
 
     def say(self, text):
@@ -362,8 +357,15 @@ class Run:
 
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
         interval = 0.5 if sys.stderr.isatty() else 60
-        self.bar = tqdm(total=self.total, initial=self.state["tokens"], unit="token", unit_scale=True,
-                        disable=self.quiet, mininterval=interval, maxinterval=interval)  # fmt: skip
+        self.bar = tqdm(
+            total=self.total,
+            initial=self.state["tokens"],
+            unit="token",
+            unit_scale=True,
+            disable=self.quiet,
+            mininterval=interval,
+            maxinterval=interval,
+        )
         try:
             while self.state["phase"] < len(self.recipe["phases"]):
                 self._start_phase(self.recipe["phases"][self.state["phase"]])
@@ -387,9 +389,6 @@ class Run:
             self.recipe, phase, vocab_size=self.vocab_size, seed=self.recipe["seed"]
         )
         self.model.to(self.device).train()
-        # On a CPU, torch's fused attention is the slowest part of a step with short inputs: the plain one is 1.5 times
-        # as fast at 64 tokens (bfloat16, one thread). On a GPU it is the other way round.
-        self.model.set_attn_implementation("eager" if self.device.type == "cpu" else "sdpa")
         self.optimizers = models.make_optimizers(self.model, self.recipe)
         if self.tensors is not None:
             weights = {k.removeprefix("model/"): v for k, v in self.tensors.items() if k.startswith("model/")}
@@ -408,9 +407,14 @@ class Run:
         self.saved_at = time.time()
         while True:
             batches = data.shard_batches(
-                self.corpus, seed=self.recipe["seed"], epoch=state["epoch"], shard=state["shard"],
-                shard_documents=self.recipe["data"]["shard_documents"], length=phase["length"], batch=phase["batch"],
-            )  # fmt: skip
+                self.corpus,
+                seed=self.recipe["seed"],
+                epoch=state["epoch"],
+                shard=state["shard"],
+                shard_documents=self.recipe["data"]["shard_documents"],
+                length=phase["length"],
+                batch=phase["batch"],
+            )
             for batch in batches[state["batch"] :]:
                 started, before = time.time(), state["tokens"]
                 self._step(batch)
@@ -431,7 +435,7 @@ class Run:
 
         state, phase, seed = self.state, self.phase, self.recipe["seed"]
         rng = np.random.default_rng([seed, 3, state["step"]])
-        masked, targets = data.mask_tokens(batch[0], vocab_size=self.vocab_size, rng=rng)
+        masked, targets = data.mask_tokens(batch[0], vocab_size=self.vocab_size, rng=rng, share=phase["mask"])
         torch.manual_seed(int(rng.integers(2**62)))  # dropout
         mlm, nsp = models.losses(
             *models.forward(self.model, batch, masked, targets, self.device, self.precision)
@@ -451,9 +455,15 @@ class Run:
             optimizer.step()
         self.model.zero_grad()
         tokens = int((batch[0] != data.PAD).sum())
-        state.update(step=state["step"] + 1, batch=state["batch"] + 1, tokens=state["tokens"] + tokens,
-                     phase_tokens=state["phase_tokens"] + tokens, summed=state["summed"] + 1,
-                     sum_mlm=state["sum_mlm"] + mlm.item(), sum_nsp=state["sum_nsp"] + nsp.item())  # fmt: skip
+        state.update(
+            step=state["step"] + 1,
+            batch=state["batch"] + 1,
+            tokens=state["tokens"] + tokens,
+            phase_tokens=state["phase_tokens"] + tokens,
+            summed=state["summed"] + 1,
+            sum_mlm=state["sum_mlm"] + mlm.item(),
+            sum_nsp=state["sum_nsp"] + nsp.item(),
+        )
 
     def _report(self, before):
         """Progress bar, log, and at film points the weights and the held-out scores."""
@@ -462,15 +472,27 @@ class Run:
         where = {"phase": phase["name"], "step": state["step"], "tokens": state["tokens"]}
         if state["step"] % self.log_every == 0:
             self.bar.set_postfix_str(f"masked-LM loss {state['sum_mlm'] / n:.3f}", refresh=False)
-            self.log.add(**where, seconds=round(state["seconds"]), mlm_loss=state["sum_mlm"] / n,
-                         nsp_loss=state["sum_nsp"] / n, lr=state["lr"])  # fmt: skip
+            self.log.add(
+                **where,
+                seconds=round(state["seconds"]),
+                mlm_loss=state["sum_mlm"] / n,
+                nsp_loss=state["sum_nsp"] / n,
+                lr=state["lr"],
+            )
             state.update(sum_mlm=0.0, sum_nsp=0.0, summed=0)
-        if is_film_point(before, state["tokens"]):
+        if is_film_point(before, state["tokens"], ratio=self.film_ratio):
             models.save_model(
                 self.model, self.folder / "tokenizer", self.folder / "film" / f"{state['tokens']:012d}"
             )
-            scores = models.heldout_scores(self.model, self.corpus, phase, seed=self.recipe["seed"], device=self.device,
-                                    vocab_size=self.vocab_size, precision=self.precision)  # fmt: skip
+            scores = models.heldout_scores(
+                self.model,
+                self.corpus,
+                phase,
+                seed=self.recipe["seed"],
+                device=self.device,
+                vocab_size=self.vocab_size,
+                precision=self.precision,
+            )
             if scores:
                 self.heldout.add(**where, **scores)
 
@@ -517,6 +539,26 @@ def main(arguments=None):
         metavar="MODEL",
         help="start from this model folder's weights and vocabulary (of the recipe's width) instead of afresh",
     )
+    add(
+        "--tokens-before",
+        type=int,
+        default=0,
+        metavar="N",
+        help="tokens that the --init weights have seen: the counts of log and film go on from there",
+    )
+    add(
+        "--film-ratio",
+        type=float,
+        default=1.35,
+        metavar="R",
+        help="the weights are kept whenever the tokens have grown by this factor (default 1.35)",
+    )
+    add(
+        "--continue-from",
+        type=Path,
+        metavar="FILE",
+        help="go on from a packed checkpoint (tools/pretrain_checkpoint.py), in a new --run folder",
+    )
     add("--out", type=Path, help="where the finished model goes (a transformers folder)")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
@@ -533,10 +575,21 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         run = Run(
-            read_recipe(options.recipe), data.text_files(options.texts, options.exclude), options.run,
-            device=options.device, precision=options.precision, threads=options.threads, quiet=options.quiet,
-            checkpoint_seconds=options.checkpoint_seconds, log_every=options.log_every, init=options.init, vocabulary=options.vocabulary,
-        )  # fmt: skip
+            read_recipe(options.recipe),
+            data.text_files(options.texts, options.exclude),
+            options.run,
+            device=options.device,
+            precision=options.precision,
+            threads=options.threads,
+            quiet=options.quiet,
+            checkpoint_seconds=options.checkpoint_seconds,
+            log_every=options.log_every,
+            init=options.init,
+            vocabulary=options.vocabulary,
+            tokens_before=options.tokens_before,
+            film_ratio=options.film_ratio,
+            continue_from=options.continue_from,
+        )
         model = run.train()
         if options.out:
             models.save_model(model, options.run / "tokenizer", options.out)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
 
-from bertlook_teach.report import with_interval
+from bertlook_teach.disk import with_interval
 
 MIN_CASES = 600
 KINDS = ("all", "pronoun", "proper", "nominal")

@@ -3,10 +3,12 @@
     python tools/run_notebooks.py                      every deck, solution and exercise
     python tools/run_notebooks.py slides/01_*.ipynb    these only
     python tools/run_notebooks.py --check              run, write nothing, say what would change
+    python tools/run_notebooks.py --exact ...          every byte counts: on the computer that saved them, or after a change of style
 
 A notebook is saved only when all of its cells ran without an exception, a warning or anything else on stderr: what
 a reader sees in a saved notebook is what a clean run gives. What depends on the run and not on the content (timings,
-widget state, kernel details) is left out.
+widget state, kernel details) is left out. An output that says the same as the saved one (`compare_outputs`) stays as it was
+saved: another processor changes no file by its last digits.
 """
 
 from __future__ import annotations
@@ -14,21 +16,22 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import os
 import re
 import sys
 import time
 from pathlib import Path
 
 import nbformat
-from ipykernel.kernelspec import RESOURCES, get_kernel_dict
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from traitlets import default
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]  # so that a plain checkout works too
+sys.path.append(str(ROOT / "tools"))
+
+import compare_outputs
+
+from bertlook_teach import classroom
+from bertlook_teach.disk import write_file
+
 FOLDERS = ("slides", "notebooks/solutions", "notebooks/exercises")
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -99,34 +102,15 @@ def execute(notebook, *, folder, name="notebook", timeout=600):
     NotebookError
         If a cell raises, writes to stderr (warnings do), takes too long, or shows a memory address.
     """
-    notebook = copy.deepcopy(notebook)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    client = NotebookClient(
-        notebook,
-        timeout=timeout,
-        # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
-        iopub_timeout=60,
-        raise_on_iopub_timeout=True,
-        kernel_name="python3",
-        extra_arguments=["--log-level=ERROR"],  # without the kernel's remark on its local transport
-        kernel_manager_class=_ThisPython,
-        resources={"metadata": {"path": str(folder)}},
-        record_timing=False,
-        store_widget_state=False,
-        coalesce_streams=True,
-    )
     try:
-        client.execute()
-    except CellExecutionError as error:
-        raise NotebookError(
-            f"{name}: {_where(notebook)} raised\n{_ANSI.sub('', str(error)).rstrip()}"
-        ) from None
-    except CellTimeoutError:
-        raise NotebookError(f"{name}: {_where(notebook)} took more than {timeout:g} s") from None
-    except DeadKernelError:
-        raise NotebookError(f"{name}: the kernel died in {_where(notebook)} (out of memory?)") from None
+        notebook = classroom.execute(notebook, folder=folder, timeout=timeout)
+    except classroom.CellStopped as stop:
+        why = {
+            "raised": f"cell {stop.number} raised\n{stop.text}",
+            "time": f"cell {stop.number} took more than {timeout:g} s",
+            "died": f"the kernel died in cell {stop.number} (out of memory?)",
+        }
+        raise NotebookError(f"{name}: {why[stop.kind]}") from None
     notebook = normalise(notebook)
     problems = output_problems(notebook)
     if problems:
@@ -244,11 +228,31 @@ def save(notebook, path) -> bool:
     path, data = Path(path), to_bytes(notebook)
     if path.exists() and path.read_bytes() == data:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".tmp")
-    part.write_bytes(data)
-    os.replace(part, path)
+    write_file(path, data)
     return True
+
+
+def kept(saved, fresh):
+    """The fresh notebook with the saved form of each output that still says the same; the ones given are left alone.
+
+    Parameters
+    ----------
+    saved, fresh : NotebookNode
+
+    Returns
+    -------
+    NotebookNode
+    """
+    fresh = copy.deepcopy(fresh)
+    before = {cell.id: cell.get("outputs", []) for cell in saved.cells}
+    for cell in fresh.cells:
+        outputs = cell.get("outputs", [])
+        if len(outputs) != len(before.get(cell.id, [])):
+            continue
+        for old, new in zip(before[cell.id], outputs):
+            if compare_outputs.same(old, new):
+                new.update({part: copy.deepcopy(old[part]) for part in ("data", "text") if part in old})
+    return fresh
 
 
 def differences(saved, fresh) -> list[str]:
@@ -274,18 +278,23 @@ def differences(saved, fresh) -> list[str]:
         ]
         if parts:
             found.append(f"cell {number} differs in {', '.join(parts)}: {_first_line(new.source)}")
+        if "outputs" in parts:
+            lines = compare_outputs.differences(old.get("outputs", []), new.get("outputs", []))
+            found += [f"  {line}" for line in lines]
     if saved.metadata != fresh.metadata:
         found.append("the notebook's metadata differ")
     return found
 
 
-def run(path, *, check=False, timeout=600) -> list[str]:
+def run(path, *, check=False, exact=False, timeout=600) -> list[str]:
     """Execute one notebook file; save it, or with ``check`` only say what would change.
 
     Parameters
     ----------
     path : path
     check : bool
+    exact : bool
+        Let every byte count: otherwise outputs that say the same as the saved ones stay as they were.
     timeout : float
         Seconds one cell may take.
 
@@ -302,6 +311,8 @@ def run(path, *, check=False, timeout=600) -> list[str]:
     path = Path(path)
     saved = read(path)
     fresh = execute(saved, folder=path.parent, name=path.name, timeout=timeout)
+    if not exact:
+        fresh = kept(saved, fresh)
     changed = differences(saved, fresh)
     if not changed and path.read_bytes() != to_bytes(fresh):
         changed = ["the content is the same, the layout of the file is not"]
@@ -333,19 +344,6 @@ def read(path):
     return notebook
 
 
-class _ThisEnvironment(KernelSpecManager):
-    """Finds one kernel: the Python that runs this script, whatever else is installed for the user."""
-
-    def get_kernel_spec(self, kernel_name):
-        return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
-
-
-class _ThisPython(AsyncKernelManager):
-    @default("kernel_spec_manager")
-    def _this_environment(self):
-        return _ThisEnvironment(parent=self)
-
-
 def _cell_id(current, index, seen):
     """Keep a valid id, replace a missing or repeated one by the position, never by chance."""
     if not (isinstance(current, str) and re.fullmatch(r"[a-zA-Z0-9-_]{1,64}", current)) or current in seen:
@@ -355,14 +353,6 @@ def _cell_id(current, index, seen):
             current = f"cell-{index + 1:02d}-{suffix}"
     seen.add(current)
     return current
-
-
-def _where(notebook) -> str:
-    """The cell that was running: the last one that was given a number."""
-    for number in range(len(notebook.cells), 0, -1):
-        if notebook.cells[number - 1].get("execution_count") is not None:
-            return f"cell {number}"
-    return "the first cell"
 
 
 def _first_line(source) -> str:
@@ -381,6 +371,9 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if a saved notebook would change"
     )
+    parser.add_argument(
+        "--exact", action="store_true", help="let every byte of an output count, not only what it says"
+    )
     parser.add_argument("--timeout", type=float, default=600, help="seconds one cell may take (default: 600)")
     options = parser.parse_args(arguments)
     paths = options.notebooks or find_notebooks()
@@ -390,7 +383,7 @@ def main(arguments=None) -> int:
     for path in paths:
         start = time.perf_counter()
         try:
-            changed = run(path, check=options.check, timeout=options.timeout)
+            changed = run(path, check=options.check, exact=options.exact, timeout=options.timeout)
         except NotebookError as error:
             print(error, file=sys.stderr)
             failed = True

@@ -1,12 +1,12 @@
 """Measure a trained specimen on text it never saw: the numbers in data/model/MODEL_CARD.md and data/model/film.csv.
 
-    python tools/specimen_report.py MODEL --treebank FILE.conllu [...]   the card's tables, beside the random twin
+    python tools/specimen_report.py MODEL --data FILE.conllu [...]   the card's tables, beside the random twin
     python tools/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
-    python tools/specimen_report.py MODEL --film-baselines --treebank FILE.conllu [...] --out film_baselines.csv
+    python tools/specimen_report.py MODEL --film-baselines --data FILE.conllu [...] --out film_baselines.csv
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the sentences and scored on the other
-(both ways, added up), and offsets run from -4 to +4 (`bertlook_teach.syntax`). Scores are in UD.
+(both ways, added up), and offsets run from -4 to +4 (`bertlook_teach.analyses.syntax.relations`). Scores are in UD.
 """
 
 import argparse
@@ -22,13 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 import numpy as np
 import pretrain_data as data
 
-from bertlook_teach import surface
-from bertlook_teach.attention import iter_attention
+from bertlook_teach.analyses.syntax import ALL, WITHOUT_PUNCT, collect_answers, gold_cases, score_relations
 from bertlook_teach.corpora import load_pairs, load_treebank, read_conllu, read_pairs
-from bertlook_teach.encoder import load_encoder, random_twin
-from bertlook_teach.labels import head_label
-from bertlook_teach.predictors import ALL, WITHOUT_PUNCT
-from bertlook_teach.syntax import collect_answers, gold_cases, score_relations
+from bertlook_teach.measures import surface
+from bertlook_teach.model import head_label, iter_attention, load_encoder, random_twin
 
 DIRECTIONS = ("dependent-to-governor", "governor-to-dependent")
 FILM_RELATIONS = ("case", "det", "nsubj", "obj", "amod", "aux", "nmod:poss", "mark")
@@ -174,7 +171,9 @@ def summary(encoder, pairs, sentences, own):
     return {
         "shape": [encoder.n_layers, encoder.n_heads],
         "next_heads": {head_label(*i): round(float(maps["next"][i]), 3) for i in _over(maps["next"], 0.5)},
-        "previous_heads": {head_label(*i): round(float(maps["previous"][i]), 3) for i in _over(maps["previous"], 0.5)},
+        "previous_heads": {
+            head_label(*i): round(float(maps["previous"][i]), 3) for i in _over(maps["previous"], 0.5)
+        },
         "marked_share_by_layer": [round(float(x), 3) for x in marked],
         "cls_by_layer": [round(float(x), 3) for x in maps["cls"].mean(1)],
         "sep_by_layer": [round(float(x), 3) for x in maps["sep"].mean(1)],
@@ -184,7 +183,7 @@ def summary(encoder, pairs, sentences, own):
         "relations": rows,
         "own_relations": relation_table(collect_answers(encoder, own)),
         "relations_10_above": sum(r["accuracy"] - r["offset_accuracy"] >= 0.1 for r in counted),
-    }  # fmt: skip
+    }
 
 
 def card_tables(report):
@@ -216,11 +215,13 @@ def card_tables(report):
             lines += ["", *relation_lines(model[key], twin[key] if twin else [], common)]
     if held:
         lines += [
-            "", "| held-out text | model | baseline |", "|---|---|---|",
+            "",
+            "| held-out text | model | baseline |",
+            "|---|---|---|",
             f"| masked-LM accuracy ({held['masked']:,} masked wordpieces) | {held['mlm_accuracy']:.3f} | {held['unigram_accuracy']:.3f} (unigram) |",
             f"| masked-LM perplexity a wordpiece | {held['mlm_perplexity']:.1f} | {held['unigram_perplexity']:.1f} (unigram) |",
             f"| next-sentence accuracy ({held['pairs']:,} pairs) | {held['nsp_accuracy']:.3f} | {held['nsp_majority']:.3f} (commoner answer) |",
-        ]  # fmt: skip
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -336,7 +337,7 @@ def main(arguments=None):
     add("model", help='"specimen", or a folder in transformers\' format')
     add("--pairs", type=Path, help="two-paragraph texts (default: the project's own)")
     add(
-        "--treebank",
+        "--data",
         type=Path,
         action="extend",
         nargs="+",
@@ -357,7 +358,7 @@ def main(arguments=None):
     add("--out", type=Path, help="where to write (JSON, or the film's CSV)")
     options = parser.parse_args(arguments)
     pairs = (read_pairs(options.pairs) if options.pairs else load_pairs())[: options.limit]
-    sentences = [s for path in options.treebank for s in read_conllu(path)[: options.limit]]
+    sentences = [s for path in options.data for s in read_conllu(path)[: options.limit]]
     own = load_treebank()[: options.limit]
     if options.film:
         if not options.out:
@@ -367,12 +368,12 @@ def main(arguments=None):
     encoder = load_encoder(options.model, device="cpu")
     if options.film_baselines:
         if not (options.out and sentences):
-            parser.error("--film-baselines needs --treebank FILE.conllu [...] and --out FILE.csv")
+            parser.error("--film-baselines needs --data FILE.conllu [...] and --out FILE.csv")
         film_baselines(encoder, pairs, sentences, options.out)
         return
     report = {
         "model": options.model,
-        "treebanks": [p.name for p in options.treebank],
+        "treebanks": [p.name for p in options.data],
         "sentences": len(sentences),
     }
     report["specimen"] = summary(encoder, pairs, sentences, own)

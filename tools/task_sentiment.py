@@ -102,23 +102,54 @@ OPENERS = (
     "this week ",
 )
 ENDINGS = {
-    POSITIVE: ("I have no complaints", "I would come again", "I would recommend it to anyone", "nobody should miss it", "I regret nothing", "we were happy"),
-    NEGATIVE: ("I have many complaints", "I would not come again", "I cannot recommend it to anyone", "everybody should avoid it", "never again", "we were sorry"),
-}  # fmt: skip
+    POSITIVE: (
+        "I have no complaints",
+        "I would come again",
+        "I would recommend it to anyone",
+        "nobody should miss it",
+        "I regret nothing",
+        "we were happy",
+    ),
+    NEGATIVE: (
+        "I have many complaints",
+        "I would not come again",
+        "I cannot recommend it to anyone",
+        "everybody should avoid it",
+        "never again",
+        "we were sorry",
+    ),
+}
 TURNING = (
-    "{s} was not {x} at all", "{s} was anything but {x}", "{s} was far from {x}", "nobody could call {s} {x}",
-    "I would not call {s} {x}", "there was nothing {x} about {s}", "{s} was never {x}", "I did not find {s} {x}",
-)  # fmt: skip
+    "{s} was not {x} at all",
+    "{s} was anything but {x}",
+    "{s} was far from {x}",
+    "nobody could call {s} {x}",
+    "I would not call {s} {x}",
+    "there was nothing {x} about {s}",
+    "{s} was never {x}",
+    "I did not find {s} {x}",
+)
 KEEPING = (
-    "{s} could not have been more {x}", "I never expected {s} to be so {x}", "nobody told me that {s} was so {x}",
-    "{s} was {x}, there is no doubt about it", "{s} was never less than {x}", "nothing was as {x} as {s}",
-    "{s} was never anything but {x}", "I cannot deny that {s} was {x}",
-)  # fmt: skip
+    "{s} could not have been more {x}",
+    "I never expected {s} to be so {x}",
+    "nobody told me that {s} was so {x}",
+    "{s} was {x}, there is no doubt about it",
+    "{s} was never less than {x}",
+    "nothing was as {x} as {s}",
+    "{s} was never anything but {x}",
+    "I cannot deny that {s} was {x}",
+)
 # {c}: the concession; {v}: the verdict.
 CONTRASTS = (
-    "{c}, but {v}", "{c}, and yet {v}", "although {c}, {v}", "{v}, although {c}", "even though {c}, {v}", "{v}, even though {c}",
-    "{c}; still, {v}", "it is true that {c}, but {v}",
-)  # fmt: skip
+    "{c}, but {v}",
+    "{c}, and yet {v}",
+    "although {c}, {v}",
+    "{v}, although {c}",
+    "even though {c}, {v}",
+    "{v}, even though {c}",
+    "{c}; still, {v}",
+    "it is true that {c}, but {v}",
+)
 SIZES = {  # examples of each kind
     "train": {"plain": 840, "negation": 300, "contrast": 300},
     "dev": {"plain": 120, "negation": 40, "contrast": 40},

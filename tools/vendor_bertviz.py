@@ -1,4 +1,4 @@
-"""Write bertlook_teach/render/vendor/ anew: BertViz's three drawing scripts and the two libraries they need.
+"""Write bertlook_teach/render/heads/vendor/ anew: BertViz's three drawing scripts and the two libraries they need.
 
     pip download --no-deps bertviz==1.4.1
     npm install --no-save d3@5.16.0 jquery@3.7.1 esbuild@0.28.2
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VENDOR = ROOT / "bertlook_teach" / "render" / "vendor"
+VENDOR = ROOT / "bertlook_teach" / "render" / "heads" / "vendor"
 VERSIONS = {"bertviz": "1.4.1", "d3": "5.16.0", "jquery": "3.7.1"}
 
 # All that BertViz's scripts use of d3: a tenth of the library.

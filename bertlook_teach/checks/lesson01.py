@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..labels import head_label
-from ..walk import attention_scores, softmax, weighted_values
-from . import (
+from ..model import attention_scores, head_label, softmax, weighted_values
+from .feedback import (
     Feedback,
     args,
     check_all,
@@ -314,7 +313,7 @@ def EXAMPLES():
 
 def _example(pair=False):
     """The attention of "the cats saw it" (one split word), or of the pair "the cats" / "saw", with made-up vectors."""
-    from ..attention import Attention
+    from ..model import Attention
 
     if pair:
         tokens, word_ids = (

@@ -6,10 +6,18 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..labels import head_label
-from ..neurons import margin_dimensions, participation_ratio
-from ..patterns import looks_alike, pair_share
-from . import args, check_all, check_array, check_choice, check_function, check_list, check_number, check_set
+from ..measures import looks_alike, margin_dimensions, pair_share, participation_ratio
+from ..model import head_label
+from .feedback import (
+    args,
+    check_all,
+    check_array,
+    check_choice,
+    check_function,
+    check_list,
+    check_number,
+    check_set,
+)
 
 
 def _rows(*shape, seed=0):
@@ -18,7 +26,6 @@ def _rows(*shape, seed=0):
 
 
 # --- 1: names ------------------------------------------------------------------------------------------
-
 COUNTS_FROM_0 = {
     "next word": (2, 0),
     "[SEP]": (7, 3),
@@ -50,9 +57,8 @@ def check_vig_names(answer):
 
 
 # --- 2: masks ------------------------------------------------------------------------------------------
-
-
-def _same(words):
+def same_words(words):
+    """Which pairs of different positions hold the same word: booleans of shape (query, key)."""
     words = np.asarray(words)
     return (words[:, None] == words[None, :]) & ~np.eye(len(words), dtype=bool)
 
@@ -62,27 +68,27 @@ def check_same_word_mask(function):
     cases = [["the", "cat", "saw", "the", "dog"], ["a", "a", "a"], ["no", "word", "twice"]]
     return check_function(
         function,
-        [((words,), _same(words)) for words in cases],
+        [((words,), same_words(words)) for words in cases],
         axes=("query", "key"),
         mistakes=[
             (
-                lambda words: _same(words) | np.eye(len(words), dtype=bool),
+                lambda words: same_words(words) | np.eye(len(words), dtype=bool),
                 "a word is not its own twin: a head that looks at itself is another pattern. Set the diagonal to False",
             ),
             (
-                lambda words: ~_same(words) & ~np.eye(len(words), dtype=bool),
+                lambda words: ~same_words(words) & ~np.eye(len(words), dtype=bool),
                 "that is True where the words *differ*",
             ),
             (
-                lambda words: np.triu(_same(words)),
+                lambda words: np.triu(same_words(words)),
                 "only looking ahead; a word may find its twin behind it as well",
             ),
             (
-                lambda words: np.tril(_same(words)),
+                lambda words: np.tril(same_words(words)),
                 "only looking back; a word may find its twin ahead of it as well",
             ),
             (
-                lambda words: _same(words).any(axis=1),
+                lambda words: same_words(words).any(axis=1),
                 "that says *which words* have a twin; a pair of positions was asked for",
             ),
         ],
@@ -92,7 +98,7 @@ def check_same_word_mask(function):
 
 def check_mask_share(function):
     """``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there."""
-    weights, mask = _rows(5, 5), _same(["the", "cat", "saw", "the", "dog"])
+    weights, mask = _rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
     lopsided = np.zeros((5, 5), dtype=bool)
     lopsided[1, [0, 4]] = lopsided[3, 2] = True
 
@@ -130,8 +136,6 @@ def check_mask_share(function):
 
 
 # --- 3: the null model -----------------------------------------------------------------------------------
-
-
 def check_mean_rows(function):
     """``mean_rows(weights)``: every row replaced by the mean row."""
     cases = [_rows(4, 4), np.eye(3), _rows(5, 5, seed=1)]
@@ -196,8 +200,6 @@ def check_popular(value, excess, weights, mask):
 
 
 # --- 4: best head ------------------------------------------------------------------------------------------
-
-
 def check_best_excess(answer, scores, key="within_word"):
     """The printed name of the head with the largest excess."""
     score = scores[key]
@@ -227,8 +229,6 @@ def check_best_excess(answer, scores, key="within_word"):
 
 
 # --- 5: the bag of words ---------------------------------------------------------------------------------
-
-
 def _evenness(row):
     p = np.asarray(row, float) / np.sum(row)
     return float(-(p[p > 0] * np.log(p[p > 0])).sum() / np.log(len(p)))
@@ -324,8 +324,6 @@ def check_lost(answer, switch):
 
 
 # --- 6: neurons --------------------------------------------------------------------------------------------
-
-
 def check_contributions(answer, view):
     """What each dimension adds to the score of the token that is looked at most."""
     key = int(view.weights.argmax())
@@ -427,8 +425,6 @@ def check_needed(function):
 
 
 # --- 7: rotation ---------------------------------------------------------------------------------------------
-
-
 def check_rotated_scores(answer, queries, keys, rotation):
     """The scores of one head after query and key have been rotated alike."""
     queries, keys, rotation = (np.asarray(x, float) for x in (queries, keys, rotation))
@@ -501,12 +497,10 @@ def check_undefined(answer, reasons):
 
 
 # --- the checks' own proof -----------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     weights = np.tile(np.eye(5)[3], (5, 1))
-    mask = _same(["the", "cat", "saw", "the", "dog"])
+    mask = same_words(["the", "cat", "saw", "the", "dog"])
     value = np.array([[0.5, 0.4, 0.1], [0.2, 0.3, 0.1]])
     null = np.array([[0.5, 0.1, 0.1], [0.2, 0.2, 0.1]])
     scores = {"within_word": SimpleNamespace(value=value, null=null, excess=value - null)}
@@ -540,7 +534,11 @@ def EXAMPLES():
 
     return {
         "check_vig_names": (["3-1", "8-4", "1-1"], ["2-0", "7-3", "0-0"], ...),
-        "check_same_word_mask": (_same, lambda words: _same(words) | np.eye(len(words), dtype=bool), ...),
+        "check_same_word_mask": (
+            same_words,
+            lambda words: same_words(words) | np.eye(len(words), dtype=bool),
+            ...,
+        ),
         "check_mask_share": (share, lambda w, m: (w * m).sum() / len(w), ...),
         "check_mean_rows": (lambda w: np.tile(w.mean(axis=0), (len(w), 1)), lambda w: w.mean(axis=0), ...),
         "check_popular": (

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..labels import head_label
-from ..profile import Profile
+from ..measures import Profile, attention_share, token_masks
+from ..model import head_label
 from ..published import published_layers
-from ..surface import attention_share, token_masks
-from . import args, check_all, check_array, check_choice, check_function, check_list, check_number, check_set
+from .feedback import (
+    args,
+    check_all,
+    check_array,
+    check_choice,
+    check_function,
+    check_list,
+    check_number,
+    check_set,
+)
 
 
 def _rows(*shape, seed=0):
@@ -17,8 +25,6 @@ def _rows(*shape, seed=0):
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
-
-
 def check_offset_share(function):
     """``offset_share(weights, offset)``: the mean attention to the token ``offset`` places away."""
 
@@ -63,8 +69,6 @@ def check_offset_share(function):
 
 
 # --- 2 ---------------------------------------------------------------------------------------------------
-
-
 def check_previous_heads(answer, profile):
     """The printed names of the heads that give more than half of their attention to the previous token."""
 
@@ -100,8 +104,6 @@ def check_previous_heads(answer, profile):
 
 
 # --- 3 and 4 ---------------------------------------------------------------------------------------------
-
-
 def check_share_to(function):
     """``share_to(weights, keys)``: the share of attention that goes to the tokens in a mask."""
     weights, mask = _rows(2, 3, 5, 5), np.array([True, False, False, True, False])
@@ -176,8 +178,6 @@ def check_sep_to_sep(function):
 
 
 # --- 5 ---------------------------------------------------------------------------------------------------
-
-
 def check_baseline(answer, attention):
     """What uniform attention would give to [SEP] in one text."""
     n = attention.n_tokens
@@ -202,8 +202,6 @@ def check_baseline(answer, attention):
 
 
 # --- 6 and 7 ---------------------------------------------------------------------------------------------
-
-
 def _entropy(row, log=np.log):
     row = np.asarray(row, dtype=float)
     return float(-(row * log(np.where(row > 0, row, 1))).sum())
@@ -299,8 +297,6 @@ def check_why_divide(answer):
 
 
 # --- 8 and 9 ---------------------------------------------------------------------------------------------
-
-
 def check_fair_head(label, value, choosing, reporting, measure="self"):
     """The head chosen on one half of the texts, and its mean on the other half."""
     chosen = np.unravel_index(choosing.mean(measure).argmax(), choosing.mean(measure).shape)
@@ -366,8 +362,6 @@ def check_learned_layers(answer, profile, twin, measure="punct"):
 
 
 # --- 10 --------------------------------------------------------------------------------------------------
-
-
 def check_erratum(answer):
     """The printed numbers of the layers in which Clark's Figure 2 gives over half of the attention to [SEP]."""
     layers = published_layers("sep")
@@ -408,8 +402,6 @@ def check_masks(answer, tokens):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def _profile(seed=0, layers=4, heads=3, texts=10):
     """A made-up profile: head 2-3 looks back, 1-2 ahead, and self-attention differs from text to text."""
     profile, generator = Profile(), np.random.default_rng(seed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..importance import category_sums, partial_rank_correlation, rank_correlation
+from ..measures import category_sums, token_masks
 from ..published import published_gradients
-from ..surface import token_masks
-from . import args, check_all, check_choice, check_function, check_number, check_set
+from ..stats import partial_rank_correlation, rank_correlation
+from .feedback import args, check_all, check_choice, check_function, check_number, check_set
 
 
 def _numbers(*shape, seed=0):
@@ -20,8 +20,6 @@ def _rows(*shape, seed=0):
 
 
 # --- 1 to 3: norms -----------------------------------------------------------------------------------------
-
-
 def _value_norms(values, projection):
     return np.linalg.norm(values @ projection, axis=-1)
 
@@ -120,8 +118,6 @@ def check_weighted_norms(function):
 
 
 # --- 4: [SEP] by weight and by norm ----------------------------------------------------------------------------
-
-
 def check_sep_shares(by_weight, by_norm, weights, added, attention, layer):
     """Share of [SEP] in one layer, by weight and by weighted norm."""
     sums = [category_sums(maps[layer], attention) for maps in (weights, added)]
@@ -173,8 +169,6 @@ def check_sep_shares(by_weight, by_norm, weights, added, attention, layer):
 
 
 # --- 5 to 7: gradients --------------------------------------------------------------------------------------------
-
-
 def check_weight_gradient(function):
     """``weight_gradient(g, v)``: dL/dalpha of one head from g = dL/dctx and the values."""
     g, v = _numbers(4, 3, seed=3), _numbers(5, 3, seed=4)
@@ -250,8 +244,6 @@ def check_published_ratio(answer):
 
 
 # --- 8: value zeroing -----------------------------------------------------------------------------------------------
-
-
 def _turn(before, after):
     lengths = np.linalg.norm(before, axis=-1) * np.linalg.norm(after, axis=-1)
     return 1 - (before * after).sum(axis=-1) / lengths
@@ -285,8 +277,6 @@ def check_turn(function):
 
 
 # --- 9: rollout --------------------------------------------------------------------------------------------------------
-
-
 def _rollout(maps, half=0.5, turned=False):
     n = maps.shape[-1]
     rolled = np.eye(n)
@@ -336,8 +326,6 @@ def check_rollout(function):
 
 
 # --- 10: attention against importance -------------------------------------------------------------------------------------
-
-
 def check_mechanism(rho, rho_given, share, gradient, norm):
     """Rank correlation of share and gradient over heads (layer means taken out), and the same given the norm."""
     x, y, z = (side - side.mean(axis=1, keepdims=True) for side in (share, gradient, norm))
@@ -384,8 +372,6 @@ def check_mechanism(rho, rho_given, share, gradient, norm):
 
 
 # --- the checks' own proof ---------------------------------------------------------------------------------------------------
-
-
 def _attention(n=9):
     from types import SimpleNamespace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..map_classes import CLASSES, published_fractions
-from . import args, check_choice, check_function, check_list, check_number, check_set
+from ..measures import CLASSES, published_fractions
+from .feedback import args, check_choice, check_function, check_list, check_number, check_set
 
 
 def _map(n, seed=0):
@@ -14,8 +14,6 @@ def _map(n, seed=0):
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
-
-
 def _vertical(weights):
     return float(np.sort(weights.mean(axis=0))[-2:].sum() - 2 / len(weights))
 
@@ -55,8 +53,6 @@ def check_vertical(function):
 
 
 # --- 2 ---------------------------------------------------------------------------------------------------
-
-
 def _diagonal(weights):
     return float(max(np.diagonal(weights, -1).mean(), np.diagonal(weights, 1).mean()))
 
@@ -100,8 +96,6 @@ def check_diagonal(function):
 
 
 # --- 3 ---------------------------------------------------------------------------------------------------
-
-
 def _block(weights, segments):
     own = np.equal.outer(np.asarray(segments), np.asarray(segments))
     return float((weights * own).sum(axis=1).mean() - own.mean())
@@ -150,8 +144,6 @@ def check_block(function):
 
 
 # --- 4 ---------------------------------------------------------------------------------------------------
-
-
 def _classify(vertical, diagonal, block, spread):
     if vertical >= 0.25 and diagonal >= 0.25:
         return "vertical+diagonal"
@@ -202,7 +194,6 @@ def check_classify(function):
 
 
 # --- 5 ---------------------------------------------------------------------------------------------------
-
 TURN_OPTIONS = ("still vertical", "diagonal", "heterogeneous")
 
 
@@ -224,8 +215,6 @@ def check_turned(answer):
 
 
 # --- 6 ---------------------------------------------------------------------------------------------------
-
-
 def check_counts(answer, names):
     """How many maps are in each class, in the order of ``CLASSES``."""
     names = np.asarray(names)
@@ -246,8 +235,6 @@ def check_counts(answer, names):
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
-
-
 def _kappa(confusion):
     confusion = np.asarray(confusion, dtype=float)
     total = confusion.sum()
@@ -285,8 +272,6 @@ def check_kappa(function):
 
 
 # --- 8 ---------------------------------------------------------------------------------------------------
-
-
 def check_useful(answer):
     """The tasks with the smallest and the largest share of heterogeneous and block maps."""
     table = {task: shares for task, shares in published_fractions().items() if task != "mean"}
@@ -309,11 +294,9 @@ def check_useful(answer):
 
 
 # --- 9 ---------------------------------------------------------------------------------------------------
-
-
 def check_movable(answer, scores, low=0.25, high=0.75, name="vertical"):
     """By how much the share of vertical maps changes between two thresholds."""
-    from ..map_classes import threshold_sweep
+    from ..measures import threshold_sweep
 
     swept = threshold_sweep(scores, name, (low, high))[:, CLASSES.index(name)]
     expected = float(swept[0] - swept[1])
@@ -362,8 +345,6 @@ def check_statements(answer):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     from types import SimpleNamespace

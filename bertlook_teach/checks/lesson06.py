@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
-from ..predictors import NO_ANSWER
-from ..published_syntax import published_table_1
-from . import args, check_choice, check_function, check_list, check_number
+from ..published import published_table_1
+from .feedback import args, check_choice, check_function, check_list, check_number
 
 
 def _rows(n, seed=0):
@@ -23,8 +23,6 @@ def _sentence(words, governors, relations, upos):
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------
-
-
 def _named(weights, word):
     row = np.array(weights[word], dtype=float)
     row[word] = -1
@@ -68,8 +66,6 @@ def check_by_columns(function):
 
 
 # --- 3 ---------------------------------------------------------------------------------------------------
-
-
 def _offset_accuracy(governors, offset):
     right = [word + offset == governor for word, governor in enumerate(governors) if governor >= 0]
     return float(np.mean(right))
@@ -107,10 +103,10 @@ def check_offset_accuracy(function):
 
 
 # --- 4 ---------------------------------------------------------------------------------------------------
-
 BOX = _sentence(
     "The cat sat in the old box", (1, 2, -1, 6, 6, 6, 2), "det nsubj root case det amod obl", "DET NOUN VERB ADP DET ADJ NOUN"
 )  # fmt: skip
+
 BOX_STANFORD = [1, 2, -1, 2, 6, 6, 3]
 
 
@@ -140,8 +136,6 @@ def check_turned_arcs(answer):
 
 
 # --- 5 ---------------------------------------------------------------------------------------------------
-
-
 def check_auxpass_gain(answer):
     """What BERT-base's best head gains over the best offset on auxpass, by the authors' own output."""
     row = published_table_1()["auxpass"]
@@ -159,8 +153,6 @@ def check_auxpass_gain(answer):
 
 
 # --- 6 ---------------------------------------------------------------------------------------------------
-
-
 def _fair(marks, half):
     marks, half = np.asarray(marks), np.asarray(half)
     first, second = (marks[half == side].sum(axis=0).argmax() for side in (0, 1))
@@ -199,8 +191,6 @@ def check_fair_accuracy(function):
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
-
-
 def check_best_of_one_case(answer, heads=72, accuracy=0.1):
     """Chance that the best of so many heads is right on a single case."""
     expected = 1 - (1 - accuracy) ** heads
@@ -219,8 +209,6 @@ def check_best_of_one_case(answer, heads=72, accuracy=0.1):
 
 
 # --- 8 ---------------------------------------------------------------------------------------------------
-
-
 def _next_verb(sentence):
     answers = []
     for word in range(len(sentence)):
@@ -272,7 +260,6 @@ def check_next_verb(function):
 
 
 # --- 9 ---------------------------------------------------------------------------------------------------
-
 P_OPTIONS = (
     "one head is better than chance",
     "any head knows more than the usual distance",
@@ -296,8 +283,6 @@ def check_what_p_says(answer):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     return {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..published_coreference import published_table_2
-from . import check_choice, check_function, check_list, check_number
+from ..published import published_table_2
+from .feedback import check_choice, check_function, check_list, check_number
+
 
 # --- 1 ---------------------------------------------------------------------------------------------------
-
-
 def _anaphors(things):
     return [i for i, thing in enumerate(things) if thing in things[:i]]
 
@@ -39,8 +38,6 @@ def check_anaphors(function):
 
 
 # --- 2 ---------------------------------------------------------------------------------------------------
-
-
 def _row(n, seed):
     return np.random.default_rng(seed).dirichlet(np.ones(n))
 
@@ -76,8 +73,6 @@ def check_named_antecedent(function):
 
 
 # --- 3 ---------------------------------------------------------------------------------------------------
-
-
 def _head_match(words, mention, before):
     same = [i for i in before if words[i].lower() == words[mention].lower()]
     return max(same) if same else None
@@ -138,7 +133,6 @@ def check_head_match(function):
 
 
 # --- 4 ---------------------------------------------------------------------------------------------------
-
 STORY = [
     "Ann",
     "met",
@@ -157,6 +151,7 @@ STORY = [
     "at",
     "Mary",
 ]
+
 STORY_ANSWERS = ["Mary", "dog", "her", "Mary"]
 
 
@@ -188,8 +183,6 @@ def check_sieves(answer):
 
 
 # --- 5 ---------------------------------------------------------------------------------------------------
-
-
 def check_fair_gain(answer):
     """Head 5-4 against the best of the three rules of Table 2, all mentions, in points."""
     table = published_table_2()
@@ -210,7 +203,6 @@ def check_fair_gain(answer):
 
 
 # --- 6 ---------------------------------------------------------------------------------------------------
-
 CANDIDATE_OPTIONS = (
     "among all words",
     "among earlier mentions",
@@ -234,8 +226,6 @@ def check_candidates(answer):
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
-
-
 def _both(first, second):
     return float(np.mean(np.asarray(first) & np.asarray(second)))
 
@@ -261,7 +251,6 @@ def check_both_right(function):
 
 
 # --- 8 ---------------------------------------------------------------------------------------------------
-
 UNIT_OPTIONS = ("mentions", "sentences", "documents")
 
 
@@ -280,8 +269,6 @@ def check_unit(answer):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     return {

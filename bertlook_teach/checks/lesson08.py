@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import args, check_choice, check_function, check_number
+from .feedback import args, check_choice, check_function, check_number
+
 
 # --- 1: the probe's answer -------------------------------------------------------------------------------
-
-
 def _scored(n, heads, seed):
     rng = np.random.default_rng(seed)
     return rng.random((n, n, 2 * heads)), rng.normal(size=2 * heads)
@@ -38,8 +37,6 @@ def check_probe_answers(function):
 
 
 # --- 2: how many weights ---------------------------------------------------------------------------------
-
-
 def check_weights(answer, layers=12, heads=12):
     """How many weights the attention-only probe has between words for BERT-base."""
     n = layers * heads
@@ -57,8 +54,6 @@ def check_weights(answer, layers=12, heads=12):
 
 
 # --- 3: the simplest rival -------------------------------------------------------------------------------
-
-
 def check_right_branching(function):
     """``right_branching(n)``: the next word as governor, ROOT (index n) for the last."""
     return check_function(
@@ -75,8 +70,6 @@ def check_right_branching(function):
 
 
 # --- 4: the score ----------------------------------------------------------------------------------------
-
-
 def _uas(predicted, gold, counted):
     predicted, gold, counted = np.asarray(predicted), np.asarray(gold), np.asarray(counted, bool)
     return float((predicted == gold)[counted].mean())
@@ -107,7 +100,6 @@ def check_uas(function):
 
 
 # --- 5: a made-up grammar --------------------------------------------------------------------------------
-
 RULES = {"the": "last", "cat": "self", "sat": "first", "on": "first", "mat": "self"}
 
 
@@ -141,8 +133,6 @@ def check_made_up(function):
 
 
 # --- 6: the released bug ---------------------------------------------------------------------------------
-
-
 def _shifted(vectors):
     vectors = np.asarray(vectors)
     return np.concatenate([vectors[1:], np.zeros_like(vectors[:1])])
@@ -165,8 +155,6 @@ def check_shifted(function):
 
 
 # --- 7: distance alone -----------------------------------------------------------------------------------
-
-
 def _distance_accuracy(distances, linked):
     distances, linked = np.asarray(distances), np.asarray(linked, bool)
     right = sum(
@@ -219,7 +207,6 @@ def check_distance_accuracy(function):
 
 
 # --- 8: what may be compared -----------------------------------------------------------------------------
-
 COMPARE_OPTIONS = (
     "77: attention and words",
     "80: the structural probe",
@@ -242,8 +229,6 @@ def check_comparable(answer):
 
 
 # --- 9: selectivity --------------------------------------------------------------------------------------
-
-
 def check_selectivity(answer, real, made_up):
     """UAS on the treebank minus UAS on the made-up grammar."""
     return check_number(
@@ -260,8 +245,6 @@ def check_selectivity(answer, real, made_up):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     return {

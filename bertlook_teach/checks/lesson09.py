@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..distances import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
-from ..embedding import kruskal_stress
-from ..labels import head_label
-from . import args, check_all, check_choice, check_function, check_list, check_number, check_set
+from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
+from ..model import head_label
+from ..stats import kruskal_stress
+from .feedback import args, check_all, check_choice, check_function, check_list, check_number, check_set
 
 
 def _entropy(row, log=np.log) -> float:
@@ -25,8 +25,6 @@ def _rows(*shape, seed=0):
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------
-
-
 def check_divergence(function):
     """``divergence(p, q)``: the Jensen-Shannon divergence of two rows, in nats."""
     p, q = _rows(2, 4)
@@ -84,8 +82,6 @@ def check_largest(answer):
 
 
 # --- 3 and 4 ---------------------------------------------------------------------------------------------
-
-
 def check_head_distance(function):
     """``head_distance(a, b)``: mean divergence over the rows of two maps of shape (query, key)."""
 
@@ -138,8 +134,6 @@ def check_closest_pair(answer, distances, n_heads):
 
 
 # --- 5 and 6 ---------------------------------------------------------------------------------------------
-
-
 def check_layer_gap(function):
     """``layer_gap(distances, layers)``: mean distance between heads of different layers minus that within layers."""
 
@@ -197,8 +191,6 @@ def check_p_value(answer, distances, layers, shuffled):
 
 
 # --- 7 and 8 ---------------------------------------------------------------------------------------------
-
-
 def check_stress(function):
     """``stress(distances, drawn)``: Kruskal's stress-1 from measured and drawn distances."""
     generator = np.random.default_rng(5)
@@ -254,8 +246,6 @@ def check_labelled(answer, measures, label="broad"):
 
 
 # --- 9 and 10 --------------------------------------------------------------------------------------------
-
-
 ALIGN_OPTIONS = (
     "the specimen and BERT-base",
     "the specimen on two halves of the texts",
@@ -309,8 +299,6 @@ def check_best_partner(name, distance, distances, labels, n_heads):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def _example():
     """Four layers of three heads that keep together, and measures with two broad heads, one of them overridden."""
     layers = np.repeat(np.arange(4), 3)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import args, check_choice, check_function, check_number
+from .feedback import args, check_choice, check_function, check_number
+
 
 # --- 1: the scalar mix -----------------------------------------------------------------------------------
-
-
 def _softmax(a):
     powers = np.exp(np.asarray(a, float) - np.max(a))
     return powers / powers.sum()
@@ -41,8 +40,6 @@ def check_mix(function):
 
 
 # --- 2: centre of gravity --------------------------------------------------------------------------------
-
-
 def _centre(shares):
     return float(np.arange(len(shares)) @ np.asarray(shares, float))
 
@@ -66,8 +63,6 @@ def check_centre(function):
 
 
 # --- 3: expected layer -----------------------------------------------------------------------------------
-
-
 def _expected(f1):
     gains = np.diff(np.asarray(f1, float))
     return float(np.arange(1, len(gains) + 1) @ gains / gains.sum())
@@ -98,8 +93,6 @@ def check_expected(function):
 
 
 # --- 4: K, in bits ---------------------------------------------------------------------------------------
-
-
 def _bits(shares):
     shares = np.asarray(shares, float)
     used = shares[shares > 0]
@@ -126,7 +119,6 @@ def check_bits(function):
 
 
 # --- 5: flat or middle -----------------------------------------------------------------------------------
-
 FLAT_OPTIONS = (
     "SPR is processed in the middle layers",
     "the mix is almost flat, so there is no place to speak of",
@@ -149,8 +141,6 @@ def check_flat(answer):
 
 
 # --- 6: F1 of the positive label -------------------------------------------------------------------------
-
-
 def _f1(gold, said):
     gold, said = np.asarray(gold, bool), np.asarray(said, bool)
     tp, fp, fn = (gold & said).sum(), (~gold & said).sum(), (gold & ~said).sum()
@@ -187,8 +177,6 @@ def check_f1(function):
 
 
 # --- 7: made-up labels -----------------------------------------------------------------------------------
-
-
 def check_made_up(function):
     """``made_up(forms, draw)``: every form has one label, always: the first that was drawn for it."""
 
@@ -221,8 +209,6 @@ def check_made_up(function):
 
 
 # --- 8: two models ---------------------------------------------------------------------------------------
-
-
 def check_share_of_depth(answer, expected, depth):
     """The expected layer of coreference in BERT-base as a share of its depth."""
     return check_number(
@@ -239,7 +225,6 @@ def check_share_of_depth(answer, expected, depth):
 
 
 # --- 9: what two runs say --------------------------------------------------------------------------------
-
 NOISE_OPTIONS = (
     "layer 9 knows more than layer 8",
     "nothing: two runs at one layer differ by as much",
@@ -262,8 +247,6 @@ def check_noise(answer):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     return {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..head_tests import holm
-from ..labels import head_label
-from . import args, check_choice, check_function, check_list, check_number, check_set
+from ..model import head_label
+from ..stats import holm
+from .feedback import args, check_choice, check_function, check_list, check_number, check_set
 
 
 def _contexts(seed=0, tokens=5, heads=3, dim=4):
@@ -14,8 +14,6 @@ def _contexts(seed=0, tokens=5, heads=3, dim=4):
 
 
 # --- 1 and 2: switching off --------------------------------------------------------------------------------
-
-
 def _masked(contexts, head):
     out = contexts.copy()
     out[:, head] = 0
@@ -90,7 +88,6 @@ def check_disable(function):
 
 
 # --- 3: the positive control ---------------------------------------------------------------------------------
-
 CONTROL_OPTIONS = (
     "switch no head off: the output must stay",
     "switch one head off: the output must change",
@@ -113,8 +110,6 @@ def check_control(answer):
 
 
 # --- 4: one head at a time -----------------------------------------------------------------------------------
-
-
 def check_dearest(answer, change):
     """The printed name of the head without which the loss rises most."""
     change = np.asarray(change, dtype=float)
@@ -141,8 +136,6 @@ def check_dearest(answer, change):
 
 
 # --- 5: many tests ---------------------------------------------------------------------------------------------
-
-
 def check_holm(function):
     """``corrected(p)``: Holm's correction of a list of p-values."""
 
@@ -179,8 +172,6 @@ def check_holm(function):
 
 
 # --- 6: paired answers -----------------------------------------------------------------------------------------
-
-
 def check_flips(function):
     """``flips(before, after)``: how many answers were lost and how many gained."""
 
@@ -201,8 +192,6 @@ def check_flips(function):
 
 
 # --- 7: the best of many ---------------------------------------------------------------------------------------
-
-
 def check_other_half(function):
     """``gains(change, half)``: gain of the best head on the half that chose it, and on the other."""
 
@@ -236,8 +225,6 @@ def check_other_half(function):
 
 
 # --- 8: importance -----------------------------------------------------------------------------------------------
-
-
 def check_importance(function):
     """``importance(slopes)``: the paper's I_h from the slopes of shape (example, head)."""
     cases = [np.random.default_rng(seed).normal(size=(7, 4)) for seed in (1, 2)]
@@ -255,8 +242,6 @@ def check_importance(function):
 
 
 # --- 9: a task ---------------------------------------------------------------------------------------------------
-
-
 def check_starred(answer, p):
     """The printed names of the heads that are significant after Holm's correction."""
     p = np.asarray(p, dtype=float)
@@ -279,8 +264,6 @@ def check_starred(answer, p):
 
 
 # --- 10: pruning -------------------------------------------------------------------------------------------------
-
-
 def check_saved(answer, width, head_size, heads):
     """How many parameters go with some heads."""
     each = head_size * (4 * width + 3)
@@ -317,8 +300,6 @@ def check_order(answer, importance, n):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     change = np.array([[0.1, 0.5, 0.0], [-0.1, 0.2, 0.0]])

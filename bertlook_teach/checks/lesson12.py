@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import args, check_choice, check_function, check_number
+from .feedback import args, check_choice, check_function, check_number
+
 
 # --- 1: the column mean ----------------------------------------------------------------------------------
-
-
 def _received(weights):
     weights = np.array(weights, float)
     np.fill_diagonal(weights, 0)
@@ -41,8 +40,6 @@ def check_received(function):
 
 
 # --- 2: wordpieces to words ------------------------------------------------------------------------------
-
-
 def _of_words(pieces, word_ids):
     return np.bincount(np.asarray(word_ids), np.asarray(pieces, float))
 
@@ -75,8 +72,6 @@ def check_of_words(function):
 
 
 # --- 3: AUC ----------------------------------------------------------------------------------------------
-
-
 def _auc(scores, is_key):
     scores, is_key = np.asarray(scores, float), np.asarray(is_key, bool)
     gaps = scores[is_key][:, None] - scores[~is_key]
@@ -112,7 +107,6 @@ def check_auc(function):
 
 
 # --- 4: the line to beat ---------------------------------------------------------------------------------
-
 LINE_OPTIONS = (
     "0.5: that is chance",
     "what a random twin reaches with the same recipe",
@@ -135,8 +129,6 @@ def check_line(answer):
 
 
 # --- 5: the prior ----------------------------------------------------------------------------------------
-
-
 def _prior(share):
     return float(-share * np.log(share) - (1 - share) * np.log(1 - share))
 
@@ -160,8 +152,6 @@ def check_prior(function):
 
 
 # --- 6: class weights ------------------------------------------------------------------------------------
-
-
 def check_put_back(answer, log_odds, share):
     """From the log-odds of a class-weighted fit to those of the text."""
     right = log_odds + np.log(share / (1 - share))
@@ -180,8 +170,6 @@ def check_put_back(answer, log_odds, share):
 
 
 # --- 7: F1 at a cut-off ----------------------------------------------------------------------------------
-
-
 def _f1(scores, is_key, cutoff):
     called, is_key = np.asarray(scores) > cutoff, np.asarray(is_key, bool)
     below = called.sum() + is_key.sum()
@@ -220,8 +208,6 @@ def check_f1(function):
 
 
 # --- 8: the slides' score --------------------------------------------------------------------------------
-
-
 def _sum(t):
     t = np.asarray(t, float)
     used = t[t > 0]
@@ -245,7 +231,6 @@ def check_sum(function):
 
 
 # --- 9: what it ranks ------------------------------------------------------------------------------------
-
 TRAP_OPTIONS = (
     "the heads that tell key words best",
     "heads whose maximum is near 0 or near 1 for every word",
@@ -271,8 +256,6 @@ def check_trap(answer):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     return {

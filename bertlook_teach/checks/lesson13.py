@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..essay_statistics import clause_ids, explained_by_split, pairs_above
-from ..guesses import commit
-from ..head_tests import holm
-from ..hypotheses import OPEN, REFUTED, SUPPORTED
-from ..pattern_conditions import Reading
-from ..pattern_language import Pattern, parse_pattern
-from . import (
+from ..analyses.patterns import Pattern, Reading, parse_pattern
+from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split, pairs_above
+from ..stats import holm
+from .feedback import (
     Feedback,
     _unanswered,
     args,
@@ -22,10 +19,9 @@ from . import (
     is_unanswered,
 )
 
-VERDICTS = (SUPPORTED, REFUTED, OPEN)
+VERDICTS = (SUPPORTED, REFUTED, UNDECIDED)
 
 # --- 1: the line -----------------------------------------------------------------------------------------
-
 REFUTING_OPTIONS = (
     "some words outside the relation do not look at [SEP]",
     "words outside the relation give [SEP] no more than words inside it do",
@@ -48,8 +44,6 @@ def check_refuting(answer):
 
 
 # --- 2: AUC ----------------------------------------------------------------------------------------------
-
-
 def _auc(outside, inside) -> float:
     outside, inside = np.asarray(outside, dtype=float), np.asarray(inside, dtype=float)
     above, pairs = pairs_above(
@@ -85,8 +79,6 @@ def check_auc(function):
 
 
 # --- 3 and 4: phases ---------------------------------------------------------------------------------------
-
-
 def check_explained(function):
     """``explained(series, cuts)``: share of the sum of squares that contiguous groups of layers explain."""
     random = np.random.default_rng(3)
@@ -164,7 +156,6 @@ def check_split_p(answer, observed, shuffled):
 
 
 # --- 5 and 6: a null ---------------------------------------------------------------------------------------
-
 NULL_OPTIONS = (
     "the same share of pairs, drawn anywhere",
     "the same clause lengths, in another order",
@@ -215,8 +206,6 @@ def check_inside(function):
 
 
 # --- 7 and 8: many tests, one rule -------------------------------------------------------------------------
-
-
 def check_survivors(answer, p, level=0.05):
     """The numbers, from 1, of the claims whose p is below the level after Holm's correction over all of them."""
     p = np.asarray(p, dtype=float)
@@ -250,11 +239,11 @@ def check_survivors(answer, p, level=0.05):
 
 def check_verdict(answer, low, high, line, p, against, level=0.05):
     """The verdict by the rule of the register, from corrected p-values (twin aside)."""
-    expected = SUPPORTED if p < level else REFUTED if against < level else OPEN
+    expected = SUPPORTED if p < level else REFUTED if against < level else UNDECIDED
     why = {
         SUPPORTED: f"p is {p:.3f}, and supported means that it is below {level}",
         REFUTED: "refuted means that the *opposite* has a small p; no evidence for is not evidence against",
-        OPEN: "one of the two p-values is below the level, so something can be said",
+        UNDECIDED: "one of the two p-values is below the level, so something can be said",
     }
     return check_choice(
         answer,
@@ -266,9 +255,10 @@ def check_verdict(answer, low, high, line, p, against, level=0.05):
 
 
 # --- 9 and 10: a hypothesis of one's own -------------------------------------------------------------------
-
 _SAID = Reading(("well", ",", "she", "came", ",", "then", "left"), (False,) * 7, (0,) * 7, tuple((w,) for w in ("well", ",", "she", "came", ",", "then", "left")))  # fmt: skip
+
 COMMA = parse_pattern("query.word(',') & key.previous()")
+
 _WRONG_PATTERNS = (
     ("query.word(',') & key.next()", "that is the word *after* the comma"),
     ("key.word(',') & query.previous()", "query and key are swapped: it is the comma that looks"),
@@ -335,8 +325,6 @@ def check_locked(answer, guess, secret):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     phases = np.repeat(np.eye(3), [2, 3, 2], axis=0) + 0.01 * np.random.default_rng(0).random((7, 3))
@@ -359,7 +347,7 @@ def EXAMPLES():
         "check_inside": (inside, lambda w, ids: 1 - inside(w, ids), ...),
         "check_survivors": (args({1, 2}, p), args({1, 2, 3}, p), args(..., p)),
         "check_verdict": (
-            args(OPEN, -0.1, 0.4, 0.0, 0.3, 1.0),
+            args(UNDECIDED, -0.1, 0.4, 0.0, 0.3, 1.0),
             args(REFUTED, -0.1, 0.4, 0.0, 0.3, 1.0),
             args(..., -0.1, 0.4, 0.0, 0.3, 1.0),
         ),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checkpoints import match_heads
-from ..distances import js_between
-from ..labels import head_label
-from ..scope_tuning import exact_sign_flip
-from . import args, check_choice, check_function, check_list, check_number
+from ..analyses.finetuning import match_heads
+from ..measures import js_between
+from ..model import head_label
+from ..stats import exact_sign_flip
+from .feedback import args, check_choice, check_function, check_list, check_number
 
 
 def _map(seed, n=5):
@@ -25,8 +25,6 @@ def _padded(weights, to):
 
 
 # --- 1: cosine ---------------------------------------------------------------------------------------------
-
-
 def _cosine(before, after):
     return float((before * after).sum() / np.sqrt((before**2).sum() * (after**2).sum()))
 
@@ -56,8 +54,6 @@ def check_cosine(function):
 
 
 # --- 2: padding --------------------------------------------------------------------------------------------
-
-
 def check_cropped(function):
     """``cropped(before, after, length)``: the cosine of padded maps, their padding left out."""
 
@@ -82,8 +78,6 @@ def check_cropped(function):
 
 
 # --- 3: the floor ------------------------------------------------------------------------------------------
-
-
 def check_floor(function):
     """``floor(before, after, head)``: mean cosine of one head after with the *other* heads before; maps (head, query, key)."""
 
@@ -118,8 +112,6 @@ def check_floor(function):
 
 
 # --- 4: divergence -----------------------------------------------------------------------------------------
-
-
 def _js(p, q):
     return float(
         js_between(np.tile(p, (len(p), 1))[None, None], np.tile(q, (len(q), 1))[None, None], smoothing=0)[
@@ -154,8 +146,6 @@ def check_js(function):
 
 
 # --- 5: layers ---------------------------------------------------------------------------------------------
-
-
 def check_changed_layer(answer, js):
     """The layer, counted from 1, whose heads changed most; js of shape (text, layer, head)."""
     layers = np.asarray(js, dtype=float).mean(axis=(0, 2))
@@ -172,8 +162,6 @@ def check_changed_layer(answer, js):
 
 
 # --- 6: pairing off ----------------------------------------------------------------------------------------
-
-
 def check_moved(answer, distances, n_heads):
     """Printed names of the heads before that are paired with another head after, in the order of the rows."""
     distances = np.asarray(distances, dtype=float)
@@ -198,8 +186,6 @@ def check_moved(answer, distances, n_heads):
 
 
 # --- 7: where a word points ----------------------------------------------------------------------------------
-
-
 def check_points_at(function):
     """``points_at(weights)``: for each word the *other* word it looks at most; weights of shape (word, word)."""
 
@@ -230,8 +216,6 @@ def check_points_at(function):
 
 
 # --- 8: F1 -------------------------------------------------------------------------------------------------
-
-
 def check_f1(function):
     """``f1(choices, cue, scope)``: Zhao and Bethard's score on one sentence."""
 
@@ -268,7 +252,6 @@ def check_f1(function):
 
 
 # --- 9: who has learnt nothing -------------------------------------------------------------------------------
-
 TWIN_OPTIONS = (
     "random weights happen to know what negates",
     "its maps are nearly uniform, and a word of several pieces receives the sum of their shares",
@@ -293,8 +276,6 @@ def check_why_twin(answer):
 
 
 # --- 10: seeds -----------------------------------------------------------------------------------------------
-
-
 def check_p(function):
     """``p_value(negation, control)``: exact two-sided sign flips over seeds."""
 
@@ -324,8 +305,6 @@ def check_p(function):
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
-
-
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
     js = np.ones((4, 3, 2)) * np.array([0.1, 0.5, 0.3])[:, None]

@@ -1,27 +1,44 @@
 """Live views of attention for JupyterLab, slides and saved pages. The only place that imports ipywidgets."""
 
-from .explorer import HeadExplorer, TextBox, default_measures
-from .head_map import HeadMap
-from .head_view import HeadView
-from .links import link_heads, link_traits
-from .neuron_view import NeuronView
-from .saved_page import save_page
-from .six_lenses import LensView, SixLenses
-from .training_film import TrainingFilm
-from .weighted_text import WeightedText
+from .. import hand_on
 
-__all__ = [
-    "HeadExplorer",
-    "HeadMap",
-    "HeadView",
-    "LensView",
-    "NeuronView",
-    "SixLenses",
-    "TextBox",
-    "TrainingFilm",
-    "WeightedText",
-    "default_measures",
-    "link_heads",
-    "link_traits",
-    "save_page",
-]
+_HOMES = {
+    "antecedent_view": ["AntecedentView", "READINGS"],
+    "arc_view": ["ArcView"],
+    "assets": ["mime_bundle", "module_source", "static_page", "style_source", "view_style"],
+    "distance_map": ["BY", "DistanceMap", "FamilyExplorer"],
+    "head_map": ["HeadMap"],
+    "head_view": ["HeadView", "LEVELS", "QUANTITIES", "STYLES"],
+    "links": ["link_heads", "link_traits"],
+    "neuron_view": ["NeuronView"],
+    "pages.recording": [
+        "MIME",
+        "MOST_CHOICES",
+        "NEEDS",
+        "Recording",
+        "choices",
+        "picture_tables",
+        "record",
+        "tables",
+    ],
+    "pages.saved_page": ["page_source", "precision_note", "save_page"],
+    "panels.ablation_sandbox": ["AblationSandbox", "SandboxView"],
+    "panels.explorer": ["HeadExplorer", "Measure", "TextBox", "default_measures"],
+    "panels.label_game": ["LabelGame", "NO_LABEL", "ThresholdBoard", "agreement_page", "example_maps"],
+    "panels.layer_beliefs": ["BeliefExplorer", "LayerBeliefs"],
+    "panels.paper_page": ["LARGEST", "PaperPage", "read_paper"],
+    "panels.pattern_view": ["PatternView"],
+    "panels.six_lenses": [
+        "LensView",
+        "MOST_TOKENS",
+        "MOST_WORK",
+        "SixLenses",
+        "compute_lenses",
+        "lens_sentences",
+    ],
+    "pictures": ["HeadPictures", "PictureMenu"],
+    "text_view": ["TextView"],
+    "training_film": ["TrainingFilm"],
+    "weighted_text": ["SHOWS", "WeightedText"],
+}
+__all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

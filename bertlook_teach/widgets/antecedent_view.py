@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..coreference import CorefDocument, antecedent_links, named_words
+from ..analyses.coreference import antecedent_links, named_words
+from ..corpora import CorefDocument
 from .arc_view import ArcView
 
 __all__ = ["AntecedentView"]
 
-# In the order of `bertlook_teach.coreference.CANDIDATES`.
+# In the order of `bertlook_teach.analyses.coreference.CANDIDATES`.
 READINGS = ("it names an earlier mention", "it names any other word")
 
 

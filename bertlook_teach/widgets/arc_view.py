@@ -8,9 +8,9 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..render.arcs import EVERY, READINGS, arcs_of, describe_arcs, render_arcs
-from ._assets import mime_bundle, module_source, style_source
+from ..model import head_label
+from ..render import EVERY, READINGS, arcs_of, describe_arcs, render_arcs
+from .assets import mime_bundle, module_source, style_source
 
 
 class ArcView(anywidget.AnyWidget):

@@ -9,8 +9,8 @@ import ipywidgets
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..render.distance_map import (
+from ..model import head_label
+from ..render import (
     DISTANCE_UNIT,
     NEIGHBOURS,
     SHAPES,
@@ -19,7 +19,7 @@ from ..render.distance_map import (
     group_styles,
     render_distance_map,
 )
-from ._assets import mime_bundle, module_source, style_source
+from .assets import mime_bundle, module_source, style_source
 from .head_view import HeadView
 from .links import link_heads
 
@@ -35,10 +35,10 @@ class DistanceMap(anywidget.AnyWidget):
     Parameters
     ----------
     points : array of shape (layer * head, 2)
-        From `bertlook_teach.distances.metric_mds`.
+        From `bertlook_teach.measures.distances.metric_mds`.
     distances : array of shape (layer * head, layer * head)
     groups : array of str, shape (layer, head)
-        From `bertlook_teach.distances.behaviour_labels`.
+        From `bertlook_teach.measures.behaviour_labels`.
     layer, head : int
         The chosen head, counted from 0.
     by : {"behaviour", "layer"}

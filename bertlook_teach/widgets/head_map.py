@@ -8,11 +8,9 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..render import describe_head_map, render_head_map, value_range
-from ..render._check import checked_values
-from ..render.head_map import difference_range
-from ._assets import mime_bundle, module_source, style_source
+from ..model import head_label
+from ..render import checked_values, describe_head_map, difference_range, render_head_map, value_range
+from .assets import mime_bundle, module_source, style_source
 
 
 class HeadMap(anywidget.AnyWidget):

@@ -8,19 +8,32 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..render import describe_attention, describe_token, render_attention_grid, render_attention_lines
-from ..render._check import as_array, check_weights, checked_tokens
-from ..render.difference import check_same_text, describe_difference, describe_token_difference
-from ..render.norms import describe_norms, describe_token_norms
-from ..words import merge_weights, word_groups
-from ._assets import mime_bundle, module_source, style_source
+from ..model import head_label, merge_weights, word_groups
+from ..render import (
+    as_array,
+    check_same_text,
+    check_weights,
+    checked_tokens,
+    describe_attention,
+    describe_difference,
+    describe_norms,
+    describe_token,
+    describe_token_difference,
+    describe_token_norms,
+    render_attention_grid,
+    render_attention_lines,
+)
+from .assets import mime_bundle, module_source, style_source
 
 STYLES = ("lines", "grid")
+
 LEVELS = ("wordpiece", "word")
+
 QUANTITIES = ("weight", "norm")
-_FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed per cents are right too
-_PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
+
+FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed per cents are right too
+
+PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
 
 
 class HeadView(anywidget.AnyWidget):
@@ -44,7 +57,7 @@ class HeadView(anywidget.AnyWidget):
     query : int
         The token kept in view, counted from 0 at the level in view; -1 for none.
     norms : array of shape (layer, head, token), optional
-        Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_teach.importance.value_norms` gives
+        Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_teach.measures.six_lenses.value_norms` gives
         it. With it the view can show what a head adds instead of where it looks.
     minus : Attention, optional
         Of the same text before a change, from a model of the same shape and vocabulary: the view then shows ``attention`` less
@@ -59,7 +72,7 @@ class HeadView(anywidget.AnyWidget):
 
     Notes
     -----
-    Wordpieces become words in the browser, by the rule of `bertlook_teach.words.merge_weights` with
+    Wordpieces become words in the browser, by the rule of `bertlook_teach.model.merge_weights` with
     ``query="mean"``. Above half a megabyte the data travel deflated.
 
     A norm is drawn relative to the longest transformed vector of the same head and text, so a line in the norms is as
@@ -159,14 +172,14 @@ class HeadView(anywidget.AnyWidget):
         if minus is not None:
             weights = self._less(attention, minus, norms)
         # A small change needs the finer steps, whatever its size.
-        bits = self._bits or (16 if minus is not None or weights.size * 2 <= _FINE_UP_TO else 8)
+        bits = self._bits or (16 if minus is not None or weights.size * 2 <= FINE_UP_TO else 8)
         self._zero = 0 if minus is None else 2 ** (bits - 1) - 1  # the step of no change
         self._top = 2**bits - 1 - self._zero - (minus is not None)
         steps = np.rint(np.clip(weights, -1, 1) * self._top) + self._zero
         steps = np.maximum(steps, 0).astype("<u2" if bits == 16 else "u1")
         self._steps = steps
         packed = steps.tobytes()
-        packing = "deflate" if len(packed) > _PLAIN_UP_TO else "plain"
+        packing = "deflate" if len(packed) > PLAIN_UP_TO else "plain"
         return {
             "data": zlib.compress(packed, 6) if packing == "deflate" else packed,
             "shape": list(weights.shape[:3]),

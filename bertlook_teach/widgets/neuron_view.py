@@ -6,15 +6,15 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..neurons import NeuronView as Neurons
-from ..render._check import check_weights, checked_tokens
-from ..render.bertviz import checked_vectors
-from ..render.neurons import MOST, describe_neurons, render_neurons
-from ._assets import mime_bundle, module_source, style_source, view_style
+from ..measures import NeuronView as Neurons
+from ..model import head_label
+from ..render import MOST, check_weights, checked_tokens, checked_vectors, describe_neurons, render_neurons
+from .assets import mime_bundle, module_source, style_source, view_style
 
 _STEPS = 32767  # 16 bits with sign: a score of BERT-base is off by less than 0.01
+
 _ALL_LAYERS_UP_TO = 1_500_000  # bytes: above it one layer travels, and Python sends another when it is chosen
+
 _TOLERANCE = 5e-3  # softmax of what is drawn against the model's own weights
 
 

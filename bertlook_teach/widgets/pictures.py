@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import ipywidgets
 
-from ..labels import head_label
-from ..render.pictures import Picture
-from ._assets import mime_bundle
+from ..model import head_label
+from ..render import Picture
+from .assets import mime_bundle
 from .head_map import HeadMap
 
 

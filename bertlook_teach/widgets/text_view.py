@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets
 
-from .explorer import TextBox
+from .panels.explorer import TextBox
 
 # An HTML widget has the type of a control; its picture is to have the type of the text around it.
 _FRAME = (

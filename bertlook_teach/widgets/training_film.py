@@ -6,10 +6,10 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..film import Film, measure_label, read_film, tokens_in_words
-from ..labels import head_label
-from ..render.film import describe_film, film_range, film_table, render_film
-from ._assets import mime_bundle, module_source, style_source, view_style
+from ..measures import Film, measure_label, read_film, tokens_in_words
+from ..model import head_label
+from ..render import describe_film, film_range, film_table, render_film
+from .assets import mime_bundle, module_source, style_source, view_style
 
 
 class TrainingFilm(anywidget.AnyWidget):
@@ -21,7 +21,7 @@ class TrainingFilm(anywidget.AnyWidget):
     Parameters
     ----------
     film : Film, optional
-        From `bertlook_teach.film.read_film`; by default the specimen's.
+        From `bertlook_teach.measures.read_film`; by default the specimen's.
     point : int
         The checkpoint in view, counted from 0; -1 is the last.
     layer, head : int
@@ -74,7 +74,9 @@ class TrainingFilm(anywidget.AnyWidget):
     ):
         film = read_film() if film is None else film
         if not isinstance(film, Film):
-            raise TypeError(f"a film comes from bertlook_teach.film.read_film(); got {type(film).__name__}.")
+            raise TypeError(
+                f"a film comes from bertlook_teach.measures.read_film(); got {type(film).__name__}."
+            )
         # As the page has them, so that the same digits are rounded.
         values = {name: rows.astype("<f4").astype(np.float64) for name, rows in film.values.items()}
         self._film = Film(film.tokens, values, film.baselines)

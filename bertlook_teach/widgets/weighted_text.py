@@ -9,13 +9,22 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..labels import head_label
-from ..render._check import as_array, checked_tokens
-from ..render.weighted_text import checked_key, checked_scores, describe_words, render_words, word_table
-from ._assets import mime_bundle, module_source, style_source, view_style
+from ..model import head_label
+from ..render import (
+    as_array,
+    checked_key,
+    checked_scores,
+    checked_tokens,
+    describe_words,
+    render_words,
+    word_table,
+)
+from .assets import mime_bundle, module_source, style_source, view_style
 
 SHOWS = ("head", "mix")
+
 _FIELDS = ("words", "scores", "key", "mix", "title")
+
 _PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated
 
 

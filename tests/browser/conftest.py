@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 import pytest
 from nbformat.v4 import new_notebook
 
-from bertlook_teach.browsers import find_chromium
+from bertlook_teach.disk import find_chromium
 
 from .looking import SIZES
 
@@ -40,8 +40,8 @@ NOISE = re.compile(
 
 # Two servers that look for a free port at the same moment may find the same one: each test process looks in a range of its own.
 FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-SERVE = f"import sys; from pathlib import Path; from bertlook_teach import launch; launch.DEFAULT_PORT = {FIRST_PORT}; "
-SERVE += "sys.exit(launch.serve(Path(sys.argv[1]), '/lab', browser=False))"
+SERVE = f"import sys; from pathlib import Path; from bertlook_teach.classroom import server; server.DEFAULT_PORT = {FIRST_PORT}; "
+SERVE += "sys.exit(server.serve(Path(sys.argv[1]), '/lab', browser=False))"
 
 
 ARRIVED = """(id, usable) => {
@@ -94,6 +94,8 @@ class Server:
 class Deck:
     """An opened page, with everything it said and everything it asked for."""
 
+    TURN = "slide => { document.activeElement.blur(); location.hash = `#/slide-${slide}`; }"
+
     def __init__(self, page, address: str):
         self.page = page
         self.errors: list[str] = []  # errors in the console, less the known noise
@@ -145,7 +147,7 @@ class Deck:
             page.wait_for_timeout(20)
 
     def _turn(self, slide: str) -> None:
-        self.page.evaluate(f"document.activeElement.blur(); location.hash = '#/slide-{slide}'")
+        self.page.evaluate(self.TURN, slide)
 
     def go(self, slide: str, usable: bool = True) -> None:
         """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs take the focus a moment later: then it is usable."""

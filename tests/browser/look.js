@@ -286,6 +286,28 @@ window.bertlookTests = (() => {
     return found;
   }
 
+  // All slides one after another, with nothing between but the looking: asked slide by slide from outside, the asking takes longer.
+  async function round(slides, turn, patience) {
+    const found = [];
+    for (const id of slides) {
+      turn(id);
+      const given_up = performance.now() + 60_000;
+      while (present()?.id !== `slide-${id}` || getComputedStyle(present()).visibility !== "visible") {
+        if (performance.now() > given_up) throw new Error(`slide ${id} never came`);
+        await frames(1);
+      }
+      for (const one of present().querySelectorAll(".fragment")) one.classList.add("visible");
+      const late = performance.now() + 1000 * patience;
+      let seen = await look(false);
+      while (seen.outside.length + seen.cut.length + seen.small.length && performance.now() < late) {
+        await new Promise((resolve) => setTimeout(resolve, 120));
+        seen = await look(false);
+      }
+      found.push(seen);
+    }
+    return found;
+  }
+
   // ---- keys ----
 
   const CONTROLS = [
@@ -426,5 +448,5 @@ window.bertlookTests = (() => {
     document.activeElement?.blur();
   }
 
-  return { look, frames, prepare, enter, arrived, answered, leave, contrast, colour };
+  return { look, round, frames, prepare, enter, arrived, answered, leave, contrast, colour };
 })();

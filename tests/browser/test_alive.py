@@ -27,14 +27,14 @@ FORGET_PAGES = "Object.keys(localStorage).filter((key) => key.startsWith('bertlo
 SET_UP = f"""{bertviz.SET_UP}
 import os
 from bertlook_teach import load_encoder
-from bertlook_teach.bibliography import PAPERS
+from bertlook_teach.course import PAPERS
 from bertlook_teach.corpora import load_treebank
-from bertlook_teach.pattern_scores import word_maps
+from bertlook_teach.analyses.patterns import word_maps
 from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
-from bertlook_teach.widgets.ablation_sandbox import AblationSandbox
-from bertlook_teach.widgets.paper_page import PaperPage
-from bertlook_teach.widgets.pattern_view import PatternView
-from bertlook_teach.widgets.weighted_text import WeightedText
+from bertlook_teach.widgets import AblationSandbox
+from bertlook_teach.widgets import PaperPage
+from bertlook_teach.widgets import PatternView
+from bertlook_teach.widgets import WeightedText
 
 specimen = load_encoder("specimen")
 lenses = SixLenses(specimen, "We saw birds.")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bertlook_teach import Attention
-from bertlook_teach.coreference import CorefDocument, Mention
-from bertlook_teach.render.arcs import is_right
-from bertlook_teach.widgets.antecedent_view import AntecedentView
+from bertlook_teach.corpora import CorefDocument, Mention
+from bertlook_teach.render import is_right
+from bertlook_teach.widgets import AntecedentView
 
 from .test_widgets_browser import show  # noqa: F401 - a fixture
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bertlook_teach.corpora import TreebankSentence
-from bertlook_teach.widgets.arc_view import ArcView
+from bertlook_teach.widgets import ArcView
 
 from .test_widgets_browser import show  # noqa: F401 - a fixture
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertlook_teach.distances import js_distances, metric_mds
-from bertlook_teach.widgets import HeadView
-from bertlook_teach.widgets.distance_map import DistanceMap
+from bertlook_teach.measures import js_distances
+from bertlook_teach.stats import metric_mds
+from bertlook_teach.widgets import DistanceMap, HeadView
 
 from .test_widgets_browser import SENTENCE, attention, page_of
 

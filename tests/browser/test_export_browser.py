@@ -13,9 +13,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from test_export import EVIL, tiny_deck
+from classroom.test_export import EVIL, tiny_deck
 
-from bertlook_teach.export.command import LARGEST
+from bertlook_teach.classroom import LARGEST
 
 from .conftest import ROOT, Deck
 from .looking import SIZES, walk
@@ -27,13 +27,11 @@ CHOSEN = DECKS if os.environ.get("BERTLOOK_ALL_EXPORTS") else DECKS[:1]
 class Exported(Deck):
     """A file, opened with no network: every console error and every request counts."""
 
+    # The address may lag behind the slide.
+    TURN = "slide => { document.activeElement.blur(); Reveal.slide(...slide.split('-').map(Number)); }"
+
     def _error(self, text: str) -> None:
         self.errors.append(text)
-
-    def _turn(self, slide: str) -> None:
-        across, down = slide.split("-")
-        self.page.evaluate("document.activeElement.blur()")
-        self.page.evaluate(f"Reveal.slide({across}, {down})")  # the address may lag behind the slide
 
     def _request(self, request) -> None:
         if not request.url.startswith(("file:", "data:", "blob:", "about:")):
@@ -62,7 +60,7 @@ def export(deck, out: Path, *more: str) -> Path:
     command = [
         sys.executable,
         "-m",
-        "bertlook_teach.cli",
+        "bertlook_teach.commands",
         "export",
         "--deck",
         str(deck),

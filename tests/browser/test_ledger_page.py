@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_render_claims import NAN, verdict
+from render.test_render_claims import NAN, verdict
 
 from bertlook_teach.claims import FAILS, HOLDS, OPEN
-from bertlook_teach.render.ledger_page import claims_page
+from bertlook_teach.render import claims_page
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from bertlook_teach.render import palette
+from bertlook_teach.render.drawing import palette
 
 from .conftest import ROOT, make_deck
 

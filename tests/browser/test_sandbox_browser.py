@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets.ablation_sandbox import SandboxView
+from bertlook_teach.widgets import SandboxView
 
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
 

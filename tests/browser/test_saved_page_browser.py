@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.render._check import as_array
+from bertlook_teach.render import as_array
 from bertlook_teach.widgets import HeadExplorer, save_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertlook_teach.widgets.weighted_text import WeightedText
+from bertlook_teach.widgets import WeightedText
 
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - a fixture
 

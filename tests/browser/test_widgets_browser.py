@@ -13,9 +13,8 @@ import re
 import numpy as np
 import pytest
 
-from bertlook_teach.attention import Attention
-from bertlook_teach.render import describe_attention, describe_token
-from bertlook_teach.render.norms import describe_token_norms
+from bertlook_teach.model import Attention
+from bertlook_teach.render import describe_attention, describe_token, describe_token_norms
 from bertlook_teach.widgets import HeadMap, HeadView
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>views</title><style>
@@ -194,13 +193,13 @@ def test_the_caption_agrees_with_python_in_every_mode(show, options):
 
 
 def test_numbers_and_tokens_print_alike_in_both_languages(show):
-    from bertlook_teach.render.sentences import number, percent, quoted, short_number
+    from bertlook_teach.render import number, percent, quoted, short_number
 
     page = show(view=HeadView(attention(("a", "b"))))
     # The module keeps its functions to itself; this copy of the shared half lets them out.
-    from bertlook_teach.widgets._assets import _FOLDER
+    from bertlook_teach.widgets.assets import FOLDER
 
-    core = (_FOLDER / "core.js").read_text(encoding="utf-8")
+    core = (FOLDER / "core.js").read_text(encoding="utf-8")
     numbers = [
         *np.linspace(0, 1, 41).tolist(),
         1e-6,

@@ -38,6 +38,18 @@ def refuse(what, host):
     )
 
 
+def attempts():
+    """Every refused attempt so far, of this process and of those that share its log."""
+    with open(os.environ["BERTLOOK_NETWORK_LOG"], encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def forget_attempts():
+    """For tests that try the network on purpose."""
+    with open(os.environ["BERTLOOK_NETWORK_LOG"], "w", encoding="utf-8"):
+        pass
+
+
 def watch(event, arguments):
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         address = arguments[1]

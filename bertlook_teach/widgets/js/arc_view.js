@@ -1,5 +1,5 @@
 // Arcs over one sentence: the treebank's above the words, the chosen head's below. The same geometry and the same
-// sentence as bertlook_teach/render/arcs.py.
+// sentence as bertlook_teach/render/texts/arcs.py.
 
 const SVG = "http://www.w3.org/2000/svg";
 const [RIGHT, WRONG, GOLD, MARK] = ["#009E73", "#D55E00", "#565d66", "#1b1f24"]; // a mark is text: it needs more contrast than its arc

@@ -2,7 +2,7 @@
 // Plain JavaScript with no dependency and no request. Python puts the colours (PALETTE) in front and one view
 // behind, so that a widget, a slide and a saved page run the same lines. Tokens reach the page as text only.
 
-// ---- numbers and sentences: the same as bertlook_teach/render/sentences.py, held together by a test ----
+// ---- numbers and sentences: the same as bertlook_teach/render/drawing/sentences.py, held together by a test ----
 
 const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
 const UNWRITABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]/gu;
@@ -136,7 +136,7 @@ function describeToken(weights, { tokens, special }, position, side, top = 3) {
   return `${quoted(tokens[position], special[position])} ${verb} ${named.join(", ")}.`;
 }
 
-// ---- the same for a difference, after minus before: bertlook_teach/render/difference.py ----
+// ---- the same for a difference, after minus before: bertlook_teach/render/heads/difference.py ----
 
 function points(change) {
   return (Math.floor(Math.abs(change) * 1000 + 0.5) / 10).toFixed(1);
@@ -199,7 +199,7 @@ function describeTokenDifference(changes, { tokens, special }, position, side, t
   return `${name} ${verb} ${parts.join(" and ")}.`;
 }
 
-// ---- the same for weighted norms: bertlook_teach/render/norms.py ----
+// ---- the same for weighted norms: bertlook_teach/render/heads/norms.py ----
 
 // `norms` is a flat n x n array; `longest` the length that is drawn at full strength.
 function describeHeadNorms(norms, text, shown, layer, head, longest) {
@@ -327,7 +327,7 @@ class Weights {
   }
 }
 
-// Pieces looked at are added up, pieces that look are averaged: bertlook_teach/words.py.
+// Pieces looked at are added up, pieces that look are averaged: bertlook_teach/model/words.py.
 function toWords(weights, n, groups) {
   const m = groups.length;
   const words = new Float64Array(m * m);

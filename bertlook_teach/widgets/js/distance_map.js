@@ -1,5 +1,5 @@
 // Heads as points on a map; the chosen one is tied to its nearest heads, by their distance and not by their place.
-// The same drawing as bertlook_teach/render/distance_map.py; the sentence is held together with it by a test.
+// The same drawing as bertlook_teach/render/heads/distance_map.py; the sentence is held together with it by a test.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDES = [

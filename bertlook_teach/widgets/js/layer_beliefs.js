@@ -1,5 +1,5 @@
 // What each depth believes of one question: the sentence with its spans, a row a label, a cell a depth.
-// The sentence below is that of bertlook_teach/render/layers.py; a test holds the two together.
+// The sentence below is that of bertlook_teach/render/results/layers.py; a test holds the two together.
 
 function createBeliefs(host, get, emit) {
   const root = element("div", "bertlook bertlook-beliefs");

@@ -5,7 +5,7 @@ const NEURON_KEYS_HELP =
   "Shift with up and down arrow chooses a key, Escape lets it go. The letter A shows all dimensions, or the largest.";
 const SVG = "http://www.w3.org/2000/svg";
 
-// The same numbers and sentences as bertlook_teach/render/neurons.py, held together by a test.
+// The same numbers and sentences as bertlook_teach/render/heads/neurons.py, held together by a test.
 function signed(value) {
   const rounded = Math.floor(Math.abs(value) * 100 + 0.5) / 100;
   return rounded ? `${value > 0 ? "+" : "-"}${rounded.toFixed(2)}` : "0.00";

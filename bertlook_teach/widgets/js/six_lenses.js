@@ -1,5 +1,5 @@
 // One head and one sentence under several lenses: a column per lens, the tokens written once, one query for all.
-// The same picture and sentence as bertlook_teach/render/lenses.py, held together by a test.
+// The same picture and sentence as bertlook_teach/render/heads/lenses.py, held together by a test.
 
 const LENS_STYLES = ["bars", "grids"];
 const LITTLE = 0.1;

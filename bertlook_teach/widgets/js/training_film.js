@@ -1,5 +1,5 @@
 // The film of a training run: a map of all heads at a checkpoint, a curve of the chosen one, a slider over time. The map is that of
-// head_map.js, which stands before this; the sentence is that of bertlook_teach/render/film.py, held together by a test.
+// head_map.js, which stands before this; the sentence is that of bertlook_teach/render/heads/film.py, held together by a test.
 
 const FILM_STEP = 700; // milliseconds a checkpoint while it plays
 const SVG_NAMES = "http://www.w3.org/2000/svg";

@@ -1,4 +1,4 @@
-// A text whose words are weighted by a head or by a learnt mix. The sentence is that of bertlook_teach/render/weighted_text.py;
+// A text whose words are weighted by a head or by a learnt mix. The sentence is that of bertlook_teach/render/texts/weighted_text.py;
 // a test holds the two together.
 
 const TOP_WORDS = 3;

@@ -1,0 +1,1 @@
+"""What is asked of many sentences: one folder a topic."""

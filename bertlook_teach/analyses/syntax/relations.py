@@ -1,0 +1,368 @@
+"""Which heads know syntax: every head's answers on a treebank, and a table that is fair to the baselines.
+
+For each relation the best head, its direction and the best offset are chosen on one half of the sentences and scored
+on the other, both ways; beside it stands the flattering number, chosen and scored on the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ... import __version__
+from ...disk import Table
+from ...model import head_label
+from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, unit_interval
+from .answers import _ROOT, Answers, in_scheme
+from .gold import Gold, gold_cases, offset_answers
+
+__all__ = ["OFFSETS", "PUBLISHED_OFFSETS", "RelationRow", "RelationTable", "best_of_many", "score_relations"]
+
+OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
+
+PUBLISHED_OFFSETS = (-3, -2, -1, 0, 1, 2)
+
+
+# --- why the best of many flatters ---------------------------------------------------------------------
+def best_of_many(
+    n_heads: int, n_cases: int, accuracy: float, *, repeats: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """What heads that are all equally good seem to reach when the best of them is picked.
+
+    Every head is right in each case with the same probability, independently. In each repetition the best of ``n_heads`` is
+    picked on ``n_cases`` cases and scored twice: on these cases, and on as many new ones.
+
+    Returns
+    -------
+    optimistic, fair : float
+        Means over the repetitions. The second is ``accuracy``, up to chance; the first lies above it, the more so the more
+        heads and the fewer cases there are.
+
+    Examples
+    --------
+    >>> optimistic, fair = best_of_many(72, 50, 0.1)
+    >>> optimistic > 0.18, abs(fair - 0.1) < 0.01
+    (True, True)
+    """
+    if n_heads < 1 or n_cases < 1 or not 0 <= accuracy <= 1:
+        raise ValueError(
+            f"at least one head, one case, and an accuracy from 0 to 1; got {n_heads}, {n_cases}, {accuracy}."
+        )
+    generator = np.random.default_rng(seed)
+    picked = generator.binomial(n_cases, accuracy, (repeats, n_heads)).max(axis=1) / n_cases
+    again = generator.binomial(n_cases, accuracy, repeats) / n_cases  # the one that was picked, on new cases
+    return float(picked.mean()), float(again.mean())
+
+
+# --- the table -----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Choice:
+    """A head and the direction in which it is read."""
+
+    layer: int
+    head: int
+    direction: int
+
+    def __str__(self) -> str:
+        return f"{head_label(self.layer, self.head)} {'d>g' if self.direction == 0 else 'g>d'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationRow:
+    """One relation. Accuracies are fractions; intervals are 95 % bootstrap intervals over sentences.
+
+    ``accuracy`` and ``baseline`` are fair: chosen on one half of the sentences, scored on the other, both ways, each
+    case once. ``optimistic`` is the best of all heads on the very sentences it is scored on, as in the paper.
+    ``p`` asks whether the optimistic head knows more than the typical distance of the relation; ``p_corrected``
+    whether the best of all heads does, given that it is the best of so many.
+    """
+
+    relation: str
+    n: int
+    n_sentences: int
+    accuracy: float
+    low: float
+    high: float
+    choices: tuple[Choice, ...]
+    baseline: float
+    offsets: tuple[int, ...]
+    gain: float
+    gain_low: float
+    gain_high: float
+    optimistic: float
+    optimistic_choice: Choice
+    optimistic_baseline: float
+    optimistic_offset: int
+    p: float | None = None
+    p_corrected: float | None = None
+    twin: float | None = None
+    twin_low: float | None = None
+    twin_high: float | None = None
+    twin_optimistic: float | None = None
+
+    @property
+    def head(self) -> str:
+        """The chosen head or heads, as printed: "4-2 d>g", or two of them if the halves chose differently."""
+        return " / ".join(dict.fromkeys(map(str, self.choices)))
+
+    @property
+    def offset(self) -> str:
+        return " / ".join(dict.fromkeys(f"{offset:+d}" for offset in self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class RelationTable(Table):
+    """Rows by falling number of cases, and what the table is about.
+
+    ``left_out`` counts the cases of relations that are too rare for a row.
+    """
+
+    rows: list[RelationRow]
+    about: dict
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, relation: str) -> RelationRow:
+        for row in self.rows:
+            if row.relation == relation:
+                return row
+        known = ", ".join(row.relation for row in self.rows)
+        cases = self.left_out.get(relation, 0)
+        why = f"it has {cases} cases, too few" if cases else "it never occurs"
+        raise KeyError(f"there is no row for {relation!r}: {why}. Rows: {known}.")
+
+    def __contains__(self, relation: str) -> bool:
+        return any(row.relation == relation for row in self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"RelationTable({self.about.get('model', '?')}, {self.about.get('scheme')}: {len(self.rows)} rows, "
+            f"{self.about.get('n_sentences')} sentences)"
+        )
+
+
+def score_relations(
+    answers: Answers,
+    *,
+    scheme: str = "ud",
+    subtypes: str = "merge",
+    twin: Answers | None = None,
+    min_cases: int = 20,
+    as_published: bool = False,
+    offsets: Sequence[int] | None = None,
+    replicates: int = REPLICATES,
+    permutations: int = 200,
+    seed: int = 0,
+) -> RelationTable:
+    """The table: for each relation the best head against the best offset, fairly chosen.
+
+    Parameters
+    ----------
+    answers : Answers
+        From `collect_answers`.
+    scheme, subtypes
+        As in `in_scheme`.
+    twin : Answers, optional
+        Of the random twin on the same sentences; it gets the same chance.
+    min_cases : int
+        Relations with fewer cases get no row; they are counted in ``left_out``.
+    as_published : bool
+        The conventions of the code released with the paper: head and offset are chosen on the sentences they are
+        scored on, offsets run from -3 to +2 and name the root (left) or the last word (right) outside the sentence, the
+        root counts in "all", the last of equals wins. Collect the answers with ``query="first"`` for its rows.
+    offsets : sequence of int
+        Default -4 to +4 without 0; -3 to +2 with 0 if ``as_published``.
+    replicates : int
+        Of the bootstrap over sentences. The choice of the head is not repeated in them.
+    permutations : int
+        For ``p``: the gold distances of a relation are shuffled among its cases, within what each sentence has room for, so
+        that a head which only knows the typical distance scores as well as before. ``p_corrected`` compares with the best of all heads in both
+        directions in each shuffle. 0 leaves both out.
+    seed : int
+
+    Returns
+    -------
+    RelationTable
+
+    Raises
+    ------
+    ValueError
+        If the twin's answers are to other sentences, or there are fewer than two sentences.
+    """
+    if len(answers.sentences) < 2:
+        raise ValueError(
+            f"choosing on one half and scoring on the other needs two sentences; got {len(answers.sentences)}."
+        )
+    if twin is not None and [s.words for s in twin.sentences] != [s.words for s in answers.sentences]:
+        raise ValueError(
+            "the twin must have answered the same sentences; collect its answers from the same list."
+        )
+    trees = in_scheme(answers.sentences, scheme, subtypes=subtypes)
+    rule = "" if scheme == "ud" else "published" if as_published else "possessive"
+    gold = gold_cases(trees, rule)
+    offsets = tuple((PUBLISHED_OFFSETS if as_published else OFFSETS) if offsets is None else offsets)
+    competitors = {
+        "heads": answers.distances,
+        "offsets": offset_answers(trees, offsets, "published" if as_published else "none"),
+    }
+    if twin is not None:
+        competitors["twin"] = twin.distances
+    generator = np.random.default_rng(seed)
+    weights = draws(len(trees), replicates=replicates, seed=generator).astype(float)  # floats multiply fast
+    rows, left_out = [], {}
+    for relation, words in gold.cases(as_published).items():
+        half = gold.sentences[words] % 2
+        if len(words) < max(min_cases, 1) or len(np.unique(half)) < 2:
+            left_out[relation] = len(words)  # too rare, or all in one half: no fair choice
+            continue
+        marks = {
+            name: _marks(_effective(distances, gold, words), gold.distances[words])
+            for name, distances in competitors.items()
+        }
+        rows.append(
+            _row(
+                relation=relation,
+                words=words,
+                half=half,
+                marks=marks,
+                gold=gold,
+                offsets=offsets,
+                weights=weights,
+                shape=answers.distances.shape[1:],
+                as_published=as_published,
+            )
+        )
+        if permutations:
+            rows[-1] = _with_p(rows[-1], answers, gold, words, permutations, generator)
+    about = {
+        **answers.about,
+        "scheme": scheme,
+        "subtypes": subtypes if scheme == "ud" else "",
+        "protocol": "chosen and scored on the same sentences, as published"
+        if as_published
+        else "chosen on one half, scored on the other, both ways",
+        "offsets": list(offsets),
+        "n_sentences": len(trees),
+        "n_words": len(gold.distances),
+        "skipped": dict(answers.skipped),
+        "twin": twin.about["model"] if twin is not None else "",
+        "min_cases": min_cases,
+        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over sentences, {replicates} replicates",
+        "permutations": permutations,
+        "seed": seed,
+        "version": __version__,
+    }
+    return RelationTable(rows, about, left_out)
+
+
+def _effective(distances: np.ndarray, gold: Gold, words: np.ndarray) -> np.ndarray:
+    """Answers for these words, (case, competitor): those of the words that answer for them, as distances."""
+    source = gold.answering[words]
+    found = distances[source].reshape(len(words), -1)
+    shift = (source - words).astype(np.int16)[:, None]
+    return np.where(found <= _ROOT, found, found + shift) if shift.any() else found
+
+
+def _marks(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    return answers == gold[:, None]
+
+
+def _row(relation, words, half, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
+    sentences = gold.sentences[words]
+    right, chosen, top = {}, {}, {}
+    for name, found in marks.items():
+        (top[name],) = best_index(
+            found.sum(0), last=as_published
+        )  # of equals the last, as the released code has it
+        if as_published:
+            right[name], chosen[name] = found[:, top[name]], (top[name],)
+        else:
+            choice = fair_choice(found, half, both_ways=True)
+            right[name], chosen[name] = choice.reported, [index for (index,) in choice.chosen]
+
+    def interval(case_values):
+        return unit_interval(case_values, sentences, weights.shape[1], weights=weights)
+
+    def named(index) -> Choice:
+        direction, layer, head = np.unravel_index(index, shape)
+        return Choice(int(layer), int(head), int(direction))
+
+    low, high = interval(right["heads"])
+    gain = right["heads"].astype(int) - right["offsets"].astype(int)
+    gain_low, gain_high = interval(gain)
+    twin = {}
+    if "twin" in right:
+        twin_low, twin_high = interval(right["twin"])
+        twin = {
+            "twin": float(right["twin"].mean()),
+            "twin_low": twin_low,
+            "twin_high": twin_high,
+            "twin_optimistic": float(marks["twin"][:, top["twin"]].mean()),
+        }
+    return RelationRow(
+        relation=relation,
+        n=len(words),
+        n_sentences=len(np.unique(sentences)),
+        accuracy=float(right["heads"].mean()),
+        low=low,
+        high=high,
+        choices=tuple(map(named, chosen["heads"])),
+        baseline=float(right["offsets"].mean()),
+        offsets=tuple(offsets[i] for i in chosen["offsets"]),
+        gain=float(gain.mean()),
+        gain_low=gain_low,
+        gain_high=gain_high,
+        optimistic=float(marks["heads"][:, top["heads"]].mean()),
+        optimistic_choice=named(top["heads"]),
+        optimistic_baseline=float(marks["offsets"][:, top["offsets"]].mean()),
+        optimistic_offset=offsets[top["offsets"]],
+        **twin,
+    )
+
+
+def _with_p(row: RelationRow, answers, gold, words, permutations, generator) -> RelationRow:
+    """Add both p values: shuffle the gold distances among the relation's cases."""
+    found = np.ascontiguousarray(_effective(answers.distances, gold, words))
+    best = row.optimistic_choice
+    index = np.ravel_multi_index((best.direction, best.layer, best.head), answers.distances.shape[1:])
+    observed = round(row.optimistic * row.n)
+    alone = any_head = 0
+    for target in shuffled_distances(gold.distances[words], gold.room[words], permutations, generator):
+        counts = _marks(found, target).sum(0)
+        alone += counts[index] >= observed
+        any_head += counts.max() >= observed
+    return replace(
+        row, p=(1 + int(alone)) / (1 + permutations), p_corrected=(1 + int(any_head)) / (1 + permutations)
+    )
+
+
+def shuffled_distances(
+    distances: np.ndarray, room: np.ndarray, times: int, generator
+) -> Iterator[np.ndarray]:
+    """Shuffle distances among cases so that each still points into its sentence.
+
+    Free shuffling would not do: a word at the beginning has its governor to the right, and so has the answer of a head
+    that knows nothing. Two cases therefore trade their distances only if both fit; many rounds of random pairs walk
+    evenly through all assignments that fit.
+
+    Parameters
+    ----------
+    distances : int array of shape (case,)
+        Roots, which have no distance, stay.
+    room : int array of shape (case, 2)
+        Words before and after each case.
+    times : int
+        How many shuffles to give.
+    """
+    distances = distances.copy()
+    movable = np.flatnonzero(distances != _ROOT)
+    half = len(movable) // 2
+    for shuffle in range(times):
+        for _ in range(30 if shuffle == 0 else 6):  # at first until the order of the treebank is forgotten
+            pairs = generator.permutation(movable)
+            a, b = pairs[:half], pairs[half : 2 * half]
+            da, db = distances[a], distances[b]
+            fits = (db >= -room[a, 0]) & (db <= room[a, 1]) & (da >= -room[b, 0]) & (da <= room[b, 1])
+            distances[a], distances[b] = np.where(fits, db, da), np.where(fits, da, db)
+        yield distances

@@ -1,0 +1,119 @@
+"""The ledger: the claims of all lessons, and the evidence that decides them, by name.
+
+Stands above evidence, verdicts and lessons, none of which knows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+
+from .claim import Claim, Verdict
+from .evidence import Evidence, Resources, collect
+from .verdicts import decide
+
+__all__ = ["collect_evidence", "decide_lesson", "evidence_table", "ledger"]
+
+
+def ledger(lesson: str | None = None) -> tuple[Claim, ...]:
+    """The claims of one lesson, or of all, in the order of the course.
+
+    Parameters
+    ----------
+    lesson : str, optional
+        Two digits, for example ``"03"``.
+
+    Raises
+    ------
+    ValueError
+        If the lesson has no claims (the message lists those that have), two claims share a key, or a claim stands
+        in another lesson's module.
+    """
+    claims: dict[str, Claim] = {}
+    for number in _lessons(lesson):
+        for claim in _module(number).CLAIMS:
+            if claim.lesson != number:
+                raise ValueError(
+                    f"claim {claim.key!r} of lesson {claim.lesson} stands in the module of lesson {number}."
+                )
+            if claim.key in claims:
+                raise ValueError(f"two claims have the key {claim.key!r}; a key names one claim.")
+            claims[claim.key] = claim
+    return tuple(claims.values())
+
+
+def evidence_table() -> dict[str, Callable]:
+    """Name -> collector of every lesson's evidence.
+
+    Raises
+    ------
+    ValueError
+        If two lessons give different evidence one name.
+    """
+    found: dict[str, Callable] = {}
+    for number in _lessons():
+        for name, collector in _module(number).EVIDENCE.items():
+            if found.setdefault(name, collector) is not collector:
+                raise ValueError(
+                    f"evidence {name!r} of lesson {number} has the name of another lesson's evidence."
+                )
+    return found
+
+
+def decide_lesson(lesson: str, encoder, *, n: int | None = None, **options) -> list[Verdict]:
+    """`bertlook_teach.claims.decide` for the claims of one lesson, on the first ``n`` of the shipped inputs of each kind.
+
+    >>> decide_lesson("03", load_encoder("specimen"), n=40)      # doctest: +SKIP
+    """
+    if n is not None and options.get("resources") is not None:
+        raise ValueError("give n or resources, not both; Resources(limit=n) says how many to use.")
+    resources = options.pop("resources", None) or Resources(limit=n)
+    return decide(ledger(lesson), encoder, resources=resources, **options)
+
+
+def collect_evidence(
+    name: str,
+    encoder,
+    resources: Resources | None = None,
+    *,
+    evidence: Mapping[str, Callable] | None = None,
+    progress: Callable[[Iterable, str], Iterable] | None = None,
+) -> Evidence:
+    """The named evidence of some lesson for one model: `bertlook_teach.claims.collect` by name.
+
+    Parameters
+    ----------
+    name : str
+        A key of some lesson's ``EVIDENCE``, or of ``evidence``.
+    encoder : Encoder
+    resources : Resources, optional
+        Default: all shipped texts.
+    evidence : dict of name -> collector, optional
+        Searched before the lessons' tables; kept in memory alone.
+    progress : function(stream, label), optional
+
+    Raises
+    ------
+    CannotDecide, ValueError
+        As `collect` does; ValueError also if there is no such evidence.
+    """
+    own = evidence or {}
+    table = own if name in own else evidence_table() | own
+    if name not in table:
+        raise ValueError(f"there is no evidence {name!r}; there is: {', '.join(sorted(table)) or 'none'}.")
+    return collect(name, table[name], encoder, resources, progress=progress, keep=name not in own)
+
+
+def _lessons(lesson: str | None = None) -> list[str]:
+    """Numbers of the lessons that have claims, or the one asked for."""
+    files = sorted((Path(__file__).parent / "lessons").glob("lesson*.py"))
+    numbers = [file.stem[6:] for file in files if re.fullmatch(r"lesson\d\d", file.stem)]
+    if lesson is not None and lesson not in numbers:
+        raise ValueError(f"no lesson {lesson!r} with claims; there is: {', '.join(numbers) or 'none'}.")
+    return numbers if lesson is None else [lesson]
+
+
+def _module(number: str):
+    return import_module(f".lessons.lesson{number}", __package__)

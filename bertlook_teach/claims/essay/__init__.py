@@ -1,0 +1,1 @@
+"""An essay's hypotheses, registered before they are tested."""

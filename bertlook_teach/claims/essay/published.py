@@ -1,0 +1,215 @@
+"""What published numbers alone say of the essay's claims: BERT-base, no model run.
+
+Only what stands in ``data/published`` is used, with the statistic of the register where the table allows it, and a stated substitute where
+it does not: the twelve layers, or a layer's twelve heads, are then what is drawn again, not texts. Nobody has these texts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+
+from ...published import (
+    published_gradients,
+    published_heads,
+    published_layers,
+    published_probing,
+    read_published,
+)
+from ...stats import CONFIDENCE, REPLICATES, CannotDecide, rank_correlation, resampled_interval
+from ..claim import Claim, Verdict
+from ..verdicts import Measurement, settle
+from .register import REGISTER
+from .statistics import MIDDLE, deep_layers, phases_margin, phases_p
+
+__all__ = ["CLOSED_RELATIONS", "PublishedHead", "cls_differences", "published_best_heads", "try_published"]
+
+SHUFFLES = 20_000
+
+READING_ERROR = 0.05  # nats, of the curve from [CLS], which is read off a raster figure
+
+# Stanford relations whose dependents are function words by definition; numbers, adverbs and owners are mixed, so they are not here.
+CLOSED_RELATIONS = frozenset(
+    {"aux", "auxpass", "cc", "cop", "det", "mark", "neg", "possessive", "prep", "prt"}
+)
+
+NOT_PUBLISHED = {
+    "13-insiders-narrow": "no entropies of single words were published",
+    "13-sep-haven": "in words and pictures only, for head 8-10; no attention to [SEP] word by word",
+    "13-haven-empty": "norms and gradients were published, and are small; a loss without [SEP]'s values was not",
+    "13-drifters": "the published maps hold no [MASK], and no gradients of rows",
+    "13-deep-clauses": "no map with its text was published",
+}
+
+
+def try_published() -> list[Verdict]:
+    """The register on BERT-base's published numbers, corrected over all eleven, those that cannot be tried included."""
+    return list(_verdicts())
+
+
+@cache
+def _verdicts() -> tuple[Verdict, ...]:
+    tests = {
+        "13-cls-hunter": _cls,
+        "13-three-phases": _phases,
+        "13-looks-where-it-matters-less": _importance,
+        "13-insider-dependents": _direction,
+        "13-syntax-in-the-middle": _middle,
+        "13-phases-learn": _order,
+    }
+    measured = [
+        tests[claim.key](claim) if claim.key in tests else Measurement(reason=NOT_PUBLISHED[claim.key])
+        for claim in REGISTER
+    ]
+    return tuple(settle(REGISTER, measured, model="BERT-base, published"))
+
+
+# --- 2 -------------------------------------------------------------------------------------------------
+def cls_differences() -> np.ndarray:
+    """Entropy from [CLS] minus the layer's mean entropy, nats, shape (12,); good to about .05."""
+    return published_layers("entropy_from_cls") - published_layers("entropy_clark")
+
+
+def _cls(claim: Claim) -> Measurement:
+    """Layer means without texts: a value with its reading error, and no p."""
+    value = float(cls_differences()[deep_layers(12)].min())
+    why = (
+        f"on the claim's side by {value:.2f} nats (reading error {READING_ERROR}), but two layer means are no sample: without the texts "
+        "there is no p; and no model without next-sentence prediction was measured"
+    )
+    return Measurement(value=value, low=value - READING_ERROR, high=value + READING_ERROR, n=2, reason=why)
+
+
+# --- 7 -------------------------------------------------------------------------------------------------
+def _phases(claim: Claim) -> Measurement:
+    """The registered statistic; a layer's twelve heads are drawn again."""
+    heads = {kind: published_heads(kind) for kind in ("cls", "sep", "punct")}
+    value = phases_margin(heads)
+    random = np.random.default_rng(0)
+    drawn = np.empty(REPLICATES)
+    for b in range(REPLICATES):
+        chosen = random.integers(12, size=(12, 12))
+        drawn[b] = phases_margin({kind: np.take_along_axis(v, chosen, axis=1) for kind, v in heads.items()})
+    p, floor = phases_p(heads)
+    return _with_p(claim, value, drawn, 144, p, floor)
+
+
+# --- 8 -------------------------------------------------------------------------------------------------
+def _importance(claim: Claim) -> Measurement:
+    """Over the twelve layers, where the register takes heads: no gradients of single heads were published."""
+    share, gradient = published_layers("sep"), published_gradients("sep")
+    value = -rank_correlation(share, gradient)
+    random = np.random.default_rng(0)
+    null = np.array([-rank_correlation(random.permutation(share), gradient) for _ in range(SHUFFLES // 10)])
+    p = (1 + (null >= value - 1e-9).sum()) / (1 + len(null))
+
+    def again(layers):
+        return -rank_correlation(share[layers], gradient[layers])
+
+    low, high = resampled_interval(again, np.arange(12))
+    against = (1 + (null <= value + 1e-9).sum()) / (1 + len(null))
+    return Measurement(
+        value=value, low=low, high=high, n=12, p=float(p), against=float(against), floor=1 / (1 + len(null))
+    )
+
+
+# --- 9 and 10 ------------------------------------------------------------------------------------------
+class PublishedHead(tuple):
+    """(relation, layer, head, dependent looks): the best head for a relation, as the authors' notebook prints it, from 1."""
+
+    relation = property(lambda self: self[0])
+    layer = property(lambda self: self[1])
+    head = property(lambda self: self[2])
+    dependent_looks = property(lambda self: self[3])
+
+
+@cache
+def published_best_heads() -> tuple[PublishedHead, ...]:
+    """The best head of each of the 32 relations with at least 100 cases, without "all"."""
+    found = []
+    for row in read_published("clark_notebook_dependency_all_relations"):
+        named = re.fullmatch(r"(\w+): accuracy of best head", row.quantity)
+        if named and named.group(1) != "all":
+            direction = row.note.startswith("direction dependent->head")
+            found.append(PublishedHead((named.group(1), int(row.layer), int(row.head), direction)))
+    return tuple(found)
+
+
+def _direction(claim: Claim) -> Measurement:
+    """The better direction alone was published: its share among relations of function words minus that among the others."""
+    heads = published_best_heads()
+    closed = np.array([h.relation in CLOSED_RELATIONS for h in heads])
+    looks = np.array([h.dependent_looks for h in heads], dtype=float)
+
+    def difference(cases) -> float:
+        side = closed[cases]
+        if side.all() or not side.any():
+            return float("nan")
+        return looks[cases][side].mean() - looks[cases][~side].mean()
+
+    value = difference(np.arange(len(heads)))
+    random = np.random.default_rng(0)
+    null = np.array([looks[o][closed].mean() - looks[o][~closed].mean() for o in _orders(random, len(heads))])
+    drawn = np.array([difference(random.integers(len(heads), size=len(heads))) for _ in range(REPLICATES)])
+    p = (1 + (null >= value - 1e-9).sum()) / (1 + len(null))
+    return _with_p(claim, value, drawn[np.isfinite(drawn)], len(heads), float(p), 1 / (1 + len(null)))
+
+
+def _orders(random, n: int):
+    return random.permuted(np.tile(np.arange(n), (SHUFFLES // 4, 1)), axis=1)
+
+
+def _middle(claim: Claim) -> Measurement:
+    """Each best head once, since relations share heads; against heads drawn from all 144."""
+    from scipy.stats import hypergeom
+
+    distinct = sorted({(h.layer, h.head) for h in published_best_heads()})
+    inside = np.array([MIDDLE[0] <= layer <= MIDDLE[1] for layer, _ in distinct])
+    band = MIDDLE[1] - MIDDLE[0] + 1
+    value = inside.mean() - band / 12
+    n, k = len(inside), int(inside.sum())
+    p, against = hypergeom.sf(k - 1, 144, 12 * band, n), hypergeom.cdf(k, 144, 12 * band, n)
+    random = np.random.default_rng(0)
+    drawn = inside[random.integers(n, size=(REPLICATES, n))].mean(axis=1) - band / 12
+    low, high = _interval(drawn)
+    return Measurement(value=float(value), low=low, high=high, n=n, p=float(p), against=float(against))
+
+
+# --- 11 ------------------------------------------------------------------------------------------------
+def _order(claim: Claim) -> Measurement:
+    rows = published_probing("BERT-base")
+    expected = {task: row.expected for task, row in rows.items()}
+    value = (expected["Dependencies"] - expected["POS"]) / 12
+    latest = np.nanmax(list(expected.values()))
+    why = (
+        f"nobody probed for segments; word classes come before relations (expected layers {expected['POS']:.2f}, {expected['Dependencies']:.2f}), "
+        f"but all tasks come before layer {latest:.1f}, where the essay's first phase ends"
+    )
+    return Measurement(value=float(value), n=2, reason=why)
+
+
+# --- shared ----------------------------------------------------------------------------------------------
+def _with_p(claim: Claim, value: float, drawn: np.ndarray, n: int, p: float, floor: float) -> Measurement:
+    """The larger of the p of the samples and the permutation p."""
+    if not len(drawn):
+        raise CannotDecide("no sample gives a number")
+    low, high = _interval(drawn)
+    below = (1 + (drawn <= claim.line).sum()) / (1 + len(drawn))
+    against = (1 + (drawn >= claim.line).sum()) / (1 + len(drawn))
+    return Measurement(
+        value=float(value),
+        low=low,
+        high=high,
+        n=n,
+        p=float(max(p, below)),
+        against=float(against),
+        floor=max(floor, 1 / (1 + len(drawn))),
+    )
+
+
+def _interval(drawn: np.ndarray) -> tuple[float, float]:
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(drawn, (tail, 1 - tail))
+    return float(low), float(high)

@@ -1,0 +1,152 @@
+"""The misconception bank: what is often said about attention, what is true, where that stands, and a run that refutes it.
+
+The words lie in ``data/misconceptions.json`` (JSON: Python 3.10 reads no TOML), the runs in `bertlook_teach.claims.misconceptions.refutation`, one
+function an entry, with the entry's key as its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from ...disk import data_path
+from .refutation import Refutation
+from .refutation import all_refutations as refutations
+
+__all__ = ["Misconception", "find_misconceptions", "read_misconceptions", "refute"]
+
+_FIELDS = ("key", "lessons", "says", "true", "sources")
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """One entry of the bank.
+
+    Attributes
+    ----------
+    key : str
+        Words with hyphens: ``"columns-sum-to-one"``.
+    lessons : tuple of str
+        Two digits each; the first is where it belongs, the others touch it.
+    says : str
+        The misconception, as students (or accounts) say it.
+    true : str
+        What is true, in two to four sentences.
+    sources : tuple of (str, str)
+        Key of ``docs/bibliography.bib`` and the place there.
+    """
+
+    key: str
+    lessons: tuple[str, ...]
+    says: str
+    true: str
+    sources: tuple[tuple[str, str], ...]
+
+    def __post_init__(self):
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.key):
+            raise ValueError(f"a key is small letters, digits and hyphens; got {self.key!r}.")
+        if not self.lessons or not all(re.fullmatch(r"\d\d", lesson) for lesson in self.lessons):
+            raise ValueError(f"misconception {self.key!r} needs lessons of two digits; got {self.lessons!r}.")
+        if not self.says.strip() or not self.true.strip() or not self.sources:
+            raise ValueError(
+                f"misconception {self.key!r} needs what is said, what is true and at least one source."
+            )
+
+    def refute(self, **inputs) -> Refutation:
+        """Run its refutation; ``inputs`` replace the data it is run on."""
+        return refutations()[self.key](**inputs)
+
+
+def read_misconceptions(text: str) -> tuple[Misconception, ...]:
+    """The entries of a bank written as JSON: a list of objects with key, lessons, says, true and sources.
+
+    Raises
+    ------
+    TypeError
+        If it is no list.
+    ValueError
+        If a field is missing or unknown, or two entries share a key.
+    """
+    rows = json.loads(text)
+    if not isinstance(rows, list):
+        raise TypeError(f"the bank is a list of entries; got {type(rows).__name__}.")
+    entries: dict[str, Misconception] = {}
+    for number, row in enumerate(rows, 1):
+        if set(row) != set(_FIELDS):
+            raise ValueError(f"entry {number} must have {', '.join(_FIELDS)}; got {', '.join(row)}.")
+        entry = Misconception(
+            row["key"],
+            tuple(row["lessons"]),
+            row["says"],
+            row["true"],
+            tuple((key, place) for key, place in row["sources"]),
+        )
+        if entry.key in entries:
+            raise ValueError(f"two entries have the key {entry.key!r}.")
+        entries[entry.key] = entry
+    return tuple(entries.values())
+
+
+@cache
+def _shipped() -> tuple[Misconception, ...]:
+    return read_misconceptions(data_path("misconceptions.json").read_text(encoding="utf-8"))
+
+
+def find_misconceptions(lesson: str | int | None = None) -> tuple[Misconception, ...]:
+    """The whole bank, or the entries that belong to a lesson, in the order of the course.
+
+    Parameters
+    ----------
+    lesson : str or int, optional
+        ``"03"``, ``"3"`` or ``3``.
+
+    Raises
+    ------
+    ValueError
+        If no entry belongs to the lesson; the message lists those that have some.
+
+    Examples
+    --------
+    >>> find_misconceptions(1)[0].key
+    'columns-sum-to-one'
+    """
+    if lesson is None:
+        return _shipped()
+    wanted = str(lesson).zfill(2)
+    found = tuple(entry for entry in _shipped() if wanted in entry.lessons)
+    if not found:
+        known = ", ".join(sorted({name for entry in _shipped() for name in entry.lessons}))
+        raise ValueError(f"no misconception belongs to lesson {wanted!r}; there are some for {known}.")
+    return found
+
+
+def refute(key: str, **inputs) -> Refutation:
+    """Run the refutation of one entry, on the data of the course or on others.
+
+    Parameters
+    ----------
+    key : str
+    **inputs
+        Replace the defaults of the function of that name in `bertlook_teach.claims.misconceptions.refutation`; an ``encoder`` where a model is run.
+
+    Raises
+    ------
+    KeyError
+        If there is no such entry; the message names the nearest ones.
+
+    Examples
+    --------
+    >>> refute("columns-sum-to-one").sentence
+    'Rows sum to 1; the columns receive 0.60, 1.30, 1.10.'
+    >>> refute("columns-sum-to-one", weights=[[0.5, 0.5], [0.5, 0.5]]).refuted      # uniform: here it happens to be true
+    False
+    """
+    entries = {entry.key: entry for entry in _shipped()}
+    if key not in entries:
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, entries, 3, 0.3) or list(entries)[:3]
+        raise KeyError(f"no misconception {key!r}; did you mean {', '.join(near)}?")
+    return entries[key].refute(**inputs)

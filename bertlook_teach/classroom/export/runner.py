@@ -1,0 +1,242 @@
+"""Run a notebook in this Python; of a deck also keep the state of its widgets and Python's answers to every choice."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import ExportError
+from .state import displayed
+
+RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def read_deck(path: Path):
+    """The notebook in a file.
+
+    Raises
+    ------
+    ExportError
+        If it is none.
+    """
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be read: {error.strerror}.") from None
+    except Exception as error:  # noqa: BLE001 - nbformat raises many kinds, all mean "not a notebook"
+        reason = (str(error).splitlines() or [""])[0]
+        raise ExportError(f"{path} is not a notebook that can be read: {reason}") from None
+
+
+def was_executed(notebook) -> bool:
+    """Whether every code cell with something in it has run."""
+    return all(
+        cell.execution_count is not None
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source.strip()
+    )
+
+
+class CellStopped(Exception):
+    """The cell of this number (from 1) raised, took too long, or took Python with it.
+
+    ``kind`` is "raised", "time" or "died"; ``text`` the traceback without colours.
+    """
+
+    def __init__(self, number: int, kind: str, text: str = ""):
+        super().__init__(number, kind, text)
+        self.number, self.kind, self.text = number, kind, text
+
+
+def execute(
+    notebook,
+    *,
+    folder: Path,
+    timeout: float = 600,
+    on_cell: Callable[[int], None] = lambda number: None,
+    at_end: Callable[[object], None] | None = None,
+):
+    """Run all cells in this Python, whatever kernels are installed; the notebook given is left alone.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+    folder : path
+        Where the notebook lies, which is where its cells run.
+    timeout : float
+        Seconds one cell may take.
+    on_cell : callable
+        Gets the number of each cell before it runs.
+    at_end : callable
+        Gets nbclient's client when all cells have run and Python is still there; with it the states of widgets are kept.
+
+    Returns
+    -------
+    NotebookNode
+
+    Raises
+    ------
+    CellStopped
+        If a cell fails or takes too long.
+    ModuleNotFoundError
+        If Jupyter is not installed.
+    """
+    from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets import default
+
+    from ..server import isolate
+
+    class ThisEnvironment(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name):
+            return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
+
+    class ThisPython(AsyncKernelManager):
+        @default("kernel_spec_manager")
+        def _this_environment(self):
+            return ThisEnvironment(parent=self)
+
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
+        iopub_timeout=60,
+        raise_on_iopub_timeout=True,
+        kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],  # without the kernel's remark on its local transport
+        kernel_manager_class=ThisPython,
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+        store_widget_state=at_end is not None,
+        coalesce_streams=True,
+    )
+    environment = dict(os.environ)
+    isolate(environment)
+    number = 0
+    try:
+        client.reset_execution_trackers()
+        with client.setup_kernel(env=environment):
+            for number, cell in enumerate(notebook.cells, 1):
+                on_cell(number)
+                client.execute_cell(cell, number - 1)
+            if at_end is not None:
+                at_end(client)
+                client.set_widgets_metadata()
+    except CellExecutionError as error:
+        raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
+    except CellTimeoutError:
+        raise CellStopped(number, "time") from None
+    except DeadKernelError:
+        raise CellStopped(number, "died") from None
+    return notebook
+
+
+def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print, timeout: float = 600):
+    """Run a deck and return it executed, with widget state and recording; the one given is left alone.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+    folder : path
+        Where the deck lies, which is where its cells run.
+    name : str
+        What the deck is called in messages.
+    say : callable
+        Gets a line now and then.
+    timeout : float
+        Seconds one cell may take.
+
+    Raises
+    ------
+    ExportError
+        If a cell fails or takes too long, with its number; or if Jupyter is not installed.
+    """
+    start = time.perf_counter()
+    progress = _Progress(name, len(notebook.cells))
+    recording = {}
+
+    def record(client) -> None:
+        progress.end()
+        recording.update(_recording(client, client.nb, say))
+
+    try:
+        done = execute(notebook, folder=folder, timeout=timeout, on_cell=progress, at_end=record)
+    except ModuleNotFoundError as error:
+        raise ExportError(
+            f'{error.name} is not installed, so the deck cannot be run. Install with `pip install -e ".[lab]"`, '
+            "or start with `python3 start.py`."
+        ) from None
+    except CellStopped as stop:
+        progress.end()
+        why = {
+            "raised": f"cell {stop.number} fails, so the deck is not exported.\n{stop.text}\nMend the cell, or see it in "
+            "JupyterLab with `bertlook lab`.",
+            "time": f"cell {stop.number} took more than {timeout:g} s.",
+            "died": f"Python died in cell {stop.number} (out of memory?).",
+        }
+        raise ExportError(f"{name}: {why[stop.kind]}") from None
+    done.metadata[RECORDING] = recording
+    say(f"{name}: ran {len(done.cells)} cells in {time.perf_counter() - start:.0f} s")
+    return done
+
+
+def _recording(client, notebook, say) -> dict:
+    """Ask the kernel what it would answer; a view that does not let itself be asked must not stop the export."""
+    from nbclient.exceptions import CellExecutionError
+    from nbformat.v4 import new_code_cell
+
+    from ...widgets import MIME
+
+    roots = displayed(output for cell in notebook.cells for output in cell.get("outputs", ()))
+    source = f"from bertlook_teach.widgets import Recording; Recording({roots!r})"
+    cell = new_code_cell(source)
+    notebook.cells.append(cell)
+    try:
+        client.execute_cell(cell, len(notebook.cells) - 1)
+        return next(output.data[MIME] for output in cell.outputs if MIME in output.get("data", {}))
+    except (CellExecutionError, StopIteration) as error:
+        reason = (_ANSI.sub("", str(error)).strip().splitlines() or ["no answer"])[-1]
+        say(
+            f"  choices that Python draws could not be recorded ({reason}); they will say that they need Jupyter"
+        )
+        return {"recordings": [], "silent": {}, "tables": {}}
+    finally:
+        notebook.cells.pop()
+
+
+class _Progress:
+    """One line that counts, on a terminal; nothing in a log."""
+
+    def __init__(self, name: str, total: int):
+        self._name, self._total = name, total
+        self._shown = sys.stderr.isatty()
+
+    def __call__(self, number: int) -> None:
+        if self._shown:
+            print(
+                f"\r{self._name}: running cell {number} of {self._total} ",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def end(self) -> None:
+        if self._shown:
+            print("\r" + " " * (len(self._name) + 40) + "\r", end="", file=sys.stderr, flush=True)

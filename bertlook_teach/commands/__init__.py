@@ -1,0 +1,1 @@
+"""The ``bertlook`` command: one file a subcommand."""

@@ -1,0 +1,213 @@
+"""``bertlook claims``: try the published sentences on any model, and write down what came out."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
+from math import isnan
+from pathlib import Path
+
+from ..claims import Resources, decide, iter_verdicts, ledger
+from ..disk import (
+    TOLERANCE,
+    NotShipped,
+    recomputing,
+    requiring,
+    writable_folder,
+    write_csv,
+    write_file,
+    write_json,
+)
+from ..render import claims_page, claims_text
+from ..stats import CONFIDENCE, REPLICATES
+from . import common
+
+_FILES = {"table": "claims.csv", "record": "claims.json", "page": "claims.html"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook claims``."""
+    common.describe(
+        parser,
+        "Decide the course's claims on a model: each published sentence with its number, ours with a 95 % interval, that of a "
+        "randomly initialised twin, and a verdict: holds, does not hold, cannot be decided here. Prints them; with --out writes "
+        "claims.csv, claims.json and a page, claims.html.",
+        "claims --model bert-base-uncased --lesson 03 --out result",
+    )
+    common.add_model(parser)
+    parser.add_argument("--lesson", metavar="NN", help="only the claims of this lesson (default: all)")
+    common.add_data(parser, "a treebank in CoNLL-U (default: the shipped treebank)")
+    common.add_texts(parser, default=" (default: the shipped texts and pairs)")
+    common.add_limit(parser, "inputs of each kind")
+    without = "folder for the result (default: print the verdicts, and write no file)"
+    common.add_out(parser, required=False, help=without)
+    parser.add_argument(
+        "--recompute",
+        action="store_true",
+        help="compute everything here: take no shipped evidence and nothing kept before, and say which claims come out otherwise",
+    )
+    common.add_device(parser)
+
+
+def run(args: Namespace) -> int:
+    """``bertlook claims``: returns the exit code; Ctrl-C keeps the claims that are decided and returns 130."""
+    from ..corpora import read_conllu, read_pairs, read_texts
+    from ..model import load_encoder
+
+    if args.quiet and not args.out:
+        raise ValueError(
+            "--quiet without --out would show nothing; name a folder with --out, or leave out --quiet."
+        )
+    common.at_least(args, limit=1)
+    folder = writable_folder(args.out) if args.out else None
+    claims = ledger(_lesson(args.lesson))
+    resources = Resources(
+        pairs=read_pairs(args.pairs) if args.pairs else None,
+        texts=read_texts(args.texts) if args.texts else None,
+        treebank=read_conllu(args.data) if args.data else None,
+        limit=args.limit,
+    )
+    encoder = load_encoder(args.model, device=args.device)
+    verdicts, interrupted = [], False
+    progress = common.bar(args, unit="claim", total=len(claims))()
+
+    def reading(stream: Iterable, label: str) -> Iterable:
+        """Before the bar what is being read, behind it how many inputs of it."""
+        progress.set_description(label)
+        for done, row in enumerate(stream, 1):
+            yield row
+            progress.set_postfix_str(f"{done} inputs")
+
+    try:
+        with recomputing() if args.recompute else nullcontext():
+            for verdict in iter_verdicts(
+                claims, encoder, resources=resources, progress=reading, strict=False
+            ):
+                verdicts.append(verdict)
+                progress.set_postfix_str(verdict.claim.key)
+                progress.update()
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        progress.close()
+    if interrupted and not verdicts:
+        print("interrupted before the first claim was decided; nothing written.", file=sys.stderr)
+        return 130
+    order = {claim.key: i for i, claim in enumerate(claims)}
+    verdicts.sort(key=lambda verdict: order[verdict.claim.key])
+    own = {"pairs": args.pairs, "texts": args.texts, "treebank": args.data}
+    items = {
+        **common.columns(encoder, "n_layers n_heads"),
+        "lesson": _lesson(args.lesson) or "all",
+        **{name: Path(path).name if path else "shipped" for name, path in own.items()},
+        "limit": args.limit,
+        "too_long": f"cut to {encoder.max_tokens} wordpieces",
+        "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
+        "complete": not interrupted,
+    }
+    about = common.about(encoder, items)
+    if folder:
+        save(verdicts, about, folder)
+    if not args.quiet:
+        print(claims_text(verdicts))
+    if args.recompute and not interrupted:
+        for line in _otherwise(verdicts, encoder, resources):
+            print(line)
+    failed = [v.claim.key for v in verdicts if "failed: " in v.why or "statistic fails: " in v.why]
+    if failed:
+        print(
+            f"bertlook claims: {len(failed)} claims could not be computed on this model or these inputs; their reasons stand in "
+            f"the table: {', '.join(failed[:5])}{' ...' if len(failed) > 5 else ''}",
+            file=sys.stderr,
+        )
+    done = f"interrupted: {len(verdicts)} of {len(claims)}" if interrupted else f"{len(verdicts)}"
+    print(f"{encoder.name}: {done} claims" + (f" -> {folder / _FILES['page']}" if folder else ""))
+    return 130 if interrupted else 0
+
+
+def _otherwise(verdicts: Sequence, encoder, resources: Resources) -> Iterable[str]:
+    """Which claims have another verdict, or a number further away than `TOLERANCE` says, by the evidence that ships."""
+    shipped = _shipped_verdicts([verdict.claim for verdict in verdicts], encoder, resources)
+    differ = 0
+    for new in verdicts:
+        old = shipped.get(new.claim.key)
+        if old is not None and (old.verdict != new.verdict or _far(old, new)):
+            differ += 1
+            yield f"{new.claim.key}: shipped evidence says {old!r}, computed here {new!r}"
+    yield f"computed here: {len(verdicts)} claims; {len(shipped)} of them have shipped evidence, {differ} of these come out otherwise"
+
+
+def _shipped_verdicts(claims: Sequence, encoder, resources: Resources) -> dict:
+    """Key -> verdict of the claims whose evidence ships, for these inputs."""
+    groups: dict[str, list] = {}
+    for claim in claims:
+        if claim.statistic is not None:
+            groups.setdefault(claim.evidence, []).append(claim)
+    found = {}
+    with requiring():
+        for group in groups.values():
+            with suppress(NotShipped):
+                found |= {v.claim.key: v for v in decide(group, encoder, resources=resources)}
+    return found
+
+
+def _far(old, new) -> bool:
+    size = max(abs(old.value), old.high - old.low)
+    return any(
+        abs(getattr(old, name) - getattr(new, name)) > TOLERANCE * size for name in ("value", "low", "high")
+    )
+
+
+def save(verdicts: Sequence, about: dict, folder: Path) -> None:
+    """Write ``claims.csv``, ``claims.json`` and ``claims.html`` into a folder."""
+    rows = [record(verdict) for verdict in verdicts]
+    write_csv(folder / _FILES["table"], rows)
+    write_json(folder / _FILES["record"], {**about, "claims": rows}, indent=2, allow_nan=False)
+    write_file(folder / _FILES["page"], claims_page(verdicts, about=_sentences(about)))
+
+
+def record(verdict) -> dict:
+    """A verdict as plain values: None where there is no number."""
+    claim = verdict.claim
+    row = {
+        "key": claim.key,
+        "lesson": claim.lesson,
+        "claim": claim.sentence,
+        "source": claim.source,
+        "section": claim.section,
+        "published": verdict.published,
+        "exactness": claim.exactness,
+        "erratum": claim.erratum,
+        "measured": claim.operational,
+        "line": claim.line if claim.statistic is not None else None,
+        "refuted_if": claim.refuted_if,
+    }
+    for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():
+        row[name] = None if isnan(number) else round(number, 6)
+    return {
+        **row,
+        "n": verdict.n,
+        "n_choice": verdict.n_choice,
+        "control": claim.control,
+        "verdict": verdict.verdict,
+        "why": verdict.why,
+    }
+
+
+def _lesson(given: str | None) -> str | None:
+    """ "3" is as good as "03"."""
+    return given.zfill(2) if given and given.isdigit() else given
+
+
+def _sentences(about: dict) -> list[str]:
+    own = ", ".join(f"{name}: {about[name]}" for name in ("pairs", "texts", "treebank"))
+    limit = f", the first {about['limit']} of each" if about["limit"] else ""
+    return [
+        f"Model: {about['model']}, {about['n_layers']} layers of {about['n_heads']} heads, fingerprint {about['fingerprint']}.",
+        f"Inputs: {own}{limit}; longer ones are {about['too_long']}. Interval: {about['interval']}.",
+        f"bertlook {about['version']}"
+        + ("" if about["complete"] else "; interrupted, so claims are missing")
+        + ".",
+    ]

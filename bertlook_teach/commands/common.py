@@ -1,0 +1,190 @@
+"""What the commands share: options of one name and one meaning, inputs, progress bars, the random twin, what a result is about."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from textwrap import fill
+
+from .. import __version__
+
+MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
+
+_WIDTH = 100
+
+
+# --- options -------------------------------------------------------------------------------------------
+def describe(parser: ArgumentParser, what: str, example: str, *below: str) -> None:
+    """What a command does, and below its options: more about them, and at the end an example to copy."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = fill(what, _WIDTH)
+    notes = [fill(note, _WIDTH, break_on_hyphens=False) for note in below]
+    parser.epilog = "\n\n".join([*notes, f"Example:\n  bertlook {example}"])
+
+
+def add_model(parser: ArgumentParser, help: str = MODELS) -> None:
+    parser.add_argument("--model", metavar="NAME", default="specimen", help=help)
+
+
+def add_data(parser, help: str, *, nargs: str | None = None) -> None:
+    """The annotated data that a command reads; plain text comes with ``--texts`` or ``--pairs``."""
+    parser.add_argument("--data", metavar="FILE", nargs=nargs, help=help)
+
+
+def add_texts(parser, *, nargs: str | None = None, default: str = "") -> None:
+    """``--texts`` and ``--pairs``; the parser is a group that excludes one of them, or takes both."""
+    parser.add_argument(
+        "--texts", metavar="FILE", nargs=nargs, help=f"UTF-8, one text per line, .gz too{default}"
+    )
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        nargs=nargs,
+        help="UTF-8, pairs of texts: two lines and an empty line, or a tab between them, .gz too",
+    )
+
+
+def add_treebank(parser: ArgumentParser) -> None:
+    """The options that `read_treebank` reads."""
+    default = "a treebank in CoNLL-U, .gz too (default: the shipped treebank)"
+    add_data(parser, default, nargs="+")
+    add_on_error(parser)
+    add_limit(parser, "sentences")
+
+
+def add_on_error(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--on-error",
+        choices=("stop", "skip"),
+        default="stop",
+        help="at a broken sentence: stop and say where it is, or skip and count it (default: stop)",
+    )
+
+
+def add_limit(parser: ArgumentParser, what: str) -> None:
+    parser.add_argument("--limit", type=int, metavar="N", help=f"use only the first N {what}")
+
+
+def add_out(parser: ArgumentParser, *, required: bool = True, help: str = "folder for the result") -> None:
+    parser.add_argument("--out", metavar="DIR", required=required, help=help)
+
+
+def add_no_twin(parser: ArgumentParser, what: str = "the random twin") -> None:
+    parser.add_argument("--no-twin", action="store_true", help=f"leave out {what}")
+
+
+def add_truncate(parser: ArgumentParser, *, default: bool = False) -> None:
+    parser.add_argument(
+        "--truncate",
+        action=argparse.BooleanOptionalAction,
+        default=default,
+        help="cut inputs that are too long for the model and count them, or stop at the first one "
+        f"(default: {'cut' if default else 'stop'})",
+    )
+
+
+def add_training(parser: ArgumentParser, *, epochs: int) -> None:
+    """The options that `training` reads, and ``--seeds``."""
+    add = parser.add_argument
+    add(
+        "--seeds",
+        type=int,
+        default=3,
+        metavar="N",
+        help="train N times, with another seed each time (default: 3)",
+    )
+    add("--epochs", type=int, default=epochs, metavar="N", help=f"at most N epochs (default: {epochs})")
+    add(
+        "--learning-rate",
+        type=float,
+        metavar="X",
+        help="(default: 5e-5 for BERT-base, more for narrower models)",
+    )
+
+
+def add_device(parser: ArgumentParser, *, batch_size: int | None = None) -> None:
+    """Where to compute, how much at once, and whether to show how far it is."""
+    if batch_size is not None:
+        parser.add_argument(
+            "--batch-size", type=int, default=batch_size, metavar="N", help=f"(default: {batch_size})"
+        )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+
+
+# --- what was given ------------------------------------------------------------------------------------
+def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
+    """Refuse options below their least value: ``limit=2``, or ``limit=(2, "two texts, for intervals")``.
+
+    Raises
+    ------
+    ValueError
+        With option, least value and what was given.
+    """
+    for name, needed in least.items():
+        number, what = needed if isinstance(needed, tuple) else (needed, str(needed))
+        value = getattr(args, name)
+        if value is not None and value < number:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least {what}; got {value}.")
+
+
+def read_treebank(args: Namespace) -> tuple[list, dict[str, list[str]]]:
+    """The sentences of ``--data``, and what a result says of their files; says on stderr what was skipped."""
+    from ..corpora import iter_conllu
+    from ..disk import data_path
+
+    paths = [Path(path) for path in args.data or [data_path("treebank", "treebank.conllu")]]
+    skipped: list = []
+    stream = (s for path in paths for s in iter_conllu(path, on_error=args.on_error, skipped=skipped))
+    sentences = list(islice(stream, args.limit))
+    say_skipped(skipped)
+    return sentences, {"treebank": [path.name for path in paths], "broken": list(map(str, skipped))}
+
+
+def say_skipped(skipped: Sequence) -> None:
+    """The first broken sentences or lines and the number of all, on stderr."""
+    for one in skipped[:10]:
+        print(f"left out: {one}", file=sys.stderr)
+    if skipped:
+        print(f"{len(skipped)} broken sentences left out in all.", file=sys.stderr)
+
+
+def training(args: Namespace) -> dict[str, object]:
+    """Options of the functions that fine-tune."""
+    given = {name: getattr(args, name) for name in ("epochs", "learning_rate", "batch_size")}
+    return given | {"progress": not args.quiet}
+
+
+# --- computing and reporting ---------------------------------------------------------------------------
+def with_twin(args: Namespace, encoder) -> list:
+    """The encoder, and its randomly initialised twin unless ``--no-twin`` was given."""
+    from ..model import random_twin
+
+    return [encoder] if args.no_twin else [encoder, random_twin(encoder)]
+
+
+def bar(args: Namespace, what: str | None = None, unit: str = "text", total: int | None = None) -> partial:
+    """A function that shows on stderr how far a stream has been read; silent with ``--quiet``."""
+    from tqdm import tqdm
+
+    return partial(tqdm, desc=what, unit=unit, total=total, disable=args.quiet, file=sys.stderr)
+
+
+def about(encoder, items: Mapping[str, object]) -> dict[str, object]:
+    """What a result is about: the model, these items, the version."""
+    return {"model": encoder.name, "fingerprint": encoder.fingerprint, **items, "version": __version__}
+
+
+def columns(row: object, names: str) -> dict[str, object]:
+    """Attributes of a result as a row of a table; names in one string, blanks between them."""
+    return {name: getattr(row, name) for name in names.split()}
+
+
+def first(stream: Iterable, limit: int | None) -> list:
+    """The first items of a stream, or all."""
+    return list(islice(stream, limit))

@@ -1,0 +1,42 @@
+"""``bertlook present`` and ``bertlook lab``: a deck as a live slideshow, or JupyterLab with the notebooks."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from urllib.parse import quote
+
+from ..classroom import port_number, present_static, serve
+from ..course import find_deck, find_root
+from . import common
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook present``, or of ``bertlook lab``."""
+    if parser.prog.endswith(" lab"):
+        common.describe(parser, "Open JupyterLab with the notebooks of the course.", "lab 03")
+        parser.add_argument("deck", nargs="?", metavar="NN", help="open this deck as a notebook")
+    else:
+        common.describe(parser, "Open a deck as a live slideshow.", "present 03")
+        what = "the lesson's number, or a notebook (default: the first deck)"
+        parser.add_argument("deck", nargs="?", metavar="NN", help=what)
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
+        static = "open the exported file, without Jupyter; made if need be"
+        way.add_argument("--static", action="store_true", help=static)
+    where = "listen on this port (default: a free one from 8888 on)"
+    parser.add_argument("--port", type=port_number, metavar="N", help=where)
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+
+
+def run(args: Namespace) -> int:
+    """Open a deck as a slideshow, or JupyterLab."""
+    root, where = find_root(), {"port": args.port, "browser": not args.no_browser}
+    if args.command == "lab":
+        deck = f"/tree/{quote(find_deck(root, args.deck).as_posix())}" if args.deck else ""
+        return serve(root, f"/lab{deck}", what="JupyterLab", **where)
+    path = find_deck(root, args.deck)
+    if args.static:
+        return present_static(root, path, browser=not args.no_browser)
+    deck = quote(path.as_posix())
+    page = f"/nbclassic/notebooks/{deck}" if args.classic else f"/rise/{deck}"
+    return serve(root, page, what="Slides", **where)

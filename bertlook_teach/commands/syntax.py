@@ -1,0 +1,158 @@
+"""``bertlook syntax``: the relation table of any model on any treebank, printed and saved."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from ..analyses.syntax import SCHEMES, RelationRow, RelationTable, collect_answers, score_relations
+from ..disk import align, save_rows, with_interval, writable_folder
+from ..model import QUERY_RULES
+from . import common
+
+__all__ = ["add_arguments", "flat_row", "format_table", "run", "save_table"]
+
+
+def flat_row(row: RelationRow) -> dict[str, object]:
+    """One row as plain values: fractions, heads with printed labels."""
+    return {
+        **common.columns(
+            row, "relation n n_sentences head accuracy low high offset baseline gain gain_low gain_high"
+        ),
+        **common.columns(row, "twin twin_low twin_high optimistic"),
+        "optimistic_head": str(row.optimistic_choice),
+        **common.columns(row, "optimistic_baseline optimistic_offset twin_optimistic p p_corrected"),
+    }
+
+
+def format_table(table: RelationTable, *, digits: int = 1) -> str:
+    """The table in plain characters, accuracies in per cent."""
+
+    def percent(value) -> str:
+        return "" if value is None else f"{100 * value:.{digits}f}"
+
+    header = [
+        "relation",
+        "n",
+        "head",
+        "acc [95 %]",
+        "offset",
+        "acc",
+        "gain [95 %]",
+        "twin",
+        "optimistic",
+        "p corr.",
+    ]
+    lines = [
+        [
+            row.relation,
+            row.n,
+            row.head,
+            with_interval(row.accuracy, row.low, row.high, digits=digits),
+            row.offset,
+            percent(row.baseline),
+            with_interval(row.gain, row.gain_low, row.gain_high, digits=digits, sign="+"),
+            percent(row.twin),
+            percent(row.optimistic),
+            "" if row.p_corrected is None else f"{row.p_corrected:.3f}",
+        ]
+        for row in table.rows
+    ]
+    about = table.about
+    scheme = about["scheme"] + (f", subtypes {about['subtypes']}" if about["subtypes"] else "")
+    text = [
+        f"{about['model']}, scheme {scheme}, {about['n_sentences']} sentences; {about['protocol']}.",
+        align([header, *lines]),
+        "d>g: the dependent looks at its governor; g>d: the governor looks at its dependent. Accuracies in per cent.",
+    ]
+    if table.left_out:
+        rare = ", ".join(f"{name} {n}" for name, n in sorted(table.left_out.items()))
+        text.append(f"Too rare for a row (under {about['min_cases']} cases): {rare}.")
+    return "\n".join(text)
+
+
+def save_table(table: RelationTable, folder: str | Path) -> str:
+    """Write ``syntax.csv`` (one row a relation, fractions) and ``syntax.json``, and say where they are.
+
+    Raises
+    ------
+    ValueError
+        If the table has no row.
+    """
+    if not table.rows:
+        raise ValueError("the table has no relation frequent enough for a row; lower min_cases.")
+    about = {**table.about, "left_out": table.left_out}
+    return save_rows(folder, "syntax", [flat_row(row) for row in table.rows], about)
+
+
+# --- the command ---------------------------------------------------------------------------------------
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook syntax``."""
+    common.describe(
+        parser,
+        "For each syntactic relation of a treebank: the best head against the best fixed offset, both chosen on one half of "
+        "the sentences and scored on the other, with 95 % intervals, the random twin and the number the paper's procedure "
+        "would give. Writes syntax.csv and syntax.json. Any language; the Stanford scheme is for English.",
+        "syntax --model bert-base-uncased --data my.conllu --out result",
+    )
+    common.add_model(parser)
+    common.add_treebank(parser)
+    common.add_out(parser)
+    add = parser.add_argument
+    stanford = "stanford: converted as docs/stanford.md says (default: ud)"
+    add("--scheme", choices=SCHEMES, default="ud", help=stanford)
+    subtypes = "UD: score nmod:poss as nmod, or by itself (default: merge)"
+    add("--subtypes", choices=("merge", "keep"), default="merge", help=subtypes)
+    query = "row of a word of several pieces (default: mean; first with --as-published)"
+    add("--query", choices=QUERY_RULES, help=query)
+    add(
+        "--as-published",
+        action="store_true",
+        help="the released code's conventions: chosen on the scored sentences, offsets -3 to +2, rows of first pieces",
+    )
+    rare = "no row for relations with fewer than N cases (default: 20)"
+    add("--min-cases", type=int, default=20, metavar="N", help=rare)
+    permutations = "for the p-values; 0 leaves them out (default: 200)"
+    add("--permutations", type=int, default=200, metavar="N", help=permutations)
+    common.add_no_twin(parser)
+    common.add_device(parser, batch_size=32)
+
+
+def run(args: Namespace) -> int:
+    """``bertlook syntax``: returns the exit code."""
+    from ..model import load_encoder
+
+    common.at_least(args, limit=(2, "two sentences, one to choose on and one to score on"))
+    folder = writable_folder(args.out)
+    sentences, read = common.read_treebank(args)
+    encoder = load_encoder(args.model, device=args.device)
+    query = args.query or ("first" if args.as_published else "mean")
+    answers, *twin = (
+        collect_answers(
+            model,
+            sentences,
+            query=query,
+            batch_size=args.batch_size,
+            progress=common.bar(args, model.name, "sentence", len(sentences)),
+        )
+        for model in common.with_twin(args, encoder)
+    )
+    table = score_relations(
+        answers,
+        scheme=args.scheme,
+        subtypes=args.subtypes,
+        twin=twin[0] if twin else None,
+        min_cases=args.min_cases,
+        as_published=args.as_published,
+        permutations=args.permutations,
+    )
+    table.about.update(read)
+    if not table.rows:
+        raise ValueError(
+            f"no relation has {args.min_cases} cases in {len(sentences)} sentences; lower --min-cases."
+        )
+    print(format_table(table))
+    for reason, n in answers.skipped.items():
+        print(f"{n} of {len(sentences)} sentences left out: {reason} ({encoder.max_tokens} wordpieces).")
+    print(save_table(table, folder))
+    return 0

@@ -1,0 +1,133 @@
+"""Plain texts and pairs of texts, read line by line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..disk import data_path
+
+
+# --- plain texts ---------------------------------------------------------------------------------------
+def iter_texts(path: str | Path) -> Iterator[str]:
+    """The texts of a file, one a line; empty lines and lines starting with "# " are skipped."""
+    found = False
+    for _, line in _content_lines(path):
+        if line:
+            found = True
+            yield line
+    if not found:
+        raise ValueError(f"{path} holds no text: expected one text a line.")
+
+
+def read_texts(path: str | Path) -> list[str]:
+    """All texts of a file, one a line; see :func:`iter_texts`."""
+    return list(iter_texts(path))
+
+
+def iter_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The pairs of texts of a file, in either of two forms.
+
+    Two lines a pair and an empty line between pairs (the form of ``data/texts/paragraphs.txt``), or, if the
+    first line with text holds a tab, one pair a line with a tab between the texts. Lines starting with "# "
+    are comments.
+
+    Raises
+    ------
+    ValueError
+        If a pair is not two texts, or one side is empty; with file and line.
+    """
+    block: list[str] = []
+    tabbed: bool | None = None
+    number, found = 0, False
+    for number, line in _content_lines(path):
+        if tabbed is None and line:
+            tabbed = "\t" in line
+        if tabbed and line:
+            block = line.split("\t")
+        elif line:
+            block.append(line)
+            continue
+        if block:
+            yield _pair(block, path, number)
+            block, found = [], True
+    if block:
+        yield _pair(block, path, number + 1)
+    elif not found:
+        raise ValueError(
+            f"{path} holds no pair: expected two lines a pair and an empty line between pairs, or a tab between two texts."
+        )
+
+
+def read_pairs(path: str | Path) -> list[tuple[str, str]]:
+    """All pairs of a file; see :func:`iter_pairs`."""
+    return list(iter_pairs(path))
+
+
+def load_pairs() -> list[tuple[str, str]]:
+    """The two-paragraph texts that ship with the course."""
+    return read_pairs(data_path("texts", "paragraphs.txt"))
+
+
+def load_texts() -> list[str]:
+    """The single sentences that ship with the course."""
+    return read_texts(data_path("texts", "sentences.txt"))
+
+
+def _pair(block: list[str], path: str | Path, line: int) -> tuple[str, str]:
+    if len(block) != 2 or not all(text.strip() for text in block):
+        raise ValueError(
+            f"{path}, before line {line}: a pair is two texts, none of them empty; got {len(block)}: "
+            f"{' / '.join(text[:30] for text in block)!r}."
+        )
+    return block[0].strip(), block[1].strip()
+
+
+def _content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """(line number, line without its end and outer spaces); comment lines are left out, empty ones are kept."""
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.startswith("# "):
+                yield number, line.strip(" \r\n")
+
+
+@contextmanager
+def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
+    """Open a UTF-8 text file, gzipped or not, with errors that name the file and what to do.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+    ValueError
+        If the content is not UTF-8 (with the line), or a .gz file is damaged.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file was expected.")
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig") as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8{_where(path, opener)}. Save it as UTF-8, for example with: iconv -f latin1 -t utf-8."
+        ) from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise ValueError(f"{path} is damaged or not a gzip file: {error}.") from error
+
+
+def _where(path: Path, opener) -> str:
+    """The first line that is not UTF-8; the decoder reads in blocks and only knows the block."""
+    with opener(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f" (line {number}: byte 0x{line[error.start]:02x})"
+    return ""

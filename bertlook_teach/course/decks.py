@@ -1,0 +1,45 @@
+"""Where the decks are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..disk import course_folder
+
+
+def find_root() -> Path:
+    """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
+    return course_folder()
+
+
+def find_deck(root: Path, which: str | None = None) -> Path:
+    """The deck asked for, as a path relative to ``root``.
+
+    Parameters
+    ----------
+    root : Path
+        The folder that holds ``slides``.
+    which : str, optional
+        A lesson's number ("3" or "03") or a notebook's path; the first deck if not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such deck; the message lists those there are.
+    """
+    decks = sorted(path.relative_to(root) for path in (root / "slides").glob("[0-9][0-9]_*.ipynb"))
+    if which is not None and which.endswith(".ipynb"):
+        path = (root / which).resolve()
+        if path.is_file() and path.is_relative_to(root.resolve()):
+            return path.relative_to(root.resolve())
+    elif which is None and decks:
+        return decks[0]
+    elif which is not None and which.isdecimal():
+        found = [deck for deck in decks if int(deck.name[:2]) == int(which)]
+        if found:
+            return found[0]
+    there = ", ".join(deck.name for deck in decks) or "none"
+    asked = "no deck" if which is None else f"no deck {which!r}"
+    raise ValueError(
+        f"{asked} in {root / 'slides'}. Decks there: {there}. Ask for one by its number, for example 03."
+    )

@@ -1,0 +1,125 @@
+"""A table as plain characters, as CSV and JSON, and as a data frame of pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from .files import writable_folder, write_file, write_json
+
+__all__ = ["Table", "align", "save_rows", "to_frame", "with_interval", "write_csv"]
+
+
+def align(lines: Iterable[Sequence[object]]) -> str:
+    """Cells in columns of equal width, two spaces between; a cell that is None is left empty.
+
+    >>> print(align([["head", "n"], ["1-2", 100]]))
+    head  n
+    1-2   100
+    """
+    lines = [["" if cell is None else str(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines)
+
+
+def with_interval(
+    value: float, low: float, high: float, *, digits: int = 1, factor: float = 100, sign: str = ""
+) -> str:
+    """A share in per cent with its interval, or another number times ``factor``; ``sign="+"`` shows the sign.
+
+    >>> with_interval(0.5, 0.42, 0.581)
+    '50.0 [42.0, 58.1]'
+    >>> with_interval(0.5, -0.42, 0.581, digits=2, factor=1, sign="+")
+    '+0.50 [-0.42, +0.58]'
+    """
+    value, low, high = (f"{factor * number:{sign}.{digits}f}" for number in (value, low, high))
+    return f"{value} [{low}, {high}]"
+
+
+def write_csv(path: str | Path, rows: Sequence[Mapping]) -> Path:
+    """Write rows with the keys of the first as header; what is None is left empty.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, with what to do.
+    """
+    file = io.StringIO()
+    writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return write_file(path, file.getvalue())
+
+
+def save_rows(folder: str | Path, name: str, rows: Sequence[Mapping], about: Mapping) -> str:
+    """Write ``name.csv`` (a row each) and ``name.json`` (what they are about, and the rows), and say where they are.
+
+    Floats are rounded to six digits, several names joined by a slash, None left empty in the CSV.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    folder = writable_folder(folder)
+    plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
+    table = write_csv(folder / f"{name}.csv", plain)
+    content = write_json(folder / f"{name}.json", {"about": dict(about), "rows": plain})
+    return f"-> {table}, {content}"
+
+
+def _plain(value):
+    if isinstance(value, float):
+        return round(value, 6)
+    return " / ".join(value) if isinstance(value, tuple) else value
+
+
+def to_frame(rows: Iterable):
+    """Rows as a ``pandas.DataFrame``, a column for each name.
+
+    Parameters
+    ----------
+    rows : iterable of dicts, dataclasses or named tuples
+        Several names in a cell are joined by a slash.
+
+    Raises
+    ------
+    ValueError
+        If there is no row.
+
+    Examples
+    --------
+    >>> to_frame([{"head": "1-2", "n": 3}]).shape
+    (1, 2)
+    """
+    import pandas
+
+    table = [{name: _cell(value) for name, value in _named(row).items()} for row in rows]
+    if not table:
+        raise ValueError("there is no row to put into a table.")
+    return pandas.DataFrame(table)
+
+
+class Table:
+    """A result that has rows, as a list or from a method, and gives them to pandas."""
+
+    def to_frame(self, **which):
+        """The rows as a ``pandas.DataFrame``; ``which`` goes to ``rows``, where it takes something."""
+        return to_frame(self.rows(**which) if callable(self.rows) else self.rows)
+
+
+def _named(row) -> Mapping:
+    if is_dataclass(row):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return row if isinstance(row, Mapping) else row._asdict()
+
+
+def _cell(value):
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return " / ".join(dict.fromkeys(map(str, value)))
+    return value.item() if hasattr(value, "item") else str(value)

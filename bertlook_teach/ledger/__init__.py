@@ -1,6 +1,0 @@
-"""The claims of each lesson and how their evidence is collected: one module a lesson, loaded when it is asked for.
-
-A module holds ``CLAIMS``, a tuple of `bertlook_teach.claims.Claim`, and ``EVIDENCE``, a dict of name -> collector.
-A collector is a function of (encoder, resources) that gives one dict of quantities an input; it leaves out what is
-undefined for that input, and raises `bertlook_teach.claims.CannotDecide` where it does not apply to the model.
-"""

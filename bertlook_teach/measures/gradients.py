@@ -1,0 +1,284 @@
+"""How sharply the masked-LM loss depends on each attention weight: one backward pass for all of them.
+
+A head writes ctx_i = sum_j alpha_ij v_j, so dL/dalpha_ij = g_i . v_j with g_i = dL/dctx_i. The weight itself is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model import (
+    MASKED_SHARE,
+    TOKENS_AT_ONCE,
+    Attention,
+    Masking,
+    attention_blocks,
+    choose_masked,
+    chosen_masked,
+    masked_lm_head,
+    output_projection,
+    read_text,
+    segment_tensor,
+)
+from .norms import value_norms
+
+if TYPE_CHECKING:
+    from ..model import Encoder
+
+__all__ = ["Gradients", "attention_gradients", "each_masked", "gradient_importance"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """The gradient of the masked-LM loss with respect to every attention weight, for one masked input.
+
+    Attributes
+    ----------
+    signed : ndarray of shape (layer, head, query, key)
+        dL/dalpha: by how much the loss would rise if this one weight rose, all others held fixed (the softmax is
+        ignored, as in Clark et al. 2019).
+    attention : Attention
+        Of the masked input, with its value vectors; ``attention.tokens`` shows what the model read.
+    masked : tuple of int
+        Positions to be guessed.
+    loss : float
+        Mean cross-entropy over them, in nats.
+    output_gradient : ndarray of shape (layer, query)
+        ||dL/dout_i||: how much the loss depends on what all heads together write into a token.
+    value_norms : ndarray of shape (layer, head, key)
+        ||f_h(x_j)||: what there was to take.
+    """
+
+    signed: np.ndarray
+    attention: Attention
+    masked: tuple[int, ...]
+    loss: float
+    output_gradient: np.ndarray
+    value_norms: np.ndarray
+
+    @property
+    def importance(self) -> np.ndarray:
+        """|dL/dalpha|, Clark's measure."""
+        return np.abs(self.signed)
+
+    @property
+    def contribution(self) -> np.ndarray:
+        """alpha dL/dalpha: the loss, to first order, that the weight as it is accounts for.
+
+        Its sum over query and key is the gradient with respect to a gate on the whole head.
+        """
+        return self.attention.weights * self.signed
+
+    @cached_property
+    def bound(self) -> np.ndarray:
+        """||dL/dout_i|| ||f_h(x_j)||, which |dL/dalpha_ij| cannot exceed: a token with a short f cannot get a large gradient.
+
+        dL/dalpha_ij is the inner product of the two vectors. The weight alpha_ij itself is not in it.
+        """
+        return self.output_gradient[:, None, :, None] * self.value_norms[:, :, None, :]
+
+    def unmasked(self) -> np.ndarray:
+        """Boolean array of shape (token,): the tokens that the model was shown as they are."""
+        mask = np.ones(self.attention.n_tokens, dtype=bool)
+        mask[list(self.masked)] = False
+        return mask
+
+
+def attention_gradients(
+    encoder: Encoder,
+    text: str,
+    text_pair: str | None = None,
+    *,
+    masked: Sequence[int] | None = None,
+    share: float = MASKED_SHARE,
+    seed: int = 0,
+    segments: str = "standard",
+    truncate: bool = False,
+) -> Gradients:
+    """Mask some pieces of a text, and take the gradient of the loss with respect to all attention weights.
+
+    One backward pass is enough: a head writes ctx_i = sum_j alpha_ij v_j, so dL/dalpha_ij = g_i . v_j with
+    g_i = dL/dctx_i.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        With a masked-LM head in its folder.
+    text, text_pair : str
+    masked : sequence of int
+        Positions that become [MASK]. Without it, ``share`` of the pieces, chosen by ``seed`` as in pre-training
+        (80 % [MASK], 10 % a random piece, 10 % unchanged).
+    segments, truncate
+        As in :func:`bertlook_teach.model.extract_attention`.
+
+    Returns
+    -------
+    Gradients
+
+    Raises
+    ------
+    ValueError
+        If the model has no masked-LM head, or a position cannot be masked.
+
+    References
+    ----------
+    Clark et al. (2019), section 3.2, Figure 3. Their code for it was not released; scale and masking are ours.
+    """
+    encoding = read_text(encoder, text, text_pair, truncate)
+    special = encoding.fields["special"]
+    if masked is None:
+        masking = choose_masked(encoder, encoding.ids, special, share=share, seed=seed)
+    else:
+        masking = chosen_masked(encoder, masked, special)
+    return next(_gradients(encoder, encoding, [masking], segments))
+
+
+def gradient_importance(
+    encoder: Encoder,
+    text: str,
+    text_pair: str | None = None,
+    *,
+    masked: Sequence[int] | str | None = None,
+    share: float = MASKED_SHARE,
+    seed: int = 0,
+    segments: str = "standard",
+    truncate: bool = False,
+) -> np.ndarray:
+    """|dL/dalpha| of every attention weight: how sharply the masked-LM loss depends on it.
+
+    Parameters
+    ----------
+    masked : sequence of int, "each" or None
+        ``"each"`` masks every piece in turn, one at a time, and averages |dL/dalpha| over these inputs: no piece is
+        privileged. For the others and the remaining parameters see :func:`attention_gradients`.
+
+    Returns
+    -------
+    ndarray of shape (layer, head, query, key)
+        Compare ratios only: the scale depends on the length of the text and on how many pieces are masked.
+    """
+    options = {"segments": segments, "truncate": truncate}
+    if isinstance(masked, str):
+        if masked != "each":
+            raise ValueError(
+                f"masked is a list of positions, 'each', or None for a random choice; got {masked!r}."
+            )
+        total, n = 0.0, 0
+        for gradients in each_masked(encoder, text, text_pair, **options):
+            total, n = total + gradients.importance, n + 1
+        return total / n
+    return attention_gradients(
+        encoder, text, text_pair, masked=masked, share=share, seed=seed, **options
+    ).importance
+
+
+def each_masked(encoder, text, text_pair=None, *, segments="standard", truncate=False) -> Iterator[Gradients]:
+    """Gradients with one piece masked at a time, for every piece that is not special, in the order of the text."""
+    encoding = read_text(encoder, text, text_pair, truncate)
+    special = encoding.fields["special"]
+    maskings = [chosen_masked(encoder, [i], special) for i, s in enumerate(special) if not s]
+    return _gradients(encoder, encoding, maskings, segments)
+
+
+def _gradients(encoder: Encoder, encoding, maskings: Sequence[Masking], segments: str) -> Iterator[Gradients]:
+    """One Gradients for each masking of one input; passes are shared by as many as memory allows."""
+    import torch
+
+    head, blocks, projection = masked_lm_head(encoder), attention_blocks(encoder), output_projection(encoder)
+    at_once = max(1, TOKENS_AT_ONCE // len(encoding.ids))
+    for first in range(0, len(maskings), at_once):
+        batch = maskings[first : first + at_once]
+        rows = []
+        for masking in batch:
+            ids = list(encoding.ids)
+            for position, piece in zip(masking.positions, masking.replaced_by):
+                ids[position] = piece
+            rows.append(ids)
+        with torch.enable_grad():
+            run = _Run(encoder, blocks, rows, encoding, segments)
+            losses = []
+            for row, masking in enumerate(batch):
+                positions = list(masking.positions)
+                truth = torch.tensor([encoding.ids[i] for i in positions], device=encoder.device)
+                losses.append(torch.nn.functional.cross_entropy(head(run.hidden[row, positions]), truth))
+            # A row of the batch depends on its own loss only, so their sum gives each row its own gradient.
+            wanted = [*run.contexts, *run.outputs]
+            found = torch.autograd.grad(torch.stack(losses).sum(), wanted)
+        into_heads, into_outputs = found[: encoder.n_layers], found[encoder.n_layers :]
+        for row, masking in enumerate(batch):
+            values = run.per_head(run.values, row)
+            signed = run.per_head(into_heads, row) @ values.swapaxes(-1, -2)
+            attention = run.attention(row, rows[row], values)
+            yield Gradients(
+                signed,
+                attention,
+                masking.positions,
+                float(losses[row].detach()),
+                np.stack([layer[row].norm(dim=-1).cpu().numpy() for layer in into_outputs]),
+                value_norms(values, projection),
+            )
+
+
+class _Run:
+    """One forward pass with everything a gradient needs kept: maps, values, what heads write, what blocks get."""
+
+    def __init__(self, encoder: Encoder, blocks, rows, encoding, segments: str):
+        import torch
+
+        self.encoder, self.encoding = encoder, encoding
+        self.told = segments if encoder.has_segments else "none"
+        ids = torch.tensor(rows, device=encoder.device)
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        if encoder.has_segments:
+            inputs["token_type_ids"] = segment_tensor(encoding, segments, ids)
+        self.contexts, self.outputs = [], []
+
+        def before(module, given):
+            context = given[0]
+            if not context.requires_grad:  # where the model's weights are frozen, gradients start here
+                context.requires_grad_()
+            self.contexts.append(context)
+
+        hooks = []
+        for output in {block.output: None for block in blocks}:
+            hooks.append(output.register_forward_pre_hook(before))
+            hooks.append(output.register_forward_hook(lambda module, given, out: self.outputs.append(out)))
+        try:
+            with encoder._capture_vectors() as captured:
+                done = encoder.model(**inputs, output_attentions=True)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        self.hidden, self.maps = done.last_hidden_state, done.attentions
+        self.values = [layer.transpose(1, 2).flatten(2) for layer in captured["values"]]
+        self._check()
+
+    def _check(self) -> None:
+        """What enters the output projection must be weights times values, or the identity does not hold."""
+        for layer, (weights, values, context) in enumerate(zip(self.maps, self.values, self.contexts)):
+            n_heads = self.encoder.n_heads
+            weights, values, context = weights.detach(), values.detach(), context.detach()
+            split = values.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+            gap = float(((weights @ split).transpose(1, 2).flatten(2) - context).abs().max())
+            if gap > 1e-3 * (1 + float(context.abs().max())):
+                raise ValueError(
+                    f"in layer {layer + 1} of {self.encoder.name} the heads do not write weights times values (off by {gap:.3g}), "
+                    "so gradients cannot be taken this way. Is dropout on, or are values shared or changed by a hook?"
+                )
+
+    def per_head(self, layers, row: int) -> np.ndarray:
+        """One row of (batch, token, width) tensors, a layer each, as (layer, head, token, dim)."""
+        stacked = np.stack([layer[row].detach().cpu().numpy() for layer in layers])
+        return stacked.reshape(*stacked.shape[:2], self.encoder.n_heads, -1).swapaxes(1, 2)
+
+    def attention(self, row: int, ids, values) -> Attention:
+        fields = self.encoding.fields | {"tokens": tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids))}
+        weights = np.stack([layer[row].detach().cpu().numpy() for layer in self.maps])
+        return Attention(
+            weights=weights, segments=self.told, model=self.encoder.name, values=values, **fields
+        )

@@ -1,0 +1,525 @@
+"""The neurons behind a head: from one weight back to the query, the key, and the dimensions that made the score.
+
+A score is a sum over dimensions, ``q . k / sqrt(d)``, so one can ask which dimensions made it. Vig's neuron view draws
+them; here they are arrays, and how many of them matter is a number. A warning that belongs to every such number:
+query and key may be multiplied by a matrix and its inverse without changing a single weight, so a dimension has no
+meaning of its own. `random_rotations` and `svd_basis` give the same head in other dimensions, as a control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..model import head_label
+
+if TYPE_CHECKING:
+    from ..model import Encoder
+
+__all__ = [
+    "Basis",
+    "BasisComparison",
+    "NeuronView",
+    "change_basis",
+    "compare_bases",
+    "dimensions_used",
+    "margin_contributions",
+    "margin_dimensions",
+    "neuron_view",
+    "participation_ratio",
+    "position_correlation",
+    "position_keys",
+    "query_key_matrices",
+    "random_rotations",
+    "svd_basis",
+]
+
+MARGIN_SHARE = 0.9
+
+_TOLERANCE = 1e-3  # softmax of float32 scores against the model's own float32 softmax
+
+# The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT (query) and DistilBERT (q_lin) name them.
+_QUERY, _KEY = ("query", "q_lin"), ("key", "k_lin")
+
+
+# --- one query, all keys --------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class NeuronView:
+    """How one token's row of weights comes about: query, keys, products, scores, softmax.
+
+    Attributes
+    ----------
+    layer, head, query : int
+        Counted from 0; ``query`` is the token that looks.
+    tokens : tuple of str
+    query_vector : ndarray of shape (dim,)
+    key_vectors : ndarray of shape (key, dim)
+    products : ndarray of shape (key, dim)
+        Elementwise: what each dimension adds to the score, before the division by sqrt(dim).
+    scores : ndarray of shape (key,)
+        Sum of the products over the dimensions, divided by sqrt(dim).
+    weights : ndarray of shape (key,)
+        Softmax of the scores; equal to the head's attention from this token.
+    """
+
+    layer: int
+    head: int
+    query: int
+    tokens: tuple[str, ...]
+    query_vector: np.ndarray
+    key_vectors: np.ndarray
+    products: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def head_size(self) -> int:
+        return len(self.query_vector)
+
+    def __repr__(self) -> str:
+        top = int(self.weights.argmax())
+        return (
+            f"NeuronView(head {head_label(self.layer, self.head)}, {self.tokens[self.query]!r} looks most at "
+            f"{self.tokens[top]!r}: score {self.scores[top]:.2f}, weight {self.weights[top]:.3f})"
+        )
+
+
+def neuron_view(attention, layer: int, head: int, query: int) -> NeuronView:
+    """Take one row of one head apart, down to the single dimensions.
+
+    Parameters
+    ----------
+    attention : Attention
+        From ``extract_attention(..., vectors=True)``, of any encoder that the package loads.
+    layer, head, query : int
+        Counted from 0.
+
+    Raises
+    ------
+    ValueError
+        If the attention came without its vectors, or the vectors do not give its weights.
+    IndexError
+        If there is no such head or token.
+
+    References
+    ----------
+    Vig (2018-2019), part 2. Scores are divided by sqrt(dim), biases are part of query and key.
+    """
+    queries, keys = _vectors(attention)
+    attention.head(layer, head)  # a readable error for a head that is not there
+    n = queries.shape[-2]
+    if not 0 <= query < n:
+        raise IndexError(
+            f"no token {query} to look from: tokens go from 0 to {n - 1}, {attention.tokens[n - 1]!r}."
+        )
+    q, k = queries[layer, head, query].astype(float), keys[layer, head].astype(float)
+    products = q * k
+    scores = products.sum(axis=-1) / np.sqrt(len(q))
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    gap = np.abs(weights - attention.weights[layer, head, query]).max()
+    if gap > _TOLERANCE:
+        raise ValueError(
+            f"softmax of the scores differs by {gap:.3f} from the attention of head {head_label(layer, head)}: the vectors do "
+            "not belong to these weights. Were the weights changed after extract_attention?"
+        )
+    return NeuronView(
+        layer=layer,
+        head=head,
+        query=query,
+        tokens=tuple(attention.tokens),
+        query_vector=q,
+        key_vectors=k,
+        products=products,
+        scores=scores,
+        weights=weights,
+    )
+
+
+def _vectors(attention) -> tuple[np.ndarray, np.ndarray]:
+    queries, keys = getattr(attention, "queries", None), getattr(attention, "keys", None)
+    if queries is None or keys is None:
+        raise ValueError(
+            "this attention came without its query and key vectors; take it with extract_attention(..., vectors=True), "
+            "before to_words()."
+        )
+    return queries, keys
+
+
+# --- how many dimensions? -------------------------------------------------------------------------------
+def margin_contributions(queries, keys, pairs) -> np.ndarray:
+    """What each dimension adds to the margin: the score of a pair minus the query's score with the mean key.
+
+    Adding one vector to all keys changes every score of a row alike and no weight at all; taking the mean key away
+    leaves what does change the weights.
+
+    Parameters
+    ----------
+    queries, keys : arrays of shape (..., token, dim)
+    pairs : boolean array of shape (query, key)
+
+    Returns
+    -------
+    ndarray of shape (..., pair, dim)
+        Pairs in the order of ``np.argwhere(pairs)``; the sum over dimensions is the margin.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or there is no pair.
+    """
+    queries, keys, pairs = np.asarray(queries, float), np.asarray(keys, float), np.asarray(pairs)
+    if queries.ndim < 2 or queries.shape != keys.shape:
+        raise ValueError(
+            f"queries and keys must both have shape (..., token, dim); got {queries.shape} and {keys.shape}."
+        )
+    n, dim = queries.shape[-2:]
+    if pairs.shape != (n, n) or pairs.dtype != bool or not pairs.any():
+        raise ValueError(
+            f"pairs must be {n} x {n} booleans (query, key) with at least one pair; got shape {pairs.shape}, "
+            f"dtype {pairs.dtype}, {int(np.sum(pairs))} pairs."
+        )
+    looks, looked_at = np.nonzero(pairs)
+    centred = keys - keys.mean(axis=-2, keepdims=True)
+    return queries[..., looks, :] * centred[..., looked_at, :] / np.sqrt(dim)
+
+
+def margin_dimensions(contributions, share: float = MARGIN_SHARE):
+    """The smallest number of dimensions whose contributions together reach a share of the margin.
+
+    Parameters
+    ----------
+    contributions : array of shape (..., dim)
+        From `margin_contributions`; may be negative.
+    share : float
+        Of the margin, between 0 and 1.
+
+    Returns
+    -------
+    integer ndarray of shape (...)
+        From 1 to dim. **0 where the margin is not positive**: the token is not looked at more than the average one, and
+        no number of dimensions explains that; leave these out of a mean.
+
+    Examples
+    --------
+    >>> margin_dimensions([[4., 0., 0., 0.], [1., 1., 1., 1.], [5., 1., -1., -1.], [-1., 0., 0., 0.]])
+    array([1, 4, 1, 0])
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share is a part of the margin, above 0 and at most 1; got {share}.")
+    contributions = _last_axis(contributions)
+    margin = contributions.sum(axis=-1)
+    sums = np.cumsum(-np.sort(-contributions, axis=-1), axis=-1)
+    # The largest first: no other choice of as many dimensions has a larger sum. The last digit must not cost a dimension.
+    reached = sums >= (share * margin - 1e-12 * np.abs(sums).max(axis=-1))[..., None]
+    return np.where(margin > 0, reached.argmax(axis=-1) + 1, 0)
+
+
+def dimensions_used(attention, pairs, *, basis: Basis | None = None, share: float = MARGIN_SHARE):
+    """How many of its dimensions each head needs for the margin of some pairs, as a fraction of all its dimensions.
+
+    Parameters
+    ----------
+    attention : Attention
+        With its vectors.
+    pairs : boolean array of shape (query, key)
+        For example `bertlook_teach.measures.closing_sep_pairs(attention)`.
+    basis : Basis, optional
+        Count in these dimensions, the same for every head, instead of the trained ones.
+    share : float
+        Part of the margin that has to be reached.
+
+    Returns
+    -------
+    total, count : ndarrays of shape (layer, head)
+        Sum of the fractions, and the number of pairs with a positive margin: those that the head looks at more than
+        at the average token. ``total / count`` is the mean; over a corpus, divide the sums. A head that never does has
+        a count of 0 and no mean.
+    """
+    queries, keys = _vectors(attention)
+    if basis is not None:
+        queries, keys = change_basis(queries, keys, basis)
+    needed = margin_dimensions(margin_contributions(queries, keys, pairs), share)
+    return needed.sum(axis=-1) / queries.shape[-1], (needed > 0).sum(axis=-1)
+
+
+def participation_ratio(contributions):
+    """Over how many dimensions the positive contributions are spread: (sum c)^2 / sum c^2.
+
+    Parameters
+    ----------
+    contributions : array of shape (..., dim)
+        Products ``q * k`` of a `NeuronView`, or margin contributions. Negative ones count as 0.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        From 1 (one dimension does it all) to dim (all alike); 0 where none is positive.
+
+    Examples
+    --------
+    >>> participation_ratio([[3., 0., 0., -2.], [1., 1., 1., 1.], [-1., -1., 0., 0.]])
+    array([1., 4., 0.])
+    """
+    positive = np.maximum(_last_axis(contributions), 0)
+    squares = (positive**2).sum(axis=-1)
+    some = squares > 0
+    return np.where(some, positive.sum(axis=-1) ** 2 / np.where(some, squares, 1), 0.0)
+
+
+def _last_axis(contributions) -> np.ndarray:
+    contributions = np.asarray(contributions, float)
+    if contributions.ndim < 1 or not contributions.shape[-1]:
+        raise ValueError(
+            f"contributions must have shape (..., dim), dim at least 1; got {contributions.shape}."
+        )
+    if not np.isfinite(contributions).all():
+        raise ValueError("a contribution is NaN or infinite, so no number of dimensions explains the margin.")
+    return contributions
+
+
+# --- the same head in other dimensions ------------------------------------------------------------------
+class Basis(NamedTuple):
+    """Two matrices of shape (dim, dim): ``queries @ for_queries`` and ``keys @ for_keys`` give the same scores."""
+
+    for_queries: np.ndarray
+    for_keys: np.ndarray
+
+
+def random_rotations(dim: int, count: int, seed: int = 0) -> list[Basis]:
+    """Random orthogonal matrices, uniform over all of them: the same head, its dimensions mixed.
+
+    Examples
+    --------
+    >>> basis = random_rotations(3, 1)[0]
+    >>> np.allclose(basis.for_queries @ basis.for_keys.T, np.eye(3))
+    True
+    """
+    if dim < 1 or count < 1:
+        raise ValueError(f"dim and count must be at least 1; got {dim} and {count}.")
+    generator = np.random.default_rng(seed)
+    rotations = []
+    for _ in range(count):
+        q, r = np.linalg.qr(generator.standard_normal((dim, dim)))
+        rotation = q * np.sign(np.diag(r))  # without the signs some rotations come up more often than others
+        rotations.append(Basis(rotation, rotation))
+    return rotations
+
+
+def svd_basis(query_matrix, key_matrix) -> Basis:
+    """The dimensions in which ``W_Q W_K^T`` is diagonal, the strongest first: the head's own, whatever it was trained in.
+
+    Parameters
+    ----------
+    query_matrix, key_matrix : arrays of shape (width, dim)
+        From `query_key_matrices`.
+
+    Raises
+    ------
+    ValueError
+        If a matrix has no full rank: then some dimension of the head does nothing, and the change has no inverse.
+    """
+    wq, wk = np.asarray(query_matrix, float), np.asarray(key_matrix, float)
+    if wq.ndim != 2 or wq.shape != wk.shape or wq.shape[0] < wq.shape[1]:
+        raise ValueError(
+            f"query and key matrix must both have shape (width, dim) with dim at most width; got {wq.shape} and {wk.shape}."
+        )
+    rq, rk = np.linalg.qr(wq, mode="r"), np.linalg.qr(wk, mode="r")
+    left, strength, right = np.linalg.svd(rq @ rk.T)
+    if strength[-1] < 1e-10 * strength[0] or strength[0] == 0:
+        raise ValueError(
+            f"W_Q W_K^T has rank {int((strength > 1e-10 * max(strength[0], 1e-300)).sum())} instead of {len(strength)}, "
+            "so its basis cannot be changed and changed back."
+        )
+    root = np.sqrt(strength)
+    return Basis(np.linalg.solve(rq, left * root), np.linalg.solve(rk, right.T * root))
+
+
+def change_basis(queries, keys, basis: Basis) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys, shape (..., token, dim), in other dimensions; every score stays what it was.
+
+    Raises
+    ------
+    ValueError
+        If the two matrices are not each other's inverse (transposed): then scores would change.
+    """
+    product = basis.for_queries @ basis.for_keys.T
+    gap = np.abs(product - np.eye(len(product))).max()
+    if gap > 1e-6:
+        raise ValueError(
+            f"this change of basis would change scores: for_queries @ for_keys.T differs from the identity by {gap:.2g}."
+        )
+    return np.asarray(queries, float) @ basis.for_queries, np.asarray(keys, float) @ basis.for_keys
+
+
+class BasisComparison(NamedTuple):
+    """Fraction of its dimensions that one head needs: as trained, in random rotations, in its own SVD basis."""
+
+    trained: float
+    rotated: np.ndarray
+    svd: float
+    n_pairs: int
+
+
+def compare_bases(
+    encoder: Encoder,
+    attentions: Sequence,
+    layer: int,
+    head: int,
+    pairs_of: Callable,
+    *,
+    rotations: int = 20,
+    seed: int = 0,
+) -> BasisComparison:
+    """The rotation control: does the number of dimensions depend on which dimensions one happens to count in?
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Where the head's matrices are taken from.
+    attentions : sequence of Attention
+        With their vectors.
+    layer, head : int
+        Counted from 0.
+    pairs_of : function(Attention) -> boolean array of shape (query, key)
+        For example `bertlook_teach.measures.closing_sep_pairs`.
+    rotations, seed : int
+
+    Returns
+    -------
+    BasisComparison
+        ``rotated`` has one number a rotation. The margins of the pairs are the same in all of them.
+
+    Raises
+    ------
+    ValueError
+        If the head never looks at such a pair more than at the average token.
+    """
+    own = [
+        replace(
+            a, **{name: getattr(a, name)[layer : layer + 1, head : head + 1] for name in ("queries", "keys")}
+        )
+        for a in attentions
+    ]
+    pairs = [pairs_of(a) for a in attentions]
+
+    def fraction(basis=None) -> float:
+        sums = np.sum([dimensions_used(a, p, basis=basis) for a, p in zip(own, pairs)], axis=0).ravel()
+        if not sums[1]:
+            raise ValueError(
+                f"head {head_label(layer, head)} never looks at these pairs more than at the average token, so there is no "
+                "margin to explain; choose a head that does."
+            )
+        return float(sums[0] / sums[1])
+
+    trained = fraction()
+    n_pairs = int(sum(dimensions_used(a, p)[1].sum() for a, p in zip(own, pairs)))
+    turned = [fraction(basis) for basis in random_rotations(own[0].queries.shape[-1], rotations, seed)]
+    svd = fraction(svd_basis(*query_key_matrices(encoder, layer, head)))
+    return BasisComparison(trained, np.array(turned), svd, n_pairs)
+
+
+# --- numbers out of a model -----------------------------------------------------------------------------
+def query_key_matrices(encoder: Encoder, layer: int, head: int) -> tuple[np.ndarray, np.ndarray]:
+    """W_Q and W_K of one head of any encoder the package loads, each of shape (width, dim); ``x @ matrix`` plus a bias.
+
+    Raises
+    ------
+    IndexError
+        If there is no such head.
+    ValueError
+        If the model names its projections in a way that is not known here.
+    """
+    if not (0 <= layer < encoder.n_layers and 0 <= head < encoder.n_heads):
+        raise IndexError(
+            f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}."
+        )
+    own = slice(head * encoder.head_size, (head + 1) * encoder.head_size)
+    matrices = []
+    for endings in (_QUERY, _KEY):
+        found = [m for path, m in encoder.model.named_modules() if path.rpartition(".")[2] in endings]
+        if len(found) not in (1, encoder.n_layers):
+            raise ValueError(
+                f"cannot find the {endings[0]} projections of {encoder.name} ({encoder.model.config.model_type}): expected one a "
+                f"layer, found {len(found)}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
+            )
+        module = found[0] if len(found) == 1 else found[layer]  # ALBERT shares one block among all layers
+        # torch keeps a matrix as (to, from); here it reads x @ matrix.
+        matrices.append(module.weight[own].detach().float().cpu().numpy().T.astype(float))
+    return matrices[0], matrices[1]
+
+
+def position_keys(encoder: Encoder, layer: int, head: int, n_tokens: int) -> np.ndarray:
+    """What the keys of a head would be if a token were its position and nothing else: shape (token, dim).
+
+    The position embeddings times W_K (after ELECTRA's and ALBERT's own widening), without bias or normalisation.
+
+    Raises
+    ------
+    ValueError
+        If the model has no learned position embeddings, or not so many.
+    """
+    block = getattr(encoder.model, "embeddings", None)
+    table = getattr(block, "position_embeddings", None)
+    if table is None or not hasattr(table, "weight"):
+        raise ValueError(
+            f"{encoder.name} ({encoder.model.config.model_type}) has no table of position embeddings to compare with."
+        )
+    if not 1 <= n_tokens <= encoder.max_tokens:
+        raise ValueError(
+            f"{encoder.name} has positions for 1 to {encoder.max_tokens} tokens; got {n_tokens}."
+        )
+    rows = table.weight.detach().float().cpu().numpy().astype(float)
+    # RoBERTa numbers its positions from padding_idx + 1.
+    first = len(rows) - encoder.model.config.max_position_embeddings
+    if getattr(block, "padding_idx", None) is not None and encoder.model.config.model_type not in _FROM_ZERO:
+        first = block.padding_idx + 1
+    rows = rows[first : first + n_tokens]
+    for module in (getattr(encoder.model, "embeddings_project", None), _albert_widening(encoder.model)):
+        if module is not None:
+            rows = rows @ module.weight.detach().float().cpu().numpy().T.astype(float)
+    return rows @ query_key_matrices(encoder, layer, head)[1]
+
+
+_FROM_ZERO = frozenset({"bert", "electra", "albert", "distilbert"})
+
+
+def _albert_widening(model):
+    return getattr(getattr(model, "encoder", None), "embedding_hidden_mapping_in", None)
+
+
+def position_correlation(keys, positions) -> np.ndarray:
+    """Pearson correlation of keys with what position alone would give, over all tokens and dimensions.
+
+    What all tokens share (the mean over tokens) is taken off both first: it changes no weight.
+
+    Parameters
+    ----------
+    keys : array of shape (..., token, dim)
+    positions : array of shape (..., token, dim)
+        From `position_keys`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        From -1 to 1; 0 where one of the two does not vary over the tokens.
+
+    Examples
+    --------
+    >>> keys = np.array([[0., 1.], [2., 5.], [4., 3.]])
+    >>> position_correlation(keys + 7, keys).round(3)
+    np.float64(1.0)
+    """
+    keys, positions = np.asarray(keys, float), np.asarray(positions, float)
+    if keys.shape[-2:] != positions.shape[-2:] or keys.ndim < 2:
+        raise ValueError(
+            f"keys and positions must have the same shape (..., token, dim); got {keys.shape} and {positions.shape}."
+        )
+    a, b = (x - x.mean(axis=-2, keepdims=True) for x in (keys, positions))
+    both = (a * b).sum(axis=(-2, -1))
+    scale = np.sqrt((a**2).sum(axis=(-2, -1)) * (b**2).sum(axis=(-2, -1)))
+    varies = scale > 1e-12
+    return np.where(varies, both / np.where(varies, scale, 1), 0.0)[()]

@@ -1,0 +1,281 @@
+"""Compare two profiles of one corpus: by how much does a layer differ, and is that more than chance?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .. import __version__
+from ..disk import Table, replacing, writable_folder, write_csv, write_json
+from ..model import head_label
+from ..stats import CONFIDENCE, REPLICATES, percentile_interval, unit_weights
+from .surface import surface_measures
+
+__all__ = ["Profile", "layer_difference", "profile_heads"]
+
+
+def layer_difference(profile: Profile, other: Profile, measure: str):
+    """``other`` minus ``profile``, layer by layer, with the interval of the *difference*.
+
+    The comparison is paired: replicate *b* of both profiles weighs the same texts, so what makes a text easy or
+    hard for both cancels. Two intervals that overlap can still hide a difference that is not 0.
+
+    Parameters
+    ----------
+    profile, other : Profile
+        Of the same texts in the same order, with as many layers.
+    measure : str
+
+    Returns
+    -------
+    difference, low, high : arrays of shape (layer,)
+        The mean over the heads of each layer, and its 95 % bootstrap interval over texts.
+
+    Raises
+    ------
+    ValueError
+        If the profiles hold other texts, fewer than two, or other numbers of layers.
+    """
+    if profile.n < 2 or not np.array_equal(profile.counts, other.counts):
+        raise ValueError(
+            "a paired comparison needs two profiles of the same texts, at least two, in the same order; "
+            f"got n={profile.n} and n={other.n}."
+        )
+    sums = [p.sums[measure].mean(axis=2) for p in (profile, other)]
+    if sums[0].shape != sums[1].shape:
+        raise ValueError(
+            f"the models have {sums[0].shape[1]} and {sums[1].shape[1]} layers; compare models of one depth."
+        )
+    drawn = profile.counts > 0
+    difference = (sums[1][drawn] - sums[0][drawn]) / profile.counts[drawn, None]
+    return difference[0], *percentile_interval(difference[1:])
+
+
+FILES = {"table": "profile.csv", "about": "profile.json", "state": "profile_sums.npz"}
+
+
+@dataclass(eq=False)
+class Profile(Table):
+    """A table with one row per head and, for each measure, its mean, interval and n.
+
+    Attributes
+    ----------
+    about : dict
+        Model, fingerprint, corpus, segments, package version: what is needed to repeat the profile.
+    sums : dict of str -> ndarray of shape (1 + REPLICATES, layer, head)
+        Weighted sums: row 0 of the corpus itself, the others of the bootstrap replicates.
+    counts : ndarray of shape (1 + REPLICATES,)
+        The weights that went into each row of ``sums``.
+    """
+
+    about: dict = field(default_factory=dict)
+    sums: dict[str, np.ndarray] = field(default_factory=dict)
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(1 + REPLICATES))
+    n_tokens: int = 0
+    n_truncated: int = 0
+
+    @property
+    def n(self) -> int:
+        """Number of inputs measured."""
+        return int(self.counts[0])
+
+    @property
+    def measures(self) -> list[str]:
+        return list(self.sums)
+
+    def mean(self, measure: str) -> np.ndarray:
+        """Mean over the inputs, shape (layer, head)."""
+        return self._sums(measure)[0] / self.n
+
+    def interval(self, measure: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lower and upper end of the 95 % bootstrap interval, each (layer, head); None for a single input."""
+        if self.n < 2:
+            return None
+        drawn = self.counts[1:] > 0
+        return percentile_interval(self._sums(measure)[1:][drawn] / self.counts[1:][drawn, None, None])
+
+    def layer_mean(self, measure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mean over the heads of each layer, with its interval: three arrays of shape (layer,)."""
+        if self.n < 2:
+            raise ValueError("an interval needs at least two inputs; the profile holds one.")
+        means = self._sums(measure).mean(axis=2)
+        drawn = self.counts[1:] > 0
+        return means[0] / self.n, *percentile_interval(means[1:][drawn] / self.counts[1:][drawn, None])
+
+    def _sums(self, measure: str) -> np.ndarray:
+        if measure not in self.sums:
+            raise KeyError(
+                f"the profile has no measure {measure!r}; it has {', '.join(self.sums) or 'none'}."
+            )
+        return self.sums[measure]
+
+    def add(self, values: Mapping[str, np.ndarray], n_tokens: int, truncated: bool = False) -> None:
+        """Take in one input's measures, each an array of shape (layer, head)."""
+        weights = self._weights()
+        for name, value in values.items():
+            value = np.asarray(value, dtype=float)
+            if value.ndim != 2 or not np.isfinite(value).all():
+                raise ValueError(
+                    f"measure {name!r} must give one finite number per head, shape (layer, head), for every input; "
+                    f"for input {self.n} it gave shape {value.shape}"
+                    + ("." if np.isfinite(value).all() else ", with NaN or infinity among the values.")
+                )
+            self.sums.setdefault(name, np.zeros((1 + REPLICATES, *value.shape)))
+            self.sums[name] += weights[:, None, None] * value
+        self.counts += weights
+        self.n_tokens += n_tokens
+        self.n_truncated += truncated
+
+    def _weights(self) -> np.ndarray:
+        """1 for the corpus itself, then the replicates' weights of the next input."""
+        return np.concatenate([[1.0], unit_weights(self.about.get("first", 0) + self.n)])
+
+    def merge(self, other: Profile) -> Profile:
+        """The profile of both corpora together. ``other`` must have been started with ``first=`` at our n."""
+        for key in ("fingerprint", "segments", "version"):
+            if self.about.get(key) != other.about.get(key):
+                raise ValueError(
+                    f"profiles of different {key} cannot be merged: {self.about.get(key)!r} and {other.about.get(key)!r}."
+                )
+        if self.measures != other.measures:
+            raise ValueError(
+                f"profiles of different measures cannot be merged: {self.measures} and {other.measures}."
+            )
+        if other.about.get("first", 0) != self.about.get("first", 0) + self.n:
+            raise ValueError(
+                f"the second profile must begin where the first ends, at input {self.about.get('first', 0) + self.n}; it begins at "
+                f"{other.about.get('first', 0)}. Otherwise both would draw the same bootstrap weights."
+            )
+        about = {**self.about, "corpus": f"{self.about.get('corpus')} + {other.about.get('corpus')}"}
+        return Profile(
+            about=about,
+            sums={name: self.sums[name] + other.sums[name] for name in self.sums},
+            counts=self.counts + other.counts,
+            n_tokens=self.n_tokens + other.n_tokens,
+            n_truncated=self.n_truncated + other.n_truncated,
+        )
+
+    def rows(self) -> list[dict]:
+        """One dict per head: layer and head from 0, the printed label, n, and each measure with low and high."""
+        if not self.n:
+            raise ValueError("the profile is empty: no input has been measured.")
+        intervals = {name: self.interval(name) for name in self.sums}
+        means = {name: self.mean(name) for name in self.sums}
+        n_layers, n_heads = next(iter(means.values())).shape
+        table = []
+        for layer in range(n_layers):
+            for head in range(n_heads):
+                row = {"layer": layer, "head": head, "label": head_label(layer, head), "n": self.n}
+                for name, mean in means.items():
+                    row[name] = float(mean[layer, head])
+                    for end, values in zip(("low", "high"), intervals[name] or (None, None)):
+                        row[f"{name}_{end}"] = None if values is None else float(values[layer, head])
+                table.append(row)
+        return table
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``profile.csv`` (the table), ``profile.json`` (what it is about) and the sums needed to merge."""
+        folder = writable_folder(folder)
+        rows = self.rows()
+        about = {
+            **self.about,
+            "n": self.n,
+            "n_tokens": self.n_tokens,
+            "n_truncated": self.n_truncated,
+            "measures": self.measures,
+        }
+        rounded = [{k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+        write_csv(folder / FILES["table"], rounded)
+        write_json(folder / FILES["about"], about, indent=2)
+        with replacing(folder / FILES["state"], "wb") as file:
+            np.savez_compressed(file, counts=self.counts, **{f"sum_{k}": v for k, v in self.sums.items()})
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Profile:
+        """Read what :meth:`save` wrote."""
+        folder = Path(folder)
+        for file in FILES.values():
+            if not (folder / file).is_file():
+                raise FileNotFoundError(
+                    f"{folder} holds no {file}; `bertlook profile --out {folder}` writes it."
+                )
+        about = json.loads((folder / FILES["about"]).read_text(encoding="utf-8"))
+        with np.load(folder / FILES["state"], allow_pickle=False) as state:
+            sums = {name: state[f"sum_{name}"] for name in about.pop("measures")}
+            counts = state["counts"]
+        about.pop("n")
+        return cls(about, sums, counts, about.pop("n_tokens"), about.pop("n_truncated"))
+
+    def __repr__(self) -> str:
+        return f"Profile({self.about.get('model', '?')}, n={self.n}, {len(self.sums)} measures)"
+
+
+def profile_heads(
+    encoder,
+    corpus: Iterable,
+    measures: Mapping[str, Callable] | None = None,
+    *,
+    segments: str = "standard",
+    batch_size: int = 8,
+    truncate: bool = True,
+    name: str = "",
+    first: int = 0,
+    into: Profile | None = None,
+    progress: Callable[[Iterable], Iterable] | None = None,
+) -> Profile:
+    """Measure every head on every input of a corpus, in one pass and constant memory.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    corpus : iterable of texts, pairs of texts (tuples) or split texts (lists of words)
+    measures : dict of name -> function(Attention) -> array of shape (layer, head)
+        Default: :func:`bertlook_teach.measures.surface_measures`.
+    segments : {"standard", "zeros"}
+        ``"zeros"`` as in the code released by Clark et al.
+    truncate : bool
+        Cut inputs that are too long (they are counted in ``n_truncated``) rather than stop.
+    name : str
+        What to call the corpus in the result.
+    first : int
+        Number of the first input, when the corpus is one part of several whose profiles are to be merged.
+    into : Profile
+        Filled in place, so that a caller who is interrupted keeps what was done.
+    progress : function
+        Wrapped round the stream of inputs, for example ``tqdm``.
+
+    Returns
+    -------
+    Profile
+
+    Examples
+    --------
+    >>> profile_heads(load_encoder("specimen"), load_pairs()).mean("next")       # doctest: +SKIP
+    """
+    from ..model import iter_attention
+
+    measures = surface_measures() if measures is None else measures
+    result = Profile() if into is None else into
+    result.about.update(
+        model=encoder.name,
+        fingerprint=encoder.fingerprint,
+        n_layers=encoder.n_layers,
+        n_heads=encoder.n_heads,
+        corpus=name,
+        segments=segments,
+        first=first,
+        interval=f"{CONFIDENCE:.0%} Poisson bootstrap over inputs, {REPLICATES} replicates",
+        version=__version__,
+    )
+    stream = iter_attention(encoder, corpus, batch_size=batch_size, segments=segments, truncate=truncate)
+    for attention in stream if progress is None else progress(stream):
+        values = {measure: function(attention) for measure, function in measures.items()}
+        result.add(values, attention.n_tokens, attention.truncated)
+    if not result.n:
+        raise ValueError("the corpus is empty: there was nothing to measure.")
+    return result

@@ -1,0 +1,518 @@
+"""Load any BERT-like encoder: the specimen, a model of the Hugging Face hub, or a local folder.
+
+Loading is strict where the libraries are lenient: missing weights, a tokenizer that does not belong to the
+model, attention that never arrives, all are refused here, with what to do about it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import errno
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..disk import data_path
+
+RANDOM_SEED = 0
+
+PRUNED_TYPE = (
+    "bertlook-pruned"  # the model type in the config.json of a pruned folder, which transformers refuses
+)
+
+_HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
+
+_HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
+
+# The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
+_PROJECTIONS = {"queries": ("query", "q_lin"), "keys": ("key", "k_lin"), "values": ("value", "v_lin")}
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A model that reads text in both directions, its tokenizer, and the device it runs on.
+
+    Made by :func:`load_encoder`. ``n_layers``, ``n_heads`` and ``max_tokens`` describe its shape;
+    ``fingerprint`` identifies its weights, whatever the model is called. ``folder`` is where they were read from;
+    for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    folder: Path | None = None
+    seed: int | None = None
+
+    @property
+    def n_layers(self) -> int:
+        return self.model.config.num_hidden_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self.model.config.num_attention_heads
+
+    @property
+    def head_size(self) -> int:
+        return self.model.config.hidden_size // self.n_heads
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest input in wordpieces, special tokens included."""
+        config = self.model.config
+        positions = config.max_position_embeddings
+        if config.model_type in _OFFSET_POSITIONS:  # these count positions from padding_idx + 1
+            positions -= config.pad_token_id + 1
+        return min(positions, self.tokenizer.model_max_length)
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the model is told which of two texts a token belongs to."""
+        return getattr(self.model.config, "type_vocab_size", 0) > 1
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that change when a weight, the shape or the vocabulary changes.
+
+        A random twin has those of its seed in place of its weights, whose last digits a processor decides.
+        """
+        return _digest(
+            self.model,
+            self.tokenizer,
+            lambda weights: weights.detach().float().cpu().contiguous().numpy().tobytes(),
+        )
+
+    @cached_property
+    def word_tokenizer(self) -> Any:
+        """The tokenizer for text that is already split into words.
+
+        Byte-level tokenizers (RoBERTa) keep the space before a word inside the word's first piece. In a split
+        text every word needs that mark, also the first; elsewhere the tokenizer is used as it is.
+        """
+        from tokenizers.pre_tokenizers import ByteLevel
+
+        splitter = self.tokenizer.backend_tokenizer.pre_tokenizer
+        if not isinstance(splitter, ByteLevel) or splitter.add_prefix_space:
+            return self.tokenizer
+        tokenizer = copy.deepcopy(self.tokenizer)
+        tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
+        return tokenizer
+
+    def attend(self, input_ids, attention_mask, segment_ids=None, *, vectors: bool = False):
+        """One forward pass without gradients.
+
+        Parameters
+        ----------
+        input_ids, attention_mask, segment_ids : integer tensors of shape (batch, token)
+        vectors : bool
+            Also capture the query, key and value vectors.
+
+        Returns
+        -------
+        maps : list of one tensor a layer, (batch, head, query, key)
+        vectors : dict, name -> list of one tensor a layer, (batch, head, token, dim); empty unless asked for
+
+        Raises
+        ------
+        RuntimeError
+            If the model does not give one map a layer.
+        """
+        inputs = {"input_ids": input_ids.to(self.device), "attention_mask": attention_mask.to(self.device)}
+        if self.has_segments and segment_ids is not None:
+            inputs["token_type_ids"] = segment_ids.to(self.device)
+        capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
+        with torch.inference_mode(), capture as captured:
+            maps = self.model(**inputs, output_attentions=True).attentions or ()
+        # Fused attention answers with an empty tuple and no error; nothing downstream may see that.
+        if len(maps) != self.n_layers:
+            raise RuntimeError(
+                f"{self.name} gave {len(maps)} attention maps for {self.n_layers} layers. Load it with load_encoder(), which "
+                "asks for the plain ('eager') attention implementation; fused attention returns no weights."
+            )
+        return list(maps), captured
+
+    @contextlib.contextmanager
+    def _capture_vectors(self) -> Iterator[dict[str, list]]:
+        captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
+        hooks = []
+
+        def keep(name):
+            def hook(module, inputs, output):
+                batch, n, _width = output.shape
+                captured[name].append(output.view(batch, n, -1, self.head_size).transpose(1, 2))
+
+            return hook
+
+        for path, module in self.model.named_modules():
+            for name, endings in _PROJECTIONS.items():
+                if path.rpartition(".")[2] in endings:
+                    hooks.append(module.register_forward_hook(keep(name)))
+        try:
+            yield captured
+        finally:
+            for hook in hooks:
+                hook.remove()
+        # ALBERT shares one block among all layers, so count what arrived and not the modules.
+        counts = {name: len(layers) for name, layers in captured.items()}
+        if set(counts.values()) != {self.n_layers}:
+            raise ValueError(
+                f"cannot take queries, keys and values from {self.name} ({self.model.config.model_type}): expected one of each "
+                f"for {self.n_layers} layers, found {counts}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
+            )
+
+    def __repr__(self) -> str:
+        return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {self.device})"
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedEncoder(Encoder):
+    """An encoder some of whose heads are gone; made by :func:`bertlook_teach.analyses.ablation.prune`. Heads keep the names they had before.
+
+    Attributes
+    ----------
+    off : tuple of (layer, head)
+        The heads that were removed, counted from 0 in the model that was pruned.
+    original : str
+        The name of that model.
+    """
+
+    off: tuple[tuple[int, int], ...] = ()
+    original: str = ""
+
+    @property
+    def kept(self) -> list[list[int]]:
+        """The heads left in each layer, by their old numbers, from 0."""
+        gone = set(self.off)
+        return [
+            [head for head in range(self.n_heads) if (layer, head) not in gone]
+            for layer in range(self.n_layers)
+        ]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(str(len(heads)) for heads in self.kept)
+        return f"PrunedEncoder({self.original!r} without {len(self.off)} of {self.n_layers * self.n_heads} heads; left in each layer: {counts}; {self.device})"
+
+
+_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"})
+
+
+def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") -> Encoder:
+    """Load an encoder that gives its attention.
+
+    Parameters
+    ----------
+    name : str or path
+        ``"specimen"``, the small BERT in this repository; ``"specimen-random"``, its randomly initialised
+        twin (same shape, fixed seed); the name of a model on the Hugging Face hub, for example
+        ``"bert-base-uncased"``; or a folder with a model in transformers' format.
+    device : str
+        ``"auto"`` takes CUDA, else Apple's MPS, else the CPU; or a torch device name.
+
+    Returns
+    -------
+    Encoder
+        In evaluation mode, float32, with the attention implementation that returns its weights.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a folder or one of its files is missing.
+    ValueError
+        If the model cannot be used: it is a decoder, weights are missing or not numbers, the tokenizer
+        belongs to another model.
+    ConnectionError
+        If a hub model is neither in the local cache nor to be had from the network.
+
+    Notes
+    -----
+    The network is touched only for a hub name that is not in the local cache; with ``HF_HUB_OFFLINE=1``, never.
+    """
+    name = os.fspath(name)
+    if not name.strip():
+        raise ValueError(
+            "no model name given: use 'specimen', a hub name such as 'bert-base-uncased', or a folder."
+        )
+    torch_device = choose_device(device)
+    if name == "specimen":
+        return _load_folder(data_path("model"), name, torch_device)
+    if name == "specimen-random":
+        return random_twin(load_encoder("specimen", device=device))
+    looks_like_path = (
+        name.startswith((".", "~", "/", "\\"))
+        or "\\" in name
+        or name.count("/") > 1
+        or Path(name).is_absolute()
+    )
+    folder = Path(name).expanduser()
+    if folder.is_dir() or looks_like_path:
+        return _load_folder(folder, name, torch_device)
+    if folder.exists():
+        raise ValueError(f"{name} is a file; a model is a folder with config.json, weights and a tokenizer.")
+    if not _HUB_NAME.match(name):
+        raise ValueError(f"{name!r} is neither a folder nor a name of the form 'model' or 'owner/model'.")
+    return _load_folder(_hub_folder(name), name, torch_device)
+
+
+def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: bool = False) -> Encoder:
+    """A model of the same shape with random weights, the control that says what architecture alone explains.
+
+    The weights come from the model's own initialisation rule and ``seed``; torch's global random state is left as it was.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    seed : int
+    keep_embeddings : bool
+        Keep the trained input embeddings (words, positions, segments and their normalisation), with random layers above: the
+        random baseline of the probes of Clark et al. (2019), section 5.
+
+    Raises
+    ------
+    ValueError
+        If embeddings are to be kept and the model has no block of that name.
+    """
+    from transformers import AutoModel
+
+    config = type(encoder.model.config).from_dict(encoder.model.config.to_dict())
+    with torch.random.fork_rng(devices=[]), quiet_loading():
+        torch.manual_seed(seed)
+        model = AutoModel.from_config(config, attn_implementation="eager").float()
+    name = f"{encoder.name}-random" + ("" if seed == RANDOM_SEED else f"-{seed}")
+    if keep_embeddings:
+        trained = getattr(encoder.model, "embeddings", None)
+        if not isinstance(trained, torch.nn.Module) or not isinstance(
+            getattr(model, "embeddings", None), torch.nn.Module
+        ):
+            raise ValueError(
+                f"the embeddings of {encoder.name} ({config.model_type}) are not found under the name that BERT, RoBERTa, ELECTRA, "
+                "ALBERT and DistilBERT use, so they cannot be kept; call random_twin without keep_embeddings."
+            )
+        model.embeddings.load_state_dict(trained.state_dict())
+        name += "-embeddings-kept"
+    model = model.eval().to(encoder.device)
+    twin = _checked(Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed))
+    # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
+    drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(model))
+    vars(twin)["fingerprint"] = _digest(model, encoder.tokenizer, lambda weights: repr(drawn).encode())
+    return twin
+
+
+def _few_digits(model) -> list[str]:
+    """Some weights to two digits: the same on every processor, and others if torch drew them by another rule."""
+    *_, drawn = (weights for _, weights in sorted(model.state_dict().items()) if weights.ndim == 2)
+    return [f"{weight:.2g}" for weight in drawn.flatten()[:8].tolist()]
+
+
+def _digest(model, tokenizer, content: Callable[[torch.Tensor], bytes]) -> str:
+    """16 hexadecimal digits for a model's shape and vocabulary and the ``content`` of its tensors."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)}".encode())
+        digest.update(content(tensor))
+    digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
+    return digest.hexdigest()[:16]
+
+
+def choose_device(device: str) -> torch.device:
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"device {device!r} cannot be used here ({reason}). Use device='auto' or 'cpu'."
+        ) from None
+    return chosen
+
+
+def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    config = _read_config(folder)
+    if config.get("model_type") == PRUNED_TYPE:
+        raise ValueError(
+            f"{folder} holds a pruned model, whose layers have different numbers of heads; open it with "
+            "bertlook_teach.analyses.ablation.load_pruned(folder)."
+        )
+    _refuse_decoders(name, config)
+    if not any(folder.glob("*.safetensors")):
+        pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
+        hint = (
+            "It has weights in pickle format, which can run code when opened and is not read here; convert them with "
+            "model.save_pretrained(folder) in an environment you trust."
+            if pickled
+            else "Copy model.safetensors into it, or save the model there with model.save_pretrained(folder)."
+        )
+        raise FileNotFoundError(f"the model folder {folder} holds no *.safetensors file. {hint}")
+    try:
+        with quiet_loading():
+            settings = AutoConfig.from_pretrained(folder, local_files_only=True)
+            # Half-precision checkpoints stay half without dtype; fused attention returns no weights.
+            model, report = AutoModel.from_pretrained(
+                folder,
+                config=settings,
+                dtype=torch.float32,
+                attn_implementation="eager",
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except Exception as error:  # safetensors and transformers raise a dozen kinds for a damaged folder
+        raise ValueError(
+            f"the model in {folder} cannot be loaded: {_first_line(error)}. Is a file damaged or cut short?"
+        ) from error
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    mismatched = [str(key[0] if isinstance(key, tuple) else key) for key in report.get("mismatched_keys", ())]
+    if missing or mismatched:
+        lost = (missing + mismatched)[:3]
+        raise ValueError(
+            f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
+            f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
+        )
+    _require_tokenizer_files(folder)
+    try:
+        with quiet_loading():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        raise ValueError(f"the tokenizer in {folder} cannot be loaded: {_first_line(error)}.") from error
+    return _checked(Encoder(name, model.eval().to(device), tokenizer, device, folder=Path(folder)))
+
+
+def _read_config(folder: Path) -> dict:
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
+            "the model that ships with the course is called 'specimen'."
+        )
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
+        ) from None
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
+
+
+def _refuse_decoders(name: str, config: dict) -> None:
+    """Refuse before gigabytes are loaded; `_checked` catches by behaviour what is not told apart here."""
+    architectures = " ".join(config.get("architectures") or ())
+    if config.get("is_encoder_decoder"):
+        kind = "an encoder-decoder"
+    elif config.get("is_decoder") or re.search(r"CausalLM|LMHeadModel", architectures):
+        kind = "a decoder, which looks only backwards"
+    else:
+        return
+    raise ValueError(
+        f"{name} is {kind} ({architectures or config.get('model_type')}); bertlook needs an encoder, whose tokens look in both "
+        "directions: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT and the like."
+    )
+
+
+def _require_tokenizer_files(folder: Path) -> None:
+    wanted = (
+        "tokenizer.json",
+        "vocab.txt",
+        "vocab.json",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+        "tokenizer.model",
+    )
+    if not any((folder / file).is_file() for file in wanted):
+        raise FileNotFoundError(
+            f"the model folder {folder} holds no tokenizer (tokenizer.json or vocab.txt). tokenizer.save_pretrained(folder) writes it."
+        )
+
+
+def _checked(encoder: Encoder) -> Encoder:
+    """Try the encoder once: everything a library would pass over in silence is refused here."""
+    name, tokenizer, config = encoder.name, encoder.tokenizer, encoder.model.config
+    if not tokenizer.is_fast:
+        raise ValueError(
+            f"the tokenizer of {name} is a slow one and cannot say which wordpiece belongs to which word."
+        )
+    vocabulary, embeddings = len(tokenizer), config.vocab_size
+    if not embeddings / 2 <= vocabulary <= embeddings:
+        raise ValueError(
+            f"the tokenizer of {name} knows {vocabulary} wordpieces, but the model has embeddings for {embeddings}: they do not belong "
+            "together, or the vocabulary file was not found and every word would become [UNK]."
+        )
+    for path, tensor in encoder.model.named_parameters():
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"the weights of {name} are damaged: {path} holds NaN or infinity.")
+    probe = torch.tensor([tokenizer("a b c")["input_ids"]])
+    maps, _ = encoder.attend(probe, torch.ones_like(probe), torch.zeros_like(probe))
+    n = probe.shape[1]
+    if maps[0].shape != (1, encoder.n_heads, n, n):
+        raise ValueError(
+            f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
+            "its heads do not look at every token, and cannot be shown as one map of query by key."
+        )
+    if all(float(layer.triu(1).abs().max()) == 0 for layer in maps):
+        raise ValueError(
+            f"{name} looks only backwards: it is a decoder. bertlook needs an encoder such as BERT."
+        )
+    return encoder
+
+
+def _hub_folder(name: str) -> Path:
+    """The local copy of a hub model: from the cache if it is there, else downloaded, with a progress bar."""
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    with contextlib.suppress(Exception):  # not in the cache, or only in part: then it must be fetched
+        folder = Path(snapshot_download(name, allow_patterns=_HUB_FILES, local_files_only=True))
+        if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")):
+            return folder
+    if constants.HF_HUB_OFFLINE:
+        raise ConnectionError(
+            f"{name} is not in the local cache, and HF_HUB_OFFLINE forbids the network. Unset it and run once with a network, or "
+            "give a folder; 'specimen' needs neither."
+        )
+    try:
+        return Path(snapshot_download(name, allow_patterns=_HUB_FILES, etag_timeout=10))
+    except (RepositoryNotFoundError, GatedRepoError) as error:
+        raise ValueError(
+            f"the hub has no open model {name!r} (and there is no such folder here). Check the spelling."
+        ) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+            raise  # the disk, not the network; the message says so
+        raise ConnectionError(
+            f"{name} is neither a folder here nor in the local cache, and it could not be fetched from the hub: {_first_line(error)}. "
+            "Check the network and run again (a download resumes where it stopped), or use 'specimen', which needs none."
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+@contextlib.contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Silence load reports and progress bars (their order changes from run to run), and put the settings back."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,56 @@
+"""Head names: integers in code count from 0, printed labels count from 1, as in Clark et al. (2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def head_label(layer: int, head: int) -> str:
+    """The printed name of a head: tensor index ``[7, 9]`` is head ``"8-10"`` in the paper.
+
+    >>> head_label(7, 9)
+    '8-10'
+    """
+    if layer < 0 or head < 0:
+        raise ValueError(
+            f"layer and head count from 0 and cannot be negative; got layer {layer}, head {head}."
+        )
+    return f"{layer + 1}-{head + 1}"
+
+
+def parse_head_label(label: str) -> tuple[int, int]:
+    """Zero-based ``(layer, head)`` of a printed name.
+
+    >>> parse_head_label("8-10")
+    (7, 9)
+    """
+    layer, dash, head = label.strip().partition("-")
+    if not (dash and layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
+        raise ValueError(
+            f"a head is named layer-head, both counted from 1, for example '8-10' (index [7, 9]); got {label!r}."
+        )
+    return int(layer) - 1, int(head) - 1
+
+
+def head_rows(columns: Mapping, **same) -> list[dict]:
+    """A row for each head, with ``layer`` and ``head`` from 0 and the printed ``label``.
+
+    Parameters
+    ----------
+    columns : mapping of name -> array of shape (layer, head)
+    **same
+        What is the same in all rows, such as ``n``.
+
+    Examples
+    --------
+    >>> head_rows({"sep": [[0.5, 0.25]]}, n=3)[1]
+    {'layer': 0, 'head': 1, 'label': '1-2', 'sep': 0.25, 'n': 3}
+    """
+    first = next(iter(columns.values()))
+    return [
+        {"layer": layer, "head": head, "label": head_label(layer, head)}
+        | {name: float(values[layer][head]) for name, values in columns.items()}
+        | same
+        for layer in range(len(first))
+        for head in range(len(first[layer]))
+    ]

@@ -1,0 +1,67 @@
+"""Hidden states of every layer, read once for many sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from .attention import check_reading
+
+__all__ = ["hidden_states", "read_states"]
+
+
+def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:
+    """Vectors of words after every layer, one float32 array of shape (layer, word, dim) a text, in order.
+
+    Layer 0 is the embedding output, so there are L + 1 layers. A word has the mean of its pieces.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    texts : sequence of sequences of words
+        Each read alone, as [CLS] words [SEP].
+
+    Raises
+    ------
+    ValueError
+        If a text cannot be read whole (see `bertlook_teach.model.check_reading`), naming it.
+    """
+    import torch
+
+    for start in range(0, len(texts), batch_size):
+        batch = [list(words) for words in texts[start : start + batch_size]]
+        for words in batch:
+            if obstacle := check_reading(encoder, words).obstacle:
+                raise ValueError(f"{encoder.name} cannot read “{' '.join(words)[:60]}” whole: {obstacle}.")
+        encoded = encoder.word_tokenizer(batch, is_split_into_words=True, padding=True, return_tensors="pt")
+        names = ("input_ids", "attention_mask", *(("token_type_ids",) if encoder.has_segments else ()))
+        inputs = {name: encoded[name].to(encoder.device) for name in names if name in encoded}
+        with torch.inference_mode():
+            layers = encoder.model(**inputs, output_hidden_states=True).hidden_states
+            layers = torch.stack(layers).float().cpu().numpy()
+        if len(layers) != encoder.n_layers + 1:
+            raise ValueError(
+                f"{encoder.name} gives {len(layers)} hidden states; the embeddings and {encoder.n_layers} layers were expected."
+            )
+        for number, words in enumerate(batch):
+            owners = np.array([-1 if w is None else w for w in encoded.word_ids(number)])
+            mean = (owners[None, :] == np.arange(len(words))[:, None]).astype(np.float32)
+            yield (mean / mean.sum(axis=1, keepdims=True)) @ layers[:, number, : len(owners)]
+
+
+def read_states(
+    encoder,
+    texts: Iterable[Sequence[str]],
+    *,
+    batch_size: int = 32,
+    progress: Callable[[Iterable], Iterable] | None = None,
+) -> dict[tuple[str, ...], np.ndarray]:
+    """Hidden states of many texts, each read once: words -> array (layer, word, dim). What the model cannot read whole is left out.
+
+    All tasks about the same sentences share them.
+    """
+    wanted = list(dict.fromkeys(tuple(words) for words in texts))
+    wanted = [words for words in wanted if not check_reading(encoder, words).obstacle]
+    stream = hidden_states(encoder, wanted, batch_size=batch_size)
+    return dict(zip(wanted, stream if progress is None else progress(stream), strict=True))

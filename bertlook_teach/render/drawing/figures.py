@@ -1,0 +1,233 @@
+"""Figures for papers and handouts, with matplotlib. Nothing here displays and nothing touches pyplot's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .inputs import as_array, checked_values
+from .palette import CATEGORY_CYCLE, DASH_CYCLE, INK, LINE, MARKER_CYCLE, MUTED, RULE, SELECTED
+
+FORMATS = (".svg", ".pdf", ".png")
+
+FIGURE_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so a figure is the same on every machine
+    "svg.hashsalt": "bertlook",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "axes.unicode_minus": True,
+}
+
+
+def layer_curves(
+    series: Mapping[str, object],
+    *,
+    published: Mapping[str, object] | None = None,
+    ylabel: str = "",
+    title: str = "",
+    ylim: tuple[float, float] | None = None,
+    size: tuple[float, float] = (8.0, 4.5),
+    font_size: float = 13,
+):
+    """One curve per series over the layers of a model, counted from 1; published curves beside them.
+
+    Parameters
+    ----------
+    series : mapping of str to array
+        Ours. One number per layer, shape (layer,), or one per head, shape (layer, head), of which the layer's
+        mean is drawn. Models of different depth may stand side by side: the axis is the layer's number.
+    published : mapping of str to array, optional
+        From a paper. Drawn dashed with open markers, and "published" is added to the name.
+    ylabel, title : str
+        Say the unit: "attention to [SEP] (share)".
+    ylim : (float, float), optional
+        By default from 0 to just above the largest value.
+    size : (float, float)
+        In inches.
+    font_size : float
+        In points.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, a series is not 1-D or 2-D, or holds NaN.
+
+    Examples
+    --------
+    >>> figure = layer_curves({"specimen": [.1, .4, .2]}, ylabel="attention to [SEP] (share)")
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['specimen']
+    """
+    ours = {name: _per_layer(name, values) for name, values in series.items()}
+    theirs = {name: _per_layer(name, values) for name, values in (published or {}).items()}
+    if not ours and not theirs:
+        raise ValueError("there is no series to draw; give at least one name and its numbers per layer.")
+    figure, axes = _axes(size, font_size)
+    for position, (name, values) in enumerate(ours.items()):
+        _curve(axes, values, name, position, mfc=None, dash=DASH_CYCLE[position % len(DASH_CYCLE)])
+    for position, (name, values) in enumerate(theirs.items(), start=len(ours)):
+        label = name if "published" in name else f"{name} (published)"
+        _curve(axes, values, label, position, mfc="white", dash=(0, (4, 2)))
+    drawn = [*ours.values(), *theirs.values()]
+    _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
+    if len(drawn) > 1:
+        _legend(figure, axes)
+    return figure
+
+
+def scatter_by_layer(
+    values,
+    *,
+    published: Mapping[str, object] | None = None,
+    ylabel: str = "",
+    title: str = "",
+    label: str = "",
+    ylim: tuple[float, float] | None = None,
+    size: tuple[float, float] = (8.0, 4.5),
+    font_size: float = 13,
+):
+    """One dot per head over its layer and a line through the layer means, as Clark et al. (2019) draw it.
+
+    Parameters
+    ----------
+    values : array of shape (layer, head)
+        What a measure returns.
+    published : mapping of str to array, optional
+        Layer means from a paper, shape (layer,), drawn dashed.
+    label : str
+        Whose numbers these are, for the legend.
+    ylabel, title, ylim, size, font_size
+        As in `layer_curves`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> figure = scatter_by_layer([[.1, .2, .3], [.4, .5, .9]])
+    >>> figure.axes[0].collections[0].get_offsets().shape  # 2 layers of 3 heads
+    (6, 2)
+    """
+    values = checked_values(values)
+    n_layers, n_heads = values.shape
+    theirs = {name: _per_layer(name, curve) for name, curve in (published or {}).items()}
+    figure, axes = _axes(size, font_size)
+    layers = np.repeat(np.arange(1, n_layers + 1), n_heads)
+    axes.scatter(
+        layers, values.ravel(), s=2.2 * font_size, color=LINE, alpha=0.45, linewidths=0, label="a head"
+    )
+    mean = f"layer mean, {label}" if label else "layer mean"
+    axes.plot(np.arange(1, n_layers + 1), values.mean(axis=1), color=SELECTED, linewidth=2.2, label=mean)
+    for position, (name, curve) in enumerate(theirs.items(), start=2):
+        text = name if "published" in name else f"{name} (published)"
+        _curve(axes, curve, text, position, mfc="white", dash=(0, (4, 2)))
+    drawn = [values.ravel(), *theirs.values()]
+    _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
+    _legend(figure, axes)
+    return figure
+
+
+def describe_layers(series: Mapping[str, object], *, ylabel: str = "value") -> str:
+    """A sentence for a figure of layer curves: where each curve is highest and lowest.
+
+    >>> describe_layers({"specimen": [.1, .4, .2]}, ylabel="attention to [SEP] (share)")
+    'attention to [SEP] (share): specimen is highest in layer 2 (0.400) and lowest in layer 1 (0.100).'
+    """
+    from .sentences import number
+
+    parts = []
+    for name, values in series.items():
+        curve = _per_layer(name, values)
+        high, low = int(curve.argmax()), int(curve.argmin())
+        parts.append(
+            f"{name} is highest in layer {high + 1} ({number(curve[high])}) "
+            f"and lowest in layer {low + 1} ({number(curve[low])})"
+        )
+    return f"{ylabel}: {'; '.join(parts)}."
+
+
+def _per_layer(name: str, values) -> np.ndarray:
+    """One finite number per layer."""
+    values = as_array(values)
+    if values.ndim == 2:
+        values = values.mean(axis=1)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(
+            f"series {name!r} needs one number per layer, shape (layer,) or (layer, head); got {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"series {name!r} holds a number that is not finite in layer {int(np.argmin(np.isfinite(values))) + 1}."
+        )
+    return values
+
+
+def _axes(size, font_size):
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.add_subplot()
+    axes.tick_params(labelsize=font_size, colors=INK)
+    return figure, axes
+
+
+def _curve(axes, values, name: str, position: int, *, mfc, dash) -> None:
+    colour = CATEGORY_CYCLE[position % len(CATEGORY_CYCLE)]
+    axes.plot(
+        np.arange(1, len(values) + 1),
+        values,
+        color=colour,
+        marker=MARKER_CYCLE[position % len(MARKER_CYCLE)],
+        markerfacecolor=mfc or colour,
+        markersize=7,
+        linestyle=dash,
+        linewidth=2.2,
+        label=name,
+    )
+
+
+def _legend(figure, axes) -> None:
+    """Beneath the axes, where it hides no point; in several rows if one is wider than the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    handles, labels = axes.get_legend_handles_labels()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for columns in range(len(labels), 0, -1):
+        legend = figure.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=axes.xaxis.label.get_size(),
+        )
+        if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
+            return
+        legend.remove()
+
+
+def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
+    """Layers counted from 1, a scale that starts at 0 where it can, and no more ink than needed."""
+    top, bottom = max(float(np.max(v)) for v in drawn), min(float(np.min(v)) for v in drawn)
+    axes.set_ylim(ylim or (min(0.0, bottom * 1.08), top * 1.08 if top > 0 else 1.0))
+    axes.set_xlim(0.5, n_layers + 0.5)
+    step = 1 if n_layers <= 16 else 2
+    axes.set_xticks(range(1, n_layers + 1, step))
+    axes.set_xlabel("layer")
+    axes.set_ylabel(ylabel)
+    if title:
+        axes.set_title(title, loc="left", fontweight="bold", color=INK)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(MUTED)
+    axes.grid(axis="y", color=RULE, linewidth=0.8)
+    axes.set_axisbelow(True)

@@ -1,0 +1,135 @@
+"""What every picture asks of its input, with messages that say what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+_SPECIAL = re.compile(r"\[[A-Za-z]+\d*\]|<[a-z]+>|</s>")
+
+_SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
+
+
+def checked_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens as a tuple of strings, at least one."""
+    if isinstance(tokens, str):
+        raise TypeError(
+            f"tokens must be a sequence of strings, one per position; got one string, {tokens!r}."
+        )
+    tokens = tuple(tokens)
+    for position, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(
+                f"tokens must be strings; token {position} is {token!r}. "
+                "Convert ids with tokenizer.convert_ids_to_tokens(ids)."
+            )
+    if not tokens:
+        raise ValueError("there are no tokens, so there is nothing to draw.")
+    return tokens
+
+
+def checked_attention(weights, tokens: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """One head's weights as float64 of shape (query, key) and its tokens; refuses what cannot be drawn truly."""
+    tokens = checked_tokens(tokens)
+    weights = as_array(weights)
+    if weights.ndim != 2:
+        raise ValueError(
+            f"one head's weights have shape (query, key); got shape {weights.shape}. "
+            "Choose a head first: attention.weights[layer, head]."
+        )
+    if weights.shape != (len(tokens), len(tokens)):
+        raise ValueError(
+            f"{len(tokens)} tokens need weights of shape ({len(tokens)}, {len(tokens)}); got {weights.shape}. "
+            "Do weights and tokens come from the same text and the same level (wordpiece or word)?"
+        )
+    check_weights(weights, tokens)
+    return weights, tokens
+
+
+def check_weights(weights: np.ndarray, tokens: Sequence[str]) -> None:
+    """Refuse weights of shape (..., query, key) that are not shares, or in which a query looks nowhere."""
+
+    def where(mask: np.ndarray) -> str:
+        *head, query, key = np.argwhere(mask)[0]
+        place = f"query {query} ({tokens[query]!r}), key {key} ({tokens[key]!r})"
+        return f"layer {head[0]}, head {head[1]}, {place}" if len(head) == 2 else place
+
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            f"attention weights must be finite; {where(~np.isfinite(weights))} is not. "
+            "Was padding masked with -inf in every key, or is the model's precision too low?"
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f"attention weights cannot be negative; {where(weights < 0)} is "
+            f"{weights[weights < 0][0]:.3f}. Are these scores from before the softmax?"
+        )
+    if (weights > 1 + _SLACK).any():
+        raise ValueError(
+            f"attention weights are shares between 0 and 1; {where(weights > 1 + _SLACK)} is "
+            f"{weights[weights > 1 + _SLACK][0]:.3f}. Are these scores from before the softmax?"
+        )
+    nowhere = weights.sum(axis=-1) == 0
+    if nowhere.any():
+        *head, query = np.argwhere(nowhere)[0]
+        place = f"layer {head[0]}, head {head[1]}, " if len(head) == 2 else ""
+        raise ValueError(
+            f"all attention weights of {place}query {query} ({tokens[query]!r}) are zero, so it looks nowhere. "
+            "Was this head ablated, or this position padding? Leave it out of the picture."
+        )
+
+
+def checked_values(values) -> np.ndarray:
+    """One number per head as float64 of shape (layer, head)."""
+    values = as_array(values)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(
+            f"a head map needs one number per head, shape (layer, head); got shape {values.shape}. "
+            "A measure such as offset_attention(attention) returns that."
+        )
+    if not np.isfinite(values).all():
+        layer, head = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"a head map needs finite numbers; layer {layer}, head {head} is {values[layer, head]}. "
+            "Was a measure taken over no tokens?"
+        )
+    return values
+
+
+def checked_present(values, absent=None) -> tuple[np.ndarray, np.ndarray]:
+    """One number per head, and which heads are not there (their number is 0 and means nothing)."""
+    if absent is None:
+        values = checked_values(values)
+        return values, np.zeros(values.shape, dtype=bool)
+    absent = np.asarray(absent, dtype=bool)
+    if absent.shape != np.shape(values) or absent.all():
+        raise ValueError(
+            f"absent needs a yes or no for each head, not yes for all; got shape {absent.shape} for {np.shape(values)}."
+        )
+    return checked_values(np.where(absent, 0.0, values)), absent
+
+
+def checked_mask(mask, tokens: Sequence[str], name: str) -> tuple[bool, ...]:
+    """A yes or no per token."""
+    mask = tuple(bool(entry) for entry in mask)
+    if len(mask) != len(tokens):
+        raise ValueError(f"{name} needs one entry per token: {len(tokens)} expected, got {len(mask)}.")
+    return mask
+
+
+def as_array(values) -> np.ndarray:
+    """Any array or torch tensor, also on another device, as a new float64 array."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    return np.array(values, dtype=np.float64)
+
+
+def looks_special(token: str) -> bool:
+    """Whether a token is written like one the tokenizer adds: [CLS], [SEP], <s>, </s>.
+
+    >>> [looks_special(token) for token in ("[CLS]", "</s>", "cat", "[", "<3")]
+    [True, True, False, False, False]
+    """
+    return _SPECIAL.fullmatch(token) is not None

@@ -1,0 +1,273 @@
+"""A sentence for every picture, computed from the data it shows.
+
+The JavaScript views build the same sentences (`widgets/view_core.js`); a browser test holds the two together.
+Shares print as whole per cent, which is also why 8 bits a weight are enough to draw from.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...model import head_label
+from .inputs import checked_attention, checked_mask, checked_present, checked_tokens, looks_special
+
+# Letters written from right to left, and the invisible marks that turn the direction of what follows.
+_TURNS = re.compile("[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]")
+
+# XML has no way to write these, so a picture could not be opened.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+_CLEAR_HABIT = 0.3  # below this share, no single place is where the head looks
+
+
+def visible_token(token: str) -> str:
+    """A token as it can be shown: blanks made visible, characters that no page can hold replaced.
+
+    >>> visible_token("cat"), visible_token(" "), visible_token("")
+    ('cat', '␣', '∅')
+    """
+    if not token:
+        return "∅"
+    if not token.strip():
+        return "␣" * len(token)
+    return _UNWRITABLE.sub("\ufffd", token)
+
+
+def quoted(token: str, special: bool | None = None) -> str:
+    """A token inside a sentence: quoted, unless it is a special token; right-to-left text kept in its place."""
+    shown = visible_token(token)
+    if _TURNS.search(shown):
+        shown = f"\u2068{shown}\u2069"
+    return shown if (looks_special(token) if special is None else special) else f"“{shown}”"
+
+
+def percent(share: float) -> str:
+    """A share as whole per cent, honest at both ends.
+
+    >>> percent(0.976), percent(0.004), percent(0.998), percent(1.0), percent(0.0)
+    ('98 %', 'under 1 %', 'over 99 %', '100 %', '0 %')
+    """
+    if 0 < share < 0.005:
+        return "under 1 %"
+    if 0.995 <= share < 0.9999:
+        return "over 99 %"
+    return f"{math.floor(share * 100 + 0.5)} %"
+
+
+def describe_attention(
+    weights,
+    tokens: Sequence[str],
+    *,
+    head: tuple[int, int] | None = None,
+    special: Sequence[bool] | None = None,
+    hide_special: bool = False,
+    unit: str = "token",
+) -> str:
+    """What one head looks at, in one or two sentences computed from its weights.
+
+    Parameters
+    ----------
+    weights : array of shape (query, key)
+        One head's attention weights.
+    tokens : sequence of str
+        One per position.
+    head : (int, int), optional
+        Zero-based layer and head, printed as "3-1".
+    special : sequence of bool, optional
+        Which tokens the tokenizer added. By default, those written like [CLS] or </s>.
+    hide_special : bool
+        Leave special tokens out. Nothing is renormalised: the sentence says how much they hold.
+    unit : str
+        What one position is called: "token", or "word" after `Attention.to_words`.
+
+    Returns
+    -------
+    str
+        The strongest weight, then where the head looks on average: at the token itself, the one before, the one
+        after, or a special token, whichever gets most. An edge token has no neighbour there and counts as 0,
+        as in `bertlook_teach.measures.offset_attention`.
+
+    Raises
+    ------
+    ValueError
+        If weights are not shares, or do not match the tokens.
+
+    Examples
+    --------
+    >>> describe_attention([[.1, .9], [.2, .8]], ["the", "cat"], head=(2, 0))
+    'Head 3-1: 90 % of “the” goes to “cat”. On average, 45 % goes to the token itself.'
+    """
+    weights, tokens = checked_attention(weights, tokens)
+    special = _special(tokens, special)
+    shown = [i for i in range(len(tokens)) if not (hide_special and special[i])]
+    name = "This head" if head is None else f"Head {head_label(*head)}"
+    if not shown:
+        return f"{name}: every token is special and hidden."
+    query, key = max(((i, j) for i in shown for j in shown), key=lambda pair: weights[pair])
+    target = "itself" if query == key else quoted(tokens[key], special[key])
+    sentences = [
+        f"{name}: {percent(weights[query, key])} of {quoted(tokens[query], special[query])} goes to {target}."
+    ]
+    sentences.append(_habit(weights, tokens, special, shown, unit))
+    if hide_special and len(shown) < len(tokens):
+        hidden = [j for j in range(len(tokens)) if special[j]]
+        mass = sum(weights[i, j] for i in shown for j in hidden) / len(shown)
+        sentences.append(f"Special tokens are hidden and hold {percent(mass)}.")
+    return " ".join(sentences)
+
+
+def describe_token(
+    weights,
+    tokens: Sequence[str],
+    position: int,
+    *,
+    side: str = "query",
+    special: Sequence[bool] | None = None,
+    top=3,
+) -> str:
+    """What one token looks at (``side="query"``), or which tokens look at it (``side="key"``).
+
+    >>> describe_token([[.1, .9], [.2, .8]], ["the", "cat"], 0)
+    '“the” looks at “cat” 90 %, itself 10 %.'
+    >>> describe_token([[.1, .9], [.2, .8]], ["the", "cat"], 1, side="key")
+    '“cat” is looked at by “the” 90 %, itself 80 %.'
+    """
+    weights, tokens = checked_attention(weights, tokens)
+    special = _special(tokens, special)
+    if side not in ("query", "key"):
+        raise ValueError(f"side is 'query' (the token looks) or 'key' (it is looked at); got {side!r}.")
+    if not 0 <= position < len(tokens):
+        raise ValueError(f"position must lie between 0 and {len(tokens) - 1}; got {position}.")
+    line = weights[position] if side == "query" else weights[:, position]
+    order = sorted(range(len(tokens)), key=lambda j: (-line[j], j))
+    named = [
+        f"{'itself' if j == position else quoted(tokens[j], special[j])} {percent(line[j])}"
+        for j in order[:top]
+    ]
+    rest = len(tokens) - len(named)
+    if rest and side == "query":
+        named.append(f"{rest} other{'s' if rest > 1 else ''} {percent(sum(line[j] for j in order[top:]))}")
+    verb = "looks at" if side == "query" else "is looked at by"
+    return f"{quoted(tokens[position], special[position])} {verb} {', '.join(named)}."
+
+
+def describe_head_map(
+    values,
+    *,
+    title: str = "value",
+    selected: tuple[int, int] | None = None,
+    absent=None,
+    difference: bool = False,
+) -> str:
+    """The largest and the smallest of one number per head, and the chosen one.
+
+    >>> describe_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(0, 1))
+    'to the previous token, 2 layers of 3 heads: largest in head 2-3 (0.900), smallest in head 1-1 (0.100). Head 1-2: 0.200.'
+    >>> describe_head_map([[.1, -.2]], title="to [SEP]", difference=True)
+    'to [SEP], after minus before, 1 layer of 2 heads: rises most in head 1-1 (+0.100), falls most in head 1-2 (-0.200).'
+    """
+    values, absent = checked_present(values, absent)
+    n_layers, n_heads = values.shape
+    largest = divmod(int(np.where(absent, -np.inf, values).argmax()), n_heads)
+    smallest = divmod(int(np.where(absent, np.inf, values).argmin()), n_heads)
+    say = signed_number if difference else number
+    size = f"{n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}"
+    high = f"in head {head_label(*largest)} ({say(values[largest])})"
+    low = f"in head {head_label(*smallest)} ({say(values[smallest])})"
+    if difference:
+        up = f"rises most {high}" if values[largest] > 0 else "rises nowhere"
+        down = f"falls most {low}" if values[smallest] < 0 else "falls nowhere"
+        text = f"{visible_token(title)}, after minus before, {size}: {up}, {down}."
+    else:
+        text = f"{visible_token(title)}, {size}: largest {high}, smallest {low}."
+    if selected is not None:
+        chosen = tuple(selected)
+        text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else say(values[chosen])}."
+    return text
+
+
+def number(value: float) -> str:
+    """A measure's value with three decimals, or four digits once it is large.
+
+    >>> number(0.1234), number(12.345), number(-0.0001)
+    ('0.123', '12.35', '0.000')
+    """
+    decimals = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 0
+    scale = 10**decimals
+    rounded = math.floor(abs(value) * scale + 0.5) / scale
+    return f"{'-' if value < 0 and rounded else ''}{rounded:.{decimals}f}"
+
+
+def signed_number(value: float) -> str:
+    """A difference: as `number`, with a plus where it is above 0 in print.
+
+    >>> signed_number(0.1234), signed_number(-0.1234), signed_number(0.0001)
+    ('+0.123', '-0.123', '0.000')
+    """
+    text = number(value)
+    return f"+{text}" if value > 0 and float(text) > 0 else text
+
+
+def short_signed(value: float) -> str:
+    """A difference for a narrow cell.
+
+    >>> short_signed(0.123), short_signed(-0.123), short_signed(0.0)
+    ('+.12', '-.12', '0')
+    """
+    text = short_number(value)
+    return f"+{text}" if value > 0 and text != "0" else text
+
+
+def short_number(value: float) -> str:
+    """A value for a narrow cell: two digits, no leading zero.
+
+    >>> short_number(0.42), short_number(0.996), short_number(1.0), short_number(2.34), short_number(12.3)
+    ('.42', '1.0', '1.0', '2.3', '12')
+    """
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    if size < 0.995:
+        hundredths = math.floor(size * 100 + 0.5)
+        return f"{sign}.{hundredths:02d}" if hundredths else "0"
+    if size < 9.95:
+        return f"{sign}{math.floor(size * 10 + 0.5) / 10:.1f}"
+    return f"{sign}{math.floor(size + 0.5):.0f}"
+
+
+def _special(tokens: Sequence[str], special: Sequence[bool] | None) -> tuple[bool, ...]:
+    tokens = checked_tokens(tokens)
+    if special is None:
+        return tuple(looks_special(token) for token in tokens)
+    return checked_mask(special, tokens, "special")
+
+
+def simple_places(tokens, special, shown, unit) -> dict[str, Callable[[int], list[int]]]:
+    """Where a habit may lead, in words, each with the keys it means for a query: itself, a neighbour, a special token."""
+    n = len(tokens)
+    places = {
+        f"the {unit} itself": lambda i: [i],
+        f"the previous {unit}": lambda i: [i - 1] if i > 0 else [],
+        f"the next {unit}": lambda i: [i + 1] if i + 1 < n else [],
+    }
+    for label in dict.fromkeys(quoted(tokens[j], True) for j in shown if special[j]):
+        spots = [j for j in range(n) if special[j] and quoted(tokens[j], True) == label]
+        places[label] = lambda i, spots=spots: spots
+    return places
+
+
+def _habit(weights, tokens, special, shown, unit) -> str:
+    """Where the head looks on average: the best of a few simple places, or nowhere in particular."""
+    places = simple_places(tokens, special, shown, unit)
+    visible = set(shown)
+    shares = {
+        place: sum(weights[i, j] for i in shown for j in keys(i) if j in visible) / len(shown)
+        for place, keys in places.items()
+    }
+    best = max(shares, key=shares.get)  # the first of equals, in the order above
+    if shares[best] >= _CLEAR_HABIT and len(shown) > 1:
+        return f"On average, {percent(shares[best])} goes to {best}."
+    peak = sum(max(weights[i, j] for j in shown) for i in shown) / len(shown)
+    return f"On average, a {unit}'s largest weight is {percent(peak)}."

@@ -1,0 +1,103 @@
+"""Small pieces of SVG: escaped text, a standalone accessible frame, estimated text widths."""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+
+from .palette import INK, PAPER
+from .sentences import visible_token
+
+FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
+
+LEVELS = 32  # steps in which a drawing tells weights apart; marks of one step share a path, which keeps files small
+
+_WIDTHS = {"ijl.,:;'!|I": 0.30, 'frt()[]{}-/\\"* ': 0.42, "mwMW@%": 0.92, "ABCDEFGHJKLNOPQRSTUVXYZ#": 0.70}
+
+_CHAR_WIDTH = {char: width for chars, width in _WIDTHS.items() for char in chars}
+
+
+def attribute(value: str) -> str:
+    """Text made safe inside a double-quoted attribute."""
+    return escape(visible_token(value), quote=True)
+
+
+def content(value: str) -> str:
+    """Text made safe between two tags."""
+    return escape(visible_token(value), quote=False)
+
+
+def coordinate(value: float) -> str:
+    """A coordinate with one decimal and no trailing zero, so that equal pictures are equal bytes.
+
+    >>> coordinate(3.0), coordinate(0.25), coordinate(-0.01)
+    ('3', '0.2', '0')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def frame(
+    body: Iterable[str], width: float, height: float, *, title: str, sentence: str, font_size: float
+) -> str:
+    """A whole picture: opens alone in a viewer, says its sentence to a screen reader, scales down to fit a page."""
+    w, h = coordinate(width), coordinate(height)
+    return "\n".join(
+        [
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{attribute(f"{title}. {sentence}")}" '
+                f'width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{escape(FONT, quote=True)}" '
+                f'font-size="{coordinate(font_size)}" style="max-width:100%;height:auto">'
+            ),
+            f"<title>{content(title)}</title>",
+            f"<desc>{content(sentence)}</desc>",
+            f'<rect width="{w}" height="{h}" rx="6" fill="{PAPER}"/>',
+            *body,
+            "</svg>",
+        ]
+    )
+
+
+def text(x: float, y: float, value: str, *, anchor: str = "start", fill: str = INK, extra: str = "") -> str:
+    """One line of text, its middle at height ``y``. ``unicode-bidi`` keeps right-to-left tokens from turning others."""
+    return (
+        f'<text x="{coordinate(x)}" y="{coordinate(y)}" dy=".35em" text-anchor="{anchor}" fill="{fill}" '
+        f'style="unicode-bidi:isolate;white-space:pre"{extra}>{content(value)}</text>'
+    )
+
+
+def text_width(value: str, font_size: float) -> float:
+    """Estimated width of a text in pixels; nothing here can measure a font."""
+    total = 0.0
+    for char in value:
+        if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Mn", "Me"):
+            continue
+        wide = unicodedata.east_asian_width(char) in "WF"
+        total += 1.05 if wide else _CHAR_WIDTH.get(char, 0.58)
+    return total * font_size
+
+
+def shortened(value: str, font_size: float, limit: float) -> str:
+    """A token cut to fit, with an ellipsis; a combining mark stays with its letter."""
+    value = visible_token(value)
+    if text_width(value, font_size) <= limit:
+        return value
+    kept = ""
+    for char in value:
+        if text_width(kept + char + "…", font_size) > limit and not unicodedata.combining(char):
+            break
+        kept += char
+    return kept + "…"
+
+
+def image_tag(svg: str) -> str:
+    """The picture as an ``<img>`` that carries it inside its address; its name is the alternative text.
+
+    For the outputs a notebook saves. JupyterLab and GitHub take every drawing tag out of a notebook that its reader has
+    not run, and leave a heap of words; images they keep.
+    """
+    name = svg.partition("<title>")[2].partition("</title>")[0].replace('"', "&quot;")  # escaped when drawn
+    address = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    return f'<img src="data:image/svg+xml;base64,{address}" alt="{name}">'

@@ -1,0 +1,68 @@
+"""A small table for a slide that reads well as plain text too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...disk import align
+from .palette import INK, RULE
+from .svg import content
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A small table of texts: HTML in a notebook, plain characters elsewhere. Every cell is escaped.
+
+    >>> TextTable(["head", "share"], [["1-2", "0.98"], ["12-10", "0.5"]])
+    head   share
+    1-2    0.98
+    12-10  0.5
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    caption: str = ""
+
+    def __post_init__(self):
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"a row needs {len(self.header)} cells, one a column; got {len(row)}: {list(row)}."
+                )
+
+    def _repr_html_(self) -> str:
+        style = f"padding:.2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"
+        head = "".join(
+            f'<th scope="col" style="{style};white-space:{_wrapping(str(name))}">{content(str(name))}</th>'
+            for name in self.header
+        )
+        body = []
+        for first, *rest in self.rows:
+            cells = "".join(
+                f'<td style="{style};white-space:{_wrapping(str(cell))}">{content(str(cell))}</td>'
+                for cell in rest
+            )
+            body.append(
+                '<tr style="background:transparent">'
+                f'<th scope="row" style="{style};font-weight:600;white-space:normal">{content(str(first))}</th>{cells}</tr>'
+            )
+        caption = f'<caption style="caption-side:bottom;text-align:left;font-size:1em;color:{INK};padding:.3em .35em">{content(self.caption)}</caption>'
+        return "\n".join(
+            [
+                f'<table class="bertlook-table" style="font-size:1em;width:auto;margin:.2em 0;border-collapse:collapse;color:{INK}">',
+                *([caption] if self.caption else []),
+                f"<thead><tr>{head}</tr></thead><tbody>",
+                *body,
+                "</tbody></table>",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        shown = align([[str(cell) for cell in row] for row in (self.header, *self.rows)])
+        return f"{self.caption}\n{shown}" if self.caption else shown
+
+
+def _wrapping(cell: str) -> str:
+    """A number with its interval stays on one line; a phrase may break."""
+    return "nowrap" if len(cell) <= 20 else "normal"

@@ -1,0 +1,525 @@
+"""BertViz's head view, model view and neuron view, drawn from our arrays, with no request to anywhere.
+
+BertViz (Vig, 2019) fetches three scripts from a CDN when it draws, so offline it shows nothing; in JupyterLab 4 it draws or
+not depending on which script comes first; and its neuron view brings its own copy of old model code. Its drawing code
+is sound. So the three views here are BertViz's own scripts (vendor/, made by tools/vendor_bertviz.py), given an
+`Attention` of any encoder, and closed into a frame that may fetch nothing and cannot touch the page around it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ...disk import write_file
+from ..drawing.inputs import as_array, check_weights, checked_tokens
+from ..drawing.sentences import visible_token
+
+HEAD_VIEW_TOKENS = 64  # more take seconds to draw, and nobody can read them
+
+MODEL_VIEW_TOKENS = 32
+
+NEURON_VIEW_TOKENS = 32
+
+STEPS = 1000  # numbers travel as whole thousandths: three digits after the point, no point
+
+_VENDOR = Path(__file__).parent / "vendor"
+
+_TYPE = {"head_view": 18, "model_view": 24, "neuron_view": 24}  # pixels, before the frame is scaled
+
+_WIDTH = {"head_view": 390, "model_view": 904, "neuron_view": 910}  # what the view needs, in the same pixels
+
+_TALLEST = 440  # pixels: with a title and two lines of caption it stands on a slide of 1280 x 720
+
+# Browsers draw the frame and leave out what stands in it; a front end that takes out the frame leaves the words.
+_NO_FRAME = "Run this cell to see the view: this program shows frames only in notebooks that you have run."
+
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+
+FIGURE_STYLE = "body{margin:4px;background:#fff}select{font-size:inherit;margin:0 .6em .3em .2em}#vis svg{overflow:visible}"
+
+FIGURE_STYLE += ":focus-visible{outline:3px solid #0072b2;outline-offset:1px}"
+
+FIGURE_STYLE += "#vis rect:focus-visible{outline:none;opacity:1!important;stroke:#0072b2;stroke-width:3px}"
+
+FIGURE_STYLE += "#vis .unseen:focus-visible{fill:none;pointer-events:all}"
+
+_FILTERS = (("All", "", ""), *((f"Sentence {q} -> Sentence {k}", q, k) for q, k in ("AA", "BB", "AB", "BA")))
+
+_NEURON_FILTERS = ("all", "aa", "bb", "ab", "ba")  # the same, as the neuron view names them
+
+
+@dataclass(frozen=True)
+class BertVizView:
+    """One of BertViz's views: a frame in a notebook, a page of its own with ``page``, a name elsewhere."""
+
+    page: str = field(repr=False)
+    sentence: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        source = self.page.replace("&", "&amp;").replace('"', "&quot;")
+        sentence = escape(self.sentence)
+        # allow-scripts alone: what runs inside can reach neither the notebook nor its cookies.
+        return (
+            '<figure class="bertlook-bertviz" style="margin:0">'
+            f'<iframe title="{sentence}" sandbox="allow-scripts" width="100%" height="{self.height}" '
+            f'style="border:0;display:block;background:#fff" srcdoc="{source}">{_NO_FRAME}</iframe>'
+            f'<figcaption dir="auto">{sentence}</figcaption></figure>'
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write a page that any browser opens, without network."""
+        write_file(path, self.page)
+
+    def __repr__(self) -> str:
+        return f"BertVizView: {self.sentence}"
+
+
+def bertviz_head_view(
+    attention,
+    *,
+    layers: Sequence[int] | None = None,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    height: int | None = None,
+    font_size: float = 24,
+) -> BertVizView:
+    """BertViz's head view: lines from query to key, one colour a head, one layer at a time.
+
+    Parameters
+    ----------
+    attention : Attention
+        Of one text or a pair of texts, at wordpiece or word level; at most 64 tokens.
+    layers : sequence of int, optional
+        The layers to carry along, from 0. All by default.
+    layer : int, optional
+        The layer in view at first; by default the first of ``layers``.
+    heads : sequence of int, optional
+        The heads in view at first. All by default.
+    height : int, optional
+        Of the frame, in pixels. By default what the text needs, at most 440; longer texts scroll.
+    font_size : float
+        Of the tokens, in pixels; smaller where the frame is too narrow.
+
+    Returns
+    -------
+    BertVizView
+
+    Raises
+    ------
+    ValueError
+        If there are more than 64 tokens, or a layer or head that is not there.
+
+    References
+    ----------
+    Vig (2019), "A Multiscale Visualization of Attention in the Transformer Model". Two differences: of a pair of texts
+    the weights travel once, not twice, and all weights are rounded to three digits.
+    """
+    weights, tokens, boundary = _read(attention, HEAD_VIEW_TOKENS, "head view")
+    layers = _chosen(layers, len(weights), "layer")
+    layer = layers[0] if layer is None else _one(layer, layers, "layer")
+    heads = None if heads is None else _chosen(heads, weights.shape[1], "head")
+    data = {
+        "attention": _steps(weights[layers]),
+        "tokens": tokens,
+        "boundary": boundary,
+        "layer": layer,
+        "heads": heads,
+        "include_layers": layers,
+    }
+    zoom = font_size / _TYPE["head_view"]
+    natural = zoom * (len(tokens) * 22.5 + 30 + 36) + 24
+    return _view(
+        "head_view",
+        data,
+        font_size,
+        height or min(_TALLEST, int(natural)),
+        f"BertViz's head view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, counted from 0. "
+        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter.",
+    )
+
+
+def bertviz_model_view(
+    attention,
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    height: int = 440,
+    font_size: float = 24,
+) -> BertVizView:
+    """BertViz's model view: every head of every layer as a small picture; a click enlarges one.
+
+    Parameters
+    ----------
+    attention : Attention
+        Of one text or a pair of texts, at wordpiece or word level; at most 32 tokens.
+    layers, heads : sequence of int, optional
+        Which to draw, from 0. All by default.
+    height : int
+        Of the frame, in pixels. The small pictures are as tall as fits it.
+    font_size : float
+        Of the labels, in pixels; smaller where the frame is too narrow.
+
+    Returns
+    -------
+    BertVizView
+
+    Raises
+    ------
+    ValueError
+        If there are more than 32 tokens, or a layer or head that is not there.
+    """
+    weights, tokens, boundary = _read(attention, MODEL_VIEW_TOKENS, "model view")
+    layers, heads = _chosen(layers, len(weights), "layer"), _chosen(heads, weights.shape[1], "head")
+    zoom = font_size / _TYPE["model_view"]
+    controls = 40 if boundary else 0
+    room = (height - 24) / zoom - controls - 62  # the axis takes 58
+    data = {
+        "attention": _steps(weights[np.ix_(layers, heads)]),
+        "tokens": tokens,
+        "boundary": boundary,
+        "display_mode": "light",
+        "include_layers": layers,
+        "include_heads": heads,
+        "total_heads": len(heads),  # ours: the small pictures share the width, also when heads are chosen
+        "thumbnail_box_height": round(min(14.0, max(1.5, (room / len(layers) - 10) / len(tokens))), 2),
+    }
+    return _view(
+        "model_view",
+        data,
+        font_size,
+        int(height),
+        f"BertViz's model view: {_count(len(tokens), attention)}, {_layers(layers)}, {_heads(heads)}, counted from 0. "
+        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter.",
+    )
+
+
+def bertviz_neuron_view(
+    attention,
+    *,
+    layers: Sequence[int] | None = None,
+    layer: int | None = None,
+    head: int = 0,
+    query: int | None = None,
+    height: int | None = None,
+    font_size: float = 24,
+) -> BertVizView:
+    """BertViz's neuron view: query and key vectors, their product, score and softmax, number by number.
+
+    Parameters
+    ----------
+    attention : Attention
+        With queries and keys, ``extract_attention(..., vectors=True)``; at most 32 tokens.
+    layers : sequence of int, optional
+        The layers to carry along. By default the one of ``layer``: each costs about 60 kB for ten tokens.
+    layer, head : int
+        The head in view at first.
+    query : int, optional
+        The token whose computation is in view at first; by default the picture opens with lines only, and the plus
+        sign beside a token opens its computation.
+    height : int, optional
+        Of the frame, in pixels. By default what the text needs, at most 440; longer texts scroll.
+    font_size : float
+        Of the tokens, in pixels; smaller where the frame is too narrow.
+
+    Returns
+    -------
+    BertVizView
+
+    Raises
+    ------
+    ValueError
+        If queries and keys are missing, there are more than 32 tokens, or a layer, head or token is not there.
+    """
+    weights, tokens, boundary = _read(attention, NEURON_VIEW_TOKENS, "neuron view")
+    queries, keys = checked_vectors(attention)
+    if layers is None:
+        layers = _chosen([0 if layer is None else layer], len(weights), "layer")
+    else:
+        layers = _chosen(layers, len(weights), "layer")
+    layer = layers[0] if layer is None else _one(layer, layers, "layer")
+    head = _one(head, range(weights.shape[1]), "head")
+    query = None if query is None else _one(query, range(len(tokens)), "token")
+    data = {
+        "attention": _steps(weights[layers]),
+        "queries": _steps(queries[layers]),
+        "keys": _steps(keys[layers]),
+        "tokens": tokens,
+        "boundary": boundary,
+        "default_filter": "all",
+        "bidirectional": True,
+        "display_mode": "light",
+        "layer": layers.index(layer),  # BertViz counts the layers it is given
+        "head": head,
+        "include_layers": layers,
+        "query": query,
+    }
+    zoom = font_size / _TYPE["neuron_view"]
+    natural = zoom * (len(tokens) * 28 + 48 + 36) + 12
+    return _view(
+        "neuron_view",
+        data,
+        font_size,
+        height or min(_TALLEST, int(natural)),
+        f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
+        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter.",
+    )
+
+
+def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys as float64 of shape (layer, head, token, dim); says how to get them."""
+    if attention.queries is None or attention.keys is None:
+        level = " Words have none: take the attention before to_words()." if attention.level == "word" else ""
+        raise ValueError(
+            "the neuron view needs each head's queries and keys, and this attention has none. "
+            f"Extract it with extract_attention(encoder, text, vectors=True).{level}"
+        )
+    queries, keys = as_array(attention.queries), as_array(attention.keys)
+    expected = tuple(np.shape(attention.weights)[:3])
+    for name, vectors in (("queries", queries), ("keys", keys)):
+        if vectors.ndim != 4 or vectors.shape[:3] != expected:
+            raise ValueError(
+                f"{name} must have shape (layer, head, token, dim) with {expected} in front; got {vectors.shape}."
+            )
+        if not np.isfinite(vectors).all():
+            layer, head, token, _ = np.argwhere(~np.isfinite(vectors))[0]
+            raise ValueError(
+                f"{name} must be finite; layer {layer}, head {head}, token {token} holds one that is not."
+            )
+    if queries.shape != keys.shape:
+        raise ValueError(
+            f"queries and keys must be equally long; got shapes {queries.shape} and {keys.shape}."
+        )
+    return queries, keys
+
+
+# ---- what goes in ---------------------------------------------------------------------------------------------
+def _read(attention, limit: int, name: str) -> tuple[np.ndarray, list[str], int | None]:
+    """Weights, tokens as BertViz shows them, and where the second text begins."""
+    weights, tokens = as_array(attention.weights), checked_tokens(attention.tokens)
+    n = len(tokens)
+    if weights.ndim != 4 or weights.shape[2:] != (n, n):
+        raise ValueError(
+            f"{n} tokens need weights of shape (layer, head, {n}, {n}); got {weights.shape}. "
+            "Pass what extract_attention returned."
+        )
+    if n > limit:
+        raise ValueError(
+            f"BertViz's {name} takes at most {limit} tokens here, and this text has {n}: with more, a browser takes seconds "
+            "to draw what nobody can read. Shorten the text, or use HeadView, which takes any length."
+        )
+    check_weights(weights, tokens)
+    segments = [int(segment) for segment in attention.segment_ids]
+    boundary = segments.index(1) if 1 in segments else None
+    # As BertViz does: the marks of byte-level and sentence pieces become the space they stand for.
+    shown = [visible_token(re.sub("[Ġ▁]", " ", token).replace("</w>", "")) for token in tokens]
+    return weights, shown, boundary
+
+
+def _chosen(wanted: Sequence[int] | None, count: int, name: str) -> list[int]:
+    if wanted is None:
+        return list(range(count))
+    wanted = [int(index) for index in wanted]
+    if not wanted:
+        raise ValueError(f"choose at least one {name}; got none.")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"each {name} can be chosen once; got {wanted}.")
+    return [_one(index, range(count), name) for index in wanted]
+
+
+def _one(index: int, among: Sequence[int], name: str) -> int:
+    if index not in among:
+        there = f"0 to {among[-1]}" if isinstance(among, range) else ", ".join(map(str, among))
+        raise ValueError(f"there is no {name} {index}: {name}s here are {there}, counted from 0.")
+    return int(index)
+
+
+def _steps(values: np.ndarray) -> list:
+    return np.rint(np.asarray(values, dtype=np.float64) * STEPS).astype(int).tolist()
+
+
+def _count(n: int, attention) -> str:
+    unit = "word" if attention.level == "word" else "token"
+    return f"{n} {unit}{'s' * (n != 1)}"
+
+
+def _layers(layers: Sequence[int]) -> str:
+    return f"layer {layers[0]}" if len(layers) == 1 else f"{len(layers)} layers"
+
+
+def _heads(heads: Sequence[int]) -> str:
+    return f"head {heads[0]}" if len(heads) == 1 else f"{len(heads)} heads a layer"
+
+
+# ---- what comes out -------------------------------------------------------------------------------------------
+
+# The rest of what BertViz's Python would send, made in the page: a pair of texts is its whole matrix and four cuts of it.
+_UNPACK = """
+const whole = (x) => (Array.isArray(x) ? x.map(whole) : x / STEPS);
+const sides = {"": [0, Infinity], A: [0, data.boundary], B: [data.boundary, Infinity]};
+const cut = ([name, query, key]) => {
+  const [i, j] = [sides[query], sides[key]];
+  const part = {
+    name,
+    attn: whole(data.attention.map((layer) => layer.map((head) => head.slice(...i).map((row) => row.slice(...j))))),
+    left_text: data.tokens.slice(...i),
+    right_text: data.tokens.slice(...j),
+  };
+  const vectors = (all, side) => whole(all.map((layer) => layer.map((head) => head.slice(...side))));
+  if (data.queries) Object.assign(part, {queries: vectors(data.queries, i), keys: vectors(data.keys, j)});
+  return part;
+};
+const parts = FILTERS.slice(0, data.boundary === null ? 1 : FILTERS.length).map(cut);
+window.bertvizParams = {...data, attention: data.queries ? Object.fromEntries(parts.map((part, i) => [NEURON_FILTERS[i], part])) : parts};
+"""
+
+# The frame's own width is known only in the browser, and is nothing while its slide is hidden.
+_FIT = """
+const fit = () => {
+  if (innerWidth) document.body.style.zoom = Math.max(0.4, Math.min(ZOOM, (innerWidth - 8) / WIDTH));
+};
+addEventListener("resize", fit);
+fit();
+"""
+
+# BertViz knows the mouse alone. What it draws to be clicked or pointed at gets one tab stop each, arrows within, Enter for
+# a click and Shift+Enter for two; they are found by the handlers that d3 has put on them, and anew after each drawing.
+_KEYS = """
+const vis = document.getElementById("vis");
+vis.setAttribute("role", "toolbar");
+vis.setAttribute("aria-label", "Arrows go from one to the next, Enter clicks, Shift+Enter clicks twice.");
+const hears = (node, type) => (node.__on ?? []).some((one) => one.type === type);
+const place = {click: 0, mouseover: 0};
+const found = {click: [], mouseover: []};
+const name = (node, i) => {
+  const {include_layers: layers, include_heads: heads} = bertvizParams; // heads: in the model view alone
+  const token = node.closest("g")?.textContent.trim();
+  return token || (heads ? `layer ${layers[Math.floor(i / heads.length)]}, head ${heads[i % heads.length]}` : `head ${i}`);
+};
+const choose = (type, i, focus) => {
+  place[type] = Math.max(0, Math.min(found[type].length - 1, i));
+  found[type].forEach((node, j) => node.setAttribute("tabindex", j === place[type] ? 0 : -1));
+  if (focus) found[type][place[type]]?.focus();
+};
+const mark = () => {
+  const had = vis.dataset.focus;
+  const all = [...vis.querySelectorAll("g, rect, text")].filter((node) => node.checkVisibility({visibilityProperty: true}));
+  found.click = all.filter((node) => hears(node, "click"));
+  found.mouseover = all.filter((node) => hears(node, "mouseover") && !hears(node, "click"));
+  for (const [type, nodes] of Object.entries(found)) {
+    nodes.forEach((node, i) => {
+      node.dataset.kind = type;
+      node.setAttribute("role", type === "click" ? "button" : "img");
+      node.setAttribute("aria-label", name(node, i));
+      if (type === "click" && getComputedStyle(node).opacity === "0") node.classList.add("unseen");
+    });
+    choose(type, place[type], false);
+  }
+  if (had && (document.activeElement === document.body || !document.activeElement.checkVisibility({visibilityProperty: true}))) found[had][place[had]]?.focus();
+};
+const send = (node, type) => node.dispatchEvent(new MouseEvent(type, {bubbles: true, cancelable: true}));
+vis.addEventListener("focusin", ({target}) => {
+  const type = target.dataset.kind;
+  if (!type) return;
+  vis.dataset.focus = type;
+  if (type !== "mouseover") return;
+  send(target, "mouseover");
+  const own = found.click.findIndex((node) => target.contains(node)); // its plus sign comes next
+  if (own >= 0) choose("click", own, false);
+});
+vis.addEventListener("focusout", ({target, relatedTarget}) => {
+  if (target.dataset.kind === "mouseover") ["mouseout", "mouseleave"].forEach((type) => send(target, type));
+  if (relatedTarget && !vis.contains(relatedTarget)) delete vis.dataset.focus;
+});
+vis.addEventListener("keydown", (event) => {
+  const {target, key, shiftKey} = event;
+  const type = target.dataset.kind, i = (found[type] ?? []).indexOf(target);
+  const step = {ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1}[key];
+  if (i < 0 || !(step || key === "Enter" || key === " ")) return;
+  event.preventDefault();
+  if (step) choose(type, i + step, true);
+  else if (type === "click") {
+    send(target, shiftKey ? "dblclick" : "click");
+    setTimeout(mark); // what was clicked may have made room for another
+  }
+});
+new MutationObserver(mark).observe(vis, {childList: true, subtree: true});
+mark();
+"""
+
+
+def _view(name: str, data: dict[str, object], font_size: float, height: int, sentence: str) -> BertVizView:
+    if not font_size > 0 or not height > 0:
+        raise ValueError(f"font_size and height are pixels above 0; got {font_size} and {height}.")
+    data.setdefault("default_filter", "0")
+    data["root_div_id"] = "bertviz-view"  # BertViz draws a new one each time; here a frame holds one view
+    unpack = _UNPACK.replace("NEURON_FILTERS", json.dumps(_NEURON_FILTERS)).replace(
+        "FILTERS", json.dumps(_FILTERS)
+    )
+    fit = _FIT.replace("ZOOM", f"{font_size / _TYPE[name]:.6g}").replace("WIDTH", str(_WIDTH[name]))
+    scripts = [
+        _script("jquery.slim.min"),
+        _script("d3.min"),
+        "{" + f"const data = {_json(data)};" + unpack.replace("STEPS", str(STEPS)) + "}",
+        _script(f"bertviz_{name}"),
+        "{" + fit + "}",
+        "{" + _KEYS + "}",
+    ]
+    page = "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            # Whatever stood in a token: nothing is fetched, nothing but these scripts runs.
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f"<title>{escape(sentence)}</title>",
+            f"<style>{FIGURE_STYLE}span{{font-size:{_TYPE[name]}px}}</style></head><body>",
+            _controls(name, data),
+            *(f"<script>{script}</script>" for script in scripts),
+            "</body></html>",
+        ]
+    )
+    return BertVizView(page, sentence, height)
+
+
+def _controls(name: str, data: dict[str, object]) -> str:
+    """The same menus as BertViz's Python writes, with labels that belong to them."""
+    menus = []
+    if name != "model_view":
+        menus.append('<label class="dropdown-label">Layer: <select id="layer"></select></label>')
+    if name == "neuron_view":
+        menus.append('<label class="dropdown-label">Head: <select id="att_head"></select></label>')
+    if data["boundary"] is not None:
+        values = _NEURON_FILTERS if name == "neuron_view" else range(len(_FILTERS))
+        options = "".join(
+            f'<option value="{value}">{escape(text)}</option>' for value, (text, *_) in zip(values, _FILTERS)
+        )
+        menus.append(
+            f'<label class="dropdown-label">Attention: <select id="filter">{options}</select></label>'
+        )
+    return (
+        f'<div id="{data["root_div_id"]}" style="font-family:\'Helvetica Neue\',Helvetica,Arial,sans-serif">'
+        f'<span style="user-select:none">{"".join(menus)}</span><div id="vis"></div></div>'
+    )
+
+
+@cache
+def _script(name: str) -> str:
+    """A vendored script, without indentation: a saved notebook carries it."""
+    text = (_VENDOR / f"{name}.js").read_text(encoding="utf-8")
+    return re.sub(r"(?m)^[ \t]+|\n(?=\n)", "", text).strip()
+
+
+def _json(data: object) -> str:
+    """JSON that can stand inside a script, whatever a token says."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

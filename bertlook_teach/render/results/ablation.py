@@ -1,0 +1,290 @@
+"""Heads switched off, as tables and figures: what each costs, what was predicted, what is left after pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...model import head_label
+from ..drawing.palette import (
+    CATEGORY_CYCLE,
+    DASH_CYCLE,
+    INK,
+    LINE,
+    MARKER_CYCLE,
+    MUTED,
+    RULE,
+    SELECTED,
+    SELECTED_INK,
+)
+from ..drawing.sentences import short_number
+from ..drawing.svg import attribute, content
+
+_COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
+
+
+class EffectTable:
+    """One change per head, a row per layer; changes that are not chance carry a star, and a colour for their direction.
+
+    Parameters
+    ----------
+    changes : array of shape (layer, head)
+    significant : bool array of the same shape
+    worse : {1, -1}
+        Whether a positive change (a loss) or a negative one (a score) means that the head was of use.
+    name : str
+        What the numbers are, with their unit.
+    hundredths : bool
+        Print whole hundredths, where many columns must fit: "50*".
+
+    Examples
+    --------
+    >>> EffectTable([[0.5, -0.25]], [[True, False]], worse=1, name="change of the loss")
+    change of the loss
+           1     2
+    1    .50* -.25
+    """
+
+    def __init__(self, changes, significant, *, worse: int, name: str, hundredths: bool = False):
+        self.changes = np.asarray(changes, dtype=float)
+        self.significant = np.asarray(significant, dtype=bool)
+        if self.changes.ndim != 2 or self.changes.shape != self.significant.shape:
+            raise ValueError(
+                "changes and significant must have one shape (layer, head); got "
+                f"{self.changes.shape} and {self.significant.shape}."
+            )
+        if worse not in (1, -1):
+            raise ValueError(
+                f"worse is 1 where a positive change is bad, -1 where a negative one is; got {worse!r}."
+            )
+        self.worse, self.name, self.hundredths = worse, name, hundredths
+
+    def _cell(self, layer: int, head: int) -> str:
+        change = self.changes[layer, head]
+        shown = str(round(100 * change)) if self.hundredths else short_number(change)
+        return shown + "*" * bool(self.significant[layer, head])
+
+    def html(self) -> str:
+        """The table as markup."""
+        layers, heads = self.changes.shape
+        cell = "padding:.1em .16em;text-align:right;border:0;font-variant-numeric:tabular-nums;font-size:1em;white-space:nowrap"
+        head = "".join(f'<th scope="col" style="{cell};font-weight:400">{h + 1}</th>' for h in range(heads))
+        body = []
+        for layer in range(layers):
+            tds = []
+            for h in range(heads):
+                look = ""
+                if self.significant[layer, h]:
+                    costs = self.changes[layer, h] * self.worse > 0
+                    look = f";background:{_COSTS if costs else _GAINS};color:{INK};font-weight:700"
+                tds.append(f'<td style="{cell}{look}">{content(self._cell(layer, h).replace("-", "−"))}</td>')
+            body.append(
+                f'<tr style="background:transparent"><th scope="row" style="{cell};font-weight:400">{layer + 1}</th>{"".join(tds)}</tr>'
+            )
+        corner = "" if self.hundredths else "layer \\ head"
+        table = "font-size:1em;line-height:1.15;margin:.2em 0;border-collapse:separate;border-spacing:2px;width:auto"
+        caption = "caption-side:top;text-align:left;padding:.1em .3em;font-size:1em;color:inherit"
+        return "\n".join(
+            [
+                f'<table class="bertlook-numbers" aria-label="{attribute(self.name)}" style="{table}">',
+                f'<caption style="{caption}">{content(self.name)}</caption>',
+                f'<thead><tr><th scope="col" style="{cell};font-weight:400">{corner}</th>{head}</tr></thead><tbody>',
+                *body,
+                "</tbody></table>",
+            ]
+        )
+
+    _repr_html_ = html
+
+    def __repr__(self) -> str:
+        layers, heads = self.changes.shape
+        lines = [self.name, "   " + "".join(f"{h + 1:>5} " for h in range(heads))]
+        for layer in range(layers):
+            cells = [self._cell(layer, h) for h in range(heads)]
+            lines.append(
+                f"{layer + 1:<3}" + "".join(f"{c if c.endswith('*') else c + ' ':>6}" for c in cells)
+            )
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def _figure(size, font_size, columns: int = 1):
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(1, columns, squeeze=False)[0]
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+        each.tick_params(labelsize=font_size)
+    return figure, axes
+
+
+def ranked_effects_figure(
+    changes, intervals, significant, *, ylabel: str, size=(9.8, 4.2), font_size: float = 18
+):
+    """Every head's change with its interval, the largest first; filled marks are those that are not chance.
+
+    Parameters
+    ----------
+    changes : array of shape (layer, head)
+    intervals : array of shape (layer, head, 2)
+    significant : bool array of shape (layer, head)
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    changes, significant = np.asarray(changes, float), np.asarray(significant, bool)
+    intervals = np.asarray(intervals, float)
+    if intervals.shape != (*changes.shape, 2) or significant.shape != changes.shape:
+        raise ValueError(
+            f"intervals need shape {(*changes.shape, 2)} and significant {changes.shape}; got {intervals.shape} and {significant.shape}."
+        )
+    figure, (axes,) = _figure(size, font_size)
+    order = np.argsort(-changes, axis=None, kind="stable")
+    for place, i in enumerate(order):
+        at = np.unravel_index(i, changes.shape)
+        sure = bool(significant[at])
+        colour = LINE if sure else MUTED
+        axes.plot([place, place], intervals[at], color=colour, linewidth=2)
+        axes.plot(
+            place,
+            changes[at],
+            MARKER_CYCLE[0],
+            color=colour,
+            markerfacecolor=colour if sure else "white",
+            markersize=7,
+        )
+        if place < 3:
+            axes.annotate(
+                head_label(*(int(x) for x in at)),
+                (place, changes[at]),
+                (10, 0),
+                textcoords="offset points",
+                fontsize=font_size,
+                va="center",
+            )
+    axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
+    axes.set_ylabel(ylabel, fontsize=font_size)
+    axes.set_xlabel(f"the {changes.size} heads, dearest first", fontsize=font_size)
+    axes.set_xticks([])
+    return figure
+
+
+def prediction_figure(panels: Mapping[str, tuple[object, object]], *, size=(9.8, 4.2), font_size: float = 18):
+    """Predicted against true effect, a panel each: a head on the line was predicted exactly.
+
+    Parameters
+    ----------
+    panels : mapping of title to (predicted, true), arrays of shape (layer, head)
+    """
+    figure, rows = _figure(size, font_size, len(panels))
+    for axes, (title, (predicted, true)) in zip(rows, panels.items()):
+        predicted, true = np.asarray(predicted, float), np.asarray(true, float)
+        if predicted.shape != true.shape:
+            raise ValueError(
+                f"panel {title!r} needs two arrays of one shape; got {predicted.shape} and {true.shape}."
+            )
+        both = np.concatenate([predicted.ravel(), true.ravel()])
+        low, high = float(both.min()), float(both.max())
+        pad = 0.06 * (high - low or 1.0)
+        axes.plot(
+            [low - pad, high + pad],
+            [low - pad, high + pad],
+            color=MUTED,
+            linewidth=1.5,
+            linestyle=(0, (1, 2)),
+        )
+        axes.plot(predicted.ravel(), true.ravel(), MARKER_CYCLE[0], color=LINE, markersize=7, alpha=0.8)
+        far = np.unravel_index(np.abs(true - predicted).argmax(), true.shape)
+        axes.annotate(
+            head_label(*(int(x) for x in far)),
+            (predicted[far], true[far]),
+            (9, -2),
+            textcoords="offset points",
+            fontsize=font_size,
+            color=SELECTED_INK,
+        )
+        axes.set_title(title, loc="left", fontsize=font_size)
+        axes.set_xlabel("predicted, nats", fontsize=font_size)
+        axes.locator_params(nbins=4)
+    rows[0].set_ylabel("true, nats", fontsize=font_size)
+    return figure
+
+
+def pruning_figure(
+    shares: Sequence[float],
+    panels: Mapping[str, Mapping[str, object]],
+    *,
+    bands: Mapping[str, object] | None = None,
+    ylabel: str = "",
+    size=(9.8, 4.4),
+    font_size: float = 18,
+):
+    """Curves over the share of heads that is off, a panel per model, with a band of random orders.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        From 0 to 1.
+    panels : mapping of title to mapping of curve name to array of shape (step,)
+    bands : mapping of title to array of shape (order, step), optional
+        Random orders; their lowest and highest are shaded.
+    """
+    figure, rows = _figure(size, font_size, len(panels))
+    percent = 100 * np.asarray(shares, float)
+    for axes, (title, curves) in zip(rows, panels.items()):
+        for i, (name, values) in enumerate(curves.items()):
+            axes.plot(
+                percent, np.asarray(values, float), MARKER_CYCLE[i], linestyle=DASH_CYCLE[i], color=CATEGORY_CYCLE[i],
+                linewidth=2.5, markersize=8, label=name,
+            )  # fmt: skip
+        if bands and title in bands:
+            band = np.asarray(bands[title], float)
+            axes.fill_between(percent, band.min(axis=0), band.max(axis=0), color=RULE, linewidth=0, zorder=0)
+        axes.set_title(title, loc="left", fontsize=font_size)
+        axes.set_xlabel("heads off, per cent", fontsize=font_size)
+        axes.locator_params(axis="y", nbins=5)
+    rows[0].set_ylabel(ylabel, fontsize=font_size)
+    handles, labels = rows[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=font_size)
+    return figure
+
+
+def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_size: float = 18):
+    """How often chance alone gives each gain, and where the observed one lies.
+
+    Parameters
+    ----------
+    gains : mapping of name to array of shape (run,)
+    observed : float
+    """
+    figure, (axes,) = _figure(size, font_size)
+    everything = np.concatenate([np.asarray(g, float) for g in gains.values()])
+    # Gains come in whole answers: a bin for each, or the comb of empty ones would be all one sees.
+    steps = np.diff(np.unique(everything))
+    width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
+    bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
+    for i, (name, values) in enumerate(gains.items()):
+        axes.hist(
+            np.asarray(values, float), bins, histtype="step", linewidth=2.5, color=CATEGORY_CYCLE[i],
+            linestyle=DASH_CYCLE[i], label=name, weights=np.full(len(values), 100 / len(values)),
+        )  # fmt: skip
+    axes.axvline(observed, color=SELECTED, linewidth=3)
+    top = axes.get_ylim()[1]
+    axes.annotate(
+        f"reported {observed:+.1f}",
+        (observed, 0.92 * top),
+        (8, 0),
+        textcoords="offset points",
+        fontsize=font_size,
+        color=SELECTED_INK,
+    )
+    axes.set_xlabel(xlabel, fontsize=font_size)
+    axes.set_ylabel("per cent of runs", fontsize=font_size)
+    figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+    return figure

@@ -1,0 +1,60 @@
+"""Heads as points: what a ranking of heads is taken to say, against what it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...model import head_label
+from ..drawing.palette import LINE, MARKER_CYCLE, MUTED, SELECTED
+from .ablation import _figure
+
+__all__ = ["heads_figure"]
+
+
+def heads_figure(
+    panels: Mapping[str, tuple[object, object]],
+    *,
+    ylabel: str,
+    marked=(),
+    chance: Mapping[str, float] | None = None,
+    size=(9.8, 4.2),
+    font_size: float = 18,
+):
+    """Every head as a point, a panel for each quantity on the horizontal axis.
+
+    Parameters
+    ----------
+    panels : mapping of axis name to (x, y), arrays of shape (layer, head)
+    ylabel : str
+        The same for all panels.
+    marked : sequence of (layer, head)
+        Heads drawn as filled squares with their names: those a ranking puts first.
+    chance : mapping of axis name to number, optional
+        A vertical line in that panel.
+    """
+    figure, rows = _figure(size, font_size, len(panels))
+    for axes, (name, (x, y)) in zip(rows, panels.items()):
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        if x.shape != y.shape or x.ndim != 2:
+            raise ValueError(
+                f"panel {name!r} needs two arrays of one shape (layer, head); got {x.shape} and {y.shape}."
+            )
+        chosen = np.zeros(x.shape, bool)
+        for head in marked:
+            chosen[tuple(head)] = True
+        if chance and name in chance:
+            axes.axvline(chance[name], color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
+        axes.plot(x[~chosen], y[~chosen], MARKER_CYCLE[0], color=LINE, markerfacecolor="white", markersize=8)
+        axes.plot(x[chosen], y[chosen], MARKER_CYCLE[1], color=SELECTED, markersize=8)
+        axes.set_xlabel(name, fontsize=font_size)
+        axes.locator_params(nbins=4)
+        axes.margins(0.12)
+    for i, head in enumerate(marked[:2]):  # more names would cover each other
+        x, y = (np.asarray(side, float)[tuple(head)] for side in next(iter(panels.values())))
+        rows[0].annotate(
+            head_label(*head), (x, y), (10, 14 * i - 4), textcoords="offset points", fontsize=font_size
+        )  # fmt: skip
+    rows[0].set_ylabel(ylabel, fontsize=font_size)
+    return figure

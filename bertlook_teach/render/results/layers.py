@@ -1,0 +1,316 @@
+"""What each layer knows, shown: curves over depth, tables of "where", and one question believed layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...published import published_probing
+from ..drawing.palette import (
+    CATEGORY_CYCLE,
+    DASH_CYCLE,
+    INK,
+    MARKER_CYCLE,
+    MUTED,
+    RULE,
+    SELECTED,
+    magnitude_colour,
+    text_colour,
+)
+from ..drawing.sentences import percent, quoted
+from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
+from ..drawing.text_table import TextTable
+
+__all__ = [
+    "belief_table",
+    "checked_case",
+    "depth_figure",
+    "describe_beliefs",
+    "describe_curves",
+    "f1_cell",
+    "published_layers_table",
+    "render_beliefs",
+    "where_table",
+]
+
+NONE = "-"
+
+
+# --- curves over depth ---------------------------------------------------------------------------------------
+def depth_figure(
+    curves: Mapping[str, object], *, ylabel: str = "F1 (per cent)", baseline: tuple[str, float] | None = None,
+    ylim: tuple[float, float] | None = None, xlabel: str = "layers 0 (embeddings) to ...", size: tuple[float, float] = (9.8, 3.4),
+):  # fmt: skip
+    """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given.
+
+    Parameters
+    ----------
+    curves : mapping of name to array of shape (layer,), or to (values, low, high)
+        All of one model: of one length.
+    ylabel, xlabel : str
+    baseline : (name, value), optional
+        A dotted line.
+    ylim : (float, float), optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no curve, or the curves are of models of different depth.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    parts = {
+        name: value if isinstance(value, tuple) else (value, None, None) for name, value in curves.items()
+    }
+    depths = {len(np.asarray(value)) for value, *_ in parts.values()}
+    if len(depths) != 1:
+        raise ValueError(
+            f"curves over depth need at least one, all of one model; got {len(parts)} with {sorted(depths)} points. Models of different depth stand in figures of their own."
+        )
+    depth = depths.pop()
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        for i, (name, (value, low, high)) in enumerate(parts.items()):
+            k = i % len(CATEGORY_CYCLE)
+            axes.plot(
+                range(depth), value, label=name, color=CATEGORY_CYCLE[k], marker=MARKER_CYCLE[k], linestyle=DASH_CYCLE[k],
+                linewidth=2.5, markersize=8,
+            )  # fmt: skip
+            if low is not None:
+                axes.fill_between(range(depth), low, high, color=CATEGORY_CYCLE[k], alpha=0.18, linewidth=0)
+        if baseline:
+            axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
+        step = 1 if depth <= 14 else 2
+        axes.set_xticks(range(0, depth, step))
+        axes.set_xlabel(xlabel, color=INK)
+        axes.set_ylabel(ylabel, color=INK)
+        if ylim:
+            axes.set_ylim(*ylim)
+        axes.grid(axis="y", color=RULE, linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=4, frameon=False, columnspacing=1.2, fontsize=18)
+    return figure
+
+
+def describe_curves(curves: Mapping[str, object], unit: str = "%") -> str:
+    """Where each curve of one model begins and ends, in words.
+
+    >>> describe_curves({"POS": [88.4, 93.5, 96.5], "SRL": [79.5, 85.0, 91.1]})
+    'From the embeddings to all 2 layers: POS 88.4 to 96.5 %, SRL 79.5 to 91.1 %.'
+    """
+    values = {name: value[0] if isinstance(value, tuple) else value for name, value in curves.items()}
+    depth = len(next(iter(values.values()))) - 1
+    parts = [f"{name} {value[0]:.1f} to {value[-1]:.1f} {unit}".rstrip() for name, value in values.items()]
+    return f"From the embeddings to all {depth} layers: {', '.join(parts)}."
+
+
+# --- tables of "where" ---------------------------------------------------------------------------------------
+def f1_cell(counts) -> str:
+    """``"56.9 [53.0, 60.2]"`` of a `bertlook_teach.analyses.probing.Counts`, in per cent."""
+    low, high = counts.interval()
+    return f"{100 * counts.f1:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
+    """One row a task: F1 of the embeddings and of all layers, expected layer with its interval, K(Delta), centre of gravity, K(s).
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.LayerScores`
+        All of one model.
+    """
+    if len({s.n_layers for s in scores.values()}) != 1:
+        raise ValueError(
+            "a table of layers needs at least one row, all of one model: layer 6 of 12 is no layer 6 of 24."
+        )
+    depth = next(iter(scores.values())).n_layers
+    rows = []
+    for name, s in scores.items():
+        low, high = s.interval()
+        interval = f" [{low:.1f}, {high:.1f}]" if np.isfinite(low) else ""
+        where = f"{s.expected_layer:.2f}{interval}" if np.isfinite(s.expected_layer) else "no gain"
+        rows.append(
+            [name, f"{100 * s.f1[0]:.0f} → {100 * s.f1[-1]:.0f}", where, _two(s.delta_bits), _two(s.centre_of_gravity), _two(s.mixing_bits)]
+        )  # fmt: skip
+    counts = sorted({s.n_test for s in scores.values()})
+    span = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    about = f"Layers 0 to {depth}; K in bits; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents; none where too few samples gain."
+    header = ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"]
+    return TextTable(header, rows, " ".join(filter(None, [about, caption])))
+
+
+def published_layers_table(model: str, tasks: Sequence[str] | None = None) -> TextTable:
+    """The same columns as published, for one model: BERT-base or BERT-large, never both.
+
+    Parameters
+    ----------
+    model : {"BERT-base", "BERT-large"}
+    tasks : sequence of str, optional
+        Some of the eight; default all.
+    """
+    found = published_probing(model)
+    rows = [
+        [
+            name,
+            f"{row.f1[0]:.0f} → {row.f1[-1]:.0f}",
+            *map(_two, (row.expected, row.delta_bits, row.centre, row.mixing_bits)),
+        ]
+        for name, row in found.items()
+        if tasks is None or name in tasks
+    ]
+    source = {
+        "BERT-base": "F1, expected layer and K(Δ) from the released scores, centre and K(s) from their output; - not found",
+        "BERT-large": "as printed in Figure 1, F1 from the released scores",
+    }[model]
+    depth = len(next(iter(found.values())).f1) - 1
+    return TextTable(
+        ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"],
+        rows,
+        f"{model}, layers 0 to {depth}; {source}. No intervals were published.",
+    )
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else NONE
+
+
+# --- one question --------------------------------------------------------------------------------------------
+def checked_case(case: Mapping) -> dict:
+    """A case as `bertlook_teach.analyses.probing.sentence_beliefs` gives it, or an error that says what is missing.
+
+    Raises
+    ------
+    ValueError
+        If there is no target, a span lies outside the words, or beliefs are not shares of shape (label, layer), the same number of layers in all.
+    """
+    words, targets = list(case["words"]), list(case["targets"])
+    if not words or not targets:
+        raise ValueError(
+            f"a case needs words and at least one question; got {len(words)} words, {len(targets)} questions."
+        )
+    depths = set()
+    for at, target in enumerate(targets):
+        beliefs = np.asarray(target["beliefs"], dtype=float)
+        if beliefs.ndim != 2 or beliefs.shape[0] != len(target["labels"]) or not beliefs.size:
+            raise ValueError(
+                f"question {at}: beliefs must have shape (label, layer), a row for each of the {len(target['labels'])} labels; got {beliefs.shape}."
+            )
+        if not ((beliefs >= 0) & (beliefs <= 1)).all():
+            raise ValueError(f"question {at}: beliefs are probabilities from 0 to 1.")
+        for span in (target["span1"], target["span2"]):
+            if span is not None and not 0 <= span[0] < span[1] <= len(words):
+                raise ValueError(
+                    f"question {at}: span {list(span)} is not [start, end) within the {len(words)} words."
+                )
+        depths.add(beliefs.shape[1])
+    if len(depths) > 1:
+        raise ValueError(f"all questions need beliefs of the same layers; got {sorted(depths)}.")
+    return dict(case)
+
+
+def describe_beliefs(case: Mapping, target: int) -> str:
+    """What the probes believe of one question, from the embeddings to the last layer, in a sentence or two."""
+    words, about = case["words"], case["targets"][target]
+    labels, beliefs, gold = about["labels"], about["beliefs"], about["gold"]
+    last = len(beliefs[0]) - 1
+    spans = [span for span in (about["span1"], about["span2"]) if span is not None]
+    name = " and ".join(quoted(" ".join(words[a:b]), False) for a, b in spans)
+    if gold:
+        name += f" (treebank: {gold})"
+    if len(labels) == 1:
+        return (
+            f"{name}: belief in “{labels[0]}” goes from {percent(beliefs[0][0])} with the embeddings to "
+            f"{percent(beliefs[0][last])} with all {last} layers."
+        )
+    leaders = [max(range(len(labels)), key=lambda i: (beliefs[i][layer], -i)) for layer in range(last + 1)]
+    final, start = leaders[-1], last
+    while start > 0 and leaders[start - 1] == final:
+        start -= 1
+    end = percent(beliefs[final][last])
+    if start == 0:
+        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with all {last} layers."
+    else:
+        story = (
+            f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); from layer {start} on "
+            f"{labels[final]} leads, {end} with all {last} layers."
+        )
+    return f"{name}: {story}"
+
+
+def belief_table(case: Mapping, target: int) -> TextTable:
+    """The same as a table: a row a label, a column a depth."""
+    about = case["targets"][target]
+    depth = len(about["beliefs"][0])
+    rows = [[label, *map(percent, row)] for label, row in zip(about["labels"], about["beliefs"])]
+    return TextTable(["label", *map(str, range(depth))], rows, describe_beliefs(case, target))
+
+
+def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: float = 900) -> str:
+    """One question as a picture: the sentence with its spans, and below a row a label, a cell a depth, darker for more belief.
+
+    Returns
+    -------
+    str
+        A standalone SVG. Each cell carries its number, the treebank's label a mark.
+    """
+    case = checked_case(case)
+    about = case["targets"][target]
+    em = float(font_size)
+    body, y = [], 1.1 * em
+    x = 0.3 * em
+    for place, word in enumerate(case["words"]):
+        first, second = (
+            span is not None and span[0] <= place < span[1] for span in (about["span1"], about["span2"])
+        )
+        wide = text_width(word, em)
+        if x + wide > width - 0.3 * em and x > em:
+            x, y = 0.3 * em, y + 1.5 * em
+        weight = ' font-weight="700"' if first or second else ""
+        body.append(text(x, y, word, fill=INK if first or second else MUTED, extra=weight))
+        if first or second:
+            dash = "" if first else ' stroke-dasharray="5 4"'
+            body.append(
+                f'<path d="M{coordinate(x)} {coordinate(y + 0.65 * em)}h{coordinate(wide)}" stroke="{SELECTED}" stroke-width="3"{dash}/>'
+            )
+        x += wide * 1.06 + 0.35 * em
+    labels, beliefs = about["labels"], about["beliefs"]
+    depth = len(beliefs[0])
+    left = min(9 * em, max(text_width(f"{label} ✓", em) for label in [*labels, "layers to"]) + 0.8 * em)
+    cell = min(3.0 * em, (width - left - 0.3 * em) / depth)
+    size = min(em, cell * 0.42) if cell < 2.2 * em else 0.85 * em
+    y += 1.9 * em
+    body.append(text(left - 0.5 * em, y, "layers to", anchor="end", fill=MUTED))
+    for layer in range(depth):
+        body.append(text(left + (layer + 0.5) * cell, y, str(layer), anchor="middle", fill=MUTED))
+    for label, row in zip(labels, beliefs):
+        y += 1.6 * em
+        mark = f"{label} ✓" if label == about["gold"] else label
+        body.append(text(left - 0.5 * em, y, shortened(mark, em, left - 0.6 * em), anchor="end"))
+        for layer, share in enumerate(row):
+            fill = magnitude_colour(share)
+            body.append(
+                f'<g><title>{content(f"{label}, layers 0 to {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
+                f'y="{coordinate(y - 0.72 * em)}" width="{coordinate(cell - 2)}" height="{coordinate(1.44 * em)}" rx="4" fill="{fill}"/>'
+                f'<text x="{coordinate(left + (layer + 0.5) * cell)}" y="{coordinate(y)}" dy=".35em" text-anchor="middle" '
+                f'font-size="{coordinate(size)}" fill="{text_colour(fill)}">{hundredth(share)}</text></g>'
+            )
+    sentence = describe_beliefs(case, target)
+    return frame(body, width, y + 1.2 * em, title="What each depth believes", sentence=sentence, font_size=em)
+
+
+def hundredth(share: float) -> str:
+    """Whole per cents without the sign: what fits a cell.
+
+    >>> hundredth(0.057), hundredth(1.0)
+    ('6', '100')
+    """
+    return str(int(np.floor(share * 100 + 0.5)))

@@ -1,0 +1,121 @@
+"""What probes reach, for slides: Table 3 as printed, scores with their intervals, learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...published import read_published
+from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, INK, MARKER_CYCLE, MUTED, RULE
+from ..drawing.text_table import TextTable
+
+__all__ = ["learning_figure", "learning_sentence", "published_probes", "score_cell", "score_table"]
+
+
+def published_probes() -> TextTable:
+    """Table 3 of Clark et al. (2019) as printed, the weakest first; the structural probe apart, as its score is another one."""
+    rows = [row for row in read_published("clark_table3_probes") if row.exactness == "printed"]
+    rows.sort(key=lambda row: (row.quantity == "structural probe", float(row.value)))
+    body = [
+        [
+            row.quantity,
+            row.value,
+            "UUAS, one layer, no direction: not comparable" if row.note.startswith("undirected") else "UAS",
+        ]
+        for row in rows
+    ]
+    caption = "Per cent; BERT-base, Wall Street Journal, punctuation left out, as printed. No intervals were published."
+    return TextTable(["what the probe sees", "found", "measure"], body, caption)
+
+
+def score_table(
+    scores: Mapping[str, object], *, published: Mapping[str, float] | None = None, caption: str = ""
+) -> TextTable:
+    """One row a probe: UAS with its interval, in per cent, and what was printed for BERT-base.
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.Score`
+    published : mapping of name to per cent, optional
+        Names without a number get a dash.
+    """
+    if not scores:
+        raise ValueError("a table of probes needs at least one score; got none.")
+    header = ["probe", "UAS [95 %]"] + (["BERT-base"] if published is not None else [])
+    body = [
+        [name, score_cell(score)]
+        + ([f"{published[name]:.0f}" if name in published else "-"] if published is not None else [])
+        for name, score in scores.items()
+    ]
+    words = sorted({score.n_words for score in scores.values()})
+    sentences = sorted({score.n_sentences for score in scores.values()})
+    counts = f"Per cent; n = {_span(words)} words of {_span(sentences)} sentences."
+    return TextTable(header, body, " ".join(filter(None, [counts, caption])))
+
+
+def score_cell(score) -> str:
+    """``"46.8 [44.8, 49.0]"``, in per cent."""
+    return f"{100 * score.uas:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
+
+
+def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tuple[str, float] | None = None):
+    """UAS over the number of sentences that a probe was fitted on, with intervals, at the size of a slide.
+
+    Parameters
+    ----------
+    curves : mapping of name to mapping of int to Score
+        From `bertlook_teach.analyses.probing.learning_curve`.
+    baseline : (name, UAS), optional
+        A dotted line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    if not curves or not all(curves.values()):
+        raise ValueError("a figure of learning curves needs at least one curve with a point.")
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
+        figure = Figure(figsize=(9.8, 4.0), layout="constrained")
+        axes = figure.subplots()
+        for i, (name, curve) in enumerate(curves.items()):
+            sizes = list(curve)
+            axes.plot(
+                sizes, [100 * s.uas for s in curve.values()], label=name, color=CATEGORY_CYCLE[i], marker=MARKER_CYCLE[i],
+                linestyle=DASH_CYCLE[i], linewidth=2.5, markersize=9,
+            )  # fmt: skip
+            low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
+            axes.fill_between(sizes, low, high, color=CATEGORY_CYCLE[i], alpha=0.2, linewidth=0)
+        if baseline:
+            name, value = baseline
+            axes.axhline(100 * value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name)
+        ticks = sorted({size for curve in curves.values() for size in curve})
+        axes.set_xscale("log")
+        axes.set_xticks(ticks, [str(t) for t in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, None)
+        axes.set_xlabel("sentences fitted on", color=INK)
+        axes.set_ylabel("UAS (per cent)", color=INK)
+        axes.grid(axis="y", color=RULE, linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=18)
+    return figure
+
+
+def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
+    """A learning curve in words: where it begins and where it ends."""
+    parts = []
+    for name, curve in curves.items():
+        points = list(curve.items())
+        (first, low), (last, high) = points[0], points[-1]
+        parts.append(
+            f"{name}: {100 * low.uas:.0f} % after {first} sentences, {100 * high.uas:.0f} % after {last}"
+        )
+    return "; ".join(parts) + "."
+
+
+def _span(counts: Sequence[int]) -> str:
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

@@ -1,0 +1,163 @@
+"""Relation tables for slides: what was printed, what a model gives, and how much choosing the best flatters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, MARKER_CYCLE, MUTED
+from ..drawing.text_table import TextTable
+
+__all__ = ["best_of_figure", "flattery_table", "published_relations", "relation_gains"]
+
+SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
+
+
+def published_relations(rows: Sequence) -> TextTable:
+    """Rows of `bertlook_teach.published.published_table_1` as printed, with their gain and errata."""
+    notes = list(dict.fromkeys(row.erratum for row in rows if row.erratum))
+    marks = dict(zip(notes, "*†‡"))
+    body = [
+        [
+            row.relation + marks.get(row.erratum, ""),
+            "-" if row.n is None else f"{row.n:,}",
+            row.head + (" g>d" if row.governor_looks else ""),
+            f"{row.accuracy:.1f}",
+            f"{row.baseline:.1f} ({row.offset:+d})",
+            signed_gain(row.accuracy - row.baseline, 1),
+        ]
+        for row in rows
+    ]
+    caption = (
+        "Per cent; BERT-base, Wall Street Journal, Stanford scheme, as printed. No intervals were published."
+    )
+    caption += "".join(f" {mark} {note[0].upper()}{note[1:]}." for note, mark in marks.items())
+    return TextTable(["relation", "n", "head", "accuracy", "best offset", "gain"], body, caption)
+
+
+def relation_gains(table, relations: Sequence[str], published: Mapping | None = None) -> TextTable:
+    """Rows of a `RelationTable`: best head against best offset, the random twin, and BERT-base's printed gain beside them.
+
+    Relations without a row say how many cases there are.
+    """
+    header = ["relation", "n", "head", "acc.", "offset", "gain [95 %]", "twin"]
+    if published is not None:
+        header.append("BERT-base")
+    body = []
+    for name in relations:
+        if name in table:
+            row = table[name]
+            cells = [
+                name,
+                f"{row.n:,}",
+                choices_cell(row.choices),
+                percent(row.accuracy),
+                percent(row.baseline),
+                f"{signed_gain(100 * row.gain)} [{signed_gain(100 * row.gain_low)}, {signed_gain(100 * row.gain_high)}]",
+                "-" if row.twin is None else percent(row.twin),
+            ]
+        else:
+            cells = [name, str(table.left_out.get(name, 0)), "too rare", "-", "-", "-", "-"]
+        if published is not None:
+            theirs = published.get(name)
+            cells.append(
+                "-" if theirs is None else signed_gain(theirs.code_accuracy - theirs.code_baseline, 1)
+            )
+        body.append(cells)
+    about = table.about
+    caption = (
+        f"Accuracies (acc.) in per cent; {about['n_sentences']} sentences, {SCHEME_NAMES[about['scheme']]} scheme; {about['protocol']}. "
+        "↓: the governor looks at the dependent."
+        + (" BERT-base: its gain by the authors' code." if published is not None else "")
+    )
+    return TextTable(header, body, caption)
+
+
+def choices_cell(choices: Sequence) -> str:
+    """The heads chosen on the two halves, short: "2-3", or "2-3, 1-4↓" when they differ."""
+    names = [f"{str(choice).split()[0]}{'↓' if choice.direction else ''}" for choice in choices]
+    return ", ".join(dict.fromkeys(names))
+
+
+def flattery_table(table, relations: Sequence[str]) -> TextTable:
+    """The same heads, chosen and scored on the same sentences and fairly; and what a random twin's best head seems to reach."""
+    body = []
+    for name in relations:
+        row = table[name]
+        body.append(
+            [
+                name,
+                f"{row.n:,}",
+                percent(row.optimistic, 1),
+                percent(row.accuracy, 1),
+                "-" if row.twin_optimistic is None else percent(row.twin_optimistic, 1),
+                "-" if row.twin is None else percent(row.twin, 1),
+                "-" if row.p_corrected is None else f"{row.p_corrected:.3f}",
+            ]
+        )
+    caption = (
+        "Per cent. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. p: does any "
+        f"head know more than the typical distance? Corrected for the choice, {table.about['permutations']} shuffles."
+    )
+    header = ["relation", "n", "same", "other", "twin, same", "twin, other", "p"]
+    return TextTable(header, body, caption)
+
+
+def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], *, level: float, ylabel: str):
+    """How the best of many equally good heads seems to grow: one curve a number of cases, over the number of heads.
+
+    Parameters
+    ----------
+    curves : mapping of name to sequence of float
+        One value per entry of ``heads``.
+    heads : sequence of int
+    level : float
+        What every head truly reaches, a dotted line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    for name, values in curves.items():
+        if len(values) != len(heads):
+            raise ValueError(
+                f"curve {name!r} needs one value for each of the {len(heads)} numbers of heads; got {len(values)}."
+            )
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
+        figure = Figure(figsize=(9.8, 4.0), layout="constrained")
+        axes = figure.subplots()
+        for i, (name, values) in enumerate(curves.items()):
+            axes.plot(
+                heads, values, label=name, color=CATEGORY_CYCLE[i], marker=MARKER_CYCLE[i], linestyle=DASH_CYCLE[i], linewidth=2.5,
+                markersize=9,
+            )  # fmt: skip
+        axes.axhline(
+            level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label="what each head truly reaches"
+        )
+        axes.set_xscale("log")
+        axes.set_xticks(list(heads), [str(h) for h in heads])
+        axes.minorticks_off()
+        axes.set_ylim(0, None)
+        axes.set_xlabel("number of heads to choose from")
+        axes.set_ylabel(ylabel)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=18)
+    return figure
+
+
+def percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f}"
+
+
+def signed_gain(value: float, digits: int = 0) -> str:
+    """A difference with its sign; zero has none.
+
+    >>> signed_gain(2.6), signed_gain(-0.2), signed_gain(-3.14, 1)
+    ('+3', '0', '−3.1')
+    """
+    text = f"{value:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")

@@ -1,0 +1,129 @@
+"""Metrics of predictions, and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["auc", "metric_value", "micro_f1", "softmax"]
+
+
+def auc(scores, is_key) -> np.ndarray:
+    """Area under the ROC curve: how often a key word has a higher score than another word, ties counting half.
+
+    Whatever the scale of the scores: .5 by chance, 1 if every key word is above every other, 0 if below.
+
+    Parameters
+    ----------
+    scores : array of shape (..., word)
+    is_key : bool array of shape (word,)
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If no word is key, or all are, or a score is not a number.
+
+    Examples
+    --------
+    >>> float(auc([3, 1, 2], [True, False, False])), float(auc([1, 1], [True, False]))
+    (1.0, 0.5)
+    """
+    from scipy.stats import rankdata
+
+    scores, is_key = checked_word_scores(scores, is_key)
+    n_key, n_other = int(is_key.sum()), int((~is_key).sum())
+    ranks = rankdata(scores, axis=-1)[..., is_key].sum(axis=-1)
+    return (ranks - n_key * (n_key + 1) / 2) / (n_key * n_other)
+
+
+def checked_word_scores(scores, is_key) -> tuple[np.ndarray, np.ndarray]:
+    scores, is_key = np.asarray(scores, float), np.asarray(is_key, bool)
+    if is_key.ndim != 1 or scores.shape[-1:] != is_key.shape:
+        raise ValueError(
+            f"one score a word is needed: is_key has shape {is_key.shape}, the scores end in {scores.shape[-1:]}."
+        )
+    if is_key.all() or not is_key.any():
+        what = "every word is key" if len(is_key) and is_key.all() else "no word is key"
+        raise ValueError(
+            f"nothing can be decided: {what}, so key words cannot be compared with others. Do the phrases occur in the text?"
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError("a score is not a number (NaN or infinite).")
+    return scores, is_key
+
+
+# --- the numbers that say "where" ------------------------------------------------------------------------
+def softmax(scores) -> np.ndarray:
+    """Softmax over the last axis.
+
+    >>> softmax([0.0, 0.0]).tolist()
+    [0.5, 0.5]
+    """
+    scores = np.asarray(scores, dtype=float)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def micro_f1(tp, fp, fn):
+    """``2 tp / (2 tp + fp + fn)``, labels of all kinds added up; 0 where there is nothing to find and nothing is found.
+
+    >>> micro_f1(6, 2, 2)
+    0.75
+    """
+    tp, fp, fn = (np.asarray(x, dtype=float) for x in (tp, fp, fn))
+    below = 2 * tp + fp + fn
+    found = np.divide(2 * tp, below, out=np.zeros_like(below), where=below > 0)
+    return float(found) if found.ndim == 0 else found
+
+
+def ratio_parts(counts: np.ndarray) -> np.ndarray:
+    return np.stack([2 * counts[..., 0], 2 * counts[..., 0] + counts[..., 1] + counts[..., 2]], axis=-1)
+
+
+def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
+    """One metric of predictions against labels, both names of classes or both numbers.
+
+    ``"accuracy"``: share of equal ones. ``"matthews"``: correlation of predicted and true class (for more than two classes its
+    generalisation by Gorodkin). ``"spearman"``, ``"pearson"``: correlations of numbers. A correlation where one side is constant
+    is 0, as GLUE counts it.
+
+    Examples
+    --------
+    >>> metric_value("accuracy", ["a", "b", "b"], ["a", "b", "a"])
+    0.6666666666666666
+    >>> metric_value("matthews", ["a", "a"], ["a", "b"])
+    0.0
+    """
+    if metric not in METRICS:
+        raise ValueError(f"the metric is one of {', '.join(METRICS)}; got {metric!r}.")
+    if len(predicted) != len(gold) or not len(gold):
+        raise ValueError(
+            f"as many predictions as labels are needed, one or more; got {len(predicted)} and {len(gold)}."
+        )
+    predicted, gold = np.asarray(predicted), np.asarray(gold)
+    if metric == "accuracy":
+        return float((predicted == gold).mean())
+    if metric == "matthews":
+        classes = np.unique(np.concatenate([predicted, gold]))
+        one, other = predicted[:, None] == classes, gold[:, None] == classes
+        return _correlation(one.astype(float), other.astype(float))
+    if metric == "spearman":
+        from scipy.stats import rankdata
+
+        predicted, gold = rankdata(predicted), rankdata(gold)
+    return _correlation(predicted[:, None].astype(float), gold[:, None].astype(float))
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Covariance over standard deviations, summed over columns (one-hot classes: Matthews' correlation)."""
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    scale = np.sqrt((x * x).sum() * (y * y).sum())
+    return float((x * y).sum() / scale) if scale > 1e-12 else 0.0
+
+
+METRICS = ("accuracy", "matthews", "spearman", "pearson")

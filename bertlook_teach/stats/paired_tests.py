@@ -1,0 +1,131 @@
+"""Paired tests and their correction for many heads."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+__all__ = ["holm", "mcnemar", "paired_interval", "paired_p", "sign_flip_p"]
+
+
+def mcnemar(before, after) -> float:
+    """Exact two-sided p that the right answers gained and lost are as many as a fair coin would give.
+
+    Parameters
+    ----------
+    before, after : arrays of shape (example,)
+        1 or True for a right answer, 0 or False for a wrong one, of the same examples.
+
+    Returns
+    -------
+    float
+        1 where no answer changed.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a value is neither 0 nor 1.
+
+    Examples
+    --------
+    Five answers lost, none gained: 2 * (1/2)^5.
+
+    >>> mcnemar([1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0])
+    0.0625
+    """
+    from scipy.stats import binomtest
+
+    before, after = _pair(before, after)
+    if not np.isin(np.concatenate([before, after]), (0, 1)).all():
+        raise ValueError("McNemar's test is for right and wrong answers, 1 and 0; for losses use paired_p.")
+    lost, gained = int(((before == 1) & (after == 0)).sum()), int(((before == 0) & (after == 1)).sum())
+    return 1.0 if lost + gained == 0 else float(binomtest(lost, lost + gained).pvalue)
+
+
+def paired_p(before, after) -> float:
+    """Two-sided p of the paired t-test: that the mean difference is 0. 1 where nothing differs.
+
+    For scores of many values (losses, shares); with few examples :func:`sign_flip_p` assumes less.
+    """
+    before, after = _pair(before, after)
+    difference = after - before
+    if len(difference) < 2:
+        raise ValueError(f"a paired test needs two examples or more; got {len(difference)}.")
+    spread = difference.std(ddof=1)
+    if spread == 0:  # all differences equal: none, or a shift without any variation
+        return 1.0 if difference[0] == 0 else 0.0
+    from scipy.stats import t
+
+    statistic = difference.mean() / (spread / np.sqrt(len(difference)))
+    return float(2 * t.sf(abs(statistic), len(difference) - 1))
+
+
+def sign_flip_p(before, after, *, draws: int = 10_000, seed: int = 0) -> float:
+    """Two-sided p by swapping before and after of each example at random: assumes nothing about the differences' shape."""
+    before, after = _pair(before, after)
+    difference = after - before
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(draws, len(difference)))
+    reached = np.abs(signs @ difference) >= abs(difference.sum()) - 1e-12
+    return float((reached.sum() + 1) / (draws + 1))
+
+
+def paired_interval(before, after, units=None, *, seed: int = 0) -> tuple[float, float]:
+    """95 % bootstrap interval of the mean difference after - before, the examples drawn in pairs.
+
+    Parameters
+    ----------
+    before, after : arrays of shape (example,)
+    units : int array of shape (example,), optional
+        The unit that each example belongs to; whole units are drawn.
+    """
+    from .bootstrap import unit_interval
+
+    before, after = _pair(before, after)
+    return unit_interval(after - before, np.arange(len(before)) if units is None else units, seed=seed)
+
+
+def holm(p) -> np.ndarray:
+    """Holm's correction: p-values of the same shape, so that *any* false finding among all of them has the chance it says.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p, dtype=float)
+    if not ((p >= 0) & (p <= 1)).all():  # also NaN
+        raise ValueError("p-values lie between 0 and 1; got one outside, or NaN.")
+    flat = p.ravel()
+    order = np.argsort(flat, kind="stable")
+    stepped = flat[order] * (len(flat) - np.arange(len(flat)))
+    corrected = np.empty_like(flat)
+    corrected[order] = np.minimum(np.maximum.accumulate(stepped), 1)
+    return corrected.reshape(p.shape)
+
+
+def _pair(before, after) -> tuple[np.ndarray, np.ndarray]:
+    before, after = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    if before.shape != after.shape or before.ndim != 1 or not len(before):
+        raise ValueError(
+            f"paired tests need the same examples before and after, one or more; got shapes {before.shape} and {after.shape}."
+        )
+    return before, after
+
+
+def exact_sign_flip(differences) -> float:
+    """Share of all ways to turn signs round whose sum is at least as far from 0: two-sided, exact.
+
+    >>> exact_sign_flip([.1, .2, .3])
+    0.25
+    """
+    differences = np.asarray(differences, dtype=float)
+    if len(differences) > 16:
+        raise ValueError(f"all {2}**{len(differences)} sign flips are too many; at most 16 pairs.")
+    sums = np.array(list(product((1, -1), repeat=len(differences)))) @ differences
+    return float((np.abs(sums) >= abs(differences.sum()) - 1e-12).mean())
+
+
+def wilcoxon_p(one: np.ndarray, other: np.ndarray) -> float:
+    from scipy.stats import wilcoxon
+
+    difference = np.ravel(one) - np.ravel(other)
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0

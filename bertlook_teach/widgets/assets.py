@@ -1,0 +1,67 @@
+"""The browser half of the views, joined from plain files: the same text on every machine."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+
+from ..render import for_views, image_tag
+
+FOLDER = Path(__file__).parent / "js"
+
+_INSIDE = {"training_film": ("head_map",)}  # views that hold others
+
+
+@cache
+def module_source(view: str) -> str:
+    """One self-contained ES module: the palette, the shared drawing code, and one view.
+
+    anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
+    from; so the files are joined here instead.
+    """
+    parts = [
+        f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
+        (FOLDER / "core.js").read_text(encoding="utf-8"),
+        *(
+            (FOLDER / f"{name}.js").read_text(encoding="utf-8").partition("\nexport default")[0]
+            for name in _INSIDE.get(view, ())
+        ),
+        (FOLDER / f"{view}.js").read_text(encoding="utf-8"),
+    ]
+    return "\n".join(parts)
+
+
+@cache
+def style_source() -> str:
+    """The style sheet of all views."""
+    return (FOLDER / "views.css").read_text(encoding="utf-8")
+
+
+@cache
+def view_style(view: str) -> str:
+    """What one view adds to the style sheet."""
+    return (FOLDER / f"{view}.css").read_text(encoding="utf-8")
+
+
+def static_page(*pictures: tuple[str, str]) -> str:
+    """What a page without a live view shows: each picture as an image with its sentence beneath."""
+    figures = [
+        f"<figure>{image_tag(svg)}<figcaption>{html.escape(sentence)}</figcaption></figure>"
+        for svg, sentence in pictures
+    ]
+    return f'<div class="bertlook-static">{"".join(figures)}</div>'
+
+
+def mime_bundle(widget, pictures) -> dict[str, object]:
+    """A live view where one can run, its last state as a picture elsewhere, and a name without an address."""
+    return {
+        "text/plain": repr(widget),
+        "text/html": static_page(*pictures),
+        "application/vnd.jupyter.widget-view+json": {
+            "version_major": 2,
+            "version_minor": 0,
+            "model_id": widget.model_id,
+        },
+    }

@@ -1,0 +1,1 @@
+"""Views as pages that stay live without a kernel."""

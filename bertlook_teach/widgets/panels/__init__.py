@@ -1,0 +1,1 @@
+"""Views made of several views and controls."""

@@ -1,0 +1,131 @@
+"""Which of two sentences goes on: the sandbox's task score, beside the whole model run pair by pair."""
+
+import numpy as np
+import pytest
+import torch
+from tiny import save_tiny_model
+from transformers import BertConfig, BertForPreTraining
+
+from bertlook_teach.analyses.ablation import (
+    Bench,
+    NextSentence,
+    NoNextSentenceHead,
+    ablated,
+    adjoining_sentences,
+    all_heads,
+    next_sentence_head,
+)
+from bertlook_teach.model import load_encoder
+
+PAIRS = [
+    ("The cat sat.", "It was tired."),
+    ("A dog chased it.", "Unreally!"),
+    ("Was the mat tired?", "The dog sat on it."),
+    ("A mat.", "A cat sat on a cat."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny BERT saved with both heads of pre-training, large weights so that heads matter."""
+    place = save_tiny_model(tmp_path_factory.mktemp("tiny") / "bert", "bert")
+    torch.manual_seed(5)
+    model = BertForPreTraining(BertConfig.from_pretrained(place))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def encoder(folder):
+    return load_encoder(folder)
+
+
+def whole_model(encoder, folder, heads, how="mask"):
+    """The model as it was saved, one pair at a time: the margin of each, own pairs first, then the others."""
+    saved = BertForPreTraining.from_pretrained(folder).eval()
+    inputs = PAIRS + [(a, PAIRS[(i + 2) % 4][1]) for i, (a, _) in enumerate(PAIRS)]
+    margins = []
+    for a, b in inputs:
+        read = encoder.tokenizer(a, b, return_tensors="pt", return_token_type_ids=True)
+        with torch.no_grad(), ablated(encoder, heads, how, allow_all=True):
+            pooled = saved.bert.pooler(encoder.model(**read).last_hidden_state)
+            yes, no = saved.cls.seq_relationship(pooled)[0].tolist()
+        margins.append(yes - no)
+    return np.array(margins)
+
+
+@pytest.mark.parametrize("heads", [[], [(0, 1)], [(1, 0), (2, 1)]])
+@pytest.mark.parametrize("how", ["mask", "uniform"])
+def test_the_answers_are_those_of_the_whole_model(encoder, folder, heads, how):
+    own, other = np.split(whole_model(encoder, folder, heads, how), 2)
+    assert np.abs(own - other).min() > 1e-4  # otherwise this compares rounding
+    assert NextSentence(encoder, PAIRS)(heads, how).tolist() == (own > other).astype(float).tolist()
+
+
+def test_the_head_is_that_of_the_folder(encoder, folder):
+    hidden = torch.randn(3, encoder.model.config.hidden_size)
+    model = BertForPreTraining.from_pretrained(folder).eval()
+    expected = model.cls.seq_relationship(model.bert.pooler(hidden[:, None]))
+    torch.testing.assert_close(next_sentence_head(encoder)(hidden), expected)
+
+
+def test_with_all_heads_off_cls_sees_nothing_and_every_pair_is_a_tie(encoder):
+    assert NextSentence(encoder, PAIRS)(all_heads(encoder)).tolist() == [0.5] * 4
+
+
+def test_own_and_other_sentence_the_other_way_round_turns_every_answer(encoder):
+    swapped = [(a, PAIRS[(i + 2) % 4][1]) for i, (a, _) in enumerate(PAIRS)]
+    assert (NextSentence(encoder, PAIRS)() + NextSentence(encoder, swapped)()).tolist() == [1.0] * 4
+
+
+def test_the_second_sentence_is_read_as_the_second_segment(encoder, monkeypatch):
+    """All-zero segments would change what the model answers."""
+    from bertlook_teach.analyses.ablation import next_sentence as module
+
+    kept = {}
+
+    class Spy(module.Replay):
+        def __init__(self, encoder, ids, mask, segments=None):
+            kept["segments"] = segments
+            super().__init__(encoder, ids, mask, segments)
+
+    monkeypatch.setattr(module, "Replay", Spy)
+    NextSentence(encoder, PAIRS)
+    second = len(encoder.tokenizer(PAIRS[0][1])["input_ids"]) - 1
+    assert int(kept["segments"][0].sum()) == second
+
+
+def test_the_sandbox_shows_it_by_name(encoder):
+    from bertlook_teach.render import sandbox_result
+
+    found = Bench(encoder, "the cat [MASK]", texts=["the cat sat"], classify=NextSentence(encoder, PAIRS))
+    before, after = found.run(), found.run(all_heads(encoder))
+    said = sandbox_result(found, before, after)["scores"][1]
+    assert said.startswith(f"Next sentence or another, share right: {before.right.mean():.2f} → 0.50")
+
+
+def test_the_seam_of_two_paragraphs():
+    assert adjoining_sentences([("One. Two?", "Three! Four.")]) == [("Two?", "Three!")]
+    shipped = adjoining_sentences()
+    assert len(shipped) == 100 and all(a and b for a, b in shipped)
+
+
+def test_a_random_twin_gets_a_random_head_always_the_same():
+    first, second = (next_sentence_head(load_encoder("specimen-random")) for _ in range(2))
+    hidden = torch.ones(1, load_encoder("specimen-random").model.config.hidden_size)
+    torch.testing.assert_close(first(hidden), second(hidden), rtol=0, atol=0)
+
+
+def test_a_model_without_the_head_says_so(tmp_path):
+    with pytest.raises(NoNextSentenceHead, match="lacks"):
+        NextSentence(load_encoder(save_tiny_model(tmp_path / "bert", "bert")), PAIRS)
+    with pytest.raises(NoNextSentenceHead, match="models come without"):
+        NextSentence(load_encoder(save_tiny_model(tmp_path / "roberta", "roberta")), PAIRS)
+
+
+def test_one_pair_cannot_be_told_from_another(encoder):
+    with pytest.raises(ValueError, match="at least two are needed; got 1"):
+        NextSentence(encoder, PAIRS[:1])

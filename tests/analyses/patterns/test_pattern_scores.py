@@ -1,0 +1,550 @@
+"""How well heads follow a pattern: on hand-made maps, against a naive double loop, and against the relation table."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+from bertlook_teach import Attention, HeadMap, load_encoder
+from bertlook_teach.analyses.patterns import (
+    WordMaps,
+    count_cases,
+    key,
+    parse_pattern,
+    query,
+    score_pattern,
+    word_maps,
+)
+from bertlook_teach.analyses.syntax import OFFSETS, collect_answers, score_relations
+from bertlook_teach.claims import PatternEvidence, Resources, claim_of, decide
+from bertlook_teach.commands.line import main
+from bertlook_teach.corpora import TreebankSentence, load_treebank
+from bertlook_teach.model import random_twin
+from bertlook_teach.stats import CannotDecide
+from bertlook_teach.widgets import PatternView
+
+LAYERS, HEADS = 3, 2
+GOVERNOR, NEXT_COMMA, CLS = (0, 1), (1, 0), (2, 1)  # what three heads were made to do; the others look evenly
+
+
+def tree(words, governors, relations, upos):
+    """Governors counted from 1, 0 for the root, as in CoNLL-U."""
+    n = len(governors)
+    return TreebankSentence(
+        tuple(words.split()),
+        tuple(g - 1 for g in governors),
+        tuple(relations.split()),
+        tuple(upos.split()),
+        *[("_",) * n] * 2,
+        ({},) * n,
+    )
+
+
+TREES = [
+    tree("the cat , it sees a dog", [2, 5, 5, 5, 0, 7, 5], "det nsubj punct expl root det obj", "DET NOUN PUNCT PRON VERB DET NOUN"),
+    tree("a tired dog , sat", [3, 3, 5, 5, 0], "det amod nsubj punct root", "DET ADJ NOUN PUNCT VERB"),
+    tree("see the cat", [0, 3, 1], "root det obj", "VERB DET NOUN"),
+    tree("it , the tired cat", [0, 1, 5, 5, 1], "root punct det amod appos", "PRON PUNCT DET ADJ NOUN"),
+]  # fmt: skip
+
+
+def attention_of(weights, words):
+    n = len(words) + 2
+    tokens = ("[CLS]", *words, "[SEP]")
+    special = (True, *(False,) * len(words), True)
+    ids = (None, *range(len(words)), None)
+    return Attention(
+        np.asarray(weights, dtype=np.float32), tokens, ids, (0,) * n, special, tuple(words), " ".join(words), level="word"
+    )  # fmt: skip
+
+
+def made(sentence) -> Attention:
+    """Three heads that follow a rule with .6 of their attention, the rest even; the other heads look evenly."""
+    n = len(sentence) + 2
+    weights = np.full((LAYERS, HEADS, n, n), 1 / n)
+
+    def look(head, position, goal):
+        weights[head][position] = 0.4 / (n - 1)
+        weights[head][position, goal] = 0.6
+
+    for word, governor in enumerate(sentence.governors):
+        if governor >= 0:
+            look(GOVERNOR, 1 + word, 1 + governor)
+        commas = [i for i in range(word + 1, len(sentence)) if sentence.words[i] == ","]
+        if commas:
+            look(NEXT_COMMA, 1 + word, 1 + commas[0])
+        look(CLS, 1 + word, 0)
+    return attention_of(weights, sentence.words)
+
+
+def random_maps(trees, seed=0) -> WordMaps:
+    generator = np.random.default_rng(seed)
+    sizes = [len(t) + 2 for t in trees]
+    attentions = [
+        attention_of(generator.dirichlet(np.ones(n) / 3, size=(LAYERS, HEADS, n)), t.words)
+        for n, t in zip(sizes, trees)
+    ]
+    return WordMaps.of(attentions, trees)
+
+
+@pytest.fixture(scope="module")
+def maps():
+    return WordMaps.of([made(t) for t in TREES], TREES)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return random_maps(TREES * 6)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return load_encoder(tiny.save_tiny_model(tmp_path_factory.mktemp("tiny") / "bert"))
+
+
+# --- closed form ---------------------------------------------------------------------------------------
+
+
+def test_a_head_made_for_the_pattern_is_found_with_its_mass(maps):
+    for pattern, head, label in [
+        (query.pos("DET") & key.governor(), GOVERNOR, "1-2"),
+        (key.next(","), NEXT_COMMA, "2-1"),
+    ]:
+        score = score_pattern(pattern, maps)
+        row = score["accuracy"]
+        assert score.accuracy[head] == row.value == row.low == row.high == 1.0
+        assert row.heads == (label,) and row.optimistic_head == label
+        assert score.mass[head] == pytest.approx(0.6, abs=1e-3)  # two bytes a number
+        assert score["mass"].value == pytest.approx(0.6, abs=1e-3) and score["mass"].heads == (label,)
+        assert (np.delete(score.accuracy.ravel(), np.ravel_multi_index(head, (LAYERS, HEADS))) < 1).all()
+
+
+def test_swapping_query_and_key_is_caught(maps):
+    right = score_pattern(query.pos("DET") & key.governor(), maps)
+    turned = score_pattern(key.pos("DET") & query.governor(), maps)
+    assert right.accuracy[GOVERNOR] == 1 and turned.accuracy[GOVERNOR] < 0.5
+    transposed = [made(t) for t in TREES]
+    for attention in transposed:
+        attention.weights[:] = attention.weights.swapaxes(-1, -2).copy()
+    looks = WordMaps.of(transposed, TREES)
+    assert score_pattern(query.pos("DET") & key.governor(), looks).accuracy[GOVERNOR] < 0.5
+
+
+def test_chance_is_what_guessing_and_even_attention_give(maps):
+    counts = count_cases(query.pos("DET") & key.dependent() | key.word(",") & query.word("it"), maps, "words")
+    # "it" may look at 6 other words of the first text and 4 of the last; even attention sees 9 and 7 positions
+    assert counts.cases.tolist() == [1, 0, 0, 1]
+    assert counts.right_rules[:, -1] == pytest.approx([1 / 6, 0, 0, 1 / 4])
+    assert counts.mass_rules[:, -1] == pytest.approx([1 / 9, 0, 0, 1 / 7])
+    even = counts.mass[:, 0, 0]  # a head that looks evenly
+    assert even == pytest.approx([1 / 9, 0, 0, 1 / 7], rel=1e-3)
+
+
+def test_a_rule_scores_what_it_says(maps):
+    nearest = score_pattern(key.next(), maps)
+    assert nearest["accuracy"].rules == ("+1",) and nearest["accuracy"].rule == 1 == nearest["mass"].rule
+    assert nearest["accuracy"].gain <= 0
+    last = score_pattern(key.position(-1), maps)
+    assert last["accuracy"].rules == ("last word",) and last["accuracy"].rule == 1
+
+
+def test_where_many_keys_match_chance_is_the_rule_to_beat(encoder):
+    """Two by two words: the other segment is 2 of 3 candidates, and no fixed place or offset is right more than half the time."""
+    maps = word_maps(encoder, [("the cat", "it sat"), ("a dog", "it sat")])
+    row = score_pattern(key.segment_other(), maps)["accuracy"]
+    assert row.rules == ("guessing",) and row.rule == row.chance == pytest.approx(2 / 3)
+
+
+# --- a second way --------------------------------------------------------------------------------------
+
+SOURCES = [
+    "query.pos('DET') & key.governor()",
+    "key.next(',') | key.previous(key.pos('NOUN'))",
+    "~key.word('cat') & query.relation('obj', 'det')",
+    "key.special()",
+    "~key.special()",
+    "query.itself() | query.word(',') & key.token('[SEP]')",
+    "key.within(2) & ~key.sibling()",
+]
+
+
+def double_loop(pattern, maps, attentions, answers):
+    """Score by going through all pairs with dicts and lists; slow, and written from the definition alone."""
+    found = {}
+    for reading, attention in zip(maps.readings, attentions):
+        mask, n = pattern.mask(reading).tolist(), len(reading)
+        for layer, head in np.ndindex(LAYERS, HEADS):
+            row = found.setdefault((layer, head), {"n": 0, "right": 0, "mass": 0.0})
+            for q in range(n):
+                if answers == "words" and reading.special[q]:
+                    continue
+                others = [k for k in range(n) if answers == "anything" or (k != q and not reading.special[k])]
+                matching = [k for k in others if mask[q][k]]
+                if matching:
+                    look = attention.weights[layer, head, q]
+                    best = others[0]
+                    for k in others:
+                        if look[k] > look[best]:
+                            best = k
+                    row["n"] += 1
+                    row["right"] += best in matching
+                    row["mass"] += sum(float(look[k]) for k in matching)
+    return found
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_score_equals_the_double_loop(source):
+    trees = TREES * 3
+    generator = np.random.default_rng(5)
+    attentions = [
+        attention_of(generator.dirichlet(np.ones(len(t) + 2), size=(LAYERS, HEADS, len(t) + 2)), t.words)
+        for t in trees
+    ]
+    maps, pattern = WordMaps.of(attentions, trees), parse_pattern(source)
+    answers = "anything" if source == "~key.special()" else None
+    score = score_pattern(pattern, maps, answers=answers)
+    assert all(row.rule >= row.chance or len(row.rules) == 2 for row in score.rows)
+    slow = double_loop(pattern, maps, attentions, score.about["answers"])
+    for head, row in slow.items():
+        assert score.counts.cases.sum() == row["n"]
+        assert score.accuracy[head] == pytest.approx(row["right"] / row["n"])
+        assert score.mass[head] == pytest.approx(row["mass"] / row["n"], abs=2e-3)
+
+
+def test_the_choice_is_made_on_the_other_half(noise):
+    score = score_pattern(key.governor(), noise)
+    counts, row = score.counts, score["accuracy"]
+    right = counts.right.reshape(len(noise), -1)
+    total = 0
+    for side in (0, 1):
+        chosen = right[1 - side :: 2].sum(0).argmax()
+        total += right[side::2, chosen].sum()
+    assert row.value == pytest.approx(total / counts.cases.sum())
+    assert row.value <= row.optimistic and row.low < row.value < row.high
+
+
+def test_the_same_numbers_as_the_relation_table(encoder):
+    """One relation, dependent looks at governor: another module counts, on the same treebank."""
+    trees = [t for t in load_treebank() if len(t.words) < 9][:80]
+    maps, answers = word_maps(encoder, trees), collect_answers(encoder, trees)
+    alone = type(answers)(
+        answers.distances[:, :1], answers.sentences, answers.skipped, answers.removed, answers.about
+    )
+    table = score_relations(alone, permutations=0, min_cases=5)
+    for relation in ("obj", "det", "nsubj"):
+        score = score_pattern(query.relation(relation) & key.governor(), maps)
+        theirs, ours = table[relation], score["accuracy"]
+        assert ours.n == theirs.n and ours.n_texts == theirs.n_sentences
+        assert ours.value == pytest.approx(theirs.accuracy)
+        assert ours.optimistic == pytest.approx(theirs.optimistic)
+        assert score.counts.right_rules[:, : len(OFFSETS)].sum(0).max() == pytest.approx(
+            theirs.optimistic_baseline * theirs.n
+        )
+        assert [f"{label} d>g" for label in ours.heads] == theirs.head.split(" / ")
+
+
+# --- maps ----------------------------------------------------------------------------------------------
+
+
+def test_maps_come_back_from_disk(noise, tmp_path):
+    noise.save(tmp_path / "maps.npz")
+    again = WordMaps.load(tmp_path / "maps.npz")
+    assert repr(again) == repr(noise) and again.about == noise.about
+    for before, after in zip(noise.weights + noise.answers, again.weights + again.answers):
+        assert before.dtype == after.dtype and (before == after).all()
+    assert vars(again.readings[3]) == {
+        n: v for n, v in vars(noise.readings[3]).items() if n in vars(again.readings[3])
+    }
+    (tmp_path / "maps.npz").write_bytes(b"PK broken")
+    with pytest.raises(ValueError, match="is damaged.*Delete it"):
+        WordMaps.load(tmp_path / "maps.npz")
+
+
+def test_the_cache_is_used_and_knows_model_and_texts(encoder, tmp_path, monkeypatch):
+    trees = TREES[:2]
+    first = word_maps(encoder, trees, cache=tmp_path)
+    word_maps(encoder, trees[:1], cache=tmp_path)
+    word_maps(random_twin(encoder), trees, cache=tmp_path)
+    assert len(list(tmp_path.glob("maps-*.npz"))) == 3
+    monkeypatch.setattr("bertlook_teach.analyses.patterns.readings._extract", None)  # would fail
+    again = word_maps(encoder, trees, cache=tmp_path)
+    assert all((a == b).all() for a, b in zip(first.weights, again.weights))
+
+
+def test_words_of_several_pieces_and_pairs_are_read(encoder):
+    [reading] = word_maps(encoder, ["The unreal cat sat."]).readings
+    assert reading.words == ("[CLS]", "The", "unreal", "cat", "sat", ".", "[SEP]")
+    assert key.split().pairs(reading)[0] == ("[CLS]", "unreal")
+    maps = word_maps(encoder, [("The cat sat.", "It was tired."), ("A dog.", "It sat on it.")])
+    score = score_pattern(key.segment_other(), maps)
+    assert score["accuracy"].n == sum(sum(not s for s in r.special) for r in maps.readings)
+
+
+def test_a_corpus_is_of_one_kind(encoder):
+    for corpus in ([], ["a", ("b", "c")], [3]):
+        with pytest.raises(ValueError, match="one kind throughout; got"):
+            word_maps(encoder, corpus)
+
+
+def test_sentences_too_long_are_left_out_and_texts_cut_and_both_counted(encoder):
+    long = tree("cat " * 40, [0, *[1] * 39], "root " + "dep " * 39, "NOUN " * 40)
+    maps = word_maps(encoder, [TREES[0], long])
+    assert len(maps) == 1 and maps.skipped == {"longer than the model reads": 1}
+    assert word_maps(encoder, ["a cat", "cat " * 40]).skipped == {"cut to what the model reads": 1}
+    with pytest.raises(ValueError, match="no text can be read.*1 longer"):
+        word_maps(encoder, [long])
+
+
+# --- bad input -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("key.word('zebra')", "matches no pair of words in any text"),
+        ("key.next() & ~key.next()", "matches no pair"),
+        ("key.next() | ~key.next()", "matches every pair"),
+        ("key.segment('A')", "matches every pair"),
+        ("~key.special()", "matches every pair.*answers='anything'"),
+        ("query.word('sees')", "the only case stands in texts of one half"),
+        ("query.word('sees') & key.next()", "the only case stands in texts of one half"),
+    ],
+)
+def test_what_cannot_be_decided_is_said(maps, source, why):
+    with pytest.raises(CannotDecide, match=why):
+        score_pattern(source, maps)
+
+
+def test_special_tokens_answer_only_if_they_are_asked_for(maps):
+    score = score_pattern("key.special()", maps)
+    assert score.about["answers"] == "anything" and score["accuracy"].rules == ("first token",)
+    words = np.array([len(t) for t in TREES])
+    assert score.accuracy[CLS] > (words / (words + 2)).min()
+    with pytest.raises(CannotDecide, match="answer only with answers='anything'"):
+        score_pattern("key.special()", maps, answers="words")
+    with pytest.raises(ValueError, match="one of words, anything; got 'all'"):
+        score_pattern("key.next()", maps, answers="all")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("query.pos('DETT')", "no word of these 4 sentences has 'DETT'; there are: ADJ, DET, NOUN, PRON, PUNCT, VERB"),
+        ("key.next(key.relation('iobj'))", "has 'iobj'; there are: amod, appos, det"),
+        ("key.segment_other()", "asks for two segments.*give pairs"),
+    ],
+)  # fmt: skip
+def test_what_the_corpus_does_not_have_is_named(maps, source, message):
+    with pytest.raises(ValueError, match=message):
+        score_pattern(source, maps)
+
+
+def test_texts_without_a_tree_or_of_one_word(encoder):
+    plain = word_maps(encoder, ["the cat", "a dog", "cat"])
+    with pytest.raises(
+        ValueError, match=r"query.pos\(\"DET\"\), key.governor\(\) can only be asked of a treebank"
+    ):
+        score_pattern("query.pos('DET') & key.governor()", plain)
+    assert score_pattern("query.word('the', 'a') & key.next()", plain)["accuracy"].n == 2
+    with pytest.raises(CannotDecide, match="no text has two words"):
+        score_pattern("key.next()", word_maps(encoder, ["cat", "dog"]))
+    with pytest.raises(CannotDecide, match="one half"):
+        score_pattern("key.next()", word_maps(encoder, ["the cat sat"]))
+
+
+def test_the_twin_must_have_read_the_same(maps, noise):
+    with pytest.raises(ValueError, match="the same corpus"):
+        score_pattern("key.next()", maps, noise)
+
+
+# --- shown, saved, claimed -----------------------------------------------------------------------------
+
+
+def test_a_score_is_printed_with_everything_beside_it(maps):
+    score = score_pattern("query.pos('DET') & key.governor()", maps, maps)
+    printed = repr(score)
+    for part in [
+        'query.pos("DET") & key.governor()',
+        "The query is tagged DET",
+        "95 %",
+        "chance",
+        "twin",
+        "1-2",
+    ]:
+        assert part in printed
+    row = score["accuracy"]
+    assert row.twin == row.value and f"{row.n} cases" in score.sentence() and "twin" in score.sentence("mass")
+    with pytest.raises(KeyError, match="accuracy or mass"):
+        score["beauty"]
+
+
+def test_a_head_map_can_be_made_of_it(maps):
+    score = score_pattern("key.next(',')", maps)
+    view = HeadMap(score.head_maps(), layer=NEXT_COMMA[0], head=NEXT_COMMA[1])
+    assert view.measure == "accuracy" and view.value == 1
+    rows = score.head_rows()
+    assert len(rows) == LAYERS * HEADS and rows[2]["head"] == "2-1" and rows[2]["accuracy_low"] == 1
+
+
+def test_a_pattern_enters_the_ledger(encoder):
+    pattern = query.pos("DET") & key.governor()
+    claim = claim_of(
+        pattern, key="13-mine", sentence="Determiners look at their noun", source="a student", line=0.2
+    )
+    resources = Resources(treebank=TREES * 8)
+    [verdict] = decide([claim], encoder, resources=resources)
+    counts = count_cases(pattern, word_maps(encoder, resources.treebank), "words")
+    head = np.unravel_index(counts.right[::2].sum(0).argmax(), (LAYERS, HEADS))
+    rule = counts.right_rules[::2].sum(0).argmax()
+    gain = (counts.right[1::2, head[0], head[1]] - counts.right_rules[1::2, rule]).sum() / counts.cases[
+        1::2
+    ].sum()
+    assert verdict.value == pytest.approx(gain) and verdict.n == 16
+    assert "query.pos" in claim.operational and "more than 0.2" in claim.refuted_if
+
+
+def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatch):
+    """Hand-made maps in place of the encoder's: the head gives .6, even attention 1/n."""
+    monkeypatch.setattr("bertlook_teach.claims.from_patterns.word_maps", lambda encoder, corpus: WordMaps.of([made(t) for t in corpus], corpus))  # fmt: skip
+    pattern = key.next(",")
+    claim = claim_of(
+        pattern,
+        key="13-m",
+        sentence="x",
+        source="y",
+        line=0.3,
+        measure="mass",
+        against="chance",
+        control=False,
+    )
+    resources = Resources(treebank=TREES * 5)
+    [verdict] = decide([claim], encoder, resources=resources)
+    counts = count_cases(pattern, maps, "words")
+    reported = [1, 3]
+    even = counts.mass_rules[reported, -1].sum() / counts.cases[reported].sum()
+    assert verdict.value == pytest.approx(0.6 - even, abs=0.02) and verdict.verdict == "holds"
+
+
+def test_a_claim_says_why_it_cannot_be_decided(encoder):
+    pattern = key.word("zebra")
+    claim = claim_of(pattern, key="13-z", sentence="x", source="y", line=0.1, on="texts")
+    [verdict] = decide([claim], encoder, resources=Resources(texts=["a cat", "a dog"]))
+    assert verdict.verdict == "cannot be decided here" and "matches no pair" in verdict.why
+    pattern = query.pos("ADV") & key.governor()
+    claim = claim_of(pattern, key="13-a", sentence="x", source="y", line=0.1)
+    [verdict] = decide([claim], encoder, resources=Resources(treebank=TREES))
+    assert verdict.verdict == "cannot be decided here" and "there are: ADJ, DET" in verdict.why
+    [verdict] = decide([claim], encoder, resources=Resources(treebank=[]))
+    assert verdict.verdict == "cannot be decided here" and "got nothing" in verdict.why
+
+
+def test_evidence_of_equal_patterns_is_collected_once():
+    assert hash(PatternEvidence(key.next(), "texts")) == hash(
+        PatternEvidence(parse_pattern("key.next()"), "texts")
+    )
+    claim = claim_of(parse_pattern("key.next()"), key="13-x", sentence="x", source="y", line=0.1, on="texts")
+    assert claim.collect == PatternEvidence(key.next(), "texts")
+    for wrong in ({"measure": "beauty"}, {"against": "odds"}, {"on": "air"}):
+        with pytest.raises(ValueError, match="got"):
+            claim_of(key.next(), key="13-x", sentence="x", source="y", line=0.1, **wrong)
+
+
+# --- the command ---------------------------------------------------------------------------------------
+
+
+def bertlook(*words) -> int:
+    return main(["pattern", *map(str, words), "--quiet"])
+
+
+def table(path) -> list[dict]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def conllu(trees) -> str:
+    blocks = []
+    for t in trees:
+        rows = zip(t.words, t.upos, t.governors, t.relations)
+        blocks.append(
+            "\n".join(f"{i}\t{w}\t_\t{u}\t_\t_\t{g + 1}\t{r}\t_\t_" for i, (w, u, g, r) in enumerate(rows, 1))
+        )
+    return "\n\n".join(blocks) + "\n\n"
+
+
+def test_the_command_prints_and_saves(tmp_path, capsys):
+    model, treebank = tiny.save_tiny_model(tmp_path / "bert"), tmp_path / "my.conllu"
+    treebank.write_text(conllu(TREES), encoding="utf-8")
+    words = (
+        "query.pos('DET') & key.governor()",
+        "--model",
+        model,
+        "--data",
+        treebank,
+        "--out",
+        tmp_path / "out",
+    )
+    assert bertlook(*words, "--cache", tmp_path / "cache") == 0
+    printed = capsys.readouterr().out
+    assert "The query is tagged DET and the key is the query's governor." in printed and "twin" in printed
+    rows = table(tmp_path / "out" / "pattern.csv")
+    assert [row["measure"] for row in rows] == ["accuracy", "mass"] and float(rows[0]["twin"]) >= 0
+    content = json.loads((tmp_path / "out" / "pattern.json").read_text(encoding="utf-8"))
+    assert content["about"]["pattern"] == 'query.pos("DET") & key.governor()'
+    assert content["about"]["files"] == ["my.conllu"]
+    heads = table(tmp_path / "out" / "pattern_heads.csv")
+    assert len(heads) == LAYERS * HEADS and heads[-1]["head"] == "3-2"
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert bertlook(*words, "--cache", tmp_path / "cache", "--no-twin") == 0
+    rows = table(tmp_path / "out" / "pattern.csv")
+    assert rows[0]["twin"] == ""
+
+
+def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
+    model = tiny.save_tiny_model(tmp_path / "bert")
+    texts, pairs = tmp_path / "texts.txt", tmp_path / "pairs.txt"
+    texts.write_text("the cat sat\na dog sat\n", encoding="utf-8")
+    pairs.write_text("the cat\tit sat\na dog\tit was tired\n", encoding="utf-8")
+    out = ("--model", model, "--out", tmp_path / "out")
+    assert bertlook("query.word('the', 'a') & key.next()", "--texts", texts, *out) == 0
+    assert bertlook("key.segment_other()", "--pairs", pairs, *out) == 0
+    capsys.readouterr()
+    for source, message in [
+        ("key.governor()", "can only be asked of a treebank"),
+        ("key.segment_other()", "asks for two segments"),
+        ("key.word('zebra')", "cannot be decided: the pattern matches no pair"),
+        ("key.fly()", "no condition 'fly'"),
+        ("import os", "this is no expression"),
+    ]:
+        assert bertlook(source, "--texts", texts, *out) == 1
+        assert message in capsys.readouterr().err
+    assert bertlook("key.next()", "--texts", texts, *out, "--limit", 1) == 1
+    assert bertlook("key.next()", "--data", texts, *out) == 1
+    assert "CoNLL-U" in capsys.readouterr().err
+
+
+# --- live ----------------------------------------------------------------------------------------------
+
+
+def test_a_pattern_can_be_typed(maps):
+    view = PatternView(maps, maps, "key.next(',')")
+    assert "best head (2-1)" in view.picture.value and "random twin" in view.picture.value
+    assert view.picture.value.count("<svg") == 1 and "2-1" in view.picture.value
+    view.text_box.text.value = "query.pos('DET') & key.governor()"
+    assert "best head (1-2)" in view.picture.value and "tagged DET" in view.picture.value
+    before = view.picture.value
+    for wrong, message in [
+        ("key.governer()", "Did you mean key.governor"),
+        ("key.word('zebra')", "Cannot be decided: the pattern matches no pair"),
+        ("<img src=x>", "This is no expression"),
+    ]:
+        view.text_box.text.value = wrong
+        assert message in view.text_box.message.value and "<img" not in view.text_box.message.value
+        assert view.picture.value == before
+    assert repr(view) == "PatternView('<img src=x>')"
+    assert "best head (1-2)" in view._repr_mimebundle_()["text/html"]
+
+
+def test_what_is_typed_is_never_markup(maps):
+    view = PatternView(maps, pattern="key.word('<b>', ',')")
+    assert "<b>" not in view.picture.value and "&lt;b&gt;" in view.picture.value

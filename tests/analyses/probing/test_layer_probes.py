@@ -1,0 +1,545 @@
+"""What each layer knows: the numbers on paper, the probe against torch, roles, controls, and what is refused."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny import FAMILIES, LAYERS, WIDTH, save_tiny_model
+
+from bertlook_teach.analyses.probing import (
+    SpanVectors,
+    centre_of_gravity,
+    delta_bits,
+    expected_layer,
+    four_fifths,
+    layer_baselines,
+    mixing_bits,
+    scalar_mix,
+    sentence_beliefs,
+    settles_late,
+    span_vectors,
+)
+from bertlook_teach.analyses.probing import layer_probes as layers
+from bertlook_teach.corpora import (
+    EdgeSentence,
+    EdgeTarget,
+    TreebankSentence,
+    coreference_documents,
+    load_treebank,
+    read_edges,
+    treebank_edges,
+)
+from bertlook_teach.corpora import spans as edge_tasks
+from bertlook_teach.model import hidden_states, load_encoder, random_twin, read_states
+from bertlook_teach.published import DEPTHS, PROBING_TASKS, published_probing
+from bertlook_teach.stats import micro_f1
+
+# --- "where", on paper ---------------------------------------------------------------------------------
+
+
+def test_centre_of_gravity_on_paper():
+    assert centre_of_gravity([1, 0, 0]) == 0 and centre_of_gravity([0, 0, 1]) == 2
+    assert centre_of_gravity([0.25, 0.25, 0.5]) == 1.25
+    assert centre_of_gravity(np.full(13, 1 / 13)) == pytest.approx(6)  # flat looks like the middle ...
+    assert mixing_bits(np.full(13, 1 / 13)) == pytest.approx(0)  # ... and K(s) says so
+
+
+def test_mixing_bits_on_paper_are_bits_and_not_nats():
+    assert mixing_bits([0, 1, 0, 0]) == 2  # one layer of four
+    assert mixing_bits([0.5, 0.5, 0, 0]) == pytest.approx(1)
+    p = np.array([0.7, 0.2, 0.1])
+    assert mixing_bits(p) == pytest.approx((p * np.log(p * 3)).sum() / np.log(2))
+
+
+def test_expected_layer_on_paper():
+    assert expected_layer([0.5, 0.9]) == pytest.approx(1)  # one layer: where else
+    assert expected_layer([0.5, 0.6, 0.7, 0.8]) == pytest.approx(2)  # equal gains: (1 + 2 + 3) / 3
+    assert expected_layer([0.1, 0.1, 0.1, 0.7]) == pytest.approx(3)
+    curves = np.array([[0.5, 0.6, 0.7, 0.8], [0.5, 0.9, 0.9, 0.9]])
+    assert expected_layer(curves) == pytest.approx([2, 1])
+
+
+def test_losses_are_kept_so_the_expected_layer_may_leave_the_model():
+    # gains +.4, -.2: (.4 * 1 - .2 * 2) / .2 = 0
+    assert expected_layer([0.4, 0.8, 0.6]) == pytest.approx(0)
+    assert expected_layer([0.4, 0.2, 0.5]) == pytest.approx((-0.2 + 0.6) / 0.1)  # 4, in a model of 2 layers
+
+
+def test_delta_bits_clip_losses():
+    assert delta_bits([0.5, 0.6, 0.6, 0.6, 0.6]) == 2  # one of four layers gives all
+    assert delta_bits([0.5, 0.6, 0.7, 0.8]) == pytest.approx(0)
+    assert delta_bits([0.5, 0.7, 0.6, 0.6, 0.8]) == pytest.approx(1)  # +.2, a loss, 0, +.2: two of four
+
+
+def test_where_nothing_is_gained_there_is_no_where():
+    with pytest.raises(
+        ValueError, match=r"no expected layer: the last probe scores 0\.500 and the first 0\.600"
+    ):
+        expected_layer([0.6, 0.7, 0.5])
+    with pytest.raises(ValueError, match="no layer gains anything"):
+        delta_bits([0.6, 0.5])
+    assert np.isnan(expected_layer([[0.6, 0.5], [0.5, 0.6]])).tolist() == [True, False]
+    with pytest.raises(ValueError, match="at least two probes"):
+        expected_layer([0.5])
+    with pytest.raises(ValueError, match="Is the softmax missing"):
+        centre_of_gravity([1.0, 2.0])
+
+
+def test_micro_f1_on_paper():
+    assert micro_f1(6, 2, 2) == 0.75 and micro_f1(0, 0, 0) == 0 and micro_f1(0, 3, 1) == 0
+    assert micro_f1([1, 2], [0, 2], [0, 0]) == pytest.approx([1, 2 / 3])
+
+
+def test_the_scalar_mix_on_paper_and_in_torch():
+    import torch
+
+    hidden = np.arange(12.0).reshape(3, 2, 2)
+    assert scalar_mix(hidden, [0, 0, 0]) == pytest.approx(hidden.mean(axis=0))
+    scores = np.array([0.3, -1.0, 2.0])
+    weights = torch.softmax(torch.tensor(scores), 0)
+    other = 1.7 * (weights[:, None, None] * torch.tensor(hidden)).sum(0)
+    assert scalar_mix(hidden, scores, 1.7) == pytest.approx(other.numpy())
+    with pytest.raises(ValueError, match="one score for each of the 3 layers"):
+        scalar_mix(hidden, [0, 0])
+
+
+# --- published, a second way -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", PROBING_TASKS)
+def test_the_released_curves_give_base_values_to_the_printed_digits(task):
+    row = published_probing("BERT-base")[task]
+    assert round(expected_layer(row.f1), 2) == row.expected
+    assert delta_bits(row.f1) == pytest.approx(row.delta_bits, abs=0.011)
+
+
+@pytest.mark.parametrize("task", PROBING_TASKS)
+def test_the_released_data_give_the_printed_values_of_large(task):
+    row = published_probing("BERT-large")[task]
+    assert expected_layer(row.f1) == pytest.approx(row.expected, abs=0.015)
+    weights = row.weights / row.weights.sum()  # released with four digits
+    assert centre_of_gravity(weights) == pytest.approx(row.centre, abs=0.015)
+    assert mixing_bits(weights) == pytest.approx(row.mixing_bits, abs=0.006)
+    assert delta_bits(row.f1) == pytest.approx(row.delta_bits, abs=0.015)
+
+
+def test_base_and_large_are_kept_apart():
+    base, large = map(published_probing, ("BERT-base", "BERT-large"))
+    assert {r.model for r in base.values()} == {"BERT-base"} and {len(r.f1) for r in base.values()} == {13}
+    assert {r.model for r in large.values()} == {"BERT-large"} and {len(r.f1) for r in large.values()} == {25}
+    assert all(r.weights is None for r in base.values())  # only later reruns were released
+    assert (base["POS"].expected, large["POS"].expected) == (1.76, 3.39)
+    assert base["Coreference"].centre == 7.96  # not the rerun's 7.77
+    assert np.isnan(base["Relations"].centre)  # 6.60 comes only from a rerun
+    for name in ("BERT", "both", "bert-base"):
+        with pytest.raises(ValueError, match="never mixed"):
+            published_probing(name)
+    assert DEPTHS == {"BERT-base": 12, "BERT-large": 24}
+
+
+# --- questions -----------------------------------------------------------------------------------------
+
+
+def sentence(words, governors, relations, upos, entity=(), doc="d1", name="d1-1"):
+    n = len(words)
+    misc = tuple({"Entity": e} if e else {} for e in (entity or [""] * n))
+    return TreebankSentence(tuple(words), tuple(governors), tuple(relations), tuple(upos), ("_",) * n, ("_",) * n, misc, " ".join(words), name, doc)  # fmt: skip
+
+
+DOG = sentence(
+    ["the", "dog", "saw", "it"], [1, 2, -1, 2], ["det", "nsubj", "root", "obj"], ["DET", "NOUN", "VERB", "PRON"],
+    ["(e1-animal-2", "e1)", "", "(e2-object-1)"],
+)  # fmt: skip
+CAT = sentence(
+    ["it", "sat"], [1, -1], ["nsubj", "root"], ["PRON", "VERB"], ["(e1-animal-1)", ""], name="d1-2"
+)
+
+
+def test_each_task_asks_what_the_treebank_says():
+    assert treebank_edges([DOG], "pos")[0].targets[1] == EdgeTarget((1, 2), None, "NOUN")
+    assert treebank_edges([DOG], "dep")[0].targets == (
+        EdgeTarget((0, 1), (1, 2), "det"), EdgeTarget((1, 2), (2, 3), "nsubj"), EdgeTarget((3, 4), (2, 3), "obj"),
+    )  # fmt: skip
+    assert sorted(treebank_edges([DOG], "entity")[0].targets) == [
+        EdgeTarget((0, 2), None, "animal"), EdgeTarget((3, 4), None, "object"),
+    ]  # fmt: skip
+    [window] = treebank_edges([DOG, CAT], "coref")
+    assert window.words == (*DOG.words, *CAT.words)
+    assert EdgeTarget((0, 2), (4, 5), "same") in window.targets
+    assert {t.label for t in window.targets} == {"same", "different"}
+    assert sum(t.label == "different" for t in window.targets) <= 2
+
+
+def test_the_treebank_of_the_course_answers_all_four_tasks():
+    treebank = load_treebank()[:60]
+    for task in edge_tasks.TASKS:
+        found = treebank_edges(treebank, task)
+        assert found and all(0 <= t.span1[0] < t.span1[1] <= len(s.words) for s in found for t in s.targets)
+    pairs = treebank_edges(treebank, "coref")
+    labels = [t.label for s in pairs for t in s.targets]
+    assert labels.count("different") <= 2 * labels.count("same")
+    assert not any(
+        t.span1[0] < t.span2[1] and t.span2[0] < t.span1[1]
+        for s in pairs
+        for t in s.targets
+        if t.label == "different"
+    )
+    assert treebank_edges(treebank, "coref") == pairs  # the same lot every time
+    assert coreference_documents(treebank)[0].doc_id == pairs[0].doc_id
+
+
+def test_questions_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="one of pos, dep, entity, coref; got 'srl'"):
+        treebank_edges([DOG], "srl")
+    bare = sentence(["it", "sat"], [1, -1], ["nsubj", "root"], ["PRON", "VERB"])
+    with pytest.raises(ValueError, match="need Entity= in the last column"):
+        treebank_edges([bare], "entity")
+
+
+def write(path, *items):
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "wt", encoding="utf-8") as file:
+        file.write("\n".join(item if isinstance(item, str) else json.dumps(item) for item in items))
+    return path
+
+
+PAIR = {
+    "id": "book-a-1",
+    "tokens": ["she", "met", "Ann"],
+    "targets": [{"span1": [0, 1], "span2": [2, 3], "label": 0}],
+}
+SINGLE = {"id": "n-1", "tokens": ["a", "b"], "targets": [{"span1": [0, 2], "label": "person"}, {"span1": [1, 2], "label": "1"}]}  # fmt: skip
+
+
+def test_json_lines_are_read(tmp_path):
+    [found] = read_edges(write(tmp_path / "coref.jsonl.gz", PAIR))
+    assert found == EdgeSentence(
+        ("she", "met", "Ann"), (EdgeTarget((0, 1), (2, 3), "different"),), "book-a", "book-a-1"
+    )
+    found = read_edges(write(tmp_path / "e.jsonl", SINGLE, "", {**SINGLE, "targets": []}, SINGLE))
+    assert len(found) == 2 and [t.label for t in found[0].targets] == ["person", "1"]
+    assert len(read_edges(tmp_path / "e.jsonl", limit=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "item, message",
+    [
+        ("{", "line 1: expected an object with id, tokens and targets"),
+        ({"tokens": ["a"]}, "expected an object with id, tokens and targets; KeyError: 'targets'"),
+        ({**SINGLE, "targets": [{"span1": [1, 3], "label": "x"}]}, r"span \[1, 3\] is not \[start, end\) within the 2 tokens"),
+        ({**SINGLE, "targets": [{"span1": [1, 1], "label": "x"}]}, "is not"),
+        ({**SINGLE, "targets": [{"span1": [0, 1]}]}, "a target needs span1 and label"),
+        ({**SINGLE, "targets": [{"span1": [0, 1], "label": None}]}, "a target needs span1 and label"),
+        ({**SINGLE, "targets": [{"span1": [0, 1], "label": 3}]}, "1 and 0 for the same thing and not; got 3"),
+        ({**SINGLE, "targets": []}, "asks nothing"),
+    ],
+)  # fmt: skip
+def test_broken_lines_say_where_and_why(tmp_path, item, message):
+    with pytest.raises(ValueError, match=message):
+        read_edges(write(tmp_path / "x.jsonl", item))
+
+
+def test_one_file_asks_one_kind_of_question(tmp_path):
+    with pytest.raises(ValueError, match="line 2: span2 stands in some targets and not in others"):
+        read_edges(write(tmp_path / "x.jsonl", PAIR, SINGLE))
+
+
+# --- vectors -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hidden_states_hold_the_embeddings_and_every_layer(family, tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path, family))
+    texts = [["the", "cat", "sat"], ["a", "dog"]]
+    together = list(hidden_states(encoder, texts))
+    assert [states.shape for states in together] == [(LAYERS + 1, 3, WIDTH), (LAYERS + 1, 2, WIDTH)]
+    for text, states in zip(texts, together):  # padding leaves no trace
+        [alone] = hidden_states(encoder, [text])
+        assert states == pytest.approx(alone, abs=1e-5)
+
+
+def test_a_word_is_the_mean_of_its_pieces_and_layer_0_the_embedding_output(tmp_path):
+    import torch
+
+    encoder = load_encoder(save_tiny_model(tmp_path))
+    ids = encoder.tokenizer("unreally sat", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        out = encoder.model(input_ids=ids, output_hidden_states=True).hidden_states
+    [states] = hidden_states(encoder, [["unreally", "sat"]])
+    n = ids.shape[1] - 3  # without [CLS], "sat" and [SEP]
+    assert n > 1
+    for layer in range(LAYERS + 1):
+        assert states[layer, 0] == pytest.approx(out[layer][0, 1 : 1 + n].mean(0).numpy(), abs=1e-5)
+    embedded = encoder.model.embeddings(input_ids=ids)[0].detach().numpy()
+    assert states[0, 1] == pytest.approx(embedded[1 + n], abs=1e-5)
+
+
+def test_a_span_is_the_mean_of_its_words_and_what_cannot_be_read_is_counted(tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path))
+    long = EdgeSentence(("cat",) * 40, (EdgeTarget((0, 1), None, "A"),), "d2", "long")
+    short = EdgeSentence(
+        ("the", "cat", "sat"), (EdgeTarget((0, 2), None, "B"), EdgeTarget((2, 3), None, "A")), "d1", "s"
+    )
+    states = read_states(encoder, [long.words, short.words, short.words])
+    assert list(states) == [short.words]
+    data = span_vectors(states, [long, short], "entity")
+    assert data.n_unread == 1 and data.places == ((1, 0), (1, 1)) and data.forms == ("the cat", "sat")
+    assert data.vectors[:, 0] == pytest.approx(states[short.words][:, :2].mean(axis=1))
+    with pytest.raises(ValueError, match="whole: "):
+        list(hidden_states(encoder, [long.words]))
+    with pytest.raises(ValueError, match="no question of the task 'entity' is left of 1 sentences"):
+        span_vectors({}, [short], "entity")
+    with pytest.raises(ValueError, match=r"asks about 2 span\(s\); 's' has 1"):
+        span_vectors(states, [short], "dep")
+
+
+# --- the probe -----------------------------------------------------------------------------------------
+
+
+def made(task="pos", n=160, depth=3, dim=4, informative=2, seed=0, doc="a", noise=0.3):
+    """Cases whose label is written into one layer, the others noise."""
+    rng = np.random.default_rng(seed)
+    spans = edge_tasks.TASKS[task][0]
+    vectors = rng.normal(size=(depth + 1, n, spans * dim)).astype(np.float32)
+    gold = rng.integers(0, 2, n)
+    vectors[informative, :, 0] = (2 * gold - 1) * 2 + noise * rng.normal(size=n)
+    names = ("A", "B") if task != "coref" else ("different", "same")
+    return SpanVectors(
+        task, vectors, spans, tuple(names[g] for g in gold), tuple(f"w{i % 40}" for i in range(n)),
+        tuple(f"{doc}{i // 10}" for i in range(n)), tuple((i, 0) for i in range(n)), edge_tasks.TASKS[task][1],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("task, hidden", [("pos", 0), ("dep", 0), ("coref", 0), ("pos", 5), ("dep", 5)])
+def test_the_gradient_is_torchs(task, hidden):
+    """A second way: the same loss written in torch, differentiated by torch."""
+    import torch
+
+    data = made(task, n=30)
+    labels = sorted(set(data.labels) - {data.negative})
+    gold = layers._one_hot(data.labels, labels)
+    problem = layers._Problem(data.vectors, gold, data.n_spans, hidden, 0.05, 1)
+    theta = problem.start + 0.3 * np.random.default_rng(2).normal(size=len(problem.start))
+    value, gradient = problem.objective(theta)
+    t = torch.tensor(theta.astype(np.float32), requires_grad=True)
+    parts = torch.split(t, np.diff([0, *problem.ends]).tolist())
+    maps = {name: p.reshape(shape) for (name, shape), p in zip(problem.shapes.items(), parts[2:])}
+    mixed = parts[1] * torch.tensordot(torch.softmax(parts[0], 0), torch.tensor(data.vectors), dims=1)
+    if data.n_spans == 2:
+        first, second = mixed.chunk(2, dim=-1)
+        mixed = torch.cat([first, second, first * second], dim=-1)
+    inner = torch.tanh(mixed @ maps["in"] + maps["in_bias"]) if hidden else mixed
+    scores = inner @ maps["out"] + maps["bias"]
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(
+        scores, torch.tensor(gold), reduction="sum"
+    ) / len(gold)
+    squares = sum((m**2).sum() for name, m in maps.items() if "bias" not in name)
+    loss = loss + 0.05 / 2 * (squares + (parts[1] - 1).square().sum())
+    loss.backward()
+    assert value == pytest.approx(loss.item(), rel=1e-5)
+    assert gradient == pytest.approx(t.grad.numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("hidden", [0, 8])
+def test_the_probe_finds_the_layer_in_which_the_label_is_written(hidden):
+    train, test = made(seed=1), made(seed=2, doc="b")
+    probe = layers.fit_mix_probe(train, hidden=hidden)
+    assert probe.weights.argmax() == 2 and centre_of_gravity(probe.weights) == pytest.approx(2, abs=0.6)
+    scores = layers.cumulative_probes(train, test, hidden=hidden, l2=0.01)
+    assert scores.f1[1] < 0.75 and scores.f1[2] > 0.95
+    assert scores.expected_layer == pytest.approx(2, abs=0.15)
+    assert scores.gains.argmax() == 1 and scores.delta_bits > 1  # of log2(3)
+    low, high = scores.interval()
+    assert low <= scores.expected_layer <= high
+    assert scores.counts.shape == (4, 16, 3) and scores.n_test == 160
+
+
+def test_the_mix_of_the_probe_is_the_scalar_mix():
+    data = made(seed=1)
+    probe = layers.fit_mix_probe(data, max_iterations=5)
+    mixed = scalar_mix(data.vectors, np.log(probe.weights), probe.gamma)
+    shift = probe.gamma * probe.mean
+    z = (mixed - shift) / probe.spread @ probe.parameters["out"] + probe.parameters["bias"]
+    assert probe.beliefs(data.vectors) == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
+
+
+def test_p_l_sees_no_layer_above_l():
+    data = made(seed=1)
+    other = replace(data, vectors=data.vectors.copy())
+    other.vectors[2:] = 7.0
+    mean, spread = np.zeros(4, np.float32), np.ones(4, np.float32)
+    probe = replace(layers.fit_mix_probe(data, 1), mean=mean, spread=spread)
+    assert probe.weights.shape == (2,)
+    assert (probe.beliefs(data.vectors) == probe.beliefs(other.vectors)).all()
+
+
+def test_changing_over_the_spans_changes_a_dependency_score():
+    train, test = (
+        made("dep", seed=1),
+        made("dep", seed=2, doc="b"),
+    )  # the label is written into the first span
+    probe = layers.fit_mix_probe(train)
+
+    def score(data):
+        return layers.count_answers(probe.beliefs(data.vectors) > 0.5, probe.labels, data).f1
+
+    assert score(test) > 0.95 and score(test.swapped()) < 0.75
+    assert score(test.swapped().swapped()) == score(test)
+    with pytest.raises(ValueError, match="only pairs"):
+        made("pos").swapped()
+
+
+def test_likeness_of_two_spans_can_be_read():
+    """Coreference needs more than either span: the product of the two is among what a linear probe sees."""
+
+    def pairs(seed, doc):
+        data = made("coref", seed=seed, doc=doc, n=400)
+        same = np.array([label == "same" for label in data.labels])
+        vectors = np.random.default_rng(seed + 9).normal(size=(4, 400, 24)).astype(np.float32)
+        vectors[:, same, 12:] = vectors[:, same, :12]
+        return replace(data, vectors=vectors)
+
+    train, test = pairs(1, "a"), pairs(2, "b")
+    assert layers.cumulative_probes(train, test, l2=0.01).f1[0] > 0.85
+
+
+def test_the_same_run_twice_is_the_same_and_another_seed_is_not():
+    train, test = made(seed=1, noise=2.5), made(seed=2, doc="b", noise=2.5)
+    first, again = (layers.cumulative_probes(train, test, l2=0.01) for _ in range(2))
+    assert (first.beliefs == again.beliefs).all()
+    drawn = layers.cumulative_probes(train, test, l2=0.01, seed=3)
+    assert drawn.n_train < first.n_train and (drawn.beliefs != first.beliefs).any()
+    kept = set(four_fifths(train, 3).documents)
+    assert len(kept) == round(0.8 * len(set(train.documents)))
+
+
+def test_the_penalty_is_chosen_among_training_documents():
+    train, test = made(seed=1), made(seed=2, doc="b")
+    assert layers.choose_penalty(train, (0.01, 1e6)) == 0.01  # a penalty under which nothing is learnt loses
+    assert layers.cumulative_probes(train, test).l2 in layers.PENALTIES
+    one_document = replace(train, documents=("a",) * len(train))
+    assert layers.choose_penalty(one_document, (0.1, 0.01, 0.3)) == 0.1
+
+
+def test_one_layer_is_enough_for_a_curve():
+    train, test = made(depth=1, informative=1, seed=1), made(depth=1, informative=1, seed=2, doc="b")
+    scores = layers.cumulative_probes(train, test, l2=0.01)
+    assert scores.f1.shape == (2,) and scores.expected_layer == pytest.approx(1) and scores.delta_bits == 0
+
+
+def test_what_cannot_be_fitted_or_scored_is_refused():
+    data, other = made(seed=1), made(seed=2, doc="b")
+    one_class = data.take([label == "A" for label in data.labels])
+    with pytest.raises(ValueError, match=r"at least two labels; got \d+ cases of \['A'\]"):
+        layers.fit_mix_probe(one_class)
+    with pytest.raises(ValueError, match="both halves need cases; got 160 to fit on and 0 to score"):
+        layers.cumulative_probes(data, other.take([]))
+    with pytest.raises(ValueError, match="16 documents are in both halves, for example 'a0'"):
+        layers.cumulative_probes(data, made(seed=3))
+    with pytest.raises(ValueError, match="one task and one model"):
+        layers.cumulative_probes(data, made(depth=2, doc="b"))
+    with pytest.raises(ValueError, match="between 0, the embeddings, and 3; got 4"):
+        layers.fit_mix_probe(data, 4)
+    with pytest.raises(ValueError, match="0 or more"):
+        layers.fit_mix_probe(data, l2=-1)
+
+
+# --- counting ------------------------------------------------------------------------------------------
+
+
+def test_coreference_counts_the_positive_label_only():
+    data = made("coref", n=10)
+    none, every = np.zeros((10, 1), bool), np.ones((10, 1), bool)
+    positives = data.labels.count("same")
+    assert layers.count_answers(none, ["same"], data).values.sum(axis=0).tolist() == [0, 0, positives]
+    assert layers.count_answers(every, ["same"], data).values.sum(axis=0).tolist() == [
+        positives,
+        10 - positives,
+        0,
+    ]
+    assert layers.fit_mix_probe(made("coref")).labels == ("same",)
+
+
+def test_a_label_that_training_never_had_is_missed_and_not_forgotten():
+    data = made(n=10)
+    a = data.labels.count("A")
+    found = layers.count_answers(np.ones((10, 1), bool), ["A"], data).values.sum(axis=0)
+    assert found.tolist() == [a, 10 - a, 10 - a]
+    with pytest.raises(ValueError, match=r"shape \(10, 1\), \(case, label\); got \(1, 10\)"):
+        layers.count_answers(np.ones((1, 10), bool), ["A"], data)
+
+
+def test_the_interval_of_f1_is_over_documents():
+    data = made(n=40)
+    right = np.stack([np.array(data.labels) == "A", np.array(data.labels) == "B"], axis=1)
+    assert layers.count_answers(right, ["A", "B"], data).interval() == (1, 1)
+    half = right & (np.arange(40) < 20)[:, None]  # two documents right, two unanswered
+    counts = layers.count_answers(half, ["A", "B"], data)
+    assert counts.f1 == pytest.approx(2 / 3) and counts.values.shape == (4, 3)
+    low, high = counts.interval()
+    assert low < 0.5 and high > 0.8
+
+
+# --- rivals and controls -------------------------------------------------------------------------------
+
+
+def test_the_list_of_words_and_the_commonest_label():
+    train, test = made(seed=1), made(seed=2, doc="b")
+    train = replace(train, labels=("A", "A", "B", "B") * 40)  # by the form: w0 A, w1 A, w2 B ...
+    test = replace(test, labels=("A", "A", "B", "B") * 40)
+    assert (
+        layer_baselines.form_baseline(train, test).f1 == 1
+        and layer_baselines.majority_baseline(train, test).f1 == 0.5
+    )
+    unseen = replace(test, forms=("never",) * len(test))
+    assert layer_baselines.form_baseline(train, unseen).f1 == 0.5  # falls back to the commonest label
+    pairs = replace(made("coref", seed=2), forms=("she | She".lower(),) * 80 + ("a | b",) * 80)
+    found = layer_baselines.form_baseline(pairs, pairs).values.sum(axis=0)
+    assert found[0] + found[1] == 80  # "same" where the words are the same
+
+
+def test_made_up_labels_follow_the_form_alone_and_a_probe_finds_none_in_new_forms():
+    train, test = made(seed=1), made(seed=2, doc="b")
+    test = replace(test, forms=tuple(f"v{i}" for i in range(len(test))))  # no form is in both halves
+    fit_on, score_on = layer_baselines.control_labels(train, test)
+    by_form = {}
+    for form, label in zip(fit_on.forms, fit_on.labels):
+        assert by_form.setdefault(form, label) == label
+    assert set(fit_on.labels) == {"A", "B"} and fit_on.labels != train.labels
+    assert layer_baselines.control_labels(train, test)[0].labels == fit_on.labels
+    real = layers.cumulative_probes(train, test, l2=0.01).f1[-1]
+    nonsense = layers.cumulative_probes(fit_on, score_on, l2=0.01).f1[-1]
+    assert real - nonsense > 0.3  # selectivity
+
+
+def test_a_random_twin_has_states_of_the_same_shape(tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path))
+    texts = [["the", "cat", "sat"]]
+    [own], [twin] = (list(hidden_states(e, texts)) for e in (encoder, random_twin(encoder)))
+    assert own.shape == twin.shape and not np.allclose(own, twin)
+
+
+# --- one case ------------------------------------------------------------------------------------------
+
+
+def test_the_beliefs_of_a_sentence_are_those_of_the_scores():
+    train, test = made(seed=1), made(seed=2, doc="b", n=20)
+    test = replace(test, places=tuple((i // 2, i % 2) for i in range(20)))
+    sentences = [
+        EdgeSentence(("x", "y"), (EdgeTarget((0, 1), None, test.labels[2 * i]), EdgeTarget((1, 2), None, test.labels[2 * i + 1])), "b")
+        for i in range(10)
+    ]  # fmt: skip
+    scores = layers.cumulative_probes(train, test, l2=0.01)
+    case = sentence_beliefs(scores, test, sentences, 3)
+    assert case["words"] == ["x", "y"] and [t["gold"] for t in case["targets"]] == list(test.labels[6:8])
+    target = case["targets"][1]
+    for label, row in zip(target["labels"], target["beliefs"]):
+        assert row == pytest.approx(scores.beliefs[:, 7, scores.labels.index(label)], abs=6e-4)
+    assert len(sentence_beliefs(scores, test, sentences, 3, top=1)["targets"][0]["labels"]) == 1
+    assert 0 <= settles_late(case) < 2
+    with pytest.raises(ValueError, match="no question about sentence 11"):
+        sentence_beliefs(scores, test, sentences, 11)
+    with pytest.raises(ValueError, match="of the same cases; got 20"):
+        sentence_beliefs(scores, train, sentences, 3)

@@ -1,0 +1,49 @@
+"""A guess that is locked: the same digest for the same guess, on any machine and at any time, and for no other."""
+
+import hashlib
+
+import pytest
+
+from bertlook_teach.analyses.patterns import key, parse_pattern
+from bertlook_teach.claims import commit, reveal
+
+
+def test_the_digest_is_made_of_the_guess_alone():
+    assert (
+        commit("8-10") == hashlib.sha256(b'["8-10", ""]').hexdigest()
+    )  # by hand: no time, no salt of our own
+    assert commit(" 8-10\n") == commit("8-10") != commit("8-11")
+    assert commit("cafe\u0301") == commit("caf\u00e9")
+    assert commit({"head": "8-10", "share": 0.6}) == commit({"share": 0.6, "head": "8-10"})
+    assert commit(("a", 1)) == commit(["a", 1]) != commit(["a", "1"])
+    assert commit(key.next(",")) == commit(parse_pattern("key.next(',')"))
+
+
+def test_a_secret_keeps_others_from_trying_all_heads():
+    locked = commit("8-10", secret="plum")
+    heads = [f"{layer}-{head}" for layer in range(1, 13) for head in range(1, 13)]
+    assert locked not in map(commit, heads) and commit("8-10") in map(commit, heads)
+    assert reveal(locked, "8-10", secret="plum") == "8-10"
+    with pytest.raises(ValueError, match="not the guess"):
+        reveal(locked, "8-10")
+
+
+def test_only_the_guess_opens_it():
+    assert reveal(commit([1, 2]).upper(), [1, 2]) == [1, 2]
+    with pytest.raises(ValueError, match="not the guess that was locked: '8-11'"):
+        reveal(commit("8-10"), "8-11")
+    with pytest.raises(ValueError, match="64 hexadecimal digits.*got '8-10'"):
+        reveal("8-10", "8-10")
+
+
+@pytest.mark.parametrize("guess", ["", "  ", None, [], {}])
+def test_an_empty_guess_is_not_locked(guess):
+    with pytest.raises(ValueError, match="is empty"):
+        commit(guess)
+
+
+def test_what_has_no_lasting_text_is_refused():
+    with pytest.raises(TypeError, match="got object"):
+        commit(object())
+    with pytest.raises(ValueError, match="JSON"):
+        commit(float("nan"))

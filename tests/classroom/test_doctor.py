@@ -1,0 +1,280 @@
+"""The doctor: what is ready for class, what is not, and what to do about it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertlook_teach.classroom import doctor
+from bertlook_teach.course import decks as decks_module
+from bertlook_teach.disk import chromium as browsers
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def lines_of(*checks):
+    lines = []
+    return doctor.examine([doctor.Check(*check) for check in checks], lines.append), lines
+
+
+def failing():
+    raise doctor.Failed("what was found", "What to do.")
+
+
+def breaking():
+    raise RuntimeError("broken")
+
+
+def test_the_doctor_says_what_was_found_and_what_to_do():
+    ready, lines = lines_of(("good", lambda: "fine"), ("bad", failing))
+    assert not ready
+    assert lines == ["ok    good  fine", "FAIL  bad   what was found", "            -> What to do."]
+
+
+def test_what_is_not_needed_is_a_note():
+    ready, lines = lines_of(("bad", failing, False))
+    assert ready
+    assert lines[0].startswith("note  bad")
+
+
+def test_a_check_that_breaks_is_a_failure():
+    ready, lines = lines_of(("odd", breaking, False))
+    assert not ready
+    assert lines[0] == "FAIL  odd  RuntimeError: broken"
+
+
+def test_the_doctor_finds_this_installation_well():
+    command = [sys.executable, "-m", "bertlook_teach.commands", "doctor"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rows sum to 1" in done.stdout
+    assert done.stdout.endswith("Ready for class.\n")
+    assert len(re.findall(r"^(?:ok|note) ", done.stdout, re.MULTILINE)) == len(doctor.CHECKS)
+
+
+def test_the_doctor_says_when_the_specimen_does_not_load(monkeypatch):
+    import bertlook_teach
+
+    def broken(name):
+        raise OSError("no config.json in data/model")
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", broken, raising=False)
+    with pytest.raises(doctor.Failed, match="no config.json") as failure:
+        doctor.specimen()
+    assert "git checkout data/model" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
+    import numpy as np
+
+    import bertlook_teach
+
+    class Half:
+        weights = np.full((2, 3, 5, 5), 0.1)
+        n_layers, n_heads = 2, 3
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Half, raising=False)
+    monkeypatch.setattr(bertlook_teach, "extract_attention", lambda encoder, text: Half, raising=False)
+    with pytest.raises(doctor.Failed, match=r"rows sum to 0\.5000"):
+        doctor.specimen()
+
+
+def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
+    import bertlook_teach
+    from bertlook_teach.disk import paths as _paths
+
+    class Other:
+        fingerprint = "0123456789abcdef"
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Other, raising=False)
+    with pytest.raises(
+        doctor.Failed, match=r"0123456789abcdef, the card says (?!0123)[0-9a-f]{16}: another"
+    ) as failure:
+        doctor.fingerprint()
+    assert "git checkout data/model" in failure.value.args[1]
+    card = tmp_path / "MODEL_CARD.md"
+    monkeypatch.setattr(_paths, "data_path", lambda *parts: card)
+    card.write_text("Fingerprint: `0123456789abcdef`.")
+    assert doctor.fingerprint() == "0123456789abcdef, as on the card"
+    card.write_text("A card without.")
+    with pytest.raises(doctor.Failed, match="the card names none"):
+        doctor.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("1", "opened 0 channels"),
+        (
+            "import ipywidgets\nipywidgets.IntSlider()",
+            r"opened \d channels to the browser, none with a script",
+        ),
+        ("import no_such_module", "a view cannot be made: No module named 'no_such_module'"),
+    ],
+)
+def test_the_doctor_says_when_no_view_reaches_the_browser(code, found):
+    with pytest.raises(doctor.Failed, match=found) as failure:
+        doctor.widgets(code=code)
+    assert "pip install" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_there_is_no_kernel_or_no_answer(monkeypatch):
+    from jupyter_client import manager
+
+    with pytest.raises(doctor.Failed, match="no answer within 3 s"):
+        doctor._ask_kernel("import time; time.sleep(99)", 3)
+    real = manager.start_new_kernel
+    monkeypatch.setattr(
+        manager, "start_new_kernel", lambda **options: real(**{**options, "kernel_name": "gone"})
+    )
+    with pytest.raises(doctor.Failed, match="gone") as failure:
+        doctor.kernel()
+    assert "ipykernel" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_the_kernel_is_of_another_python(monkeypatch):
+    answer = ({"status": "error", "evalue": "No module named 'bertlook_teach'"}, [])
+    monkeypatch.setattr(doctor, "_ask_kernel", lambda code, seconds: answer)
+    with pytest.raises(doctor.Failed, match="cannot import bertlook_teach") as failure:
+        doctor.kernel()
+    assert "another Python" in failure.value.args[1]
+
+
+def test_the_doctor_measures_the_screens(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_SCREENS", tmp_path)
+    assert doctor.screen().startswith("size unknown; slides need 1024x768")
+    for name, modes in (("card0-A", "1920x1080\n800x600\n"), ("card0-B", ""), ("card1-C", "1280x720\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "modes").write_text(modes)
+    assert doctor.screen().startswith("1920x1080, 1280x720; full screen")
+    (tmp_path / "card1-C" / "modes").write_text("800x600\n")
+    with pytest.raises(doctor.Failed, match="1920x1080, 800x600") as failure:
+        doctor.screen()
+    assert "1024x768" in failure.value.args[1]
+
+
+def test_the_doctor_says_when_nothing_can_be_shown(monkeypatch, tmp_path):
+    """No deck, no browser, no typeface, no port, too old a Python."""
+    import webbrowser
+
+    from matplotlib import font_manager
+
+    monkeypatch.setattr(decks_module, "find_root", lambda: tmp_path)
+    with pytest.raises(doctor.Failed, match="none in"):
+        doctor.decks()
+    monkeypatch.setattr(browsers, "find_chromium", lambda: None)
+
+    def none():
+        raise webbrowser.Error("none")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    with pytest.raises(doctor.Failed, match="none found"):
+        doctor.browser()
+    monkeypatch.setattr(font_manager, "findfont", lambda *given: str(tmp_path / "gone.ttf"))
+    with pytest.raises(doctor.Failed, match="matplotlib found none"):
+        doctor.fonts()
+
+    def refused(address):
+        raise OSError("not permitted")
+
+    monkeypatch.setattr(doctor.socket, "create_server", refused)
+    with pytest.raises(doctor.Failed, match="not permitted"):
+        doctor.port()
+    monkeypatch.setattr(doctor, "OLDEST", (9, 0))
+    with pytest.raises(doctor.Failed, match="^.'Python 3"):
+        doctor.python()
+
+
+def test_the_doctor_compares_versions(tmp_path):
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text(
+        "# pins\nnumpy==1.0 ; python_version >= '3'\ntorch==99.0\nanywidget==0.0 ; python_version < '3'\n"
+    )
+    with pytest.raises(doctor.Failed, match=r"numpy [\d.]+ instead of 1\.0; torch [\d.]+ instead of 99\.0"):
+        doctor.packages(constraints)
+
+
+def test_the_doctor_names_a_missing_package(tmp_path, monkeypatch):
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("conllu==6.0.0\nnever-needed==1.0\n")
+    real = doctor.metadata.version
+
+    def version(name):
+        if name in ("conllu", "never-needed"):
+            raise doctor.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    with pytest.raises(doctor.Failed, match="'missing: conllu'") as failure:
+        doctor.packages(constraints)
+    assert "start.py" in failure.value.args[1]
+
+
+@pytest.fixture
+def prefix(tmp_path, monkeypatch):
+    """An environment with the four extensions that slides need."""
+    for name in ("bertlook-rise", "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
+        (tmp_path / "share" / "jupyter" / "labextensions" / name).mkdir(parents=True)
+    source = ROOT / "bertlook_teach" / "classroom" / "labextension"
+    for name in ("package.json", "static/remoteEntry.js"):
+        path = tmp_path / "share" / "jupyter" / "labextensions" / "bertlook-rise" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes((source / name).read_bytes())
+    monkeypatch.setattr(doctor.sys, "prefix", str(tmp_path))
+    return tmp_path
+
+
+def test_the_doctor_is_content_with_the_four_extensions(prefix):
+    assert "installed and enabled" in doctor.lab_extension()
+
+
+def test_the_doctor_sees_an_old_copy_of_the_extension(prefix):
+    script = prefix / "share" / "jupyter" / "labextensions" / "bertlook-rise" / "static" / "remoteEntry.js"
+    script.write_text("old")
+    with pytest.raises(doctor.Failed, match="another version"):
+        doctor.lab_extension()
+
+
+@pytest.mark.parametrize("name", ["bertlook-rise", "anywidget"])
+def test_the_doctor_misses_an_extension(prefix, name):
+    import shutil
+
+    shutil.rmtree(prefix / "share" / "jupyter" / "labextensions" / name)
+    with pytest.raises(doctor.Failed, match=f"{name} is not in"):
+        doctor.lab_extension()
+
+
+def test_the_doctor_sees_a_disabled_extension(prefix):
+    path = prefix / "etc" / "jupyter" / "labconfig" / "page_config.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"disabledExtensions": {"jupyterlab-rise": true}}')
+    with pytest.raises(doctor.Failed, match="jupyterlab-rise is disabled") as failure:
+        doctor.lab_extension()
+    assert failure.value.args[1] == "Enable it: jupyter labextension enable jupyterlab-rise"
+
+
+def test_the_doctor_counts_memory_and_disk(monkeypatch, tmp_path):
+    import psutil
+
+    little = type("memory", (), {"available": doctor.GIB})
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    with pytest.raises(doctor.Failed, match=r"1\.0 GiB free"):
+        doctor.memory()
+    monkeypatch.setattr(
+        doctor.shutil, "disk_usage", lambda folder: type("usage", (), {"free": doctor.GIB // 10})
+    )
+    with pytest.raises(doctor.Failed, match=r"0\.10 GiB free"):
+        doctor.disk(tmp_path)
+
+
+def test_the_doctor_notes_who_was_asked(monkeypatch):
+    monkeypatch.setattr(doctor, "_asked", [])
+    doctor.note_network_use("socket.getaddrinfo", ("localhost", 80))
+    doctor.note_network_use("socket.connect", (None, ("127.0.0.1", 80)))
+    doctor.note_network_use("socket.connect", (None, "/run/a-unix-socket"))
+    assert "no other computer was asked" in doctor.offline()
+    doctor.note_network_use("socket.getaddrinfo", ("huggingface.co", 443))
+    with pytest.raises(doctor.Failed, match="'asked for huggingface.co'"):
+        doctor.offline()

@@ -1,0 +1,114 @@
+"""The bertlook command: its help, its options, its errors, and both ways to start it."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertlook_teach import __version__
+from bertlook_teach.commands import line as cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"bertlook_teach {__version__}\n"
+
+
+def test_the_help_names_every_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # where a line is broken differs between versions of Python
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    printed = capsys.readouterr().out
+    for name, (_, summary) in cli.COMMANDS.items():
+        assert re.search(rf"^ +{name}\s+{summary}$", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_help(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"usage: bertlook {name}")
+    program, *words = shlex.split(printed.splitlines()[-1])  # the example at the end can be typed
+    assert program == "bertlook" and cli.build_parser(name).parse_args(words).command == name
+
+
+def test_the_same_option_means_the_same_in_every_command():
+    kinds, helps = {}, {}
+    for name in cli.COMMANDS:
+        subparsers = next(action for action in cli.build_parser(name)._actions if action.choices)
+        for action in subparsers.choices[name]._actions:
+            for option in action.option_strings:
+                kinds.setdefault(option, set()).add((action.metavar, action.type, type(action)))
+                helps.setdefault(option, set()).add(action.help)
+    assert [option for option, kind in kinds.items() if len(kind) > 1] == ["--task"]  # one of four, or a name
+    for option in ("--device", "--quiet", "--on-error", "--learning-rate", "--port"):
+        assert len(helps[option]) == 1
+    once = "--treebank --sentences --too-long --no-controls --cases --keep --iterations --by --how --orders --answers"
+    assert not set(once.split()) & set(kinds) and "--data" in kinds
+
+
+def test_every_file_has_its_command():
+    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "__main__", "line", "common"} == {file for file, _ in cli.COMMANDS.values()}
+
+
+@pytest.mark.parametrize("line", [[], ["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])
+def test_a_wrong_command_line_is_answered_with_the_usage(line, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(line)
+    assert "usage: bertlook" in capsys.readouterr().err
+
+
+def test_an_error_is_one_line_and_a_traceback_if_wanted(capsys, monkeypatch):
+    assert cli.main(["present", "77", "--no-browser"]) == 1
+    assert capsys.readouterr().err.startswith("bertlook present: no deck '77' in ")
+    monkeypatch.setenv("BERTLOOK_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="no deck"):
+        cli.main(["present", "77", "--no-browser"])
+
+
+def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_folder(tmp_path):
+    for name in ("random", "tempfile", "argparse", "numpy"):
+        (tmp_path / f"{name}.py").write_text(
+            "raise SystemExit('a module of the current folder was imported')"
+        )
+    entry = "import sys; del sys.path[0]; from bertlook_teach.commands.line import main; sys.exit(main())"
+    said = []
+    for way in (["-m", "bertlook_teach.commands"], ["-c", entry]):  # the second as pip installs it
+        done = subprocess.run(
+            [sys.executable, *way, "profile", "--texts", "nowhere.txt", "--out", "out"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert said[0] == said[1] and said[0][0] == 1 and "there is no file nowhere.txt" in said[0][2]
+
+
+def test_the_command_loads_nothing_heavy():
+    heavy = (
+        "torch",
+        "transformers",
+        "numpy",
+        "matplotlib",
+        "IPython",
+        "ipywidgets",
+        "jupyterlab",
+        "jupyter_server",
+    )
+    code = f"import sys; import bertlook_teach.commands.line, bertlook_teach.classroom.server; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,67 @@
+"""What the commands share: limits of options, the twin, what a result is about, inputs of several files."""
+
+from argparse import ArgumentParser, Namespace
+from types import SimpleNamespace
+
+import pytest
+
+from bertlook_teach import __version__
+from bertlook_teach.commands import common
+
+TREE = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+
+
+def test_an_option_below_its_least_value_is_named():
+    common.at_least(Namespace(limit=None, seeds=2), limit=2, seeds=2)
+    with pytest.raises(ValueError, match=r"^--max-cases must be at least 2; got 1\.$"):
+        common.at_least(Namespace(max_cases=1), max_cases=2)
+    with pytest.raises(ValueError, match=r"^--limit must be at least two texts, for intervals; got 1\.$"):
+        common.at_least(Namespace(limit=1), limit=(2, "two texts, for intervals"))
+
+
+def test_the_treebank_is_all_files_up_to_the_limit_and_broken_sentences_are_said(tmp_path, capsys):
+    paths = [tmp_path / name for name in ("one.conllu", "two.conllu")]
+    paths[0].write_text(TREE * 3)
+    paths[1].write_text("1\ta\t_\t_\t_\t_\t7\tdet\t_\t_\n\n" + TREE)
+    parser = ArgumentParser()
+    common.add_treebank(parser)
+    args = parser.parse_args(["--data", *map(str, paths), "--on-error", "skip"])
+    sentences, read = common.read_treebank(args)
+    assert len(sentences) == 4 and read["treebank"] == ["one.conllu", "two.conllu"]
+    assert len(read["broken"]) == 1 and "1 broken sentences left out in all" in capsys.readouterr().err
+    args.limit = 2
+    assert len(common.read_treebank(args)[0]) == 2
+    args.limit, args.on_error = None, "stop"
+    with pytest.raises(ValueError, match="two.conllu"):
+        common.read_treebank(args)
+    assert len(common.read_treebank(parser.parse_args(["--limit", "7"]))[0]) == 7  # the shipped one
+
+
+def test_the_twin_comes_second_unless_it_is_left_out(specimen):
+    assert common.with_twin(Namespace(no_twin=True), specimen) == [specimen]
+    model, twin = common.with_twin(Namespace(no_twin=False), specimen)
+    assert model is specimen and twin.name == "specimen-random"
+
+
+def test_a_result_says_model_items_and_version():
+    encoder = SimpleNamespace(name="m", fingerprint="f", n_heads=6)
+    found = common.about(encoder, common.columns(encoder, "n_heads"))
+    assert found == {"model": "m", "fingerprint": "f", "n_heads": 6, "version": __version__}
+
+
+def test_cutting_is_one_option_with_two_defaults():
+    for default in (True, False):
+        parser = ArgumentParser()
+        common.add_truncate(parser, default=default)
+        assert parser.parse_args([]).truncate is default
+        assert (
+            parser.parse_args(["--truncate"]).truncate and not parser.parse_args(["--no-truncate"]).truncate
+        )
+
+
+def test_bars_are_silent_when_asked(capsys):
+    assert (
+        list(common.bar(Namespace(quiet=True), "texts")("ab")) == ["a", "b"] and not capsys.readouterr().err
+    )
+    assert list(common.bar(Namespace(quiet=False), "texts")("ab")) == ["a", "b"]
+    assert "texts: 100%" in capsys.readouterr().err

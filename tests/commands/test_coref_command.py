@@ -1,0 +1,69 @@
+"""`bertlook coref`: a table on the terminal and in files, for mentions and for pronoun pairs."""
+
+import csv
+import json
+
+import pytest
+
+from bertlook_teach.commands.line import main
+
+
+def run(capsys, *arguments):
+    code = main(["coref", *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def test_the_shipped_treebank_gives_heads_rules_and_twin(tmp_path, capsys):
+    code, printed = run(capsys, "--limit", 6, "--out", tmp_path, "--quiet")
+    assert code == 0 and printed.err == ""
+    with open(tmp_path / "coref.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    predictors = {(row["model"], row["predictor"]) for row in rows}
+    assert predictors == {
+        ("specimen", "nearest"),
+        ("specimen", "head match"),
+        ("specimen", "four sieves"),
+        ("specimen", "best head, mentions"),
+        ("specimen-random", "best head, mentions"),
+    }
+    assert all(0 <= float(row["low"]) <= float(row["accuracy"]) <= float(row["high"]) <= 1 for row in rows)
+    about = json.loads((tmp_path / "coref.json").read_text(encoding="utf-8"))["about"]
+    assert about["n_documents"] == 6 and about["model"] == "specimen" and about["data"] == "treebank.conllu"
+    assert "four sieves" in printed.out and "coref.csv" in printed.out
+
+
+def test_pronoun_pairs_are_told_by_their_content(tmp_path, capsys):
+    data = tmp_path / "pairs.jsonl"
+    with open(data, "w", encoding="utf-8") as file:
+        for i in range(8):
+            spans = {"pronoun": [18, 21], "a": [8, 12], "b": [0, 3]}
+            item = {
+                "id": str(i),
+                "text": "Ann met Mary when she fell.",
+                **spans,
+                "a_coref": i % 2 == 0,
+                "b_coref": i % 2 == 1,
+            }
+            file.write(json.dumps(item) + "\n")
+    code, printed = run(capsys, "--data", data, "--out", tmp_path / "out", "--quiet", "--no-twin")
+    assert code == 0 and "nearer" in printed.out and "specimen-random" not in printed.out
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "holds no two mentions"),
+        ("{", "line 1: expected an object"),
+        ('{"text": "x", "pronoun": 3}\n', "line 1: expected GAP"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path, capsys, content, message):
+    data = tmp_path / "wrong.jsonl"
+    data.write_text(content, encoding="utf-8")
+    code, printed = run(capsys, "--data", data, "--out", tmp_path / "out", "--quiet")
+    assert code == 1 and message in printed.err and printed.out == ""
+
+
+def test_a_limit_of_nothing_is_refused(tmp_path, capsys):
+    code, printed = run(capsys, "--limit", 0, "--out", tmp_path, "--quiet")
+    assert code == 1 and "at least 1; got 0" in printed.err

@@ -1,0 +1,97 @@
+"""Files are written whole or not at all; tables are written as they are printed."""
+
+import os
+import stat
+import sys
+import threading
+
+import pytest
+
+from bertlook_teach.disk import align, replacing, save_rows, with_interval, writable_folder, write_file
+
+FOR_LINUX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions of POSIX")
+
+
+def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
+    path = tmp_path / "deep" / "a.txt"
+    assert write_file(path, "one\r\n") == path and path.read_bytes() == b"one\r\n"
+    with replacing(path) as file:
+        file.write("two")
+        assert path.read_bytes() == b"one\r\n"  # the old one until the new one is whole
+    assert path.read_text() == "two" and list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt])
+def test_after_an_error_the_old_file_stays(tmp_path, stop):
+    path = write_file(tmp_path / "a.bin", b"old")
+    with pytest.raises(stop), replacing(path, "wb") as file:
+        file.write(b"half")
+        raise stop
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@FOR_LINUX
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    precious = write_file(tmp_path / "precious", "mine")
+    link = tmp_path / "link"
+    link.symlink_to(precious)
+    write_file(link, "new")
+    assert precious.read_text() == "mine" and link.read_text() == "new" and not link.is_symlink()
+
+
+@FOR_LINUX
+def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
+    before = os.umask(0o022)
+    try:
+        path = write_file(tmp_path / "a", "x")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+        path.chmod(0o600)
+        write_file(path, "y")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_two_who_write_at_once_do_not_mix(tmp_path):
+    path, both = tmp_path / "a", threading.Barrier(2)
+
+    def write(letter):
+        with replacing(path) as file:
+            both.wait(10)
+            file.write(letter * 1000)
+            both.wait(10)
+
+    writers = [threading.Thread(target=write, args=(letter,)) for letter in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert path.read_text() in ("a" * 1000, "b" * 1000) and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_says_what_to_do(tmp_path):
+    write_file(tmp_path / "file", "in the way")
+    advice = r"cannot write .* \(.+\); choose a folder of your own, for example in "
+    for write in (
+        lambda: writable_folder(tmp_path / "file" / "out"),
+        lambda: write_file(tmp_path / "file" / "out", "x"),
+        lambda: write_file(tmp_path, "a folder, not a file"),
+        lambda: save_rows(tmp_path / "file", "name", [{"a": 1}], {}),
+    ):
+        with pytest.raises(OSError, match=advice):
+            write()
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_error_about_another_file_is_left_as_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such file") as raised, replacing(tmp_path / "a") as file:
+        file.write((tmp_path / "nowhere").read_text())
+    assert raised.value.filename == str(tmp_path / "nowhere") and not list(tmp_path.iterdir())
+
+
+def test_a_table_on_the_screen_and_in_files(tmp_path):
+    assert align([["head", "n"], ["1-2", None], ["1-10", 7]]) == "head  n\n1-2\n1-10  7"
+    assert with_interval(-0.0123, -0.02, 0.01, digits=2, sign="+") == "-1.23 [-2.00, +1.00]"
+    said = save_rows(tmp_path, "t", [{"a": 1 / 3, "b": None, "c": ("x", "y")}], {"n": 1})
+    assert (tmp_path / "t.csv").read_text() == "a,b,c\n0.333333,,x / y\n"
+    assert '"b": null' in (tmp_path / "t.json").read_text() and str(tmp_path / "t.csv") in said

@@ -1,0 +1,250 @@
+"""Every result with rows gives them to pandas: which columns, how many rows, and the numbers of the result itself."""
+
+import importlib
+import pkgutil
+from types import SimpleNamespace
+
+import numpy as np
+import pandas
+import pytest
+
+from bertlook_teach import analyses, measures
+from bertlook_teach.analyses import (
+    ablation,
+    coreference,
+    finetuning,
+    keywords,
+    negation,
+    patterns,
+    probing,
+    syntax,
+)
+from bertlook_teach.disk import Table, to_frame
+
+RNG = np.random.default_rng(0)
+HEADS = (2, 3)  # layers, heads
+PLACE = ["layer", "head", "label"]
+
+
+def profile():
+    made = measures.Profile()
+    for _ in range(4):
+        made.add({"sep": RNG.random(HEADS)}, 5)
+    return made
+
+
+def relations():
+    choice = syntax.Choice(0, 1, 0)
+    numbers = {
+        "accuracy": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "baseline": 0.3,
+        "gain": 0.2,
+        "gain_low": 0.1,
+        "gain_high": 0.3,
+    }
+    optimistic = {
+        "optimistic": 0.6,
+        "optimistic_choice": choice,
+        "optimistic_baseline": 0.4,
+        "optimistic_offset": -1,
+        "p": 0.01,
+    }
+    row = syntax.RelationRow(
+        relation="obj",
+        n=40,
+        n_sentences=30,
+        choices=(choice, choice),
+        offsets=(1, -2),
+        **numbers,
+        **optimistic,
+    )
+    return syntax.RelationTable([row], {})
+
+
+def pattern():
+    rows = tuple(
+        patterns.ScoreRow(
+            measure=name, n=9, n_texts=4, heads=("1-2", "2-1"), value=0.5, low=0.4, high=0.6, rules=("+1",), rule=0.3,
+            chance=0.1, gain=0.2, gain_low=0.1, gain_high=0.3, optimistic=0.7, optimistic_head="2-3",
+        )
+        for name in ("accuracy", "mass")
+    )  # fmt: skip
+    return patterns.PatternScore("same", rows, RNG.random(HEADS), RNG.random(HEADS), None, {})
+
+
+def curve(cls, **more):
+    off = [(), ((0, 0),), ((0, 0), (1, 2))]
+    arrays = {"scores": RNG.random(3), "low": RNG.random(3), "high": RNG.random(3)}
+    return cls(off=off, **arrays, order="worst first", n=7, **more)
+
+
+def effects(*shape):
+    arrays = {"losses": RNG.random((*shape, 9)), "scores": RNG.random((*shape, 9))}
+    return dict(
+        base_losses=RNG.random(9), base_scores=RNG.random(9), how="mask", measure="accuracy", **arrays
+    )
+
+
+def layers():
+    counts = RNG.integers(1, 9, (3, 6, 3))
+    return probing.LayerScores(
+        "pos", ("a", "b"), counts, np.full(3, 1 / 3), RNG.random((3, 4, 2)), tuple("abcdef"), 9, 4, 0.1, ()
+    )
+
+
+def comparison():
+    made = keywords.Comparison(None, None, {"a": (), "b": ()}, {"mean": (0, 1), "max": (0, 1)}, None, None)
+    number = {
+        "auc": 0.7,
+        "auc_low": 0.6,
+        "auc_high": 0.8,
+        "f1": 0.5,
+        "f1_low": 0.4,
+        "f1_high": 0.6,
+        "loss": 0.3,
+        "prior": 0.4,
+    }
+    object.__setattr__(
+        made, "score", lambda name: keywords.WordScore(name=name, **number, n_words=30, n_texts=4)
+    )
+    return made
+
+
+def antecedents():
+    right = {name: RNG.random((20, *HEADS)) < 0.5 for name in ("mentions", "open")}
+    documents = np.arange(20) % 4
+    return coreference.Antecedents(
+        right, {"nearest": RNG.random(20) < 0.5}, ("proper",) * 20, documents, 4, 0
+    )
+
+
+def checkpoints():
+    parts = (RNG.random((5, *HEADS)) for _ in range(3))
+    curves = {"sep": RNG.random((5, 2, *HEADS))}
+    return finetuning.CheckpointComparison("a", "b", HEADS, (4,) * 5, *parts, None, curves)
+
+
+def distances():
+    total = RNG.random((6, 6))
+    return measures.HeadDistances(total, 10, 2, HEADS)
+
+
+def cues(*shape):
+    hits = RNG.integers(0, 3, (8, *shape)).astype(float)
+    return negation.CueScores(hits, hits + 1, np.full(8, 4.0), 8, "it")
+
+
+def matter():
+    parts = (RNG.random((2, *HEADS)) for _ in range(3))
+    return ablation.HeadsThatMatter(
+        **dict(zip(("p", "corrected", "change"), parts)),
+        found=np.zeros((2, 1)),
+        confirmed=np.zeros((2, 1)),
+        in_every_run=(),
+        by="score",
+        level=0.05,
+        n=9,
+    )
+
+
+# What makes one, how many rows, some columns, and a number of the result itself with the column and row where it must stand.
+CASES = {
+    "Profile": (profile, 6, [*PLACE, "n", "sep", "sep_low", "sep_high"], lambda x: (x.mean("sep")[1, 2], "sep", 5)),
+    "RelationTable": (relations, 1, ["relation", "n", "accuracy", "choices", "twin"], lambda x: (0.5, "accuracy", 0)),
+    "PatternScore": (pattern, 2, ["measure", "heads", "value", "twin"], lambda x: (0.7, "optimistic", 1)),
+    "PruningCurve": (
+        lambda: curve(ablation.PruningCurve, losses=RNG.random(3), ranked="once", measure="accuracy"),
+        3,
+        ["order", "share_off", "score", "loss", "n"],
+        lambda x: (x.scores[2], "score", 2),
+    ),
+    "RemovalCurve": (
+        lambda: curve(keywords.RemovalCurve),
+        3,
+        ["order", "share_off", "score", "n"],
+        lambda x: (x.low[1], "low", 1),
+    ),
+    "HeadEffects": (
+        lambda: ablation.HeadEffects(what="remove", **effects(*HEADS)),
+        6,
+        [*PLACE, "loss_change", "score_change", "n"],
+        lambda x: (x.losses[1, 0].mean() - x.base_losses.mean(), "loss_change", 3),
+    ),
+    "LayerEffects": (
+        lambda: ablation.LayerEffects(**effects(2)),
+        2,
+        ["layer", "loss_change", "score_change", "n"],
+        lambda x: (x.score_change[1], "score_change", 1),
+    ),
+    "HeadImportance": (
+        lambda: ablation.HeadImportance(*(RNG.random(HEADS) for _ in range(3)), "paper", 9),
+        6,
+        [*PLACE, "importance", "raw", "signed", "version", "n"],
+        lambda x: (x.signed[0, 2], "signed", 2),
+    ),
+    "HeadsThatMatter": (matter, 12, ["run", *PLACE, "p", "p_corrected"], lambda x: (x.corrected[1, 1, 0], "p_corrected", 9)),
+    "LayerScores": (layers, 3, ["task", "layer", "f1", "low", "high", "gain", "weight"], lambda x: (x.gains[1], "gain", 2)),
+    "Comparison": (comparison, 2, ["name", "auc", "f1", "n_texts"], lambda x: (0.7, "auc", 1)),
+    "Antecedents": (antecedents, 4, ["predictor", "kind", "accuracy", "heads"], lambda x: (x.rules["nearest"].mean(), "accuracy", 0)),
+    "CheckpointComparison": (checkpoints, 6, ["head", "cosine", "js_low", "n"], lambda x: (x.js[:, 1, 1].mean(), "js", 4)),
+    "HeadDistances": (distances, 15, ["head", "other", "distance", "n"], lambda x: (x.total[0, 2] / 10, "distance", 1)),
+    "CueScores": (lambda: cues(*HEADS), 6, [*PLACE, "f1", "precision", "recall", "n"], lambda x: (x.f1[1, 2], "f1", 5)),
+    "Film": (
+        lambda: measures.Film((10, 20), {"next": RNG.random((2, *HEADS))}),
+        12,
+        ["tokens", *PLACE, "next"],
+        lambda x: (x.values["next"][1, 0, 1], "next", 7),
+    ),
+    "Fractions": (
+        lambda: measures.Fractions(*RNG.random((3, 5)), 4, 6),
+        5,
+        ["class", "share", "low", "high", "n"],
+        lambda x: (x.high[3], "high", 3),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_frame_has_the_rows_columns_and_numbers_of_the_result(name):
+    make, n_rows, columns, expected = CASES[name]
+    made = make()
+    frame = made.to_frame()
+    assert type(made).__name__ == name and isinstance(frame, pandas.DataFrame)
+    assert len(frame) == n_rows and set(columns) <= set(frame.columns), list(frame.columns)
+    number, column, row = expected(made)
+    assert frame[column][row] == pytest.approx(number)
+    assert all(pandas.api.types.is_numeric_dtype(frame[c]) for c in ("n", "low", "high", "f1") if c in frame)
+
+
+def tables(*rooms) -> set[str]:
+    """Names of the public classes that have rows."""
+    for room in rooms:
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
+    waiting, found = [Table], set()
+    while waiting:
+        for cls in waiting.pop().__subclasses__():
+            waiting.append(cls)
+            found |= {cls.__name__} - {"_Changes"}
+    return found
+
+
+def test_every_table_of_the_package_is_tried_here():
+    assert tables(measures, analyses) == set(CASES)
+
+
+def test_a_rule_is_one_row_and_a_comparison_goes_by_layer_too():
+    rule = cues().to_frame()
+    assert rule["rule"].tolist() == ["it"] and len(rule) == 1
+    assert checkpoints().to_frame(by="layer")["layer"].tolist() == [1, 2]
+    assert set(antecedents().to_frame(candidates="open")["predictor"]) == {"nearest", "best head, open"}
+
+
+def test_cells_are_numbers_or_text():
+    row = {"heads": ("1-2", "1-2", "3-1"), "n": np.int64(3), "none": None, "other": SimpleNamespace}
+    frame = to_frame([row])
+    assert frame["heads"][0] == "1-2 / 3-1" and frame["n"].dtype == int and frame["none"][0] is None
+    with pytest.raises(ValueError, match="no row"):
+        to_frame([])

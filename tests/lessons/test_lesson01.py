@@ -1,0 +1,346 @@
+"""What lesson 1 shows and says: its tables, its strip of tokens, its gallery, its text view, and its feedback."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertlook_teach import extract_attention
+from bertlook_teach.checks import lesson01
+from bertlook_teach.model import attention_scores, softmax
+from bertlook_teach.render import (
+    NumberTable,
+    beside,
+    describe_gallery,
+    describe_reading,
+    render_gallery,
+    render_reading,
+    scaled,
+)
+from bertlook_teach.stats import choose_head as best_head
+
+LAYER, HEAD = 1, 2
+
+
+@pytest.fixture
+def attention():
+    return lesson01._example()
+
+
+# --- tables of numbers ----------------------------------------------------------------------------------
+
+
+def test_a_table_names_rows_columns_and_shape():
+    table = NumberTable(
+        [[0.25, 0.75], [1, 0], [0.5, 0.5]], ["a", "b", "c"], ["x", "y"], name="weights", total=True
+    )
+    assert repr(table).splitlines() == [
+        "weights, shape (3, 2)",
+        "       x      y    sum",
+        "a   0.25   0.75   1.00",
+        "b   1.00   0.00   1.00",
+        "c   0.50   0.50   1.00",
+    ]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table.html())
+    assert cells == ["0.25", "0.75", "1.00", "1.00", "0.00", "1.00", "0.50", "0.50", "1.00"]
+    assert re.findall(r'<th scope="row"[^>]*>([^<]*)</th>', table.html()) == ["a", "b", "c"]
+
+
+def test_many_columns_are_cut_but_named_ones_are_not():
+    values = np.arange(16.0).reshape(2, 8)
+    cut = repr(NumberTable(values, ["a", "b"], digits=0))
+    assert cut.splitlines()[1].split() == ["0", "1", "2", "3", "4", "…", "7"]
+    assert cut.splitlines()[3].split() == ["b", "8", "9", "10", "11", "12", "…", "15"]
+    assert "…" not in repr(NumberTable(values, ["a", "b"], list("stuvwxyz")))
+    assert "…" not in repr(NumberTable(values[:, :7], ["a", "b"]))
+
+
+def test_no_minus_before_zero_and_a_real_minus_elsewhere():
+    assert repr(NumberTable([-0.001, -0.5], ["a", "b"])).split()[-3:] == ["0.00", "b", "−0.50"]
+
+
+def test_shading_follows_the_number_and_does_not_replace_it():
+    shaded = NumberTable([[0.0, 1.0]], ["a"], ["x", "y"], shade=True).html()
+    assert "background:#f6f9fc" in shaded and "background:#00294a" in shaded
+    assert ">0.00<" in shaded and ">1.00<" in shaded
+
+
+def test_names_in_a_table_are_escaped():
+    html = NumberTable([[1]], ["<b>"], ["<i>"], name='"<u>"').html()
+    assert "<b>" not in html and "<i>" not in html and "<u>" not in html
+    assert "&lt;b&gt;" in html
+
+
+@pytest.mark.parametrize(
+    "values, rows, columns, message",
+    [
+        ([[1, 2]], ["a", "b"], None, r"got shape \(1, 2\) and 2 names"),
+        ([[1, 2]], ["a"], ["x"], "2 columns and 1 names"),
+        (np.ones((1, 2, 3)), ["a"], None, r"got shape \(1, 2, 3\)"),
+    ],
+)
+def test_a_table_without_matching_names_is_refused(values, rows, columns, message):
+    with pytest.raises(ValueError, match=message):
+        NumberTable(values, rows, columns)
+
+
+def test_without_names_for_the_axes_the_corner_is_empty():
+    html = NumberTable([[0.42]], ["a"], ["x"], axes=("", ""), short=True).html()
+    assert "<tr><td></td>" in html and re.findall(r"<td style[^>]*>([^<]*)</td>", html) == [".42"]
+
+
+def test_a_picture_of_another_maker_is_not_scaled():
+    with pytest.raises(ValueError, match="one of the render functions"):
+        scaled("<svg></svg>", "40vw")
+
+
+def test_tables_stand_beside_each_other():
+    html = beside("<p>one</p>", "<p>two</p>")
+    assert html.index("one") < html.index("two") and html.count("<p>") == 2
+
+
+# --- the strip of tokens --------------------------------------------------------------------------------
+
+
+def test_the_strip_shows_position_token_and_segment_of_each_token(attention):
+    pair = lesson01._example(pair=True)
+    for given in (attention, pair):
+        chips = re.findall(r"<li.*?</li>", render_reading(given))
+        shown = [tuple(re.findall(r">([^<>]*)</span>", chip)) for chip in chips]
+        assert shown == [
+            (str(i), token, "AB"[segment])
+            for i, (token, segment) in enumerate(zip(given.tokens, given.segment_ids))
+        ]
+
+
+def test_the_sentence_counts_words_pieces_and_special_tokens(attention):
+    assert describe_reading(attention) == (
+        "7 tokens: 4 words and punctuation marks in 5 wordpieces, and 2 special tokens. Cut into pieces is “cats”."
+    )
+    whole = replace(attention, word_ids=(None, 0, 1, 2, 3, 4, None), words=("the", "cat", "s", "saw", "it"))
+    assert describe_reading(whole).endswith("No word is cut.")
+
+
+def test_a_token_that_looks_like_markup_is_escaped(attention):
+    tokens = (*attention.tokens[:4], "<script>", *attention.tokens[5:])
+    assert "<script>" not in render_reading(replace(attention, tokens=tokens))
+
+
+# --- the gallery ----------------------------------------------------------------------------------------
+
+
+def test_the_gallery_draws_each_head_once_with_its_name(attention):
+    svg = render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD))
+    assert re.findall(r"<title>Head (.*?)</title>", svg) == ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"]
+    assert svg == render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD))
+    assert svg.count('stroke-width="4"') == 1 and 'aria-label="All heads' in svg
+
+
+def test_the_gallery_puts_the_query_in_the_row():
+    weights = np.zeros((1, 1, 3, 3))
+    weights[0, 0, :, 2] = 1  # everybody looks at the last token: the last column is dark
+    svg = render_gallery(weights, ["a", "b", "c"], size=30)
+    dark = re.search(r'<path d="([^"]*)" fill="#00294a"/>', svg).group(1)
+    corners = [tuple(map(float, pair)) for pair in re.findall(r"M([\d.]+) ([\d.]+)", dark)]
+    assert len({x for x, _ in corners}) == 1 and len({y for _, y in corners}) == 3
+
+
+def test_the_gallery_says_which_head_is_sharpest():
+    weights = np.full((2, 1, 2, 2), 0.5)
+    weights[1, 0, 0] = [0.1, 0.9]
+    assert describe_gallery(weights, ["the", "cat"]) == (
+        "2 heads on one text. The largest single weight is in head 2-1: 90 % of “the” goes to “cat”. "
+        "In head 1-1 no weight is above 50 %."
+    )
+
+
+def test_the_gallery_refuses_one_head_alone():
+    with pytest.raises(ValueError, match=r"\(layer, head, query, key\); got \(2, 2\)"):
+        render_gallery(np.eye(2), ["a", "b"])
+
+
+# --- choosing the best head -----------------------------------------------------------------------------
+
+
+def test_the_best_head_is_chosen_on_even_and_reported_on_odd_texts():
+    values = np.zeros((5, 2, 3))
+    values[::2, 1, 0] = 0.9  # wins where it is chosen
+    values[1::2, 1, 0] = [0.2, 0.4]  # and is reported where it is not
+    values[1::2, 0, 2] = 1.0  # would win there
+    best = best_head(values)
+    assert (best.layer, best.head, best.label, best.n) == (1, 0, "2-1", 2)
+    assert (best.mean, best.low, best.high) == pytest.approx((0.3, 0.2, 0.4))
+
+
+def test_of_equal_heads_the_report_is_not_inflated():
+    """Of 36 heads that are all noise the winner's own number is far above .5, the reported one is not."""
+    values = np.random.default_rng(0).random((200, 6, 6))
+    best = best_head(values)
+    assert values[::2].mean(axis=0).max() > 0.54
+    assert best.mean == pytest.approx(0.5, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [(np.ones((1, 2, 3)), "at least two texts"), (np.full((2, 1, 1), np.nan), "head 1-1 on text 0 is NaN")],
+)
+def test_what_has_no_best_head_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        best_head(values)
+
+
+# --- the live text --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def view(specimen):
+    from bertlook_teach.widgets import TextView
+
+    return TextView(lambda text, pair: render_reading(extract_attention(specimen, text, pair)), "A cat.", "")
+
+
+def test_typing_draws_the_new_text(view):
+    view.text_box.text.value = "The dog sat."
+    assert ">dog<" in view.picture.value and ">cat<" not in view.picture.value
+    view.text_box.text_pair.value = "It slept."
+    assert ">B<" in view.picture.value
+
+
+def test_a_text_that_cannot_be_read_is_explained_and_the_picture_stays(view):
+    before = view.picture.value
+    view.text_box.text.value = " "
+    assert "empty" in view.text_box.message.value and view.picture.value == before
+    view.text_box.text.value = "The dog."
+    assert view.text_box.message.value == ""
+
+
+def test_without_a_kernel_the_last_picture_is_shown(view):
+    view.text_box.text.value = "The dog."
+    bundle = view._repr_mimebundle_()
+    assert ">dog<" in bundle["text/html"] and bundle["text/plain"] == "TextView('The dog.')"
+
+
+# --- feedback: each likely mistake gets its own reason ----------------------------------------------------
+
+
+def said(feedback):
+    assert feedback.status == "wrong"
+    return feedback.message
+
+
+def test_counting_words_or_forgetting_special_tokens_is_told_apart(attention):
+    assert "[CLS] and [SEP] are tokens too" in said(lesson01.check_token_count(5, attention))
+    assert "those are words" in said(lesson01.check_token_count(4, attention))
+    assert "now look at the words that are cut" in said(lesson01.check_token_count(6, attention))
+
+
+def test_pieces_in_place_of_words_are_recognised(attention):
+    assert "parts" in said(lesson01.check_split_words(["cat", "##s"], attention))
+    assert "stay whole" in said(lesson01.check_split_words(["the", "saw", "it"], attention))
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        ([0, 0, 0, 0, 1, 1, 1], "closes text A"),
+        ([0] * 7, "one text only"),
+        ([1, 1, 1, 1, 1, 0, 0], "A is 0 and B is 1"),
+        ([1, 1, 1, 1, 1, 2, 2], "count from 0"),
+        ([0, 0, 0, 1], "every token needs a number"),
+    ],
+)
+def test_mistakes_with_segments(answer, reason):
+    assert reason in said(lesson01.check_segments(answer, lesson01._example(pair=True)))
+
+
+@pytest.mark.parametrize(
+    "function, reason",
+    [
+        (lambda s: np.exp(s) / np.exp(s).sum(axis=0), "columns sum to 1"),
+        (lambda s: np.exp(s) / np.exp(s).sum(), "whole table"),
+        (np.exp, "divide each row"),
+        (
+            lambda s: np.exp(s) / np.exp(s).sum(axis=-1),
+            "With input",
+        ),  # without keepdims the shapes do not fit
+    ],
+)
+def test_mistakes_with_the_softmax(function, reason):
+    assert reason in said(lesson01.check_softmax(function))
+
+
+def test_mistakes_with_the_weights(attention):
+    queries, keys = attention.queries[LAYER, HEAD], attention.keys[LAYER, HEAD]
+    scores = attention_scores(queries, keys)
+
+    def told(answer):
+        return said(lesson01.check_weights(answer, attention, LAYER, HEAD))
+
+    assert "Those are the scores;" in told(scores)
+    assert "softmax is still to come" in told(scores / np.sqrt(5))
+    assert "were not divided by the square root of 5" in told(softmax(scores))
+    assert "not by its square root" in told(softmax(scores / 5))
+    assert "it is q @ k.T" in told(softmax(scores.T / np.sqrt(5)))
+    assert "went over the queries" in told(softmax(scores.T / np.sqrt(5)).T) or "sum over queries" in told(
+        softmax(scores.T / np.sqrt(5)).T
+    )
+    assert "swap the last two axes" in told(attention.weights[LAYER, HEAD].T)
+
+
+def test_a_column_in_place_of_a_row_is_recognised(attention):
+    weights, tokens = attention.weights[LAYER, HEAD], attention.tokens
+    right = tokens[weights[2].argmax()], tokens[weights.sum(axis=0).argmax()]
+    assert lesson01.check_row_and_column(*right, attention, LAYER, HEAD, 2)
+    column = tokens[weights[:, 2].argmax()]
+    assert column != right[0]  # else this example could not show the mistake
+    assert "a column" in said(lesson01.check_row_and_column(column, right[1], attention, LAYER, HEAD, 2))
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        ("1-2", "counts from 0"),
+        ("3-2", "the layer comes first, then the head"),
+        ("2-2", "the head still counts from 0"),
+        ("1-3", "the layer still counts from 0"),
+        ("5-5", "Find the index"),
+        ((1, 2), "in quotation marks"),
+    ],
+)
+def test_mistakes_with_the_name_of_a_head(answer, reason):
+    values = np.zeros((2, 3))
+    values[1, 2] = 1  # printed 2-3
+    assert lesson01.check_head_name("2-3", values)
+    assert reason in said(lesson01.check_head_name(answer, values))
+
+
+def test_mistakes_with_what_a_token_takes_home(attention):
+    weights, values = attention.weights[LAYER, HEAD], attention.values[LAYER, HEAD]
+
+    def told(answer):
+        return said(lesson01.check_take_home(answer, attention, LAYER, HEAD, 2))
+
+    assert "own value" in told(values[2])
+    assert "plain average" in told(values.mean(axis=0))
+    assert "plain sum" in told(values.sum(axis=0))
+    assert "column of the token" in told(weights[:, 2] @ values)
+    assert "2 axes" in told(weights @ values)
+
+
+def test_mistakes_with_a_word_of_two_pieces(attention):
+    row = attention.weights[LAYER, HEAD, 1]
+
+    def told(answer):
+        return said(lesson01.check_word_weight(answer, attention, LAYER, HEAD, 1, 1))
+
+    assert "added up" in told(row[2:4].mean())
+    assert "first piece only" in told(row[2])
+    assert "what the word gives" in told(attention.weights[LAYER, HEAD, 2:4, 1].mean())
+
+
+def test_a_sentence_that_names_no_test_is_sent_back():
+    assert "on which texts" in said(lesson01.check_caution("I would look at the picture again, longer."))
+    assert lesson01.check_caution("I would compare it with the random twin on the same task.")

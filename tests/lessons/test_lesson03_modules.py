@@ -1,0 +1,222 @@
+"""Baselines, paired differences and pictures: what lesson 03 stands on besides the surface measures."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from bertlook_teach.measures import (
+    Profile,
+    attention_entropy,
+    layer_difference,
+    offset_attention,
+    offset_profile,
+    other_to_sep,
+    sep_to_sep,
+    special_token_attention,
+    uniform_baseline,
+)
+from bertlook_teach.model import Attention
+from bertlook_teach.render import (
+    Picture,
+    TextTable,
+    describe_offsets,
+    figure_picture,
+    interval_curves,
+    render_offset_bars,
+)
+from bertlook_teach.widgets import HeadPictures, PictureMenu
+
+
+def attention(tokens=("[CLS]", "yes", ",", "we", "[SEP]", "can", "[SEP]"), layers=3, heads=2, seed=0):
+    n = len(tokens)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
+    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
+    word_ids = tuple(None if s else i for i, s in enumerate(special))
+    return Attention(weights, tokens, word_ids, (0,) * n, special, tokens, " ".join(tokens))
+
+
+def profile_of(values, **about):
+    """A profile made by hand: ``values[measure]`` has shape (text, layer, head)."""
+    profile = Profile(about=about)
+    for i in range(len(next(iter(values.values())))):
+        profile.add({name: v[i] for name, v in values.items()}, n_tokens=1)
+    return profile
+
+
+def steady(value, texts=20, layers=3, heads=2, noise=0.0, seed=0):
+    return value + noise * np.random.default_rng(seed).standard_normal((texts, layers, heads))
+
+
+# --- baselines -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "measure, expected",
+    [
+        (lambda a: special_token_attention(a, "cls"), 1 / 7),
+        (lambda a: special_token_attention(a, "sep"), 2 / 7),
+        (lambda a: special_token_attention(a, "punct"), 1 / 7),
+        (sep_to_sep, 2 / 7),
+        (other_to_sep, 2 / 7),
+        (lambda a: offset_attention(a, -1), 6 / 49),
+        (lambda a: offset_attention(a, 3), 4 / 49),
+        (attention_entropy, np.log(7)),
+    ],
+)
+def test_the_baseline_of_uniform_attention_is_known_on_paper(measure, expected):
+    assert uniform_baseline(measure)(attention()) == pytest.approx(np.full((3, 2), expected), abs=1e-6)
+
+
+def test_a_token_that_occurs_twice_in_128_gets_one_64th_as_the_paper_says():
+    tokens = ("[CLS]", *["a"] * 125, "[SEP]", "[SEP]")
+    shares = uniform_baseline(lambda a: special_token_attention(a, "sep"))(attention(tokens))
+    assert shares == pytest.approx(np.full((3, 2), 1 / 64))
+
+
+def test_the_baseline_leaves_the_attention_alone_and_takes_arrays():
+    given = attention()
+    before = given.weights.copy()
+    uniform_baseline(attention_entropy)(given)
+    assert (given.weights == before).all()
+    assert uniform_baseline(attention_entropy)(np.eye(4)[None, None]) == pytest.approx(np.log(4))
+    with pytest.raises(ValueError, match=r"shape \(layer, head, query, key\); got \(4, 4\)"):
+        uniform_baseline(attention_entropy)(np.eye(4))
+
+
+# --- paired differences --------------------------------------------------------------------------------
+
+
+def test_a_paired_difference_has_no_interval_where_texts_move_together():
+    texts = steady(0.5, noise=0.2)
+    first, second = profile_of({"sep": texts}), profile_of({"sep": texts + 0.1})
+    difference, low, high = layer_difference(first, second, "sep")
+    assert difference == pytest.approx(np.full(3, 0.1))
+    assert low == pytest.approx(np.full(3, 0.1)) and high == pytest.approx(
+        np.full(3, 0.1)
+    )  # while each alone varies by .2
+
+
+def test_a_difference_says_which_way_it_goes_and_covers_its_mean():
+    first = profile_of({"sep": steady(0.5, noise=0.1)})
+    second = profile_of({"sep": steady(0.2, noise=0.1, seed=1)})
+    difference, low, high = layer_difference(first, second, "sep")
+    assert (difference < 0).all() and (low <= difference).all() and (difference <= high).all()
+    assert layer_difference(second, first, "sep")[0] == pytest.approx(-difference)
+
+
+def test_profiles_of_other_texts_or_depths_are_refused():
+    first = profile_of({"sep": steady(0.5)})
+    with pytest.raises(ValueError, match="same texts.*n=20 and n=19"):
+        layer_difference(first, profile_of({"sep": steady(0.5, texts=19)}), "sep")
+    with pytest.raises(ValueError, match="3 and 4 layers"):
+        layer_difference(first, profile_of({"sep": steady(0.5, layers=4)}), "sep")
+
+
+# --- pictures ------------------------------------------------------------------------------------------
+
+
+def test_a_table_shows_every_cell_escaped_and_refuses_a_ragged_row():
+    table = TextTable(["<b>", "n"], [["[CLS]", 3], ["a & b", 4]], "two rows")
+    page = table._repr_html_()
+    assert "&lt;b&gt;" in page and "a &amp; b" in page and "<b>" not in page
+    ElementTree.fromstring(page)
+    assert repr(table).splitlines()[:2] == ["two rows", "<b>    n"]
+    with pytest.raises(ValueError, match="needs 2 cells"):
+        TextTable(["a", "b"], [["only one"]])
+
+
+def curves(shift=0.01):
+    mean = np.array([0.1, 0.4, 0.2])
+    return {"specimen": (mean, mean - shift, mean + shift), "twin": (mean / 4, mean / 4, mean / 4)}
+
+
+def test_curves_carry_their_interval_and_baseline():
+    figure = interval_curves(curves(), published={"BERT-base": [0.2] * 12}, baseline=("uniform", 0.05))
+    axes = figure.axes[0]
+    bands = [collection.get_paths()[0].get_extents() for collection in axes.collections]
+    assert len(bands) == 2 and bands[0].y0 == pytest.approx(0.09) and bands[0].y1 == pytest.approx(0.41)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["specimen", "twin", "BERT-base (published)", "uniform"]
+    assert list(axes.lines[-1].get_ydata()) == [0.05, 0.05]
+    assert [line.get_linestyle() for line in axes.lines[:3]].count("-") == 1  # not by colour alone
+
+
+def test_an_interval_beside_its_mean_is_refused():
+    with pytest.raises(ValueError, match="'specimen'.*low <= mean <= high"):
+        interval_curves({"specimen": ([0.1], [0.2], [0.3])})
+
+
+def test_a_figure_becomes_a_labelled_picture_with_the_same_bytes_each_time():
+    first, second = (figure_picture(interval_curves(curves()), 'high & "low"') for _ in range(2))
+    assert first == second and first.svg.startswith("<svg") and "<style" not in first.svg
+    root = ElementTree.fromstring(first.svg)
+    assert root.get("aria-label") == 'high & "low"' and root.get("role") == "img"
+    assert "high &amp; &quot;low&quot;" in first._repr_html_()
+    assert "<svg" in first.inline()
+    saved = first._repr_html_()  # JupyterLab and GitHub keep an image where they take out a drawing
+    assert "<svg" not in saved and 'alt="high &amp; &quot;low&quot;"' in saved
+    assert repr(first) == 'Picture: high & "low"'
+
+
+def test_rounding_leaves_the_numbers_on_the_axis_alone():
+    figure = interval_curves(curves())
+    figure.axes[0].set_yticks([0.25], ["0.25"])
+    texts = [
+        e.text
+        for e in ElementTree.fromstring(figure_picture(figure, "x").svg).iter(
+            "{http://www.w3.org/2000/svg}text"
+        )
+    ]
+    assert "0.25" in texts
+
+
+def test_a_last_digit_does_not_change_the_picture():
+    first, second = (figure_picture(interval_curves(curves(0.01 + tiny)), "x") for tiny in (0, 1e-9))
+    assert first.svg == second.svg
+
+
+def test_bars_stand_at_their_offsets_and_turn_round_with_the_map():
+    looks_back = np.eye(9, k=-1)
+    looks_back[0, 0] = 1
+    offsets = (-2, -1, 0, 1, 2)
+    back = offset_profile(looks_back[None, None], offsets)[0, 0]
+    ahead = offset_profile(looks_back[None, None, ::-1, ::-1], offsets)[0, 0]  # the text read from its end
+    assert "offset -1, the previous token (0.889)" in describe_offsets(back, offsets)
+    assert "offset +1, the next token (0.889)" in describe_offsets(ahead, offsets)
+    svg = render_offset_bars(back, offsets, title="<1-1>")
+    titles = [e.text for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
+    assert "offset -1: 0.889" in titles and "offset +1: 0.000" in titles and "<1-1>" in titles
+
+
+def test_the_height_of_a_bar_is_its_share():
+    svg = render_offset_bars([0.0, 1.0, 0.5], (-1, 0, 1))
+    bars = [e for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")][1:]
+    heights = [float(bar.get("height")) for bar in bars]
+    assert heights[2] == pytest.approx(heights[1] / 2, abs=0.1) and heights[0] < 1
+
+
+def test_bars_of_scores_or_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="3 of them; got shape"):
+        render_offset_bars([0.1, 0.2], (-1, 0, 1))
+    with pytest.raises(ValueError, match="share from 0 to 1"):
+        render_offset_bars([-2.0, 3.0, 1.0], (-1, 0, 1))
+
+
+def test_a_menu_of_pictures_shows_the_one_that_is_chosen():
+    menu = PictureMenu({"a": Picture("<svg>A</svg>", "first"), "b": Picture("<svg>B</svg>", "second")})
+    assert "first" in menu.view.value
+    menu.buttons.value = "b"
+    assert "second" in menu.view.value and "first" not in menu.view.value
+    assert "second" in menu._repr_mimebundle_()["text/html"]
+    assert repr(menu) == "PictureMenu(a | b; shows b)"
+    with pytest.raises(ValueError, match="at least one picture"):
+        PictureMenu({})
+
+
+def test_choosing_a_head_in_the_map_draws_its_picture():
+    drawn = HeadPictures(np.ones((2, 3)) / 2, lambda layer, head: Picture("<svg/>", f"head {layer} {head}"))
+    drawn.head_map.head = 2
+    drawn.head_map.layer = 1
+    assert "head 1 2" in drawn.view.value and repr(drawn) == "HeadPictures(2 x 3 heads, head 2-3)"
+    assert "head 1 2" in drawn._repr_mimebundle_()["text/html"]

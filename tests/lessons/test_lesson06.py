@@ -1,0 +1,270 @@
+"""Lesson 06: its claims on numbers made by hand, its evidence against the table, its tables and figure."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bertlook_teach.analyses.syntax import (
+    OFFSETS,
+    Answers,
+    Choice,
+    best_of_many,
+    in_scheme,
+    offset_predictor,
+    score_relations,
+)
+from bertlook_teach.claims import Resources, collect_evidence, decide, ledger
+from bertlook_teach.claims.lessons import lesson06
+from bertlook_teach.claims.lessons.lesson06 import CLAIMS, RELATIONS, accuracy, best, relation_evidence
+from bertlook_teach.corpora import TreebankSentence, load_treebank
+from bertlook_teach.model import load_encoder
+from bertlook_teach.published import published_table_1
+from bertlook_teach.render import (
+    best_of_figure,
+    choices_cell,
+    figure_picture,
+    flattery_table,
+    published_relations,
+    relation_gains,
+)
+from bertlook_teach.render import signed_gain as signed
+from bertlook_teach.stats import CannotDecide
+
+by_key = {claim.key.removeprefix("06-"): claim for claim in CLAIMS}
+
+
+@pytest.fixture(scope="module")
+def treebank():
+    return load_treebank()[:80]
+
+
+def answers_of(sentences, planted=(), layers=4, heads=3, seed=0):
+    """Random answers; ``planted={(direction, layer, head): function of a sentence}`` replaces single heads."""
+    generator, parts = np.random.default_rng(seed), []
+    for s in sentences:
+        governors = generator.integers(0, len(s), (len(s), 2, layers, heads))
+        for (direction, layer, head), predict in dict(planted).items():
+            governors[:, direction, layer, head] = predict(s)
+        parts.append((governors - np.arange(len(s))[:, None, None, None]).astype(np.int16))
+    return Answers(
+        np.concatenate(parts), list(sentences), Counter(), np.zeros((layers, heads)), {"model": "made up"}
+    )
+
+
+def gold(s):
+    """The Stanford governors of a UD sentence; roots name the first word."""
+    return [max(g, 0) for g in in_scheme([s], "stanford")[0].governors]
+
+
+# --- published -----------------------------------------------------------------------------------------
+
+
+def test_table_1_has_its_fifteen_rows_and_the_slip_in_one():
+    table = published_table_1()
+    assert len(table) == 15 and next(iter(table)) == "all"
+    assert (table["dobj"].accuracy, table["dobj"].baseline, table["dobj"].offset) == (86.8, 40.0, -2)
+    assert table["pobj"].direction == "g>d" and [r for r in table if table[r].governor_looks] == ["pobj"]
+    auxpass = table["auxpass"]
+    assert (auxpass.accuracy, auxpass.baseline) == (82.5, 40.5)
+    assert (auxpass.code_accuracy, auxpass.code_baseline) == (94.1, 82.5) and auxpass.erratum
+    others = [r for r in table.values() if r.relation not in ("auxpass", "all")]
+    assert all(
+        (r.accuracy, r.baseline) == (r.code_accuracy, r.code_baseline) and not r.erratum for r in others
+    )
+
+
+# --- the ledger ----------------------------------------------------------------------------------------
+
+
+def test_every_row_of_table_1_has_a_claim_and_more():
+    claims = ledger("06")
+    assert len(claims) >= 18
+    assert {"all", *RELATIONS} <= set(by_key)
+    assert all(
+        claim.published_text() for claim in claims if claim.key.removeprefix("06-") in published_table_1()
+    )
+    assert by_key["auxpass"].erratum and "94.3 is det alone" in by_key["noun-modifiers"].erratum
+
+
+def values_of(**accuracies):
+    """Means as a statistic sees them: ``det=(heads, offsets)`` with heads of shape (direction, layer, head)."""
+    values = {}
+    for name, (right, offsets) in accuracies.items():
+        values |= {
+            f"{name} cases": np.float64(2),
+            f"{name} right": 2 * np.asarray(right),
+            f"{name} offsets": 2 * np.asarray(offsets),
+        }
+    return values
+
+
+def heads(*places, level=0.1, layers=4):
+    """(direction, layer, head, accuracy) ...; the others reach ``level``."""
+    right = np.full((2, layers, 3), level)
+    for direction, layer, head, value in places:
+        right[direction, layer, head] = value
+    return right
+
+
+def test_a_row_is_the_gain_of_what_was_chosen_elsewhere():
+    choice = values_of(det=(heads((0, 1, 1, 0.9)), [0.2, 0.5]))
+    values = values_of(det=(heads((0, 1, 1, 0.6), (1, 2, 2, 0.95)), [0.4, 0.3]))
+    statistic = by_key["det"].statistic
+    assert statistic(values, choice) == pytest.approx(
+        0.6 - 0.3
+    )  # not the .95, nor the .4, which nobody chose
+    assert by_key["no-general-head"].statistic(
+        values_of(all=(heads((0, 1, 1, 0.4)), [0.3])), values_of(all=(heads((0, 1, 1, 0.8)), [0.3]))
+    ) == pytest.approx(-0.4)
+
+
+def five(**changes):
+    return values_of(**{name: (heads((0, 2, 1, 0.5)), [0.3]) for name in RELATIONS[:5]} | changes)
+
+
+def test_directions_are_told_apart():
+    rows = five(pobj=(heads((1, 3, 0, 0.9)), [0.3]))
+    assert by_key["pobj-direction"].statistic(rows, rows) == pytest.approx(0.9 - 0.1)
+    assert by_key["dependents-look"].statistic(rows, rows) == pytest.approx(0.5 - 0.1)  # pobj left out
+    turned = values_of(**{name: (heads((1, 2, 1, 0.5)), [0.3]) for name in RELATIONS[:5]})
+    assert by_key["dependents-look"].statistic(turned, turned) == pytest.approx(0.1 - 0.5, abs=0.2)
+
+
+def test_the_largest_gain_is_found_on_the_sentences_that_choose():
+    choice = five(det=(heads((0, 0, 0, 0.9)), [0.3]))
+    values = five(det=(heads((0, 0, 0, 0.4)), [0.3]), prep=(heads((0, 0, 0, 0.99)), [0.1]))
+    assert by_key["specialists"].statistic(values, choice) == pytest.approx(0.1)
+    assert by_key["no-syntactic-heads"].statistic(values, choice) == pytest.approx(-0.1)
+
+
+def test_where_the_best_heads_sit():
+    middle, edge = five(), five(det=(heads((0, 3, 0, 0.9)), [0.3]))
+    assert by_key["middle-layers"].statistic(middle, None) == 1
+    assert by_key["middle-layers"].statistic(edge, None) == pytest.approx(4 / 5)
+    with pytest.raises(CannotDecide, match="fewer than five relations"):
+        by_key["middle-layers"].statistic(values_of(det=(heads(), [0.3])), None)
+    shallow = values_of(**{name: (heads(layers=2), [0.3]) for name in RELATIONS[:5]})
+    with pytest.raises(CannotDecide, match="a model of 2 layers has no middle half"):
+        by_key["middle-layers"].statistic(shallow, None)
+
+
+def test_evidence_adds_up_to_the_table(treebank):
+    """A second way: means over sentences, divided, are the accuracies of `score_relations`."""
+    answers = answers_of(treebank)
+    rows = list(relation_evidence(answers))
+    table = score_relations(answers, scheme="stanford", min_cases=5, permutations=0)
+    for name in ("all", "det", "prep", "poss", "pobj"):
+        having = [row for row in rows if f"{name} cases" in row]
+        means = {
+            key: np.mean([row[key] for row in having], axis=0)
+            for key in having[0]
+            if key.startswith(f"{name} ")
+        }
+        assert accuracy(means, name).max() == pytest.approx(table[name].optimistic)
+        assert accuracy(means, name, "offsets").max() == pytest.approx(table[name].optimistic_baseline)
+        assert best(means, means, name) == pytest.approx(table[name].optimistic)
+        assert sum(row[f"{name} cases"] for row in having) == table[name].n
+    assert rows[0]["all offsets"].shape == (len(OFFSETS),)
+
+
+def test_a_head_that_knows_everything_upholds_the_claims_and_an_offset_does_not(treebank):
+    class Stub:
+        name, fingerprint = "stub", "stub"
+
+    knows = answers_of(treebank, {(0, 2, 1): gold})
+    guesses = answers_of(treebank, {(d, 0, 0): offset_predictor(+1, edge="clip") for d in (0, 1)}, seed=1)
+    collected = {
+        "relations": lambda encoder, resources: relation_evidence(
+            knows if encoder.name == "stub" else guesses
+        )
+    }
+    twin = type("Twin", (), {"name": "twin", "fingerprint": "twin"})()
+    found = {
+        v.claim.key.removeprefix("06-"): v for v in decide(CLAIMS, Stub(), twin=twin, evidence=collected)
+    }
+    assert {found[name].verdict for name in ("all", "det", "dobj", "specialists", "dependents-look")} == {
+        "holds"
+    }
+    assert found["no-syntactic-heads"].verdict == "does not hold"
+    assert found["no-general-head"].verdict == "does not hold"
+    assert found["det"].value == pytest.approx(1 - accuracy_of_next_word(treebank, "det"), abs=0.1)
+
+
+def accuracy_of_next_word(treebank, relation):
+    trees = in_scheme(treebank[1::2], "stanford")
+    marks = [
+        g == i + 1 for t in trees for i, (g, r) in enumerate(zip(t.governors, t.relations)) if r == relation
+    ]
+    return np.mean(marks)
+
+
+def test_a_treebank_of_another_language_cannot_decide():
+    one = TreebankSentence(("kato", "tie"), (-1, 0), ("root", "xyz"), *[("_",) * 2] * 3, ({},) * 2)
+    with pytest.raises(CannotDecide, match="none of the English relations"):
+        list(relation_evidence(answers_of([one] * 3)))
+
+
+def test_the_evidence_is_collected_from_a_model():
+    evidence = collect_evidence("relations", load_encoder("specimen-random"), Resources(limit=6))
+    assert evidence.n == 6 and evidence.values["all right"].shape == (6, 2, 6, 6)
+    assert lesson06.EVIDENCE["relations"] is lesson06.relations
+
+
+# --- the best of many ----------------------------------------------------------------------------------
+
+
+def test_the_best_of_many_is_known_on_paper():
+    optimistic, fair = best_of_many(1, 40, 0.3, repeats=20_000)
+    assert optimistic == pytest.approx(0.3, abs=0.003) and fair == pytest.approx(0.3, abs=0.003)
+    optimistic, fair = best_of_many(7, 1, 0.2, repeats=20_000)
+    assert optimistic == pytest.approx(1 - 0.8**7, abs=0.01) and fair == pytest.approx(0.2, abs=0.01)
+    assert best_of_many(5, 10, 1.0) == (1, 1)
+    with pytest.raises(ValueError, match="at least one head, one case"):
+        best_of_many(0, 10, 0.1)
+
+
+# --- pictures ------------------------------------------------------------------------------------------
+
+
+def test_tables_say_what_the_rows_say(treebank):
+    answers = answers_of(treebank, {(1, 2, 1): gold})
+    table = score_relations(
+        answers, scheme="stanford", twin=answers_of(treebank, seed=2), min_cases=20, permutations=20
+    )
+    shown = relation_gains(table, ("det", "prt"), published_table_1())
+    det = dict(zip(shown.header, shown.rows[0]))
+    assert det["head"] == "3-2↓" and det["acc."] == "100" and det["BERT-base"] == "+42.6"
+    assert shown.rows[1][2] == "too rare" and "Stanford scheme" in shown.caption
+    flattered = flattery_table(table, ("det",))
+    assert flattered.rows[0][2:4] == ["100.0", "100.0"] and flattered.rows[0][-1] == f"{1 / 21:.3f}"
+    assert choices_cell([Choice(1, 2, 0), Choice(1, 2, 0)]) == "2-3"
+    assert choices_cell([Choice(1, 2, 0), Choice(0, 0, 1)]) == "2-3, 1-1↓"
+    assert signed(-0.004, 1) == "0.0" and signed(-2.6) == "−3"
+
+
+def test_the_printed_table_marks_its_slip():
+    table = published_relations(list(published_table_1().values()))
+    marked = [row for row in table.rows if "*" in row[0]]
+    assert [row[0] for row in marked] == ["auxpass*"] and "94.1 against 82.5" in table.caption
+
+
+def test_the_figure_of_flattery_draws_one_curve_a_number_of_cases():
+    figure = best_of_figure(
+        {"25 cases": [0.1, 0.2], "100 cases": [0.1, 0.15]}, (1, 72), level=0.1, ylabel="accuracy"
+    )
+    lines = figure.axes[0].lines
+    assert lines[0].get_ydata().tolist() == [0.1, 0.2] and len(lines) == 3
+    assert lines[0].get_linestyle() != lines[1].get_linestyle()
+    svg = figure_picture(figure, "It grows.").svg
+    assert (
+        svg
+        == figure_picture(
+            best_of_figure(
+                {"25 cases": [0.1, 0.2], "100 cases": [0.1, 0.15]}, (1, 72), level=0.1, ylabel="accuracy"
+            ),
+            "It grows.",
+        ).svg
+    )
+    with pytest.raises(ValueError, match="one value for each of the 2 numbers of heads; got 3"):
+        best_of_figure({"x": [1, 2, 3]}, (1, 72), level=0.1, ylabel="")

@@ -1,0 +1,367 @@
+"""Lesson 07: its claims on numbers made by hand, Table 2 as data, the judge, tables, figure, live view and minimal pairs."""
+
+import numpy as np
+import pytest
+
+from bertlook_teach import Attention
+from bertlook_teach.analyses.coreference import (
+    BASELINES,
+    PRONOUN_BASELINES,
+    Antecedents,
+    antecedent_gains,
+    antecedent_links,
+    antecedent_table,
+    both_right,
+    four_sieves,
+    named_words,
+    pronoun_table,
+)
+from bertlook_teach.checks.lesson07 import STORY, STORY_ANSWERS
+from bertlook_teach.claims import Resources, collect_evidence, decide, ledger
+from bertlook_teach.claims.lessons import lesson07
+from bertlook_teach.claims.lessons.lesson07 import CLAIMS, accuracy, antecedent_evidence, head
+from bertlook_teach.corpora import (
+    KINDS,
+    CorefDocument,
+    Mention,
+    TreebankSentence,
+    anaphors,
+    coreference_documents,
+    excerpts,
+    load_minimal_pairs,
+    load_treebank,
+    read_coreference,
+)
+from bertlook_teach.model import load_encoder
+from bertlook_teach.published import published_table_2
+from bertlook_teach.render import (
+    antecedent_cells,
+    mention_table,
+    points_figure,
+    published_antecedents,
+    rule_answers,
+)
+from bertlook_teach.stats import CannotDecide
+from bertlook_teach.widgets import READINGS, AntecedentView
+
+by_key = {claim.key.removeprefix("07-"): claim for claim in CLAIMS}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return coreference_documents(load_treebank())
+
+
+def answers(n=360, layers=2, heads=3, planted=None, seed=0, rules=(0.3, 0.4, 0.7)):
+    """Random answers over 36 documents; ``planted=(layer, head, share)`` makes one head right that often."""
+    rng = np.random.default_rng(seed)
+    right = rng.random((n, layers, heads)) < 0.2
+    if planted:
+        layer, which, share = planted
+        right[:, layer, which] = rng.random(n) < share
+    given = {name: rng.random(n) < share for name, share in zip(BASELINES, rules)}
+    kinds = tuple(KINDS[i % 3] for i in range(n))
+    return Antecedents({"mentions": right, "open": right}, given, kinds, np.arange(n) // 10, n // 10, 0)
+
+
+# --- published -----------------------------------------------------------------------------------------
+
+
+def test_table_2_has_all_its_rows():
+    table = published_table_2()
+    assert list(table) == ["nearest", "head match", "four sieves", "neural system", "best head"]
+    assert table["best head"][1:6] == (65, 64, 73, 58, "5-4")
+    assert [table[name].all for name in BASELINES] == [27, 52, 69]
+    assert table["neural system"].pronoun is None and "roughly comparable" in table["neural system"].note
+    for kind in ("all", *KINDS):  # what the lesson says about the printed table
+        theirs = getattr(table["best head"], kind)
+        assert getattr(table["head match"], kind) < theirs < getattr(table["four sieves"], kind)
+
+
+# --- documents from a treebank that is read already ------------------------------------------------------
+
+
+def test_sentences_give_the_same_documents_as_their_file(documents):
+    from bertlook_teach.disk import data_path
+
+    assert documents == read_coreference(data_path("treebank", "treebank.conllu"))
+
+
+def test_corefud_calls_the_cluster_eid(tmp_path):
+    line = "1\the\the\tPRON\tPRP\t_\t0\troot\t_\tEntity=(e1-person-1)\n\n"
+    path = tmp_path / "corefud.conllu"
+    path.write_text(f"# newdoc id = a\n# global.Entity = eid-etype-head\n{line}{line}", encoding="utf-8")
+    [document] = read_coreference(path)
+    assert [m.cluster for m in document.mentions] == ["e1", "e1"]
+    path.write_text(f"# newdoc id = a\n# global.Entity = etype-head\n{line}{line}", encoding="utf-8")
+    with pytest.raises(ValueError, match="names no cluster; expected GRP .* or eid"):
+        read_coreference(path)
+
+
+# --- the ledger ----------------------------------------------------------------------------------------
+
+
+def means(*kinds, seed=0, **shares):
+    """Means as a statistic sees them: two cases a document; heads as arrays, rules as shares."""
+    return {
+        key: value
+        for kind in kinds or ("all",)
+        for key, value in {
+            f"{kind} cases": np.float64(2),
+            **{f"{kind} {name.replace('_', ' ')}": 2 * np.asarray(share) for name, share in shares.items()},
+        }.items()
+    }
+
+
+def test_a_head_is_chosen_elsewhere_and_for_all_kinds():
+    choice = means(mentions=[[0.2, 0.9], [0.1, 0.3]])
+    values = means("all", "proper", mentions=[[0.95, 0.6], [0.1, 0.3]], head_match=0.5, nearest=0.3, four_sieves=0.7)  # fmt: skip
+    assert head(values, choice, "proper") == pytest.approx(0.6)  # not the .95 that nobody chose
+    assert by_key["all-beats-nearest"].statistic(values, choice) == pytest.approx(0.3)
+    assert by_key["proper-beats-head-match"].statistic(values, choice) == pytest.approx(0.1)
+    assert by_key["all-behind-sieves"].statistic(values, choice) == pytest.approx(0.1)
+    assert by_key["twice-nearest"].statistic(values, choice) == pytest.approx(0)
+    assert by_key["sieves-beat-match"].statistic(values, choice) == pytest.approx(0.2)
+
+
+def test_kinds_are_told_apart():
+    choice = means(mentions=[[0.9]])
+    values = {k: v for kind, share in zip(KINDS, (0.6, 0.8, 0.3)) for k, v in means(kind, mentions=[[share]]).items()}  # fmt: skip
+    assert by_key["nominals-hardest"].statistic(values, choice) == pytest.approx(0.3)
+    assert by_key["names-easiest"].statistic(values, choice) == pytest.approx(0.2)
+
+
+def test_head_5_4_is_a_name_in_one_shape():
+    right = np.zeros((12, 12))
+    right[4, 3] = 0.65
+    values = means(mentions=right, head_match=0.52)
+    assert by_key["5-4"].statistic(values, values) == pytest.approx(0.13)
+    with pytest.raises(CannotDecide, match="a name in BERT-base, 12 x 12 heads; this model has 2 x 3"):
+        by_key["5-4"].statistic(means(mentions=np.ones((2, 3)), head_match=0.5), None)
+
+
+def test_every_cell_of_table_2_has_its_claim():
+    assert len(CLAIMS) >= 8 and tuple(ledger("07")) == CLAIMS
+    for kind in ("all", *KINDS):
+        for rival in ("beats-nearest", "beats-head-match", "behind-sieves"):
+            assert f"{kind}-{rival}" in by_key
+    assert by_key["all-beats-nearest"].published_text() == "65 against 27"
+    assert by_key["nominal-behind-sieves"].published_text() == "60 against 58"
+    assert by_key["twice-nearest"].erratum and by_key["open-beats-nearest"].erratum
+    assert {c.line for c in CLAIMS} == {0.0, lesson07.WORTH_A_SENTENCE}
+
+
+def test_evidence_adds_up_to_the_table():
+    """A second way: sums over documents are the accuracies of `antecedent_table`."""
+    found = answers(planted=(1, 2, 0.9))
+    rows = list(antecedent_evidence(found))
+    assert len(rows) == found.n_documents
+    total = {key: sum(row.get(key, 0) for row in rows) for key in rows[0]}
+    table = {(row.predictor, row.kind): row for row in antecedent_table(found, one_head=True)}
+    for kind in ("all", *KINDS):
+        for rule in BASELINES:
+            assert accuracy(total, rule, kind) == pytest.approx(table[rule, kind].accuracy)
+        best = table["best head, mentions", kind]
+        assert best.heads == ("2-3", "2-3")
+        assert accuracy(total, "mentions", kind)[1, 2] == pytest.approx(best.accuracy)
+        assert total[f"{kind} cases"] == best.n
+
+
+def test_one_head_for_all_kinds_or_one_for_each():
+    found = answers(planted=(1, 2, 0.6))
+    nominal = np.array(found.kinds) == "nominal"
+    found.heads["mentions"][nominal, 0, 0] = True
+    for one_head, label in ((True, "2-3"), (False, "1-1")):
+        rows = antecedent_table(found, one_head=one_head)
+        assert next(r for r in rows if r.heads and r.kind == "nominal").heads == (label, label)
+
+
+def test_gains_are_differences_on_the_same_mentions():
+    found = answers(planted=(1, 2, 0.9))
+    table = {(row.predictor, row.kind): row for row in antecedent_table(found, one_head=True)}
+    for gain in antecedent_gains(found):
+        best, rule = table["best head, mentions", gain.kind], table[gain.rule, gain.kind]
+        assert gain.gain == pytest.approx(best.accuracy - rule.accuracy)
+        assert gain.low < gain.gain < gain.high and gain.n == best.n
+    same = answers(planted=(1, 2, 0.9))
+    same.rules["nearest"][:] = same.heads["mentions"][:, 1, 2]
+    nearest = antecedent_gains(same)[0]
+    assert (nearest.rule, nearest.gain, nearest.low, nearest.high) == ("nearest", 0, 0, 0)  # paired: no noise
+    with pytest.raises(ValueError, match="candidates must be one of mentions, open; got 'all'"):
+        antecedent_gains(found, candidates="all")
+
+
+def test_verdicts_on_a_head_that_knows_and_one_that_guesses():
+    def stub(name):
+        return type("Stub", (), {"name": name, "fingerprint": name})()
+
+    knows, guesses = answers(planted=(1, 2, 0.95)), answers(seed=1)
+    collected = {
+        "antecedents": lambda encoder, resources: antecedent_evidence(
+            knows if encoder.name == "knows" else guesses
+        )
+    }
+    verdicts = decide(CLAIMS, stub("knows"), twin=stub("twin"), evidence=collected)
+    found = {v.claim.key.removeprefix("07-"): v.verdict for v in verdicts}
+    assert found["all-beats-nearest"] == found["all-beats-head-match"] == found["twice-nearest"] == "holds"
+    assert found["all-behind-sieves"] == "does not hold" and found["sieves-beat-match"] == "holds"
+    assert found["5-4"] == "cannot be decided here"
+    verdicts = decide(CLAIMS, stub("guesses"), twin=stub("twin"), evidence=collected)
+    found = {v.claim.key.removeprefix("07-"): v.verdict for v in verdicts}
+    assert found["all-beats-nearest"] == "does not hold" and found["all-behind-sieves"] == "holds"
+
+
+def test_evidence_is_collected_from_a_model_one_input_a_document():
+    evidence = collect_evidence("antecedents", load_encoder("specimen-random"), Resources(limit=14))
+    assert evidence.n == len({s.doc_id for s in load_treebank()[:14]}) >= 2
+    assert evidence.values["all mentions"].shape[1:] == (6, 6)
+    assert (
+        evidence.values["all mentions"] >= evidence.values["all open"]
+    ).all()  # every antecedent is a mention
+    plain = TreebankSentence(("kato", "tie"), (-1, 0), ("root", "x"), *[("_",) * 2] * 3, ({},) * 2)
+    with pytest.raises(CannotDecide, match="no mentions that refer back"):
+        list(lesson07.antecedents(None, Resources(treebank=[plain])))
+
+
+# --- one text ------------------------------------------------------------------------------------------
+
+
+def small():
+    """Ann saw Mary and Ann and Mary: two anaphors, the last with mentions of both before it."""
+    words = ("Ann", "saw", "Mary", "and", "Ann", "and", "Ann")
+    mentions = [Mention(i, i + 1, i, c, "proper") for i, c in ((0, "a"), (2, "m"), (4, "a"), (6, "a"))]
+    return CorefDocument("d", words, ((0, 7),), tuple(mentions))
+
+
+def looks(document, targets, layers=2, heads=2):
+    """Attention at word level: head 1-1 looks where told with .6, [CLS] gets .3; the others look at word 1."""
+    n = len(document.words) + 2
+    maps = np.full((layers, heads, n, n), 1 / (n + 1))
+    maps[..., 2] *= 2  # a little more to word 1, so that nobody is named by a tie
+    for word, target in targets.items():
+        maps[0, 0, word + 1] = 0.1 / (n - 2)
+        maps[0, 0, word + 1, [target + 1, 0]] = 0.6, 0.3
+    special = (True, *[False] * (n - 2), True)
+    return Attention(maps, ("[CLS]", *document.words, "[SEP]"), (None, *range(n - 2), None), (0,) * n, special, document.words, "", level="word")  # fmt: skip
+
+
+def test_links_lead_to_the_nearest_antecedent_and_list_the_others():
+    links = antecedent_links(small())
+    assert links.governors == (-1, -1, -1, -1, 0, -1, 4)
+    assert links.others[6] == (0,) and links.relations[6] == "proper"
+
+
+def test_a_head_names_a_mention_or_any_word():
+    document = small()
+    named = named_words(document, looks(document, {4: 1, 6: 0}))
+    assert named.shape == (2, 2, 2, 7)
+    assert named[:, 0, 0, 6].tolist() == [0, 0]
+    assert named[1, 0, 0, 4] == 1 and named[0, 0, 0, 4] in (0, 2)  # "saw" is no mention
+    assert (named[..., [0, 1, 2, 3, 5]] == -1).all()
+    itself = named_words(document, looks(document, {4: 4}))
+    assert itself[1, 0, 0, 4] != 4  # all other words: a mention is not its own antecedent
+    turned = named_words(document, looks(document, {0: 6}))
+    assert turned[1, 0, 0, 6] == 1  # being looked at by the mention's antecedent is no answer
+    with pytest.raises(ValueError, match="over the document's 7 words is needed; got 5"):
+        named_words(document, looks(CorefDocument("e", tuple("abcde"), ((0, 5),)), {}))
+
+
+def test_the_view_counts_every_earlier_mention_as_right():
+    document = small()
+    view = AntecedentView([document], [looks(document, {4: 1, 6: 0})])
+    assert view.relations == ["every kind", "proper"] and view.readings == list(READINGS)
+    view.direction = 1
+    arcs = view.arcs()["arcs"]
+    assert [(a["dependent"], a["governor"], a["answer"]) for a in arcs] == [(4, 0, 1), (6, 4, 0)]
+    assert view.caption.startswith("Head 1-1, read as “it names any other word”: 1 of 2 right.")
+    svg = view.picture()[0]
+    assert svg.count("✓") == svg.count("✗") == 1 and "stroke-dasharray" in svg
+    assert view.turned == [False, False] and "AntecedentView(1 sentences" in repr(view)
+    with pytest.raises(ValueError, match="as many attentions as documents; got 0 and 1"):
+        AntecedentView([document], [])
+
+
+def test_excerpts_are_short_and_hold_an_anaphor(documents):
+    found = excerpts(documents, most_words=14, most_letters=48)
+    assert len(found) >= 8 and all(anaphors(d) and len(d.words) <= 14 for d in found)
+    assert all("".join(d.words) in "".join(next(o.words for o in documents if o.doc_id == d.doc_id)) for d in found)  # fmt: skip
+    assert excerpts(documents, most_words=1, most_letters=48) == []
+
+
+# --- pictures ------------------------------------------------------------------------------------------
+
+
+def test_tables_say_what_the_rows_say():
+    found, guesses = answers(planted=(1, 2, 0.9)), answers(seed=1)
+    shown = antecedent_cells(antecedent_table(found, one_head=True), twin=antecedent_table(guesses))
+    assert [row[0] for row in shown.rows] == ["nearest", "head match", "four sieves", "best head 2-3", "random twin's best"]  # fmt: skip
+    assert shown.rows[3][1].startswith(f"{100 * found.heads['mentions'][:, 1, 2].mean():.0f} [")
+    assert "n = 360 all, 120 pronouns, 120 names, 120 nominals" in shown.caption
+    printed = published_antecedents(published_table_2())
+    assert printed.rows[-1] == ["best head (5-4)", "65", "64", "73", "58"]
+    assert printed.rows[3][0].endswith("*") and printed.rows[3][2] == "-"
+
+
+def test_a_text_is_shown_with_its_mentions_and_the_rules_at_work():
+    table = mention_table(small())
+    assert [row[-1] for row in table.rows] == ["no", "no", "yes", "yes"]
+    [ann, again] = rule_answers(small()).rows
+    assert ann == ["Ann", "Mary ✗", "Ann ✓", "Ann ✓"] and again[1] == "Ann ✓"
+
+
+def test_the_figure_draws_intervals_only_where_there_are_some():
+    points = [("nearest", 0.27, None, None), ("head", 0.65, 0.6, 0.7), ("twin", None, None, None)]
+    [axes] = points_figure({"printed": points}).axes
+    assert [t.get_text() for t in axes.texts] == ["27", "65"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["nearest", "head", "twin"]
+    segments = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 3]
+    assert [list(line.get_xdata()) for line in segments] == [pytest.approx([60, 70])]
+    with pytest.raises(ValueError, match="the same predictors in the same order"):
+        points_figure({"a": points, "b": points[:1]})
+
+
+# --- minimal pairs -------------------------------------------------------------------------------------
+
+
+def test_a_rule_of_place_gets_half_and_not_one_pair():
+    cases = load_minimal_pairs()
+    assert len(cases) == 40 and len({case.pair for case in cases}) == 10
+    for rule in PRONOUN_BASELINES.values():
+        right = np.array([rule(case) == case.answer for case in cases])
+        assert right.mean() == 0.5
+        assert both_right(right, cases) == (0.0, 20)
+    flat = np.zeros((40, 2, 2, 3), bool)
+    groups = {row.group for row in pronoun_table(flat, cases)}
+    assert groups == {"all", "female", "male"} and {type(g) for g in groups} == {str}
+
+
+def test_the_pairs_differ_in_their_ends_only():
+    cases = load_minimal_pairs()
+    for first in cases:
+        assert first.words[first.pronoun] == {"female": "she", "male": "he"}[first.group]
+        twins = [c for c in cases if c.pair == first.pair and c.group == first.group and c.id != first.id]
+        [other] = twins
+        until = first.pronoun + 1
+        assert first.words[:until] == other.words[:until] and first.words != other.words
+        assert first.candidates == other.candidates and first.answer != other.answer
+
+
+def test_both_members_must_be_right():
+    cases = load_minimal_pairs()
+    everything = np.ones((40, 2), bool)
+    everything[[i for i, c in enumerate(cases) if c.answer == 1], 1] = False
+    share, n = both_right(everything, cases)
+    assert share.tolist() == [1.0, 0.0] and n == 20
+    with pytest.raises(ValueError, match="no two cases share pair and group"):
+        both_right(np.ones(1), cases[:1])
+    with pytest.raises(ValueError, match="one row of answers for each of the 40 cases is needed; got 3"):
+        both_right(np.ones(3), cases)
+
+
+def test_the_exercises_story_is_solved_by_the_sieves():
+    things = [(0, 1, "a", "person"), (2, 3, "m", "person"), (4, 6, "d", "thing"), (7, 9, "d", "thing"), (15, 16, "m", "person")]  # fmt: skip
+    mentions = [Mention(s, e, e - 1, c, "nominal", "singular", g) for s, e, c, g in things]
+    mentions += [Mention(i, i + 1, i, "m", "pronoun", "singular", "feminine") for i in (4, 12)]
+    document = CorefDocument("story", tuple(STORY), ((0, 7), (7, 16)), tuple(sorted(mentions, key=lambda m: (m.start, -m.end))))  # fmt: skip
+    solved = {m.start: document.words[four_sieves(document, m, before).head] for m, before in anaphors(document)}  # fmt: skip
+    assert [solved[start] for start in (4, 7, 12, 15)] == STORY_ANSWERS

@@ -1,0 +1,248 @@
+"""Lesson 08: its claims on numbers made by hand, its evidence against the judge of the probes, its tables and figure."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bertlook_teach.analyses import probing as probes
+from bertlook_teach.analyses.probing import (
+    NEGATIVES,
+    Score,
+    distance_rule,
+    evaluate,
+    fit_attention_probe,
+    fit_pair_probe,
+    fit_structural_probe,
+    pair_accuracy,
+    right_branching,
+    sample_pairs,
+)
+from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
+from bertlook_teach.claims.lessons import lesson08
+from bertlook_teach.claims.lessons.lesson08 import CLAIMS, attention_evidence, pair_evidence, word_evidence
+from bertlook_teach.corpora import halves_by_document, load_treebank
+from bertlook_teach.model import random_twin
+from bertlook_teach.published import read_published
+from bertlook_teach.render import (
+    figure_picture,
+    learning_figure,
+    learning_sentence,
+    published_probes,
+    score_cell,
+    score_table,
+)
+from bertlook_teach.stats import CannotDecide
+
+by_key = {claim.key.removeprefix("08-"): claim for claim in CLAIMS}
+
+
+@pytest.fixture(scope="module")
+def halves(specimen):
+    return tuple(probes.read_features(specimen, half) for half in halves_by_document(load_treebank()[:60]))
+
+
+def scored(rows):
+    """The inputs that report, as the engine sees them: those with odd index."""
+    rows = list(rows)
+    assert all(row == {} for row in rows[::2]), "a sentence that was fitted on gives nothing"
+    return rows[1::2]
+
+
+def ratio(rows, right, total):
+    return sum(row[right] for row in rows if right in row) / sum(row[total] for row in rows if total in row)
+
+
+# --- published -----------------------------------------------------------------------------------------
+
+
+def test_table_3_is_as_printed():
+    printed = {
+        r.quantity: float(r.value) for r in read_published("clark_table3_probes") if r.exactness == "printed"
+    }
+    assert printed == {
+        "structural probe": 80, "right-branching": 26, "distances + GloVe": 58, "random-init attention + GloVe": 30,
+        "attention only": 61, "attention + GloVe": 77,
+    }  # fmt: skip
+    table = published_probes()
+    assert [row[1] for row in table.rows] == ["26", "30", "58", "61", "77", "80"]
+    assert "not comparable" in table.rows[-1][2] and all(row[2] == "UAS" for row in table.rows[:-1])
+
+
+# --- the ledger ----------------------------------------------------------------------------------------
+
+
+def test_each_row_of_table_3_has_a_claim_and_its_published_number():
+    claims = ledger("08")
+    assert len(claims) >= 8
+    printed = {key: claim.published_text() for key, claim in by_key.items()}
+    assert printed["attention-only"] == "61 against 26"
+    assert printed["words-help"] == "77 against 61" and printed["random-low"] == "77 against 30"
+    assert printed["random-above-baseline"] == "30 against 26"
+    assert printed["structural"] == "77 against 80" and by_key["structural"].statistic is None
+    assert printed["pairs"] == "85.8 %" and "no parsing score" in by_key["pairs-are-parsing"].erratum
+    for claim in claims:
+        assert len(claim.sentence.split()) <= 12
+
+
+def values_of(words=100.0, **right):
+    return {"words": np.float64(words)} | {
+        f"{name.replace('_', '-')} right": np.float64(n) for name, n in right.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "key, passing, failing",
+    [
+        ("attention-only", values_of(attention=61, right_branching=26), values_of(attention=27, right_branching=26)),
+        ("substantial", values_of(attention=61), values_of(attention=49)),
+        ("selective", values_of(attention=61, made_up=40), values_of(attention=61, made_up=55)),
+        ("words-help", values_of(words=100, attention=61) | {"words right": 77.0}, values_of(attention=61) | {"words right": 62.0}),
+        ("words-alone", values_of(distances=58) | {"words right": 77.0}, values_of(distances=76) | {"words right": 77.0}),
+        ("attention-alone-distances", values_of(attention=61, distances=58), values_of(attention=58, distances=61)),
+        ("random-low", values_of(random=30) | {"words right": 77.0}, values_of(random=70) | {"words right": 77.0}),
+        ("random-above-baseline", values_of(random=30, right_branching=26), values_of(random=23, right_branching=26)),
+        ("shift", values_of(shifted=74) | {"words right": 77.0}, values_of(shifted=77) | {"words right": 77.0}),
+        ("pairs-are-parsing", values_of(attention=86), values_of(attention=61)),
+        ("pairs", {"uniform probe": 85.8, "uniform pairs": 100.0}, {"uniform probe": 70.0, "uniform pairs": 100.0}),
+        ("distance-rule", {"uniform probe": 85.0, "uniform rule": 81.0, "uniform pairs": 100.0}, {"uniform probe": 85.0, "uniform rule": 75.0, "uniform pairs": 100.0}),
+        ("matched-drop", {"uniform probe": 85.0, "uniform pairs": 100.0, "distance-matched probe": 35.0, "distance-matched pairs": 50.0}, {"uniform probe": 85.0, "uniform pairs": 100.0, "distance-matched probe": 42.0, "distance-matched pairs": 50.0}),
+        ("matched-above-chance", {"distance-matched probe": 35.0, "distance-matched pairs": 50.0}, {"distance-matched probe": 26.0, "distance-matched pairs": 50.0}),
+    ],
+)  # fmt: skip
+def test_a_claim_holds_above_its_line_and_not_below(key, passing, failing):
+    claim = by_key[key]
+    assert claim.statistic(passing, passing) > claim.line > claim.statistic(failing, failing)
+
+
+def test_every_claim_that_can_be_decided_was_tried_above():
+    tried = {case[0] for case in test_a_claim_holds_above_its_line_and_not_below.pytestmark[0].args[1]}
+    assert tried == {key for key, claim in by_key.items() if claim.statistic is not None}
+
+
+def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypatch):
+    monkeypatch.setattr(lesson08, "N_SENTENCES", 60)
+    monkeypatch.setattr(lesson08, "SIZES", (10,))
+    monkeypatch.setattr(lesson08, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 2})
+    monkeypatch.setattr(lesson08, "DISTANCE_OPTIONS", {"hidden": 4, "epochs": 1})
+    monkeypatch.setattr(lesson08, "fit_structural_probe", partial(fit_structural_probe, epochs=1))
+    twin = random_twin(specimen)
+    found = lesson08.measured(specimen, twin)
+    train, test = halves
+    assert (found.n_train, found.n_test) == (len(train), len(test))
+    assert found.scores["attention only"] == evaluate(fit_attention_probe(train).predict, test)
+    assert found.scores["right-branching"] == evaluate(right_branching, test)
+    assert found.with_punctuation["right-branching"] == evaluate(right_branching, test, punctuation=True)
+    assert found.curves["attention only"][len(train)] == found.scores["attention only"]
+    assert set(found.pairs) == set(NEGATIVES) and len(found.links) == 3
+    pairs = sample_pairs(test, negatives="uniform", seed=1)
+    assert found.pairs["uniform"][0] == pair_accuracy(distance_rule(sample_pairs(train)), pairs)
+    for model, name in ((specimen, "attention only"), (twin, "twin's attention only")):
+        rows = scored(found.evidence(specimen)["attention-probes"](model, None))
+        assert ratio(rows, "attention right", "words") == pytest.approx(found.scores[name].uas)
+
+
+def test_the_evidence_adds_up_to_the_judges_score(halves):
+    """A second way: right words by words, over the scored sentences, is the UAS of `evaluate`."""
+    train, test = halves
+    rows = scored(attention_evidence(train, test))
+    assert len(rows) == len(test)
+    probe = fit_attention_probe(train)
+    assert ratio(rows, "attention right", "words") == pytest.approx(evaluate(probe.predict, test).uas)
+    assert ratio(rows, "right-branching right", "words") == pytest.approx(evaluate(right_branching, test).uas)
+    task = [probes.control_task(half) for half in halves]
+    made_up = evaluate(fit_attention_probe(task[0]).predict, task[1])
+    assert ratio(rows, "made-up right", "words") == pytest.approx(made_up.uas)
+
+
+def test_the_evidence_of_pairs_adds_up_too(halves):
+    train, test = halves
+    rows = scored(pair_evidence(train, test))
+    for negatives in NEGATIVES:
+        fit_on, score_on = (
+            sample_pairs(train, negatives=negatives),
+            sample_pairs(test, negatives=negatives, seed=1),
+        )
+        for name, fit in (("probe", fit_pair_probe), ("rule", distance_rule)):
+            expected = pair_accuracy(fit(fit_on), score_on)
+            assert ratio(rows, f"{negatives} {name}", f"{negatives} pairs") == pytest.approx(
+                expected.accuracy
+            )
+            assert sum(row.get(f"{negatives} pairs", 0) for row in rows) == expected.n_pairs
+
+
+def test_the_evidence_of_words_asks_the_random_probe_about_random_attention(halves, specimen, monkeypatch):
+    monkeypatch.setattr(lesson08, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 6})
+    monkeypatch.setattr(lesson08, "DISTANCE_OPTIONS", {"hidden": 8, "epochs": 1})
+    train, test = halves
+    kept = random_twin(specimen, keep_embeddings=True)
+    twin_train, twin_test = (
+        probes.read_features(kept, half) for half in halves_by_document(load_treebank()[:60])
+    )
+    vectors = probes.input_vectors(specimen)
+    fitted = lesson08.fit_word_probes(train, twin_train, vectors)
+    assert fitted["shifted"].shifted and not fitted["words"].shifted and not fitted["random"].shifted
+    rows = scored(word_evidence(train, test, twin_train, twin_test, vectors, fitted))
+    assert ratio(rows, "random right", "words") == pytest.approx(
+        evaluate(fitted["random"].predict, twin_test).uas
+    )
+    for name in ("attention", "words", "shifted", "distances"):
+        assert ratio(rows, f"{name} right", "words") == pytest.approx(
+            evaluate(fitted[name].predict, test).uas
+        )
+    assert Evidence.of("word-probes", rows).n == len(test)
+
+
+def test_only_sentences_that_were_not_fitted_on_report(halves):
+    """The engine lets inputs with odd index report; those are the scored ones, whatever the halves' sizes."""
+    train, test = halves
+    found = Evidence.of("attention-probes", attention_evidence(train, test))
+    assert (found.inputs["words"] % 2 == 1).all() and len(found.inputs["words"]) == len(test)
+    assert found.values["words"] == pytest.approx([s.counted.sum() for s in test])
+
+
+def test_a_verdict_has_an_interval_and_the_structural_claim_has_none(halves, specimen):
+    claims = [by_key["attention-only"], by_key["structural"]]
+
+    def collect(encoder, resources):
+        return attention_evidence(*halves)
+
+    first, second = decide(claims, specimen, twin=specimen, evidence={"attention-probes": collect})
+    assert first.low < first.value < first.high and first.n == len(halves[1])
+    assert second.verdict == OPEN and "not comparable" in second.why and np.isnan(second.value)
+
+
+def test_too_few_sentences_cannot_be_decided(specimen):
+    with pytest.raises(CannotDecide, match="8 sentences to fit on and 8 to score; there are"):
+        list(lesson08.attention_probes(specimen, Resources(limit=4)))
+
+
+# --- tables and figure ---------------------------------------------------------------------------------
+
+
+def score(uas, n=100):
+    return Score(uas, uas - 0.02, uas + 0.02, n, 10)
+
+
+def test_scores_stand_beside_what_was_printed():
+    table = score_table(
+        {"attention only": score(0.468), "mine": score(0.5, 90)}, published={"attention only": 61}
+    )
+    assert table.rows[0] == ["attention only", "46.8 [44.8, 48.8]", "61"] and table.rows[1][2] == "-"
+    assert table.caption.startswith("Per cent; n = 90 to 100 words of 10 sentences.")
+    assert score_cell(score(0.5)) == "50.0 [48.0, 52.0]"
+    with pytest.raises(ValueError, match="at least one score; got none"):
+        score_table({})
+
+
+def test_a_learning_curve_is_drawn_and_said():
+    curves = {"attention only": {5: score(0.3), 120: score(0.48)}}
+    sentence = learning_sentence(curves)
+    assert sentence == "attention only: 30 % after 5 sentences, 48 % after 120."
+    figure = learning_figure(curves, baseline=("right-branching", 0.34))
+    lines = figure.axes[0].lines
+    assert lines[0].get_xdata().tolist() == [5, 120] and lines[0].get_ydata() == pytest.approx([30, 48])
+    assert lines[1].get_ydata()[0] == pytest.approx(34)
+    assert "right-branching" in figure_picture(figure, sentence).svg
+    with pytest.raises(ValueError, match="at least one curve"):
+        learning_figure({})

@@ -1,0 +1,290 @@
+"""Lesson 9 beside its distances: the claims' statistics, the published map, the drawn map, and its views in Python."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from bertlook_teach.claims.lessons import lesson09 as lesson
+from bertlook_teach.measures import THRESHOLDS, js_distances
+from bertlook_teach.model import Attention
+from bertlook_teach.published import published_map
+from bertlook_teach.render import (
+    SHAPES,
+    describe_distance_map,
+    distance_map_figure,
+    family_figure,
+    group_styles,
+    map_neighbours,
+    render_distance_map,
+)
+from bertlook_teach.stats import CannotDecide, average_linkage, metric_mds
+from bertlook_teach.widgets import DistanceMap, FamilyExplorer
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def attention(layers=3, heads=2, seed=0, tokens=("[CLS]", "yes", ",", "we", "can", "[SEP]")):
+    n = len(tokens)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
+    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
+    return Attention(
+        weights, tokens, tuple(None if s else i for i, s in enumerate(special)), (0,) * n, special, tokens, ""
+    )
+
+
+def values(distances, layers, heads, **given):
+    """Means over inputs, as a statistic gets them: nothing over its line unless it is given."""
+    return {"distance": distances} | {name: given.get(name, np.zeros((layers, heads))) for name in THRESHOLDS}
+
+
+def by_layer(layers=3, heads=2, near=0.1, far=0.3):
+    number = np.repeat(np.arange(layers), heads)
+    distances = np.where(number[:, None] == number, near, far)
+    np.fill_diagonal(distances, 0)
+    return distances
+
+
+# --- claims --------------------------------------------------------------------------------------------
+
+
+def test_evidence_is_a_finite_number_for_every_head_of_every_input():
+    found = lesson.family_quantities(attention())
+    assert set(found) == {"distance", *THRESHOLDS} and found["distance"].shape == (6, 6)
+    assert all(found[name].shape == (3, 2) for name in THRESHOLDS)
+    assert all(np.isfinite(value).all() for value in found.values())
+    plain = lesson.family_quantities(attention(tokens=("we", "can")))  # no [CLS], no [SEP], no comma
+    assert all(np.isfinite(value).all() for value in plain.values())
+
+
+def test_layers_that_keep_together_give_their_gap():
+    ours = values(by_layer(), 3, 2)
+    assert lesson.layers_closer(ours, ours) == pytest.approx(1 - 0.1 / 0.3)
+    assert lesson.nearest_is_of_the_layer(ours, ours) == pytest.approx(1 - 1 / 5)
+    apart = values(by_layer(near=0.3, far=0.1), 3, 2)
+    assert lesson.layers_closer(apart, apart) == pytest.approx(-2)
+    assert lesson.nearest_is_of_the_layer(apart, apart) == pytest.approx(-1 / 5)
+
+
+def test_labels_come_from_the_texts_that_choose():
+    sep = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.1]])
+    cls = np.array([[0.0, 0.9], [0.0, 0.9], [0.0, 0.0]])
+    distances = np.full((6, 6), 0.3)
+    distances[np.ix_([0, 2], [0, 2])] = distances[np.ix_([1, 3], [1, 3])] = 0.1
+    np.fill_diagonal(distances, 0)
+    reporting, choosing = values(distances, 3, 2), values(distances * 0, 3, 2, sep=sep, cls=cls)
+    assert lesson.behaviours_closer(reporting, choosing) == pytest.approx(1 - 0.1 / 0.3)
+    assert lesson.behaviours_closer(choosing, reporting) == 0  # no label, nothing set apart
+
+
+def test_shares_of_labelled_heads_are_counted():
+    found = values(by_layer(), 3, 2, sep=np.array([[0.7, 0.6], [0.61, 0], [0, 0]]))
+    assert lesson.share_labelled("[SEP]")(found, found) == pytest.approx(2 / 6)
+    assert lesson.minus(lesson.share_labelled("[SEP]"))(found, found) == pytest.approx(-2 / 6)
+    broad = values(by_layer(), 3, 2, entropy_normalized=np.array([[0.9, 0.9], [0, 0], [0.9, 0]]))
+    assert lesson.broad_heads_low(broad) == pytest.approx(2 / 3 - 1 / 3)
+    with pytest.raises(CannotDecide, match="no head is broad"):
+        lesson.broad_heads_low(found)
+
+
+def test_the_stress_is_that_of_a_map():
+    points = np.random.default_rng(0).normal(size=(6, 2))
+    flat = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
+    assert lesson.minus_stress(values(flat, 3, 2), values(flat, 3, 2)) == pytest.approx(0, abs=1e-4)
+    equal = 1.0 - np.eye(6)
+    found = lesson.minus_stress(values(equal, 3, 2), values(equal, 3, 2))
+    assert found == pytest.approx(-metric_mds(equal).stress, abs=0.01) and found < -0.2
+
+
+def test_a_model_of_one_layer_or_one_head_a_layer_cannot_be_compared():
+    for layers, heads in ((1, 4), (4, 1), (1, 1)):
+        distances = 1.0 - np.eye(layers * heads)
+        found = values(distances, layers, heads)
+        for statistic in (lesson.layers_closer, lesson.nearest_is_of_the_layer):
+            with pytest.raises(CannotDecide):
+                statistic(found, found)
+
+
+def test_every_claim_has_a_line_a_source_and_what_would_refute_it():
+    keys = [claim.key for claim in lesson.CLAIMS]
+    assert len(keys) == len(set(keys)) >= 6
+    assert {claim.evidence for claim in lesson.CLAIMS} == set(lesson.EVIDENCE)
+    open_ones = [claim for claim in lesson.CLAIMS if claim.statistic is None]
+    assert [claim.key for claim in open_ones] == ["09-dropout-redundancy"]
+    for claim in lesson.CLAIMS:
+        assert bool(claim.published_text()) == bool(claim.exactness), claim.key
+
+
+def test_published_values_are_computed_from_the_figure():
+    printed = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
+    assert printed["09-sep-heads"] == "19 of 144" and printed["09-punct-heads"] == "17 of 144"
+    assert printed["09-neighbour-heads"] == "9 of 144" and printed["09-most-unlabelled"] == "81 of 144"
+    assert printed["09-broad-heads-low"] == "11 of 11 in layers 1-4"
+    figure = published_map()
+    same = figure.layers[:, None] == figure.layers
+    off = ~np.eye(144, dtype=bool)
+    gap = 1 - figure.distances[same & off].mean() / figure.distances[~same].mean()
+    assert printed["09-same-layer-closer"] == f"{gap:+.2f} on the map"
+
+
+def test_the_published_map_has_a_place_and_a_label_for_every_head():
+    figure = published_map()
+    assert figure.points.shape == (144, 2) and np.isfinite(figure.points).all()
+    assert figure.labels.shape == (12, 12) and (figure.labels != "").all()
+    assert figure.labels[7, 9] == "linguistic" and figure.points[7 * 12 + 9] == pytest.approx(
+        [439.88, 287.36]
+    )
+    assert set(np.unique(figure.labels)) <= {label for label, _ in THRESHOLDS.values()} | {
+        "linguistic",
+        "unlabelled",
+    }
+
+
+# --- the drawn map -------------------------------------------------------------------------------------
+
+POINTS = np.array([[0, 0], [10, 0], [0, 5.0], [10, 5], [5, 2], [9, 4]])
+GROUPS = np.array([["next", "[SEP]"], ["next", "unlabelled"], ["<b>", "[SEP]"]], dtype=object)
+
+
+def shown(**options):
+    distances = np.sqrt(((POINTS[:, None] - POINTS[None]) ** 2).sum(-1))
+    return render_distance_map(POINTS, distances, GROUPS, (3, 2), **options)
+
+
+def places(svg):
+    """(x, y) of each head's mark, by its printed name."""
+    found = {}
+    for path in ElementTree.fromstring(svg).iter(f"{SVG}path"):
+        title = path.find(f"{SVG}title")
+        if title is not None:
+            inside = path.get("transform").removeprefix("translate(").partition(")")[0]
+            found[title.text.partition(":")[0]] = tuple(float(v) for v in inside.split())
+    return found
+
+
+def test_the_picture_keeps_proportions_and_up_is_up():
+    at = places(shown())
+    assert set(at) == {"1-1", "1-2", "2-1", "2-2", "3-1", "3-2"}
+    right, up = at["1-2"][0] - at["1-1"][0], at["1-1"][1] - at["2-1"][1]
+    assert right > 0 and up > 0 and right / up == pytest.approx(2, abs=0.01)
+
+
+def test_the_chosen_head_and_its_nearest_are_named_in_the_picture_and_the_sentence():
+    svg = shown(selected=(1, 1), k=2)
+    texts = [text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    assert texts[:3] == ["2-2", "3-2", "1-2"]
+    assert "Head 2-2 (unlabelled). Nearest: 3-2 ([SEP]) 1.414, 1-2 ([SEP]) 5.000 nats a token." in svg
+    assert "next 2" in texts and "[SEP] 2" in texts and "&lt;b&gt; 1" in svg and "<b>" not in svg
+    assert 'font-size="24"' in svg and shown() == shown()
+
+
+def test_by_layer_every_disc_carries_its_number():
+    svg = shown(by="layer")
+    numbers = [
+        t.text for t in ElementTree.fromstring(svg).iter(f"{SVG}text") if t.text and t.text.isdecimal()
+    ]
+    assert sorted(numbers) == ["1", "1", "2", "2", "3", "3"]
+
+
+def test_neighbours_follow_the_distances_and_not_the_drawing():
+    distances = 1.0 - np.eye(6)
+    distances[0, 5] = distances[5, 0] = 0.2  # drawn far away
+    assert map_neighbours(distances, 0, 2) == [5, 1]
+    assert "Nearest: 3-2" in describe_distance_map(distances, GROUPS, (3, 2), (0, 0), k=1)
+
+
+def test_no_two_groups_share_colour_and_shape():
+    names = ["next", "previous", "broad", "[CLS]", "[SEP]", "punct", "linguistic", "unlabelled"]
+    styles = group_styles([*names, *(f"group {i}" for i in range(20))])
+    assert len(set(styles.values())) == 28 and {form for _, form in styles.values()} <= set(SHAPES)
+    known = [styles[name] for name in names]
+    assert len({form for _, form in known}) == len({colour for colour, _ in known}) == 8  # never colour alone
+
+
+def test_one_head_and_heads_in_one_place_have_a_picture():
+    one = render_distance_map([[0, 0]], [[0]], [["next"]], (1, 1))
+    assert "There is no other head." in one
+    heap = render_distance_map(np.zeros((4, 2)), np.zeros((4, 4)), [["next"] * 2] * 2, (2, 2))
+    assert "nan" not in heap and len(set(places(heap).values())) == 1
+
+
+def test_a_map_of_other_heads_is_refused():
+    distances = np.zeros((6, 6))
+    with pytest.raises(ValueError, match=r"3 x 2 heads needs points of shape \(6, 2\).*got \(5, 2\)"):
+        render_distance_map(POINTS[:5], distances, GROUPS, (3, 2))
+    with pytest.raises(ValueError, match=r"between 6 heads have shape \(6, 6\)"):
+        render_distance_map(POINTS, distances[:5], GROUPS, (3, 2))
+    with pytest.raises(ValueError, match="one group a head.*6 heads, 4 groups"):
+        render_distance_map(POINTS, distances, GROUPS[:2], (3, 2))
+    with pytest.raises(ValueError, match="must be finite"):
+        render_distance_map(POINTS * np.nan, distances, GROUPS, (3, 2))
+
+
+def test_figures_show_every_head_and_each_map_in_its_own_scale():
+    figure = distance_map_figure({"one": (POINTS, GROUPS), "other": (POINTS * 100, GROUPS)})
+    drawn = [sum(len(c.get_offsets()) for c in axes.collections) for axes in figure.axes]
+    assert drawn == [6, 6] and [axes.get_title(loc="left") for axes in figure.axes] == ["one", "other"]
+    assert {t.get_text() for t in figure.legends[0].get_texts()} == {"next", "[SEP]", "unlabelled", "<b>"}
+    with pytest.raises(ValueError, match="at least one map"):
+        distance_map_figure({})
+    with pytest.raises(ValueError, match=r"'one' needs one point a head, shape \(6, 2\)"):
+        distance_map_figure({"one": (POINTS[:3], GROUPS)})
+
+
+def test_the_heat_map_is_in_the_order_of_the_tree():
+    distances = by_layer()
+    shuffle = np.array([4, 0, 2, 5, 1, 3])
+    distances = distances[np.ix_(shuffle, shuffle)]
+    names = [f"h{i}" for i in range(6)]
+    figure = family_figure(distances, average_linkage(distances), names, GROUPS)
+    drawn = figure.axes[2].images[0].get_array()
+    assert (np.diag(drawn, 1)[::2] == 0.1).all() and (np.diag(drawn, 1)[1::2] == 0.3).all()
+    assert len(figure.axes[0].lines) == 5  # a joint each
+    with pytest.raises(ValueError, match="the tree has 6 heads"):
+        family_figure(distances[:5, :5], average_linkage(distances), names, GROUPS)
+
+
+# --- views ---------------------------------------------------------------------------------------------
+
+
+def live(**options):
+    distances = js_distances(attention())
+    return DistanceMap(POINTS, distances, GROUPS, **options)
+
+
+def test_choosing_a_point_changes_picture_and_sentence():
+    view = live(stress=0.25)
+    before = view.picture()
+    view.layer, view.head = 2, 1
+    svg, sentence = view.picture()
+    assert (
+        svg != before[0]
+        and sentence.startswith("Head 3-2 ([SEP]).")
+        and "Stress of the map: 0.250." in sentence
+    )
+    assert "3-2" in view._repr_mimebundle_()["text/html"]
+    assert repr(view) == "DistanceMap(3 x 2 heads, by behaviour, head 3-2)" and live(by="layer").by == "layer"
+
+
+def test_a_head_that_is_not_there_or_a_map_without_shape_is_refused():
+    import traitlets
+
+    with pytest.raises(traitlets.TraitError, match="layer counts from 0 to 2; got 3"):
+        live(layer=3)
+    with pytest.raises(ValueError, match="one of behaviour, layer; got 'head'"):
+        live(by="head")
+    with pytest.raises(ValueError, match=r"groups must have shape \(layer, head\); got \(6,\)"):
+        DistanceMap(POINTS, np.zeros((6, 6)), GROUPS.ravel())
+
+
+def test_map_and_view_share_the_choice():
+    explorer = FamilyExplorer(live(layer=1, head=1), attention())
+    assert (explorer.head_view.layer, explorer.head_view.head) == (1, 1)
+    explorer.distance_map.layer = 2
+    assert explorer.head_view.layer == 2
+    explorer.head_view.head = 0
+    assert explorer.distance_map.head == 0
+    assert repr(explorer) == "FamilyExplorer(3 x 2 heads, head 3-1, 6 tokens)"
+    assert explorer._repr_mimebundle_()["text/html"].count("<img") == 2
+    with pytest.raises(ValueError, match="same layers and heads"):
+        FamilyExplorer(live(), attention(layers=2))

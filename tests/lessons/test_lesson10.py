@@ -1,0 +1,393 @@
+"""Lesson 10: its claims on numbers made by hand, its evidence against the probes, its tables, its picture, its view, its command."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import traitlets
+
+from bertlook_teach.analyses.probing import draw_cases, expected_layer, typed_beliefs
+from bertlook_teach.analyses.probing import layer_probes as layers
+from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
+from bertlook_teach.claims.lessons import lesson10
+from bertlook_teach.claims.lessons.lesson10 import CLAIMS
+from bertlook_teach.commands.line import main
+from bertlook_teach.corpora import TASKS
+from bertlook_teach.model import hidden_states
+from bertlook_teach.published import published_probing
+from bertlook_teach.render import (
+    belief_table,
+    checked_case,
+    depth_figure,
+    describe_beliefs,
+    describe_curves,
+    published_layers_table,
+    render_beliefs,
+    where_table,
+)
+from bertlook_teach.stats import CannotDecide
+from bertlook_teach.widgets import BeliefExplorer, LayerBeliefs
+
+by_key = {claim.key.removeprefix("10-"): claim for claim in CLAIMS}
+
+
+# --- the ledger ----------------------------------------------------------------------------------------
+
+
+def test_the_claims_carry_their_published_numbers_and_name_the_model():
+    claims = ledger("10")
+    assert len(claims) >= 10
+    printed = {key: claim.published_text() for key, claim in by_key.items()}
+    assert printed["pos-rises"] == "base 88.4 to 96.5"
+    assert printed["pos-before-coref"] == "base 1.76, 3.62; large 3.39, 9.47"
+    assert printed["pipeline"] == "base 1.76, 2.52, 3.62; large 3.39, 5.69, 9.47"
+    assert printed["coref-spread"] == "base 1.72, 0.63; large 1.60, 0.60"
+    assert printed["centre-order"] == "base 6.55, 7.96; large 13.75, 15.80"
+    assert printed["two-answers"] == "large 11.68 against 3.39"
+    assert printed["srl-between"] == "base 2.59; large 6.54"
+    for key, text in printed.items():  # no layer number without the name of its model
+        assert not text or re.match(r"(base|large) ", text), key
+    for claim in claims:
+        assert len(claim.sentence.split()) <= 12
+
+
+def counts(*f1):
+    """Counts whose F1 is as given: tp of 100, and half of the rest wrong, half missed."""
+    f1 = np.array(f1)
+    return np.stack([100 * f1, 100 * (1 - f1), 100 * (1 - f1)], axis=-1)
+
+
+RISING, FLAT, FALLING = counts(0.5, 0.6, 0.7, 0.8), counts(0.5, 0.5, 0.5, 0.5), counts(0.8, 0.7, 0.6, 0.5)
+FIRST, LAST = counts(0.5, 0.8, 0.8, 0.8), counts(0.5, 0.5, 0.5, 0.8)
+FLAT_MIX, LOW_MIX, HIGH_MIX = np.full(4, 0.25), np.array([0.9, 0.1, 0, 0]), np.array([0, 0, 0.1, 0.9])
+
+
+@pytest.mark.parametrize(
+    "key, passing, failing",
+    [
+        ("pos-rises", {"pos": RISING}, {"pos": FLAT}),
+        ("dep-rises", {"dep": RISING}, {"dep": FALLING}),
+        ("entity-rises", {"entity": RISING}, {"entity": FLAT}),
+        ("coref-rises", {"coref": RISING}, {"coref": FLAT}),
+        ("pos-before-dep", {"pos": FIRST, "dep": LAST}, {"pos": LAST, "dep": FIRST}),
+        ("dep-before-coref", {"dep": FIRST, "coref": LAST}, {"dep": LAST, "coref": FIRST}),
+        ("pos-before-coref", {"pos": FIRST, "coref": LAST}, {"pos": LAST, "coref": FIRST}),
+        ("pipeline", {"pos": FIRST, "dep": RISING, "coref": LAST}, {"pos": FIRST, "dep": LAST, "coref": RISING}),
+        ("pos-early", {"pos": FIRST}, {"pos": LAST}),
+        ("coref-spread", {"pos": FIRST, "coref": RISING}, {"pos": RISING, "coref": FIRST}),
+        ("late-layers-add-little", {"pos": FIRST}, {"pos": LAST}),
+        ("selective", {"dep": RISING, "made-up": FLAT}, {"dep": RISING, "made-up": RISING}),
+        ("two-answers", {"pos": FIRST, "pos mix": HIGH_MIX}, {"pos": FIRST, "pos mix": np.array([0, 1.0, 0, 0])}),
+        ("centre-order", {"dep mix": LOW_MIX, "coref mix": HIGH_MIX}, {"dep mix": HIGH_MIX, "coref mix": LOW_MIX}),
+        ("coref-flat", {"coref mix": HIGH_MIX}, {"coref mix": FLAT_MIX}),
+    ],
+)  # fmt: skip
+def test_a_claim_holds_above_its_line_and_not_below(key, passing, failing):
+    claim = by_key[key]
+    assert claim.statistic(passing, passing) > claim.line > claim.statistic(failing, failing)
+
+
+def test_every_claim_that_can_be_decided_was_tried_above():
+    tried = {case[0] for case in test_a_claim_holds_above_its_line_and_not_below.pytestmark[0].args[1]}
+    assert tried == {key for key, claim in by_key.items() if claim.statistic is not None}
+
+
+def test_statistics_on_paper():
+    assert lesson10.curve({"pos": RISING}, "pos") == pytest.approx([0.5, 0.6, 0.7, 0.8])
+    assert lesson10.depth({"pos": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
+    assert lesson10.centre({"pos mix": FLAT_MIX}, "pos") == pytest.approx(1.5 / 3)
+    assert lesson10.early_share(np.array([0.5, 0.8, 0.8, 0.9])) == pytest.approx(0.75)
+    assert lesson10.later("coref", "pos")({"pos": FIRST, "coref": LAST}) == pytest.approx(2 / 3)
+    # Nothing gained, no order: the line, so that neither verdict follows.
+    assert lesson10.later("coref", "pos", 0.1)({"pos": RISING, "coref": FLAT}) == 0.1
+    for key in ("pos-before-dep", "dep-before-coref", "pos-before-coref", "pipeline"):
+        nothing = dict.fromkeys(("pos", "dep", "coref"), FALLING)
+        assert by_key[key].statistic(nothing, nothing) == by_key[key].line
+
+
+# --- evidence ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(specimen):
+    """Few sentences, few iterations: what the evidence must add up to, not what it says."""
+    from bertlook_teach.corpora import load_treebank
+
+    tasks = lesson10.read_tasks(specimen, load_treebank()[:70])
+    tasks = {task: tuple(draw_cases(half, 150) for half in halves) for task, halves in tasks.items()}
+    scores = {
+        task: layers.cumulative_probes(*halves, l2=0.03, max_iterations=6) for task, halves in tasks.items()
+    }
+    return tasks, scores
+
+
+def test_the_evidence_adds_up_to_the_scores_of_the_probes(small):
+    tasks, scores = small
+    rows = list(lesson10.curve_evidence(scores))
+    assert all(row == {} for row in rows[::2]) and set(rows[1]) <= set(TASKS)
+    found = Evidence.of("layers", rows)
+    for task, s in scores.items():
+        assert (found.inputs[task] % 2 == 1).all() and len(found.inputs[task]) == len(s.documents)
+        mean = {task: found.values[task].mean(axis=0)}
+        assert lesson10.curve(mean, task) == pytest.approx(s.f1)
+        assert set(s.documents) == set(tasks[task][1].documents)
+        assert not set(s.documents) & set(tasks[task][0].documents)
+
+
+def test_a_verdict_has_an_interval_over_documents_and_one_without_data_is_open(small, specimen):
+    _, scores = small
+    fits = [{task: row for task in lesson10.MIXED} for row in (FLAT_MIX, LOW_MIX, HIGH_MIX)]
+
+    def collect(encoder, resources):
+        yield from lesson10.curve_evidence(scores)
+        yield from lesson10.mix_evidence(fits)
+
+    keys = ("pos-rises", "coref-flat", "srl-between")
+    verdicts = decide([by_key[k] for k in keys], specimen, twin=specimen, evidence={"layers": collect})
+    assert verdicts[0].low <= verdicts[0].value <= verdicts[0].high and verdicts[0].n == len(
+        scores["pos"].documents
+    )
+    assert verdicts[1].n == 3  # fits, not documents
+    assert verdicts[2].verdict == OPEN and "no semantic roles" in verdicts[2].why
+
+
+def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch):
+    from bertlook_teach.corpora import load_treebank
+
+    monkeypatch.setattr(lesson10, "OPTIONS", {"max_iterations": 3, "l2": 0.1})
+    sentences = load_treebank()[:70]
+    fits, shown = lesson10.fitted(specimen, sentences), lesson10.shown(specimen, sentences)
+    assert set(fits.scores) == set(TASKS) and len(fits.mixes) == lesson10.N_FITS
+    assert shown.words.f1 == pytest.approx(fits.scores["pos"].f1) and not fits.scores["pos"].probes
+    assert len(shown.runs) == 3 and not np.allclose(shown.runs[0].f1, shown.runs[1].f1)
+    assert {len(both) for both in shown.rivals.values()} == {2}
+    assert all(len(case["words"]) <= lesson10.LONGEST for case in shown.cases) and len(shown.cases) == 5
+    typed = typed_beliefs(shown.words, specimen, "The old man can fish.")
+    assert len(typed["targets"]) == 6
+
+
+def test_mixes_come_from_different_documents(small):
+    tasks, _ = small
+    fits = lesson10.fit_mixes(tasks, 2)
+    assert set(fits[0]) == set(lesson10.MIXED) and fits[0]["pos"].sum() == pytest.approx(1)
+    assert not np.allclose(fits[0]["pos"], fits[1]["pos"], atol=1e-6)
+
+
+def test_too_few_documents_cannot_be_decided(specimen):
+    with pytest.raises(CannotDecide, match="4 documents to fit on and 4 to score; a half has 2"):
+        list(lesson10.layer_probes(specimen, Resources(limit=14)))
+
+
+# --- tables and figures --------------------------------------------------------------------------------
+
+
+def test_a_table_of_where_says_no_gain_and_refuses_two_models(small):
+    _, scores = small
+    table = where_table({"POS": scores["pos"]})
+    assert table.header[2] == "expected layer" and "Layers 0 to 6" in table.caption
+    falling = replace(scores["pos"], counts=scores["pos"].counts[::-1])
+    row = where_table({"POS": falling}).rows[0]
+    assert row[2] == "no gain" and row[3] != ""
+    short = replace(scores["pos"], counts=scores["pos"].counts[:3])
+    with pytest.raises(ValueError, match="all of one model: layer 6 of 12 is no layer 6 of 24"):
+        where_table({"a": scores["pos"], "b": short})
+    assert "nan" not in repr(where_table({name: s for name, s in scores.items()}))
+
+
+def test_published_tables_hold_one_model_each():
+    base, large = published_layers_table("BERT-base"), published_layers_table("BERT-large")
+    assert base.caption.startswith("BERT-base, layers 0 to 12") and large.caption.startswith(
+        "BERT-large, layers 0 to 24"
+    )
+    assert "BERT-large" not in repr(base) and "BERT-base" not in repr(large)
+    assert base.rows[0] == ["POS", "88 → 96", "1.76", "1.72", "-", "-"]  # its centre was not found
+    assert large.rows[0] == ["POS", "89 → 97", "3.39", "1.60", "11.68", "0.19"]
+    assert len(published_layers_table("BERT-large", ["POS", "SPR"]).rows) == 2
+    with pytest.raises(ValueError, match="never mixed"):
+        published_layers_table("both")
+
+
+def test_curves_of_two_models_do_not_share_an_axis():
+    base, large = (published_probing(m)["POS"].f1 for m in ("BERT-base", "BERT-large"))
+    figure = depth_figure({"POS": base, "banded": (base, base - 1, base + 1)}, baseline=("flat", 90))
+    lines = figure.axes[0].lines
+    assert lines[0].get_xdata().tolist() == list(range(13)) and lines[0].get_ydata() == pytest.approx(base)
+    with pytest.raises(ValueError, match="all of one model"):
+        depth_figure({"base": base, "large": large})
+    with pytest.raises(ValueError, match="at least one"):
+        depth_figure({})
+    assert describe_curves({"POS": base}) == "From the embeddings to all 12 layers: POS 88.4 to 96.5 %."
+
+
+# --- one question --------------------------------------------------------------------------------------
+
+WORDS = ["the", "old", "man", "can", "fish", "<b>"]
+BELIEFS = [[0.1, 0.2, 0.7, 0.9], [0.8, 0.6, 0.2, 0.05]]
+
+
+def case(task="pos", **changes):
+    target = {"span1": [4, 5], "span2": None, "gold": "VERB", "labels": ["VERB", "NOUN"], "beliefs": BELIEFS}
+    other = {**target, "span1": [1, 3], "gold": "NOUN"}
+    pair = {
+        **target,
+        "span2": [2, 3],
+        "gold": "nsubj",
+        "labels": ["nsubj"],
+        "beliefs": [[0.25, 0.5, 0.5, 0.75]],
+    }
+    return {"task": task, "words": WORDS, "targets": [{**target, **changes}, other, pair]}
+
+
+def test_beliefs_are_said_in_words():
+    assert describe_beliefs(case(), 0) == (
+        "“fish” (treebank: VERB): the embeddings lean to NOUN (80 %); from layer 2 on VERB leads, 90 % with all 3 layers."
+    )
+    assert describe_beliefs(case(beliefs=[[0.9, 0.9, 0.9, 0.95], [0.1] * 4]), 0).endswith(
+        "VERB leads at every depth, 90 % with the embeddings, 95 % with all 3 layers."
+    )
+    assert describe_beliefs(case(), 2) == (
+        "“fish” and “man” (treebank: nsubj): belief in “nsubj” goes from 25 % with the embeddings to 75 % with all 3 layers."
+    )
+    assert describe_beliefs(case(gold=""), 0).startswith("“fish”: the embeddings")
+
+
+def test_the_picture_shows_every_number_and_escapes_every_word():
+    svg = render_beliefs(case(), 0)
+    ElementTree.fromstring(svg)
+    assert "<b>" not in svg and "&lt;b&gt;" in svg
+    shown = re.findall(r">(\d+)</text></g>", svg)
+    assert shown == ["10", "20", "70", "90", "80", "60", "20", "5"]
+    assert "VERB ✓" in svg and describe_beliefs(case(), 0).replace("“", "") in svg.replace("“", "")
+    assert belief_table(case(), 0).rows[0] == ["VERB", "10 %", "20 %", "70 %", "90 %"]
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"beliefs": [[0.1, 0.2]]}, r"question 0: beliefs must have shape \(label, layer\), a row for each of the 2 labels"),
+        ({"beliefs": [[0.1], [1.2]]}, "question 0: beliefs are probabilities"),
+        ({"span1": [4, 7]}, r"question 0: span \[4, 7\] is not \[start, end\) within the 6 words"),
+        ({"beliefs": [[0.1], [0.2]]}, r"the same layers; got \[1, 4\]"),
+    ],
+)  # fmt: skip
+def test_a_broken_case_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        checked_case(case(**changes))
+    with pytest.raises(ValueError, match="at least one question; got 6 words, 0 questions"):
+        checked_case({**case(), "targets": []})
+
+
+# --- the view ------------------------------------------------------------------------------------------
+
+
+def test_the_view_holds_a_choice_and_its_picture():
+    short = {**case(), "targets": case()["targets"][:1]}
+    view = LayerBeliefs([case(), short], target=2)
+    assert repr(view) == "LayerBeliefs(pos, 2 sentences, 3 layers; sentence 0, question 2 of 3)"
+    assert view.sentence_text == describe_beliefs(case(), 2)
+    bundle = view._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle and "“fish” and “man”" in bundle["text/html"]
+    view.sentence = 1  # has one question: the choice goes back to the first
+    assert view.target == 0
+    view.choose(0, 1)
+    assert (view.sentence, view.target) == (0, 1)
+    for name, value in (("target", 3), ("target", -1), ("sentence", 2)):
+        with pytest.raises(traitlets.TraitError, match=f"{name} counts from 0 to"):
+            setattr(view, name, value)
+
+
+def test_a_view_of_nothing_or_of_two_tasks_is_refused():
+    with pytest.raises(ValueError, match="at least one case"):
+        LayerBeliefs([])
+    with pytest.raises(ValueError, match="one task and one model"):
+        LayerBeliefs([case(), case("dep")])
+
+
+def test_a_typed_text_is_read_and_what_cannot_be_read_is_said(small, specimen):
+    _, scores = small
+    explorer = BeliefExplorer(lambda text: typed_beliefs(scores["pos"], specimen, text), "We fish.")
+    assert explorer.beliefs.cases[0]["words"] == ["We", "fish", "."]
+    explorer.beliefs.target = 2
+    explorer.text_box.text.value = "It's late"
+    assert explorer.beliefs.cases[0]["words"] == ["It's", "late"] and explorer.beliefs.target == 0
+    assert explorer.text_box.message.value == ""
+    explorer.text_box.text.value = "  "
+    assert "no word to ask about" in explorer.text_box.message.value
+    assert explorer.beliefs.cases[0]["words"] == ["It's", "late"]
+    with pytest.raises(ValueError, match="asks about pairs"):
+        typed_beliefs(scores["dep"], specimen, "We fish.")
+
+
+def test_typed_beliefs_are_those_of_the_probes(small, specimen):
+    _, scores = small
+    typed = typed_beliefs(scores["pos"], specimen, "We fish.", top=99)
+    [states] = hidden_states(specimen, [("We", "fish", ".")])
+    for layer, probe in enumerate(scores["pos"].probes):
+        believed = dict(zip(probe.labels, probe.beliefs(states)[1]))
+        target = typed["targets"][1]
+        for label, row in zip(target["labels"], target["beliefs"]):
+            assert row[layer] == pytest.approx(believed[label], abs=6e-4)
+
+
+# --- the command ---------------------------------------------------------------------------------------
+
+
+def run(capsys, *arguments):
+    code = main(["layers", *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def test_the_command_prints_and_saves_every_depth_with_its_controls(tmp_path, capsys):
+    options = ("--limit", 60, "--max-iterations", 4, "--l2", 0.03, "--seeds", 1, "--quiet")
+    code, printed = run(capsys, "--task", "pos", "--out", tmp_path, *options)
+    assert code == 0 and printed.err == ""
+    with open(tmp_path / "layers.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = {row["run"] for row in rows}
+    assert names == {"model", "seed 1", "random twin", "made-up labels", "commonest label", "list of words"}
+    curve = [row for row in rows if row["run"] == "model"]
+    assert [row["layer"] for row in curve] == [str(layer) for layer in range(7)] and curve[0]["gain"] == ""
+    assert sum(float(row["mix"]) for row in curve) == pytest.approx(1, abs=1e-4)
+    assert all(float(row["low"]) <= float(row["f1"]) <= float(row["high"]) for row in rows)
+    about = json.loads((tmp_path / "layers.json").read_text(encoding="utf-8"))["about"]
+    assert set(about["summary"]) == {"model", "seed 1", "random twin", "made-up labels"}
+    f1 = [float(row["f1"]) for row in curve]
+    assert about["summary"]["model"]["expected layer"] == pytest.approx(expected_layer(f1), abs=0.05)
+    assert "layers 0 to" in printed.out and "expected layer [95 %]" in printed.out
+
+
+def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
+    lines = [
+        json.dumps({"id": f"d{i}-1", "tokens": ["we", "saw", "it"], "targets": [{"span1": [k, k + 1], "label": "AB"[(i + k) % 2]} for k in range(3)]})
+        for i in range(8)
+    ]  # fmt: skip
+    path = tmp_path / "pos.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    options = ("--max-iterations", 2, "--seeds", 0, "--no-twin", "--quiet", "--max-cases", 6)
+    code, _ = run(capsys, "--task", "pos", "--data", path, "--out", tmp_path / "out", *options)
+    about = json.loads((tmp_path / "out" / "layers.json").read_text(encoding="utf-8"))["about"]
+    assert code == 0 and about["n_train"] == 6 and about["n_test"] == 12
+    code, printed = run(
+        capsys, "--task", "pos", "--data", path, "--test", path, "--out", tmp_path / "out", *options
+    )
+    assert code == 1 and "documents are in both halves" in printed.err
+    code, printed = run(capsys, "--task", "dep", "--data", path, "--out", tmp_path / "out", *options)
+    assert code == 1 and "asks about 2 span(s)" in printed.err
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--limit", 1), "--limit must be at least 2; got 1"),
+        (("--seeds", -1), "--seeds must be at least 0; got -1"),
+        (("--test", "x.jsonl"), "--test needs --data"),
+        (("--data", "nowhere.conllu"), "there is no file nowhere.conllu"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, capsys, options, message):
+    code, printed = run(capsys, "--task", "pos", "--out", tmp_path, "--quiet", *options)
+    assert code == 1 and message in printed.err

@@ -1,0 +1,271 @@
+"""Lesson 11 beside its measures: the claims' statistics, what was published, tables and figures, the ablation lens."""
+
+import numpy as np
+import pytest
+import torch
+from tiny import save_tiny_model
+
+from bertlook_teach.analyses.ablation import MaskedLM, importance_versions, score_batches, single_head_effects
+from bertlook_teach.claims import Resources, decide
+from bertlook_teach.claims.lessons import lesson11 as lesson
+from bertlook_teach.measures import cut_effects, cut_work, value_zeroing
+from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm
+from bertlook_teach.render import (
+    EffectTable,
+    chance_figure,
+    prediction_figure,
+    pruning_figure,
+    ranked_effects_figure,
+)
+from bertlook_teach.stats import CannotDecide
+
+TEXTS = ["The cat sat on the mat.", "A dog chased it.", "It was tired.", "The dog sat on a cat."]
+PAIRS = [("The cat sat.", "It was tired."), ("A dog sat on it.", "The cat was on the mat.")]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A tiny random BERT with a random masked-LM head of its own."""
+    found = load_encoder(save_tiny_model(tmp_path_factory.mktemp("tiny") / "bert"))
+    generator = torch.Generator().manual_seed(3)
+    weight = torch.randn(found.model.config.hidden_size, len(found.tokenizer), generator=generator)
+    masked_lm._HEADS[found] = lambda hidden: hidden @ weight
+    return found
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return Resources(texts=TEXTS, pairs=PAIRS)
+
+
+# ---- evidence -------------------------------------------------------------------------------------------------
+
+
+def test_effects_are_those_of_single_heads_text_by_text(encoder, inputs):
+    rows = list(lesson.effects(encoder, inputs))
+    assert len(rows) == 4 and rows[0]["mask"].shape == rows[0]["uniform"].shape == (3, 2)
+    scorer = MaskedLM(encoder)
+    batches = scorer.encode(TEXTS)
+    found = single_head_effects(scorer, batches, fast=False)
+    assert np.stack([r["mask"] for r in rows]).mean(axis=0) == pytest.approx(found.loss_change, abs=1e-5)
+    assert [r["loss"] for r in rows] == pytest.approx(found.base_losses, abs=1e-5)
+    versions = importance_versions(scorer, batches)
+    assert np.mean([r["paper"] for r in rows], axis=0) == pytest.approx(versions["paper"].raw, abs=1e-5)
+    assert np.mean([r["signed"] for r in rows], axis=0) == pytest.approx(versions["paper"].signed, abs=1e-5)
+    all_off = [(1, 0), (1, 1)]
+    assert np.array([r["layer"][1] for r in rows]) == pytest.approx(
+        score_batches(scorer, batches, heads=all_off)[0] - found.base_losses, abs=1e-5
+    )
+
+
+def test_pruning_is_ranked_on_the_pairs_and_scored_on_the_sentences(encoder, inputs):
+    rows = list(lesson.pruning(encoder, inputs))
+    assert len(rows) == len(TEXTS)
+    scorer = MaskedLM(encoder)
+    ranked = importance_versions(scorer, scorer.encode(PAIRS))["paper"].ranking()
+    batches = scorer.encode(TEXTS)
+    base = score_batches(scorer, batches)[0]
+    for step, share in enumerate(lesson.SHARES):
+        heads = ranked[: round(share * 6)]
+        losses = score_batches(scorer, batches, heads=heads)[0]
+        assert [r["worst"][step] for r in rows] == pytest.approx(losses - base, abs=1e-5)
+    first = rows[0]
+    assert first["worst"][0] == first["best"][0] == first["random"][0] == 0
+    assert first["worst"][-1] == pytest.approx(first["best"][-1], abs=1e-5)
+    assert first["orders"].shape == (lesson.DRAWS, len(lesson.SHARES))
+    assert first["orders"].mean(axis=0) == pytest.approx(first["random"])
+
+
+def test_a_model_that_cannot_guess_decides_nothing(tmp_path, inputs):
+    silent = load_encoder(save_tiny_model(tmp_path / "bert", seed=9))
+    with pytest.raises(CannotDecide, match="no masked-LM head"):
+        next(iter(lesson.effects(silent, inputs)))
+    with pytest.raises(CannotDecide, match="no pairs to rank"):
+        lesson._ranking_pairs(Resources(texts=TEXTS, pairs=[]))
+
+
+def test_every_claim_is_decided_on_a_tiny_model(encoder, inputs):
+    verdicts = decide(lesson.CLAIMS, encoder, resources=inputs, twin=encoder)
+    for verdict in verdicts:
+        decided = verdict.claim.statistic is not None
+        assert np.isfinite(verdict.value) == decided, verdict
+        if verdict.claim.control:
+            assert verdict.verdict != "holds"  # it is its own twin
+
+
+# ---- statistics -----------------------------------------------------------------------------------------------
+
+
+def values(mask, loss=2.0, **more):
+    return {"mask": np.array(mask, float), "loss": np.float64(loss)} | {
+        k: np.array(v, float) for k, v in more.items()
+    }
+
+
+def test_shares_of_heads_and_of_the_loss():
+    ours = values([[0.5, 0.019], [0.021, -0.1]])
+    assert lesson.share_unnoticed(ours) == 0.5
+    other = values([[0.0, 0.1], [0.4, 0.2]])
+    assert lesson.dearest_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
+    assert lesson.gain_without("mask")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
+    assert lesson.mean_gain(values(np.zeros((2, 2)), uniform=[[0.2, 0], [0, -0.1]])) == pytest.approx(
+        -0.025 / 2
+    )
+
+
+def test_a_layer_that_costs_more_than_its_heads():
+    ours = values([[0.1, 0.1], [0.0, 0.0]], layer=[0.6, 0.0])
+    assert lesson.more_than_its_heads(ours) == pytest.approx(0.2 / 2)
+    kept = {"kept": np.array([[0.1, 0.3], [0.4, 0.2]]), "loss": np.float64(2)}
+    choice = {"kept": np.array([[0.0, 1.0], [0.0, 1.0]])}
+    assert lesson.best_kept(kept, choice) == pytest.approx(-0.4 / 2)
+
+
+def test_predictions_and_versions():
+    ours = values(
+        [[0.3, 0.1], [0.2, 0.0]],
+        signed=[[-0.3, -0.1], [-0.2, 0]],
+        paper=[[3, 1], [4, 3]],
+        uniform=[[3, 2], [2.5, 1]],
+    )
+    assert lesson.first_order(ours) == pytest.approx(1)
+    assert lesson.first_order(values(ours["mask"], signed=-ours["signed"])) == pytest.approx(-1)
+    assert lesson.ways_agree(ours) == pytest.approx(1)
+    assert lesson.script_agrees(
+        values(ours["mask"], paper=[[1, 2], [3, 9]], signed=[[-1, 2], [3, -9]])
+    ) == pytest.approx(1)
+    assert lesson.importance_finds(ours, {"paper": np.array([[9, 1], [2, 3]])}) == pytest.approx(0.3 - 0.1)
+    with pytest.raises(CannotDecide, match="same effect"):
+        lesson.first_order(values(np.zeros((2, 2)), signed=np.ones((2, 2))))
+
+
+def test_pruning_statistics_read_their_step():
+    step = lesson.SHARES.index(0.4)
+    curve = np.zeros(len(lesson.SHARES))
+    curve[step] = 0.5
+    ours = {"worst": curve, "random": 3 * curve, "loss": np.float64(2)}
+    assert lesson.pruned("worst", 0.4)(ours, None) == -0.25
+    assert lesson.ranking_saves(0.4)(ours, None) == 0.5
+    with pytest.raises(ValueError):
+        lesson.pruned("worst", 0.5)
+
+
+def test_importance_is_divided_by_the_norm_of_its_layer():
+    assert lesson.per_layer([[3, 4], [0, 0]]) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+
+
+# ---- what was published ---------------------------------------------------------------------------------------
+
+
+def test_published_values_are_read_from_the_tables():
+    change, significant = lesson._table1()
+    assert len(change) == 96 and significant.sum() == 8 and (change[significant] > 0).sum() == 4
+    printed = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
+    assert printed["11-most-unnoticed"] == "88 of 96 (translation)"
+    assert printed["11-better-without"] == "4 of 96 (translation)"
+    assert printed["11-one-head-is-enough"] == "−0.96 points (MNLI)"
+    assert printed["11-rte-without-layer-1"] == "+3.2 points (RTE)"
+    assert printed["11-disabling-gains"] == "+0.1 to +1.2 points" and printed["11-prune-40"] == "40 %"
+    assert printed["11-faster"] == "+1.9 % to +17.5 %"
+    with pytest.raises(KeyError, match="0 values"):
+        lesson._number("michel_pruning_and_speed", "nothing")
+
+
+def test_every_claim_has_a_line_a_source_and_what_would_refute_it():
+    keys = [claim.key for claim in lesson.CLAIMS]
+    assert len(keys) == len(set(keys)) >= 10
+    assert {claim.evidence for claim in lesson.CLAIMS} == set(lesson.EVIDENCE)
+    assert {c.key for c in lesson.CLAIMS if c.statistic is None} == {"11-rte-without-layer-1", "11-faster"}
+    for claim in lesson.CLAIMS:
+        assert bool(claim.published_text()) == bool(claim.exactness), claim.key
+
+
+# ---- tables and figures ---------------------------------------------------------------------------------------
+
+
+def test_the_table_marks_what_is_not_chance_and_its_direction():
+    table = EffectTable([[0.5, -0.2, 0.1]], [[True, True, False]], worse=1, name="a <change>")
+    page = table.html()
+    assert ">.50*<" in page and ">−.20*<" in page and ">.10<" in page and "a &lt;change&gt;" in page
+    costs, gains = page.index("#cfe6f5"), page.index("#fbe3b5")
+    assert costs < page.index(".50*") < gains < page.index("−.20*")
+    other = EffectTable([[0.5, -0.2, 0.1]], [[True, True, False]], worse=-1, name="x").html()
+    assert other.index("#fbe3b5") < other.index("#cfe6f5")
+    with pytest.raises(ValueError, match="one shape"):
+        EffectTable([[1, 2]], [[True]], worse=1, name="x")
+    with pytest.raises(ValueError, match="worse is 1"):
+        EffectTable([[1]], [[True]], worse=0, name="x")
+
+
+def test_figures_show_what_they_are_given():
+    change = np.array([[0.1, 0.5], [-0.1, 0.0]])
+    intervals = np.stack([change - 0.05, change + 0.05], axis=-1)
+    axes = ranked_effects_figure(change, intervals, change > 0.3, ylabel="y").axes[0]
+    marks = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [float(m.get_ydata()[0]) for m in marks] == [0.5, 0.1, 0.0, -0.1]
+    assert [m.get_markerfacecolor() == "white" for m in marks] == [False, True, True, True]
+    assert [t.get_text() for t in axes.texts] == ["1-2", "1-1", "2-2"]
+    with pytest.raises(ValueError, match="intervals need shape"):
+        ranked_effects_figure(change, change, change > 0, ylabel="y")
+
+    axes = prediction_figure({"one": (change * 2, change)}).axes[0]
+    assert axes.lines[1].get_xdata().tolist() == (2 * change).ravel().tolist()
+    assert axes.lines[1].get_ydata().tolist() == change.ravel().tolist()
+    assert axes.texts[0].get_text() == "1-2"  # farthest from the line
+    with pytest.raises(ValueError, match="two arrays of one shape"):
+        prediction_figure({"one": (change, change[0])})
+
+    figure = pruning_figure(
+        (0, 0.5, 1), {"m": {"worst": [0, 1, 2], "best": [0, 3, 4]}}, bands={"m": [[0, 1, 2], [0, 2, 3]]}
+    )
+    assert figure.axes[0].lines[1].get_ydata().tolist() == [0, 3, 4] and len(figure.axes[0].collections) == 1
+    assert figure.axes[0].lines[0].get_xdata().tolist() == [0, 50, 100]
+    figure = chance_figure({"a": [0.0, 1.0], "b": [2.0, 2.0]}, 1.5, xlabel="points")
+    assert figure.axes[0].texts[0].get_text() == "reported +1.5"
+
+
+# ---- the sixth lens -------------------------------------------------------------------------------------------
+
+TEXT = "the cat sat on it"
+
+
+def test_a_cut_is_the_whole_model_run_without_one_value_vector(encoder):
+    ids = torch.tensor([encoder.tokenizer(TEXT)["input_ids"]])
+
+    def run():
+        with torch.no_grad():
+            return (
+                encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids))
+                .last_hidden_state[0]
+                .double()
+            )
+
+    before, maps = run(), cut_effects(encoder, TEXT)
+    assert maps.shape == (3, 2, ids.shape[1], ids.shape[1])
+    for layer, head, key in ((0, 1, 2), (1, 0, 0), (2, 1, 4)):
+
+        def zero(module, given, output):
+            output = output.clone()
+            output[0, key, head * 5 : head * 5 + 5] = 0  # noqa: B023
+            return output
+
+        hook = attention_blocks(encoder)[layer].value.register_forward_hook(zero)
+        after = run()
+        hook.remove()
+        turn = 1 - torch.nn.functional.cosine_similarity(after, before, dim=-1)
+        assert maps[layer, head, :, key] == pytest.approx(turn.numpy(), abs=1e-5)
+
+
+def test_in_the_last_layer_a_cut_is_value_zeroing_and_below_it_is_not(encoder):
+    maps = cut_effects(encoder, TEXT)
+    zeroed = value_zeroing(encoder, TEXT, by_head=True, normalized=False)
+    assert maps[-1] == pytest.approx(zeroed[-1], abs=1e-6)
+    assert np.abs(maps[0] - zeroed[0]).max() > 1e-4
+    assert np.abs(maps[-1] - zeroed[-1].swapaxes(-1, -2)).max() > 1e-4  # query and key are not exchanged
+    attention = extract_attention(encoder, TEXT)
+    assert maps.shape == attention.weights.shape and (maps >= 0).all()
+
+
+def test_the_work_of_cutting_grows_with_the_square_of_the_text(encoder):
+    assert cut_work(encoder, 20) == 4 * cut_work(encoder, 10)
+    assert cut_work(encoder, 10) == 3 * 2 * 100 * 12 * 10**2 * 2

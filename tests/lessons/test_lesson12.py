@@ -1,0 +1,177 @@
+"""Lesson 12 beside its keywords: the claims' statistics, their evidence, what was published, and the figure."""
+
+import numpy as np
+import pytest
+
+from bertlook_teach.analyses.keywords import (
+    ALL_HEADS,
+    BEST_HEAD,
+    BOTH,
+    MIX,
+    RULES,
+    RULES_TOGETHER,
+    auc_by_text,
+    f1_parts,
+    read_keywords,
+)
+from bertlook_teach.claims import Evidence, Resources, ledger
+from bertlook_teach.claims.lessons import lesson12 as lesson
+from bertlook_teach.disk import pack, unpack
+from bertlook_teach.published import published_heads
+from bertlook_teach.render import heads_figure
+from bertlook_teach.stats import CannotDecide
+
+BY_KEY = {claim.key[3:]: claim for claim in ledger("12")}
+HIGH, LOW = np.array([[0.5, 0.9], [0.4, 0.5], [0.3, 0.5]]), np.full((3, 2), 0.5)
+RISING = np.arange(6.0).reshape(3, 2)
+CURVE = {"worst first": [0.9, 0.9, 0.9, 0.8, 0.5], "at random": [0.9, 0.8, 0.7, 0.6, 0.5]}
+STEEP = {"worst first": [0.9, 0.8, 0.6, 0.6, 0.5], "at random": [0.9, 0.8, 0.6, 0.6, 0.5]}
+
+
+def arrays(curves):
+    return {name: np.array(values) for name, values in curves.items()}
+
+
+CASES = [
+    ("keys-get-more", {"mean": HIGH}, {"mean": LOW}),
+    ("more-a-piece", {"a piece": HIGH}, {"a piece": LOW}),
+    ("beats-length", {"mean": HIGH, "length": 0.8}, {"mean": HIGH, "length": 0.89}),
+    ("beats-tf-idf", {"mean": HIGH, "tf-idf": 0.8}, {"mean": HIGH, "tf-idf": 0.95}),
+    ("mean-over-max", {"mean": HIGH, "max": LOW}, {"mean": LOW, "max": HIGH}),
+    ("heads-beat-prior", {f"{BEST_HEAD} loss": 0.2, "prior loss": 0.3}, {f"{BEST_HEAD} loss": 0.3, "prior loss": 0.3}),
+    ("lowest-are-best", {"score": RISING, "max": -RISING}, {"score": RISING, "max": RISING}),
+    ("score-is-saturation", {"score": RISING, "spread": RISING}, {"score": RISING, "spread": -RISING}),
+    ("score-is-entropy", {"score": RISING, "entropy": RISING}, {"score": RISING, "entropy": -RISING}),
+    ("score-is-not-auc", {"score": RISING, "max": -RISING}, {"score": RISING, "max": RISING}),
+    ("all-heads-best", {ALL_HEADS: 0.9, BEST_HEAD: 0.8}, {ALL_HEADS: 0.8, BEST_HEAD: 0.8}),
+    ("mix-as-good", {MIX: 0.89, ALL_HEADS: 0.9}, {MIX: 0.8, ALL_HEADS: 0.9}),
+    ("heads-add", {BOTH: 0.92, RULES_TOGETHER: 0.9}, {BOTH: 0.9, RULES_TOGETHER: 0.9}),
+    ("half-can-go", arrays(CURVE), arrays(STEEP)),
+    ("ranking-helps", arrays(CURVE), arrays(STEEP)),
+    ("tuning-best", {"tuned f1": np.array([5, 10]), f"{ALL_HEADS} f1": np.array([4, 10])}, {"tuned f1": np.array([4, 10]), f"{ALL_HEADS} f1": np.array([4, 10])}),
+    ("pretraining-helps", {"tuned": 0.93, RULES_TOGETHER: 0.9}, {"tuned": 0.9, RULES_TOGETHER: 0.9}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key, passing, failing", CASES, ids=[case[0] for case in CASES])
+def test_a_claim_holds_above_its_line_and_not_below(key, passing, failing):
+    claim = BY_KEY[key]
+    assert claim.statistic(passing, passing) > claim.line > claim.statistic(failing, failing)
+
+
+def test_every_claim_was_tried_above():
+    assert {case[0] for case in CASES} == set(BY_KEY) and len(BY_KEY) >= 8
+
+
+def test_a_head_is_chosen_on_the_other_texts():
+    assert lesson.best({"mean": HIGH}, {"mean": -HIGH}) == pytest.approx(0.3)
+    assert lesson.lowest_are_best({"max": RISING}, {"score": -RISING}) == pytest.approx(4.5 - 1.5)
+
+
+def test_heads_that_are_all_alike_have_no_order():
+    with pytest.raises(CannotDecide, match="constant"):
+        BY_KEY["score-is-entropy"].statistic({"score": LOW, "entropy": RISING}, {})
+
+
+# --- what was published ----------------------------------------------------------------------------------
+
+
+def test_the_slides_list_stands_beside_clarks_own_figures():
+    """The two columns of the table are Clark's Figures 2 and 4, which we have by another way."""
+    listed = lesson.published_scores()
+    assert len(listed) == 10 and list(listed)[:2] == [(3, 1), (3, 10)]
+    entropy, sep = published_heads("entropy_clark"), published_heads("sep")
+    for (layer, head), row in listed.items():
+        assert row["entropy"] == pytest.approx(entropy[layer - 1, head - 1], abs=0.002)
+        assert row["sep"] == pytest.approx(sep[layer - 1, head - 1], abs=0.002)
+    scores = [row["score"] for row in listed.values()]
+    assert scores == sorted(scores)
+    entropies = [row["entropy"] for row in listed.values()]
+    rho = np.corrcoef(np.argsort(np.argsort(scores)), np.argsort(np.argsort(entropies)))[0, 1]
+    assert BY_KEY["score-is-entropy"].published_text() == f"{rho:+.2f} (ten heads)"
+    assert BY_KEY["half-can-go"].published_text() == "F1 0.36, pruned F1 0.37"
+
+
+# --- evidence --------------------------------------------------------------------------------------------
+
+FEW = Resources(limit=16)
+
+
+@pytest.fixture(scope="module")
+def found(specimen):
+    return lesson.measured(specimen, FEW)
+
+
+@pytest.fixture(scope="module")
+def evidence(specimen, found):
+    return Evidence.of("key scores", lesson.key_scores(specimen, FEW))
+
+
+def test_texts_of_one_half_choose_and_those_of_the_other_report(specimen, found, evidence):
+    assert evidence.n == 16 and {d.split for d in found.test.documents} == {"test"}
+    for name, values in evidence.values.items():
+        everywhere = name in found.heads[1]
+        assert len(values) == (16 if everywhere else 8)
+        assert everywhere or (evidence.inputs[name] % 2 == 1).all()
+    read = read_keywords(specimen, found.test.documents)
+    assert evidence.values["mean"][1::2] == pytest.approx(auc_by_text(read, read.scores["mean"]))
+    assert {*RULES, BEST_HEAD, MIX, ALL_HEADS, BOTH} <= set(evidence.values)
+
+
+def test_the_evidence_adds_up_to_the_scores_of_the_comparison(found, evidence):
+    for name in (BEST_HEAD, "tf-idf"):
+        score = found.comparison.score(name)
+        assert evidence.values[name].mean() == pytest.approx(score.auc)
+        above, below = evidence.values[f"{name} f1"].mean(axis=0)
+        assert above / below == pytest.approx(score.f1)
+    assert evidence.values["worst first"][:, 0] == pytest.approx(evidence.values[ALL_HEADS])
+    assert evidence.values["at random"][:, -1] == pytest.approx(0.5)
+
+
+def test_what_is_measured_is_measured_once(specimen, found):
+    assert lesson.measured(specimen, FEW) is found
+
+
+def test_what_goes_to_the_disk_without_its_texts_comes_back_with_them(found):
+    back = lesson._with_texts(unpack(pack(lesson._without_texts(found))))
+    assert back.data.documents == found.data.documents and back.data.words == found.data.words
+    assert back.test.words == found.test.words and (back.test.is_key == found.test.is_key).all()
+    for name in found.comparison.answers:
+        assert back.comparison.score(name) == found.comparison.score(name)
+    np.testing.assert_array_equal(back.mean("mean"), found.mean("mean"))
+    assert len(pack(lesson._without_texts(found))) < 0.8 * len(pack(found))
+
+
+def test_the_evidence_of_tuning_is_that_of_the_tagger(specimen, found, monkeypatch):
+    told = lesson.Tuned(found.test.is_key.astype(float), 0.5, (0.1,))
+    monkeypatch.setattr(lesson, "tuned", lambda encoder, resources: told)
+    rows = Evidence.of("key tagging", lesson.key_tagging(specimen, FEW))
+    assert rows.values["tuned"] == pytest.approx(1) and rows.inputs["tuned"].tolist() == list(range(1, 16, 2))
+    answers, cutoff = found.comparison.answers[ALL_HEADS]
+    assert rows.values[f"{ALL_HEADS} f1"] == pytest.approx(f1_parts(answers > cutoff, found.test))
+
+
+def test_too_few_texts_cannot_be_decided(specimen):
+    with pytest.raises(CannotDecide, match="6 texts to fit on and 6 to score are needed; a half has 2"):
+        list(lesson.key_scores(specimen, Resources(limit=4)))
+
+
+def test_a_side_that_is_longer_stands_opposite_nothing():
+    rows = list(lesson.interleaved({"a": [1, 2, 3]}, {"b": [4], "c": [5]}))
+    assert rows == [{"a": 1}, {"b": 4, "c": 5}, {"a": 2}, {}, {"a": 3}, {}]
+
+
+# --- the figure ------------------------------------------------------------------------------------------
+
+
+def test_every_head_is_a_point_and_marked_ones_have_another_shape():
+    figure = heads_figure(
+        {"x": (RISING, HIGH), "y": (HIGH, RISING)}, ylabel="score", marked=[(1, 0), (2, 1)], chance={"y": 0.5}
+    )
+    plain, marked = figure.axes[0].lines
+    assert len(plain.get_xdata()) == 4 and marked.get_xdata().tolist() == [2, 5]
+    assert plain.get_marker() != marked.get_marker()
+    assert [text.get_text() for text in figure.axes[0].texts] == ["2-1", "3-2"]
+    assert len(figure.axes[1].lines) == 3  # with the line of chance
+    with pytest.raises(ValueError, match=r"panel 'x' needs two arrays of one shape"):
+        heads_figure({"x": (RISING, RISING[:2])}, ylabel="")

@@ -1,0 +1,151 @@
+"""Lesson 13 beside its statistics: its part of the ledger, the tables of outcomes, the cut curves, and what its deck relies on."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertlook_teach.checks import lesson13 as check
+from bertlook_teach.claims import Measurement, evidence_table, ledger, settle
+from bertlook_teach.claims.essay import register as h
+from bertlook_teach.claims.lessons import lesson13
+from bertlook_teach.render import compared_table, outcome_table, phases_figure, register_table, why_lines
+
+CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}
+BY_NUMBER = dict(enumerate(h.REGISTER, 1))
+
+
+# --- the ledger ------------------------------------------------------------------------------------------
+
+
+def test_all_eleven_and_two_guesses_are_in_the_ledger():
+    assert len(CLAIMS) == 13 and list(CLAIMS)[11:] == ["own-determiners", "own-adjectives"]
+    for claim, registered in zip(CLAIMS.values(), h.REGISTER):
+        assert claim.key == registered.key
+        assert (claim.statistic, claim.line, claim.evidence) == (
+            registered.statistic,
+            registered.line,
+            registered.evidence,
+        )
+        assert claim.refuted_if == registered.refuted_if and claim.sentence == registered.sentence
+    known = evidence_table()
+    assert all(claim.evidence in known for claim in CLAIMS.values())
+
+
+def test_published_values_are_computed_and_only_where_there_are_any():
+    printed = {key: claim.published_text() for key, claim in CLAIMS.items()}
+    assert {key for key, text in printed.items() if text} == {BY_NUMBER[n].key[3:] for n in (2, 7, 8, 9, 10)}
+    assert printed["cls-hunter"] == "+0.76" and printed["looks-where-it-matters-less"] == "+0.87"
+    assert all(bool(claim.exactness) == bool(printed[key]) for key, claim in CLAIMS.items())
+
+
+def test_our_own_guesses_are_patterns():
+    assert repr(lesson13.DETERMINER) in CLAIMS["own-determiners"].operational
+    assert CLAIMS["own-adjectives"].line == lesson13.WORTH_A_SENTENCE
+    assert "determiner" not in lesson13.ADJECTIVE.in_words().lower()
+
+
+def test_a_class_takes_part_of_the_texts():
+    resources = lesson13.class_resources()
+    assert (len(resources.pairs), len(resources.treebank)) == (lesson13.N_PAIRS, lesson13.N_SENTENCES)
+    assert resources.digest == lesson13.class_resources().digest  # so evidence is collected once
+
+
+# --- tables ----------------------------------------------------------------------------------------------
+
+
+def tried(**numbers):
+    return Measurement(**({"value": 0.3, "low": 0.2, "high": 0.4, "n": 20, "p": 0.001} | numbers))
+
+
+def outcomes(with_twin=True):
+    ours = [
+        tried(),
+        tried(value=-0.3, low=-0.4, high=-0.2, p=1.0, against=0.001),
+        Measurement(reason="no probe"),
+    ]
+    twins = [Measurement(value=0.0, low=-0.01, high=0.01, n=20)] * 3
+    claims = [BY_NUMBER[number] for number in (2, 6, 11)]
+    return settle(claims, ours, twins, twin_model="twin") if with_twin else settle(claims, ours)
+
+
+def test_the_outcome_table_says_value_twin_p_and_verdict():
+    rows = outcome_table(outcomes()).rows
+    assert rows[0] == ["2 [CLS] is a hunter", ".30 [.20, .40]", ".00", ".003", "✓ supported"]
+    assert rows[1] == ["6 deep heads respect clauses", "-.30 [-.40, -.20]", ".00", ".003", "✗ refuted"]
+    assert rows[2] == ["11 phases learn in order", "-", ".00", "-", "? undecided"]
+    alone = outcome_table(outcomes(with_twin=False))
+    assert list(alone.header) == ["claim", "value [95 %]", "p", "verdict"] and "n = 20" in alone.caption
+
+
+def test_reasons_and_register_are_readable():
+    assert why_lines(outcomes()).splitlines()[2] == "- 11 phases learn in order: no probe"
+    assert [row[0] for row in register_table(h.REGISTER).rows] == [str(n) for n in range(1, 12)]
+    assert register_table(h.REGISTER).rows[2][2] == "> 0.5"
+
+
+def test_two_courts_judge_the_same_claims():
+    ours = outcomes()
+    assert compared_table(ours, ours[:]).rows[1][1:] == ["✗ refuted", "✗ refuted"]
+    with pytest.raises(ValueError, match="the same claims in the same order"):
+        compared_table(ours, ours[::-1])
+
+
+def test_markup_in_a_name_is_escaped():
+    bad = replace(BY_NUMBER[6], title="6 <b>clauses</b>")
+    page = outcome_table(settle([bad], [Measurement(reason="no")]))._repr_html_()
+    assert "<b>clauses" not in page and "clauses" in page
+
+
+def test_cuts_are_drawn_between_layers():
+    figure = phases_figure(np.full((12, 4), 0.25), (4, 10))
+    cuts = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]
+    assert cuts == [4.5, 10.5]
+    with pytest.raises(ValueError, match=r"shape \(layer, 4\)"):
+        phases_figure(np.zeros((12, 3)), (4, 10))
+
+
+# --- what the deck and the exercises rely on ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def deck(root):
+    return json.loads((root / "slides" / "13_an_essay_on_trial.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+def place(deck, what):
+    return next(i for i, cell in enumerate(deck) if what in "".join(cell["source"]))
+
+
+def test_the_digest_is_shown_before_anything_is_computed(deck):
+    digest, computed = (
+        place(deck, "register_digest()[:16]"),
+        place(deck, "outcomes = claims.decide(claims.REGISTER"),
+    )
+    assert digest < computed and place(deck, "## Predict, commit · 1") < computed
+    shown = "".join(deck[digest]["outputs"][0]["data"]["text/plain"]).strip("'")
+    assert h.register_digest().startswith(shown)
+
+
+def test_a_bet_is_locked_before_it_is_scored(deck):
+    assert (
+        place(deck, "locked_bet = claims.commit(")
+        < place(deck, "score_pattern(mine")
+        < place(deck, "reveal(locked_bet")
+    )
+
+
+def test_verdicts_in_prose_come_out_of_cells(deck):
+    prose = "".join("".join(cell["source"]) for cell in deck if cell["cell_type"] == "markdown")
+    assert not re.findall(r"\d\.\d{2,}", re.sub(r"`.+?`", "", prose))
+
+
+def test_wrong_patterns_are_told_apart():
+    hints = {check.check_pattern(check.parse_pattern(text)).message for text, _ in check._WRONG_PATTERNS}
+    assert len(hints) == len(check._WRONG_PATTERNS)
+    assert check.check_pattern("query.word(',') & key.offset(-1)").status == "right"
+    assert "cannot be read" in check.check_pattern("query.word(").message
+    assert "plain text" in check.check_pattern("query.pos('PUNCT') & key.governor()").message
+    assert "type `int`" in check.check_pattern(3).message

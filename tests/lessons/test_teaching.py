@@ -1,0 +1,102 @@
+"""The teaching guide names slides that exist, commit questions where they are asked, and no number of the specimen."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+DECKS = {path.name[:2]: path for path in sorted((ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))}
+SECTIONS = dict(re.findall(r"^## Lesson (\d\d) · .*?\n(.*?)(?=^## |\Z)", GUIDE, re.MULTILINE | re.DOTALL))
+FIGURE = re.compile(r"(?<![\w.])(?:\d*\.\d+|\d+(?:\.\d+)? %)")  # .5, 0.5, 51.7 %
+
+
+def numbers(text: str) -> list[int]:
+    """``"1-3, 5"`` -> 1, 2, 3, 5."""
+    found = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def routes(section: str) -> dict[int, list[int]]:
+    return {
+        int(m): numbers(s)
+        for m, s in re.findall(r"^\| (\d\d) \| ([\d, -]+) \| .+ \|$", section, re.MULTILINE)
+    }
+
+
+def named_slides(section: str) -> list[int]:
+    """Every slide that the text names: "slide 3", "Slides 7 to 13"."""
+    found = [int(n) for n in re.findall(r"[Ss]lide (\d+)", section)]
+    return found + [int(n) for pair in re.findall(r"[Ss]lides (\d+) to (\d+)", section) for n in pair]
+
+
+def slides(path: Path) -> list[str]:
+    """The text of each slide of a deck, notes included."""
+    texts: list[str] = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        kind = cell["metadata"].get("slideshow", {}).get("slide_type", "-")
+        if kind in ("slide", "subslide"):
+            texts.append("")
+        if texts:
+            texts[-1] += "".join(cell["source"]) + "\n"
+    return texts
+
+
+def test_there_is_a_section_for_every_deck_up_to_lesson_eleven():
+    assert {lesson for lesson in DECKS if "01" <= lesson <= "11"} <= set(SECTIONS)
+    assert set(SECTIONS) <= set(DECKS)
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_the_three_routes_name_slides_that_exist_in_order(lesson):
+    n, found = len(slides(DECKS[lesson])), routes(SECTIONS[lesson])
+    assert sorted(found) == [20, 50, 90]
+    for chosen in found.values():
+        assert chosen == sorted(set(chosen)) and 1 <= chosen[0] and chosen[-1] <= n
+    assert len(found[20]) < len(found[50]) < len(found[90]) == n
+    assert len(found[20]) <= 9 and len(found[50]) <= 20
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_every_slide_that_is_named_exists(lesson):
+    named = named_slides(SECTIONS[lesson])
+    assert len(named) > 5
+    assert all(1 <= number <= len(slides(DECKS[lesson])) for number in named)
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_the_commit_questions_of_a_deck_are_answered_and_no_others(lesson):
+    answered = [int(n) for n in re.findall(r"^- Slide (\d+), ", SECTIONS[lesson], re.MULTILINE)]
+    asked = [
+        number
+        for number, text in enumerate(slides(DECKS[lesson]), 1)
+        if re.search(r"^## Predict|^\*\*Commit[.:]\*\*", text, re.MULTILINE)
+    ]
+    hypotheses = {4} if lesson == "04" else set()  # everybody writes their own: no answer to give
+    assert answered == sorted(set(asked) - hypotheses)
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_a_section_has_its_parts(lesson):
+    for part in ("**Say.**", "**They stumble.**", "**Answers.**"):
+        assert SECTIONS[lesson].count(part) == 1
+
+
+def test_no_number_is_said_to_be_the_specimens():
+    sentences = re.split(r"(?<=[.:;])\s", GUIDE)
+    assert not [s for s in sentences if "specimen" in s.lower() and FIGURE.search(s)]
+
+
+def test_a_number_of_the_specimen_would_be_found():
+    assert FIGURE.search("The specimen gives .42") and FIGURE.search("gives 42 %")
+    assert not FIGURE.search("Lesson 3, slide 12, heads 8-10")
+
+
+def test_a_slide_beyond_the_end_would_be_found():
+    assert numbers("1-3, 99") == [1, 2, 3, 99]
+    assert named_slides("see slide 99 and Slides 7 to 13") == [99, 7, 13]

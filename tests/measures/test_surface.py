@@ -1,0 +1,329 @@
+"""Measures of where heads look. Sizes differ on every axis (2 layers, 3 heads, 5 tokens)."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertlook_teach import Attention
+from bertlook_teach.measures import (
+    attention_entropy,
+    attention_share,
+    cls_entropy,
+    offset_attention,
+    offset_profile,
+    offset_r_squared,
+    other_to_sep,
+    sep_to_sep,
+    special_token_attention,
+    surface,
+    surface_measures,
+    token_masks,
+)
+
+TOKENS = ["[CLS]", "yes", ",", "we", "[SEP]", ".", "[SEP]"]
+
+
+def uniform(layers=2, heads=3, tokens=5):
+    return np.full((layers, heads, tokens, tokens), 1 / tokens)
+
+
+def random_maps(layers=2, heads=3, tokens=7, seed=0):
+    weights = np.random.default_rng(seed).random((layers, heads, tokens, tokens)) ** 4
+    return weights / weights.sum(-1, keepdims=True)
+
+
+class Tokens:
+    """The least that a measure needs of an Attention."""
+
+    def __init__(self, weights, tokens=TOKENS, special=None):
+        self.weights, self.tokens = weights, tuple(tokens)
+        self.special = tuple(t in ("[CLS]", "[SEP]") for t in tokens) if special is None else special
+
+
+def looks_back(tokens=5):
+    weights = np.eye(tokens, k=-1)
+    weights[0, 0] = 1  # [CLS] has nothing before it
+    return weights[None, None]
+
+
+# --- relative position -------------------------------------------------------------------------------
+
+
+def test_offset_minus_one_is_the_previous_token():
+    assert offset_attention(looks_back(5), offset=-1) == pytest.approx(4 / 5)
+    assert offset_attention(looks_back(5), offset=+1) == 0
+    assert offset_attention(looks_back(5), offset=0) == pytest.approx(1 / 5)
+
+
+def test_swapping_query_and_key_turns_previous_into_next():
+    forward = np.swapaxes(looks_back(5), -1, -2).copy()
+    forward[..., 0, :] = np.eye(5)[1]
+    forward[..., 4, :] = np.eye(5)[4]
+    assert offset_attention(forward, offset=+1) == pytest.approx(4 / 5)
+    assert offset_attention(forward, offset=-1) == 0
+
+
+@pytest.mark.parametrize("offset", [-8, -4, -1, 0, 1, 3, 4, 8])
+def test_an_offset_equals_the_sum_over_positions_spelled_out(offset):
+    weights = random_maps(tokens=5)
+    n = 5
+    expected = sum(weights[:, :, i, i + offset] for i in range(n) if 0 <= i + offset < n) / n
+    assert offset_attention(weights, offset) == pytest.approx(
+        expected if np.ndim(expected) else np.zeros((2, 3))
+    )
+
+
+def test_the_profile_is_the_offsets_side_by_side_and_covers_all_of_a_short_input():
+    weights = random_maps(tokens=7)
+    profile = offset_profile(weights)
+    assert profile.shape == (2, 3, 17)
+    for column, offset in enumerate(range(-8, 9)):
+        assert profile[..., column] == pytest.approx(offset_attention(weights, offset))
+    assert profile.sum(-1) == pytest.approx(np.ones((2, 3)))  # 7 tokens: no offset beyond 8
+
+
+def test_a_map_constant_along_its_diagonals_is_explained_by_offset_alone():
+    n = 6
+    circulant = np.eye(n, k=1)
+    assert offset_r_squared(np.array([[0.7, 0.3], [0.3, 0.7]])) == pytest.approx(1)
+    circulant[-1, -1] = 1
+    assert 0.8 < offset_r_squared(circulant) < 1
+    assert offset_r_squared(uniform()) == pytest.approx(np.zeros((2, 3)))  # nothing to explain
+
+
+def test_offset_r_squared_equals_a_regression_on_offset_dummies():
+    weights = random_maps(1, 1, 6)[0, 0]
+    i, j = np.indices(weights.shape)
+    dummies = (np.ravel(j - i)[:, None] == np.arange(-5, 6)).astype(float)
+    y = weights.ravel()
+    residual = y - dummies @ np.linalg.lstsq(dummies, y, rcond=None)[0]
+    assert offset_r_squared(weights) == pytest.approx(1 - residual.var() / y.var())
+
+
+# --- special tokens ----------------------------------------------------------------------------------
+
+
+def test_masks_follow_clarks_four_kinds_and_cover_everything_once():
+    masks = token_masks(TOKENS)
+    assert masks["cls"].nonzero()[0].tolist() == [0]
+    assert masks["sep"].nonzero()[0].tolist() == [4, 6]
+    assert masks["punct"].nonzero()[0].tolist() == [2, 5]
+    assert (sum(mask.astype(int) for mask in masks.values()) == 1).all()
+
+
+def test_apostrophes_dashes_and_question_marks_are_not_punctuation_here():
+    assert not token_masks(["'", "-", "?", ":", ";", '"'])["punct"].any()
+
+
+def test_other_families_spell_their_tokens_in_their_own_way():
+    masks = token_masks(["<s>", "Ġyes", ",", "Ġ.", "</s>"])
+    assert [masks[k].sum() for k in ("cls", "sep", "punct", "other")] == [1, 1, 2, 1]
+
+
+def test_a_sep_that_the_text_holds_is_not_the_real_one():
+    masks = token_masks(Tokens(uniform(tokens=3), ["[CLS]", "[SEP]", "[SEP]"], special=(True, False, True)))
+    assert masks["sep"].tolist() == [False, False, True]
+
+
+def test_uniform_attention_gives_each_kind_its_share_of_the_tokens():
+    attention = Tokens(uniform(tokens=7))
+    for kind, count in [("cls", 1), ("sep", 2), ("punct", 2), ("other", 2)]:
+        assert special_token_attention(attention, kind) == pytest.approx(np.full((2, 3), count / 7))
+
+
+def test_the_four_shares_add_up_to_one():
+    attention = Tokens(random_maps())
+    total = sum(special_token_attention(attention, kind) for kind in ("cls", "sep", "punct", "other"))
+    assert total == pytest.approx(np.ones((2, 3)))
+
+
+def test_attention_to_sep_is_a_column_and_not_a_row():
+    weights = np.zeros((7, 7))
+    weights[:, 4] = 1  # everyone looks at the first [SEP]
+    everyone = Tokens(weights[None, None])
+    assert special_token_attention(everyone, "sep") == pytest.approx(1)
+    weights = np.eye(7)
+    weights[[4, 6]] = np.eye(7)[1]  # only the [SEP]s look at the word "yes"
+    assert special_token_attention(Tokens(weights[None, None]), "sep") == 0
+
+
+def test_sep_to_sep_and_other_to_sep_put_together_give_the_whole():
+    attention = Tokens(random_maps())
+    whole = (2 * sep_to_sep(attention) + 5 * other_to_sep(attention)) / 7
+    assert whole == pytest.approx(special_token_attention(attention, "sep"))
+
+
+def test_sep_to_sep_by_hand():
+    weights = np.tile(np.eye(7)[1], (7, 1))  # all look at "yes" ...
+    weights[4], weights[6] = np.eye(7)[6], np.eye(7)[0]  # ... but one [SEP] looks at the other, one at [CLS]
+    attention = Tokens(weights[None, None])
+    assert sep_to_sep(attention) == pytest.approx(0.5)
+    assert other_to_sep(attention) == 0
+
+
+def test_a_single_text_has_one_sep_and_its_own_denominator():
+    attention = Tokens(uniform(tokens=3), ["[CLS]", "yes", "[SEP]"])
+    assert sep_to_sep(attention) == pytest.approx(np.full((2, 3), 1 / 3))
+
+
+def test_a_share_equals_two_loops():
+    weights = random_maps()
+    keys, queries = token_masks(TOKENS)["punct"], token_masks(TOKENS)["other"]
+    expected = np.mean([weights[:, :, i][:, :, keys].sum(-1) for i in np.flatnonzero(queries)], axis=0)
+    assert attention_share(weights, keys, queries) == pytest.approx(expected)
+
+
+def test_no_such_key_is_zero_and_no_such_query_is_an_error():
+    nothing = np.zeros(5, dtype=bool)
+    assert attention_share(uniform(), nothing) == pytest.approx(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="query_mask chooses no query"):
+        attention_share(uniform(), ~nothing, nothing)
+
+
+def test_errors_of_masks_and_targets_say_what_was_expected():
+    with pytest.raises(ValueError, match=r"key_mask must be 5 booleans, one a token; got shape \(4,\)"):
+        attention_share(uniform(), np.ones(4, dtype=bool))
+    with pytest.raises(ValueError, match="booleans"):
+        attention_share(uniform(), np.arange(5))
+    with pytest.raises(ValueError, match="target must be one of cls, sep, punct, other; got 'SEP'"):
+        special_token_attention(Tokens(uniform(tokens=7)), "SEP")
+    with pytest.raises(ValueError, match=r"no \[SEP\] among the tokens"):
+        sep_to_sep(Tokens(uniform(tokens=2), ["yes", "no"]))
+
+
+# --- focus -------------------------------------------------------------------------------------------
+
+
+def test_uniform_attention_has_entropy_log_n():
+    assert attention_entropy(uniform()) == pytest.approx(np.full((2, 3), np.log(5)))
+    assert attention_entropy(uniform(), normalized=True) == pytest.approx(np.ones((2, 3)))
+
+
+def test_a_head_that_looks_at_one_token_has_entropy_zero_exactly():
+    assert (attention_entropy(looks_back()) == 0).all()
+    assert (cls_entropy(looks_back()) == 0).all()
+
+
+def test_entropy_is_along_the_keys_not_the_queries():
+    weights = np.zeros((4, 4))
+    weights[:, 0] = 1  # every row is one-hot; the first column is full
+    assert attention_entropy(weights) == 0
+    half = np.array([[0.5, 0.5], [1.0, 0.0]])
+    assert attention_entropy(half) == pytest.approx(np.log(2) / 2)
+    assert cls_entropy(half) == pytest.approx(np.log(2))  # row 0 alone
+
+
+def test_entropy_equals_scipys_row_by_row():
+    entropy = pytest.importorskip("scipy.stats").entropy
+    weights = random_maps()
+    assert attention_entropy(weights) == pytest.approx(entropy(weights, axis=-1).mean(-1))
+    assert cls_entropy(weights) == pytest.approx(entropy(weights, axis=-1)[..., 0])
+
+
+def test_clarks_smoothing_puts_the_published_floor_under_the_entropy():
+    one_hot = np.eye(122)
+    p = 0.9999 + 0.0001 / 122
+    q = 0.0001 / 122
+    floor = -(p * np.log(p) + 121 * q * np.log(q))
+    smoothed = attention_entropy(one_hot, smoothing=surface.CLARK_ENTROPY_SMOOTHING)
+    assert smoothed == pytest.approx(floor)
+    assert smoothed == pytest.approx(0.0015, abs=1e-4)  # about .0015 nats at n = 122
+    assert attention_entropy(one_hot) == 0
+
+
+def test_one_token_has_entropy_zero_normalized_or_not():
+    alone = np.ones((2, 3, 1, 1))
+    assert (attention_entropy(alone) == 0).all() and (attention_entropy(alone, normalized=True) == 0).all()
+
+
+def test_smoothing_outside_zero_to_one_is_refused():
+    with pytest.raises(ValueError, match="smoothing is a share between 0 and 1; got 2"):
+        attention_entropy(uniform(), smoothing=2)
+
+
+# --- what every measure promises ---------------------------------------------------------------------
+
+ALL = {**surface_measures(), "profile": offset_profile}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_tensor_gives_the_same_numbers_as_an_array(name):
+    torch = pytest.importorskip("torch")
+    weights = random_maps()
+    expected = ALL[name](Tokens(weights))
+    result = ALL[name](Tokens(torch.from_numpy(weights)))
+    assert isinstance(result, torch.Tensor)
+    assert result.numpy() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_leading_axes_are_kept(name):
+    batch = np.stack([random_maps(seed=s) for s in range(4)])
+    together = ALL[name](Tokens(batch))
+    assert together.shape[:3] == (4, 2, 3)
+    assert together[2] == pytest.approx(ALL[name](Tokens(batch[2])))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_weights_are_not_changed(name):
+    weights = random_maps()
+    before = weights.copy()
+    ALL[name](Tokens(weights))
+    assert (weights == before).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_measure_finds_a_head_by_its_own_index(name):
+    weights = random_maps()
+    weights[1, 2] = uniform(1, 1, 7)[0, 0]
+    alone = ALL[name](Tokens(weights[1:, 2:]))
+    assert ALL[name](Tokens(weights))[1, 2] == pytest.approx(alone[0, 0])
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("value, shown", [(0.1, r"sums to [01]\.\d{3}"), (np.nan, "sums to nan")])
+def test_a_row_that_is_no_distribution_is_named(name, value, shown):
+    weights = random_maps()
+    weights[1, 2, 3] = value
+    with pytest.raises(ValueError, match=rf"layer 1, head 2, query 3 {shown}"):
+        ALL[name](Tokens(weights))
+
+
+def attention_of(weights):
+    n = weights.shape[-1]
+    return Attention(weights, ("word",) * n, tuple(range(n)), (0,) * n, (False,) * n, ("word",) * n, "")
+
+
+def test_what_is_kept_of_an_attention_is_that_of_the_array():
+    maps = random_maps()
+    attention = attention_of(maps.copy())
+    for measure in (attention_entropy, surface.offset_r_squared, cls_entropy):
+        for _ in range(2):
+            assert measure(attention) == pytest.approx(measure(maps), abs=1e-12)
+    smoothed = attention_entropy(attention, smoothing=0.5)
+    assert smoothed == pytest.approx(attention_entropy(maps, smoothing=0.5))
+    assert (smoothed > attention_entropy(attention)).all()
+
+
+def test_a_measured_attention_cannot_be_changed_behind_the_measures_back():
+    attention = attention_of(random_maps())
+    attention_entropy(attention)
+    with pytest.raises(ValueError, match="read-only"):
+        attention.weights[0, 0, 0] = 0
+    changed = replace(attention, weights=attention.weights * 0)
+    with pytest.raises(ValueError, match="sums to 0.000"):
+        attention_entropy(changed)
+
+
+def test_a_batch_axis_is_named_too():
+    batch = np.stack([uniform(), uniform()])
+    batch[1, 0, 2, 4] = 0
+    with pytest.raises(ValueError, match="batch 1, layer 0, head 2, query 4 sums to 0.000"):
+        attention_entropy(batch)
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 0, 0)])
+def test_a_shape_without_square_maps_is_refused(shape):
+    with pytest.raises(ValueError, match=r"as many queries as keys, at least one; got"):
+        attention_entropy(np.ones(shape))

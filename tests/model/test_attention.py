@@ -1,0 +1,304 @@
+import numpy as np
+import pytest
+import torch
+from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, save_tiny_model
+
+from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder
+from bertlook_teach.model import NO_PIECE, TOO_LONG, UNKNOWN, check_reading
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory):
+    return {f: load_encoder(save_tiny_model(tmp_path_factory.mktemp(f), f)) for f in FAMILIES}
+
+
+@pytest.fixture(scope="module")
+def tiny(encoders):
+    return encoders["bert"]
+
+
+# --- the weights are the model's own -----------------------------------------------------------------
+
+
+def test_the_weights_are_what_the_model_itself_returns(tiny):
+    attention = extract_attention(tiny, "the cat sat", "it was tired")
+    ids = tiny.tokenizer("the cat sat", "it was tired", return_tensors="pt")["input_ids"]
+    second = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 1]])  # after the first [SEP]
+    with torch.no_grad():
+        maps = tiny.model(ids, token_type_ids=second, output_attentions=True).attentions
+    assert attention.weights.shape == (LAYERS, HEADS, 9, 9)
+    assert attention.weights.dtype == np.float32
+    for layer in range(LAYERS):
+        assert attention.weights[layer] == pytest.approx(maps[layer][0].numpy(), abs=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_softmax_of_queries_times_keys_gives_the_weights(encoders, family):
+    attention = extract_attention(encoders[family], "the cat chased it", vectors=True)
+    assert attention.queries.shape == attention.keys.shape == (LAYERS, HEADS, attention.n_tokens, HEAD_SIZE)
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            scores = attention.queries[layer, head] @ attention.keys[layer, head].T / np.sqrt(HEAD_SIZE)
+            rows = torch.softmax(torch.from_numpy(scores), dim=-1).numpy()
+            assert attention.weights[layer, head] == pytest.approx(rows, abs=1e-5)
+
+
+def test_values_are_the_models_too(tiny):
+    attention = extract_attention(tiny, "the cat", vectors=True)
+    inputs = tiny.tokenizer("the cat", return_tensors="pt")
+    with torch.no_grad():
+        embedded = tiny.model.embeddings(inputs["input_ids"])
+        expected = tiny.model.encoder.layer[0].attention.self.value(embedded)[0]
+    for head in range(HEADS):
+        columns = slice(head * HEAD_SIZE, (head + 1) * HEAD_SIZE)
+        assert attention.values[0, head] == pytest.approx(expected[:, columns].numpy(), abs=1e-6)
+
+
+def test_swapped_queries_and_keys_are_noticed(tiny, monkeypatch):
+    from bertlook_teach.model import encoder
+
+    swapped = {"queries": ("key",), "keys": ("query",), "values": ("value",)}
+    monkeypatch.setattr(encoder, "_PROJECTIONS", swapped)
+    with pytest.raises(ValueError, match=r"softmax\(QK\^T / sqrt\(d\)\) does not give the attention"):
+        extract_attention(tiny, "the cat sat on a mat", vectors=True)
+
+
+def test_hooks_are_gone_afterwards(tiny):
+    extract_attention(tiny, "the cat")  # transformers adds hooks of its own the first time
+    before = [len(module._forward_hooks) for module in tiny.model.modules()]
+    extract_attention(tiny, "the cat", vectors=True)
+    assert [len(module._forward_hooks) for module in tiny.model.modules()] == before
+    assert extract_attention(tiny, "the cat").queries is None
+
+
+# --- tokens, words, segments ---------------------------------------------------------------------------
+
+
+def test_tokens_words_and_segments_of_a_pair(tiny):
+    attention = extract_attention(tiny, "The cat sat.", "Unreal!")
+    assert attention.tokens == ("[CLS]", "the", "cat", "sat", ".", "[SEP]", "un", "##real", "!", "[SEP]")
+    assert attention.word_ids == (None, 0, 1, 2, 3, None, 4, 4, 5, None)
+    assert attention.words == ("The", "cat", "sat", ".", "Unreal", "!")
+    assert attention.segment_ids == (0, 0, 0, 0, 0, 0, 1, 1, 1, 1)
+    assert attention.special == (True, False, False, False, False, True, False, False, False, True)
+
+
+def test_roberta_gives_each_text_one_of_its_two_separators(encoders):
+    attention = extract_attention(encoders["roberta"], "a b", "c")
+    assert attention.tokens == ("<s>", "a", "Ġ", "b", "</s>", "</s>", "c", "</s>")
+    assert attention.segment_ids == (0, 0, 0, 0, 0, 1, 1, 1)
+    assert attention.words == ("a", "b", "c")
+
+
+def test_segments_zeros_changes_what_the_model_is_told_and_nothing_else(tiny):
+    standard = extract_attention(tiny, "the cat", "it sat")
+    zeros = extract_attention(tiny, "the cat", "it sat", segments="zeros")
+    inputs = tiny.tokenizer("the cat", "it sat", return_tensors="pt")
+    with torch.no_grad():
+        maps = tiny.model(inputs["input_ids"], output_attentions=True).attentions  # no segment ids: all zero
+    assert zeros.weights[0] == pytest.approx(maps[0][0].numpy(), abs=1e-6)
+    assert not np.allclose(standard.weights, zeros.weights)
+    assert (zeros.segment_ids, zeros.segments, standard.segments) == (
+        standard.segment_ids,
+        "zeros",
+        "standard",
+    )
+
+
+def test_one_text_is_the_same_under_both_rules(tiny):
+    standard, zeros = (extract_attention(tiny, "the cat", segments=s) for s in ("standard", "zeros"))
+    assert (standard.weights == zeros.weights).all()
+
+
+def test_a_model_without_segments_says_so(encoders):
+    assert extract_attention(encoders["distilbert"], "the cat", "it sat").segments == "none"
+
+
+def test_a_split_text_keeps_the_indices_of_its_words(tiny):
+    attention = extract_attention(tiny, words=["the", "cat's", "unreally", "mat"])
+    assert attention.tokens == ("[CLS]", "the", "cat", "'", "s", "un", "##real", "##ly", "mat", "[SEP]")
+    assert attention.word_ids == (None, 0, 1, 1, 1, 2, 2, 2, 3, None)
+    assert attention.words == ("the", "cat's", "unreally", "mat")
+
+
+def test_byte_level_words_get_the_space_that_belongs_to_them(encoders):
+    attention = extract_attention(encoders["roberta"], words=["a", "b"])
+    assert attention.tokens == ("<s>", "Ġ", "a", "Ġ", "b", "</s>")
+    assert attention.to_words().tokens == ("<s>", "a", "b", "</s>")
+
+
+def test_to_words_adds_up_keys_and_averages_queries(tiny):
+    attention = extract_attention(tiny, "the unreally cat")
+    words = attention.to_words()
+    assert words.tokens == ("[CLS]", "the", "unreally", "cat", "[SEP]")
+    assert (words.level, words.special, words.word_ids) == (
+        "word",
+        (True, False, False, False, True),
+        (None, 0, 1, 2, None),
+    )
+    assert words.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    pieces = attention.weights[2, 1]
+    assert words.weights[2, 1, 1, 2] == pytest.approx(pieces[1, 2:5].sum())
+    assert words.weights[2, 1, 2, 3] == pytest.approx(pieces[2:5, 5].mean())
+    assert words.to_words() is words
+
+
+# --- batches ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_batch_gives_what_one_by_one_gives(encoders, family):
+    encoder = encoders[family]
+    corpus = ["the cat", ("a dog", "it was . it sat"), ["the", "cat's"], "a", "the dog chased a cat"]
+    one_by_one = [next(iter_attention(encoder, [item], batch_size=1)) for item in corpus]
+    for batch_size in (2, 5, 64):
+        batched = list(iter_attention(encoder, corpus, batch_size=batch_size, vectors=True))
+        assert [a.tokens for a in batched] == [a.tokens for a in one_by_one]
+        for ours, alone in zip(batched, one_by_one):
+            assert ours.weights == pytest.approx(alone.weights, abs=1e-5)
+
+
+def test_padding_is_masked_and_cropped(tiny):
+    short, _ = iter_attention(tiny, ["a", "the dog chased a cat"], batch_size=2)
+    assert short.n_tokens == 3
+    assert short.weights.sum(-1) == pytest.approx(1, abs=1e-6)  # nothing leaked to the padding
+
+
+def test_a_corpus_may_be_endless(tiny):
+    def endless():
+        while True:
+            yield "the cat"
+
+    stream = iter_attention(tiny, endless(), batch_size=3)
+    assert [next(stream).n_tokens for _ in range(7)] == [4] * 7
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_no_text_is_refused(tiny, text):
+    with pytest.raises(ValueError, match="the text is empty; the model needs at least one word"):
+        extract_attention(tiny, text)
+
+
+@pytest.mark.parametrize("pair, side", [(("", "the cat"), "first"), (("the cat", " "), "second")])
+def test_a_pair_with_one_side_empty_names_the_side(tiny, pair, side):
+    with pytest.raises(ValueError, match=f"the {side} text of the pair is empty"):
+        extract_attention(tiny, *pair)
+
+
+def test_a_text_that_is_too_long_says_how_long_and_offers_to_cut(tiny):
+    text = "the " * 40
+    with pytest.raises(
+        ValueError, match="42 wordpieces long.* at most 32, special tokens included.*truncate=True"
+    ):
+        extract_attention(tiny, text)
+    cut = extract_attention(tiny, text, truncate=True)
+    assert (cut.n_tokens, cut.truncated, cut.tokens[-1]) == (MAX_TOKENS, True, "[SEP]")
+    assert not extract_attention(tiny, "the cat", truncate=True).truncated
+
+
+def test_the_longer_text_of_a_pair_is_cut_first(tiny):
+    cut = extract_attention(tiny, "the " * 50, "the cat", truncate=True)
+    assert cut.tokens[-3:] == ("the", "cat", "[SEP]") and cut.n_tokens == MAX_TOKENS
+
+
+@pytest.mark.parametrize("text", ["🙂", "שלום עולם", "你好"])
+def test_a_text_of_which_the_tokenizer_knows_nothing_is_refused(tiny, text):
+    with pytest.raises(ValueError, match=r"knows nothing in .*every piece becomes \[UNK\]"):
+        extract_attention(tiny, text)
+
+
+def test_one_unknown_word_among_known_ones_is_fine(tiny):
+    assert extract_attention(tiny, "the cat 🙂").tokens == ("[CLS]", "the", "cat", "[UNK]", "[SEP]")
+
+
+def test_what_the_tokenizer_cleans_away_is_refused(tiny):
+    with pytest.raises(ValueError, match="nothing is left of"):
+        extract_attention(tiny, "\u200b\u200d")
+    with pytest.raises(ValueError, match=r"word 1, '\\u200b', leaves no wordpiece"):
+        extract_attention(tiny, words=["the", "\u200b", "cat"])
+
+
+def test_markup_is_just_text(tiny):
+    assert extract_attention(tiny, "the <b>cat</b>").words == (
+        "the",
+        "<",
+        "b",
+        ">",
+        "cat",
+        "<",
+        "/",
+        "b",
+        ">",
+    )
+
+
+@pytest.mark.parametrize("bad", [None, 3, b"bytes"])
+def test_what_is_no_text_is_a_type_error(tiny, bad):
+    with pytest.raises((TypeError, ValueError), match="text"):
+        extract_attention(tiny, bad)
+
+
+def test_text_and_words_together_and_words_in_a_pair_are_refused(tiny):
+    with pytest.raises(ValueError, match="not both"):
+        extract_attention(tiny, "the", words=["the"])
+    with pytest.raises(ValueError, match="text_pair goes with a text"):
+        extract_attention(tiny, None, "the", words=["the"])
+    with pytest.raises(ValueError, match="segments must be one of standard, zeros; got 'none'"):
+        extract_attention(tiny, "the", segments="none")
+
+
+def test_errors_in_a_corpus_name_the_item(tiny):
+    with pytest.raises(ValueError, match="item 2 of the corpus: the text is empty"):
+        list(iter_attention(tiny, ["the", "cat", ""], batch_size=2))
+    with pytest.raises(TypeError, match="not one text"):
+        next(iter_attention(tiny, "the cat"))
+    with pytest.raises(ValueError, match="batch_size must be at least 1; got 0"):
+        next(iter_attention(tiny, ["the"], batch_size=0))
+
+
+# --- the object ----------------------------------------------------------------------------------------------
+
+
+def test_a_head_outside_the_model_is_refused_with_the_valid_range(tiny):
+    attention = extract_attention(tiny, "the cat")
+    assert (attention.head(2, 1) == attention.weights[2, 1]).all()
+    with pytest.raises(
+        IndexError, match=r"no head \[7, 9\]: layers go from 0 to 2, heads from 0 to 1.*'8-10' counts from 1"
+    ):
+        attention.head(7, 9)
+    with pytest.raises(IndexError):
+        attention.head(-1, 0)
+
+
+def test_saved_and_loaded_is_the_same(tiny, tmp_path):
+    attention = extract_attention(tiny, "the cat", "it sat", vectors=True)
+    attention.save(tmp_path / "a.npz")
+    again = Attention.load(tmp_path / "a.npz")
+    for field in Attention.__dataclass_fields__:
+        ours, theirs = getattr(attention, field), getattr(again, field)
+        assert (ours == theirs).all() if isinstance(ours, np.ndarray) else ours == theirs, field
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    np.savez(tmp_path / "b.npz", x=np.zeros(2))
+    with pytest.raises(ValueError, match="was not written by Attention.save: it holds x"):
+        Attention.load(tmp_path / "b.npz")
+
+
+def test_the_repr_is_short_and_the_same_each_time(tiny):
+    attention = extract_attention(tiny, "the cat sat")
+    assert repr(attention) == "Attention(3 layers x 2 heads, 5 wordpieces: [CLS] the cat sat [SEP])"
+
+
+def test_what_cannot_be_read_whole_is_told_before_it_is_tried(tiny):
+    fine = check_reading(tiny, ["the", "cat"])
+    assert fine == (4, "")
+    assert check_reading(tiny, ["cat"] * tiny.max_tokens).obstacle == TOO_LONG
+    assert check_reading(tiny, ["cat", "\u200b"]).obstacle == NO_PIECE
+    assert check_reading(tiny, ["猫", "狗"]).obstacle == UNKNOWN
+    for words in (["cat"] * tiny.max_tokens, ["猫", "狗"]):
+        with pytest.raises(ValueError):
+            extract_attention(tiny, words=words)

@@ -1,0 +1,309 @@
+"""Loading: every family works, and whatever would be silently wrong is refused."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, change_config, save_tiny_model
+from transformers import GPT2Config, GPT2Model
+
+from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach.model import random_twin
+from bertlook_teach.model.encoder import _checked
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return save_tiny_model(tmp_path / "tiny")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_loads_and_gives_its_attention(family, tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path / family, family))
+    assert (encoder.n_layers, encoder.n_heads, encoder.head_size) == (LAYERS, HEADS, HEAD_SIZE)
+    assert encoder.max_tokens == MAX_TOKENS
+    assert encoder.has_segments == (family in ("bert", "electra", "albert"))
+    attention = extract_attention(encoder, "the cat sat", vectors=True)
+    assert attention.weights.shape[:2] == (LAYERS, HEADS)
+    assert attention.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_specimen_loads_without_network_or_name():
+    encoder = load_encoder()
+    assert encoder.name == "specimen" and encoder.n_layers >= 6 and encoder.n_heads >= 6
+    assert not encoder.model.training and encoder.model.dtype == torch.float32
+
+
+def test_half_precision_weights_are_computed_in_single(folder):
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {k: v.half() for k, v in weights.items()}, folder / "model.safetensors", metadata={"format": "pt"}
+    )
+    change_config(folder, dtype="float16")
+    assert load_encoder(folder).model.dtype == torch.float32
+
+
+def test_fingerprints_follow_the_weights_and_not_the_name(folder, tmp_path):
+    same = load_encoder(save_tiny_model(tmp_path / "again"))
+    other = load_encoder(save_tiny_model(tmp_path / "other", seed=8))
+    assert load_encoder(folder).fingerprint == same.fingerprint != other.fingerprint
+    assert len(same.fingerprint) == 16
+
+
+# --- the random twin ---------------------------------------------------------------------------------
+
+
+def test_the_random_twin_has_the_shape_but_not_the_weights_and_is_the_same_each_time():
+    specimen, twin = load_encoder("specimen"), load_encoder("specimen-random")
+    assert (twin.n_layers, twin.n_heads, twin.max_tokens) == (
+        specimen.n_layers,
+        specimen.n_heads,
+        specimen.max_tokens,
+    )
+    assert twin.fingerprint == load_encoder("specimen-random").fingerprint != specimen.fingerprint
+    assert twin.name == "specimen-random"
+
+
+def test_the_last_digits_of_a_twins_weights_name_nothing(folder, monkeypatch):
+    """A processor decides them; another draw, another seed and another shape still show."""
+    encoder, draw = load_encoder(folder), torch.Tensor.normal_
+    before = random_twin(encoder).fingerprint
+
+    def drawn(change):
+        monkeypatch.setattr(torch.Tensor, "normal_", lambda *args, **named: change(draw(*args, **named)))
+        twin = random_twin(encoder)
+        monkeypatch.undo()
+        return twin
+
+    last_digits = drawn(lambda weights: weights.mul_(1 + 2e-7))
+    assert last_digits.fingerprint == before
+    assert not torch.equal(
+        *(t.model.get_input_embeddings().weight for t in (last_digits, random_twin(encoder)))
+    )
+    assert drawn(lambda weights: weights.mul_(1.1)).fingerprint != before
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_twin_may_keep_the_input_embeddings_and_nothing_else(family, tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path / family, family))
+    plain, kept = random_twin(encoder), random_twin(encoder, keep_embeddings=True)
+    assert kept.name == f"{plain.name}-embeddings-kept"
+    assert len({encoder.fingerprint, plain.fingerprint, kept.fingerprint}) == 3
+    trained, drawn, mixed = (e.model.state_dict() for e in (encoder, plain, kept))
+    for name, tensor in mixed.items():
+        assert torch.equal(tensor, (trained if name.startswith("embeddings.") else drawn)[name]), name
+    assert not torch.equal(
+        trained["embeddings.word_embeddings.weight"], drawn["embeddings.word_embeddings.weight"]
+    )
+    kept.model.embeddings.word_embeddings.weight.data.zero_()
+    assert encoder.model.embeddings.word_embeddings.weight.abs().sum() > 0, "a copy, not the model's own"
+
+
+def test_embeddings_that_are_not_found_cannot_be_kept(folder):
+    encoder = load_encoder(folder)
+    encoder.model.__class__ = type("Renamed", (type(encoder.model),), {"__getattr__": _without_embeddings})
+    with pytest.raises(
+        ValueError, match=r"embeddings of .* \(bert\) are not found .* call random_twin without"
+    ):
+        random_twin(encoder, keep_embeddings=True)
+
+
+def _without_embeddings(module, name):
+    if name == "embeddings":
+        raise AttributeError(name)
+    return torch.nn.Module.__getattr__(module, name)
+
+
+def test_making_a_twin_leaves_the_global_random_state_alone(folder):
+    encoder = load_encoder(folder)
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    twins = [random_twin(encoder, seed) for seed in (0, 1)]
+    assert torch.equal(torch.rand(4), expected)
+    assert twins[0].fingerprint != twins[1].fingerprint
+
+
+# --- traps that libraries pass over in silence ----------------------------------------------------------
+
+
+def test_fused_attention_is_refused_where_transformers_answers_with_an_empty_tuple(folder):
+    encoder = load_encoder(folder)
+    encoder.model.set_attn_implementation("sdpa")
+    with pytest.raises(RuntimeError, match="gave 0 attention maps for 3 layers.*'eager'"):
+        extract_attention(encoder, "the cat sat")
+
+
+def test_weights_that_do_not_fill_the_model_are_refused(folder):
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.1.attention.self.query.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(
+        ValueError, match=r"1 tensors are missing.*encoder\.layer\.1\.attention\.self\.query\.weight"
+    ):
+        load_encoder(folder)
+
+
+def test_nan_weights_are_refused_by_name(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["encoder.layer.2.attention.self.key.bias"][1] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"encoder\.layer\.2\.attention\.self\.key\.bias holds NaN"):
+        load_encoder(folder)
+
+
+def test_a_tokenizer_of_another_size_is_refused(folder):
+    """What transformers 5 makes of ``BertTokenizer(vocab_file=...)``: five entries, and [UNK] for everything."""
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"] = {t: i for t, i in tokenizer["model"]["vocab"].items() if i < 5}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(ValueError, match="knows 5 wordpieces, but the model has embeddings for"):
+        load_encoder(folder)
+
+
+def test_a_decoder_is_refused_before_its_weights_are_read(folder):
+    change_config(folder, architectures=["GPT2LMHeadModel"], model_type="gpt2")
+    (folder / "model.safetensors").write_bytes(b"never read")
+    with pytest.raises(ValueError, match="is a decoder, which looks only backwards.*needs an encoder"):
+        load_encoder(folder)
+
+
+def test_an_encoder_decoder_is_refused(folder):
+    change_config(folder, is_encoder_decoder=True, architectures=["T5ForConditionalGeneration"])
+    with pytest.raises(ValueError, match="is an encoder-decoder"):
+        load_encoder(folder)
+
+
+def test_a_decoder_whose_config_does_not_say_so_is_caught_by_what_it_does(folder):
+    encoder = load_encoder(folder)
+    config = GPT2Config(
+        vocab_size=len(encoder.tokenizer), n_positions=MAX_TOKENS, n_embd=10, n_layer=3, n_head=2
+    )
+    decoder = GPT2Model._from_config(config, attn_implementation="eager").eval()
+    with pytest.raises(ValueError, match="looks only backwards: it is a decoder"):
+        _checked(type(encoder)("sneaky", decoder, encoder.tokenizer, torch.device("cpu")))
+
+
+def test_vectors_of_a_model_with_other_projections_are_refused_not_guessed(folder):
+    encoder = load_encoder(folder)
+    for layer in encoder.model.encoder.layer:
+        layer.attention.self.value = torch.nn.Sequential(layer.attention.self.value)
+        layer.attention.self.register_module("renamed", layer.attention.self.value[0])
+    first = encoder.model.encoder.layer[0].attention.self
+    del first.key
+    first.key = lambda hidden: hidden
+    with pytest.raises(ValueError, match=r"cannot take queries, keys and values.*'keys': 2"):
+        extract_attention(encoder, "the cat", vectors=True)
+
+
+# --- names and folders ------------------------------------------------------------------------------------
+
+
+def test_a_missing_folder_says_how_folders_are_made(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no model folder .*nowhere.*save_pretrained.*'specimen'"):
+        load_encoder(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no model folder"):
+        load_encoder("./nowhere")
+
+
+@pytest.mark.parametrize(
+    "file, message",
+    [
+        ("config.json", r"holds no config\.json"),
+        ("model.safetensors", r"holds no \*\.safetensors file.*Copy model\.safetensors"),
+        ("tokenizer.json", r"holds no tokenizer"),
+    ],
+)
+def test_a_missing_file_is_named(folder, file, message):
+    (folder / file).unlink()
+    with pytest.raises(FileNotFoundError, match=message):
+        load_encoder(folder)
+
+
+def test_pickled_weights_are_not_opened(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(FileNotFoundError, match="pickle format, which can run code"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    "file, message",
+    [
+        ("config.json", "cannot be read as JSON"),
+        ("model.safetensors", "cannot be loaded.*damaged or cut short"),
+        ("tokenizer.json", "the tokenizer in .* cannot be loaded"),
+    ],
+)
+def test_a_damaged_file_is_an_error_about_that_folder(folder, file, message):
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match=message):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    "name, message", [("", "no model name"), ("bert base", "neither a folder nor a name")]
+)
+def test_what_is_no_name_is_refused(name, message):
+    with pytest.raises(ValueError, match=message):
+        load_encoder(name)
+
+
+def test_a_file_is_not_a_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(ValueError, match="is a file; a model is a folder"):
+        load_encoder("config.json")
+
+
+def test_a_hub_name_without_network_is_an_error_that_says_what_to_do(monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        ConnectionError, match="not in the local cache, and HF_HUB_OFFLINE forbids.*'specimen' needs neither"
+    ):
+        load_encoder("no-such-owner/no-such-model")
+
+
+def test_a_hub_name_when_the_network_fails_is_an_error_that_says_what_to_do(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub import constants
+
+    def no_network(name, local_files_only=False, **options):
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", no_network)
+    with pytest.raises(ConnectionError, match="could not be fetched from the hub.*resumes where it stopped"):
+        load_encoder("no-such-owner/no-such-model")
+
+
+def test_a_hub_model_in_the_cache_needs_no_network(folder, monkeypatch):
+    import huggingface_hub
+
+    asked = []
+
+    def cached(name, local_files_only=False, **options):
+        asked.append((name, local_files_only))
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", cached)
+    assert load_encoder("someone/tiny").name == "someone/tiny"
+    assert asked == [("someone/tiny", True)]
+
+
+def test_a_device_that_is_not_there_is_refused(folder):
+    with pytest.raises(ValueError, match="device 'nonsense' cannot be used here.*'auto' or 'cpu'"):
+        load_encoder(folder, device="nonsense")
+
+
+def test_loading_leaves_the_librarys_settings_as_they_were(folder):
+    from transformers.utils import logging
+
+    logging.set_verbosity_info()
+    try:
+        load_encoder(folder)
+        assert logging.get_verbosity() == logging.INFO and logging.is_progress_bar_enabled()
+    finally:
+        logging.set_verbosity_warning()

@@ -1,0 +1,174 @@
+"""Figures and pictures as files: their size, their sentence, the same bytes twice, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+import numpy as np
+import pytest
+from any_view import HOSTILE, VIEWS
+
+from bertlook_teach.disk import find_chromium
+from bertlook_teach.render import (
+    Picture,
+    caption_of,
+    describe_attention,
+    figure_picture,
+    layer_curves,
+    render_attention_lines,
+    save_figure,
+    scatter_by_layer,
+)
+from bertlook_teach.render.drawing import papers
+
+WEIGHTS = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
+TOKENS = ("[CLS]", "<cat>", "[SEP]")
+CURVES = {"specimen": [0.1, 0.4, 0.2]}
+
+
+def picture() -> Picture:
+    return Picture(render_attention_lines(WEIGHTS, TOKENS), describe_attention(WEIGHTS, TOKENS))
+
+
+def curves():
+    return layer_curves(CURVES, ylabel="to [SEP] (share)", title="Where")
+
+
+def size_of(path) -> tuple[float, float]:
+    """Width and height in millimetres, as the file itself says."""
+    data = path.read_bytes()
+    if path.suffix == ".svg":
+        opening = re.search(r"<svg[^>]*>", data.decode())[0]
+        found = [re.search(rf'\s{side}="([\d.]+)(mm|pt)"', opening) for side in ("width", "height")]
+        return tuple(float(one[1]) * {"mm": 1, "pt": 25.4 / 72}[one[2]] for one in found)
+    if path.suffix == ".pdf":
+        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", data)
+        return tuple(float(side) * 25.4 / 72 for side in box.groups())
+    pixels = struct.unpack(">II", data[16:24])
+    at = data.index(b"pHYs") + 4
+    a_metre = struct.unpack(">II", data[at : at + 8])
+    return tuple(1000 * n / m for n, m in zip(pixels, a_metre))
+
+
+NEEDS_BROWSER = pytest.mark.skipif(find_chromium() is None, reason="no Chromium or Chrome found")
+KINDS = [
+    *((curves, ending) for ending in (".svg", ".pdf", ".png")),
+    (picture, ".svg"),
+    *(pytest.param(picture, ending, marks=NEEDS_BROWSER) for ending in (".pdf", ".png")),
+]
+
+
+@pytest.mark.parametrize(("make", "ending"), KINDS)
+def test_a_file_is_as_wide_as_asked_and_the_same_bytes_twice(tmp_path, make, ending):
+    first = save_figure(make(), tmp_path / f"first{ending}", width="85mm")
+    second = save_figure(make(), tmp_path / f"second{ending}", width="8.5cm")
+    assert first.read_bytes() == second.read_bytes()
+    wide, high = size_of(first)
+    assert wide == pytest.approx(85, abs=0.3)  # a pixel of the page
+    own = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture().svg) if make is picture else None
+    ratio = float(own[2]) / float(own[1]) if own else 4.5 / 8
+    assert high == pytest.approx(85 * ratio, abs=0.5)
+
+
+@NEEDS_BROWSER
+def test_the_whole_picture_is_in_the_photograph(tmp_path):
+    """A window's size counts its frame, so a naive photograph ends above the picture's lower edge."""
+    from matplotlib import image
+
+    two = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150" viewBox="0 0 300 150"><rect width="300" height="150" fill="#E69F00"/></svg>'
+    drawn = image.imread(save_figure((two, "Orange."), tmp_path / "a.png", width="60mm", dpi=96))
+    assert drawn.shape[:2] == (113, 227)
+    assert np.abs(drawn[..., :3] - np.array([0xE6, 0x9F, 0]) / 255).max(axis=-1)[:-1, :-1].max() < 0.01
+
+
+@pytest.mark.parametrize("make", [curves, picture])
+def test_the_sentence_lies_beside_and_comes_from_the_data(tmp_path, make):
+    path = save_figure(make(), tmp_path / "new" / "figure.svg")
+    said = path.with_suffix(".txt").read_text(encoding="utf-8")
+    assert said == caption_of(make()) + "\n"
+    assert ("0.400" if make is curves else "100 % of") in said
+    save_figure(make(), path, caption="my own")
+    assert path.with_suffix(".txt").read_text(encoding="utf-8") == "my own\n"
+
+
+def test_the_caption_of_a_figure_follows_its_numbers():
+    assert (
+        caption_of(curves())
+        == "Where, to [SEP] (share): specimen is highest in layer 2 (0.400) and lowest in layer 1 (0.100)."
+    )
+    turned = layer_curves({"specimen": [0.4, 0.1, 0.2]}, ylabel="to [SEP] (share)")
+    assert "highest in layer 1 (0.400) and lowest in layer 2" in caption_of(turned)
+    assert "layer mean is highest in layer 2 (0.600)" in caption_of(
+        scatter_by_layer([[0.1, 0.3], [0.5, 0.7]])
+    )
+
+
+def test_a_figure_without_curves_needs_a_caption(tmp_path):
+    from matplotlib.figure import Figure
+
+    with pytest.raises(ValueError, match="holds no curve.*caption="):
+        save_figure(Figure(), tmp_path / "empty.svg")
+    assert not (tmp_path / "empty.svg").exists()
+    assert save_figure(Figure(), tmp_path / "empty.svg", caption="nothing at all").exists()
+
+
+def test_a_figure_keeps_its_own_size_and_its_type(tmp_path):
+    figure = curves()
+    before = tuple(figure.get_size_inches())
+    file = save_figure(figure, tmp_path / "a.svg", width="60mm")
+    assert tuple(figure.get_size_inches()) == before
+    assert "font: 13px" in file.read_text() or "13px" in file.read_text()
+    assert size_of(save_figure(figure, tmp_path / "b.svg"))[0] == pytest.approx(8 * 25.4, abs=0.1)
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "sandbox"])
+def test_every_view_is_saved_as_it_stands(tmp_path, name):
+    view = VIEWS[name](HOSTILE, 2, 3)
+    path = save_figure(view, tmp_path / "view.svg", width="120mm")
+    assert path.with_suffix(".txt").read_text(encoding="utf-8") == view.picture()[1] + "\n"
+    assert size_of(path)[0] == pytest.approx(120)
+    assert "max-width" not in path.read_text(encoding="utf-8").partition(">")[0]
+
+
+def test_a_drawn_figure_inside_a_picture_loses_the_rules_for_a_page(tmp_path):
+    path = save_figure(figure_picture(curves(), "It says."), tmp_path / "a.svg", width="3.3in")
+    opening = path.read_text(encoding="utf-8").partition(">")[0]
+    assert "vw" not in opening and "stroke-linejoin:round" in opening
+    assert size_of(path)[0] == pytest.approx(3.3 * 25.4, abs=0.01)
+
+
+@pytest.mark.parametrize("width", ["85", "85px", "-3mm", "0mm", "wide", 85])
+def test_a_width_needs_its_unit(tmp_path, width):
+    with pytest.raises(ValueError, match='such as "85mm"'):
+        save_figure(picture(), tmp_path / "a.svg", width=width)
+
+
+def test_what_is_no_figure_and_other_endings_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="got ndarray"):
+        save_figure(WEIGHTS, tmp_path / "a.svg")
+    with pytest.raises(ValueError, match=r"one of \.svg, \.pdf, \.png; got 'a\.eps'"):
+        save_figure(picture(), tmp_path / "a.eps")
+
+
+def test_without_a_browser_it_is_said_what_to_install_and_what_works(tmp_path, monkeypatch):
+    monkeypatch.setattr(papers, "find_chromium", lambda: None)
+    with pytest.raises(RuntimeError, match=r"PDF of a picture a Chromium.*BERTLOOK_CHROMIUM.*\.svg"):
+        save_figure(picture(), tmp_path / "a.pdf")
+    assert save_figure(picture(), tmp_path / "a.svg").exists()
+    assert save_figure(curves(), tmp_path / "b.pdf").exists()  # matplotlib makes its own
+
+
+def test_a_browser_that_makes_nothing_is_said(tmp_path, monkeypatch):
+    broken = tmp_path / "browser"
+    broken.write_text("#!/bin/sh\necho no display >&2\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(papers, "find_chromium", lambda: broken)
+    with pytest.raises(RuntimeError, match=r"made no PNG \(no display\)\. Save as \.svg"):
+        save_figure(picture(), tmp_path / "a.png")
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match="cannot write .*choose a folder of your own"):
+        save_figure(picture(), tmp_path / "file" / "a.svg")

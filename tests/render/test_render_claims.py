@@ -1,0 +1,176 @@
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from bertlook_teach.claims import FAILS, HOLDS, OPEN, Claim, Verdict
+from bertlook_teach.render import (
+    claim_lines,
+    claim_table,
+    claims_page,
+    claims_text,
+    count_verdicts,
+    model_name,
+)
+
+NAN = float("nan")
+
+
+def verdict(value, sentence="Heads look back", statistic=max, result=FAILS, model="specimen", **about):
+    options = {"published": ".68", "exactness": "A", "why": "", "n": 50, "n_choice": 40, **about}
+    published, why, n, n_choice = (options.pop(k) for k in ("published", "why", "n", "n_choice"))
+    claim = Claim(
+        key=f"{options.pop('lesson', '03')}-back",
+        sentence=sentence,
+        source="Clark et al. 2019",
+        section="3.1",
+        published=published,
+        operational="share of the best head",
+        refuted_if="no head does",
+        evidence="surface",
+        statistic=statistic,
+        line=0.5,
+        **options,
+    )
+    numbers = [NAN] * 6 if math.isnan(value) else [value, value - 0.01, value + 0.01, 0.0, -0.01, 0.01]
+    return Verdict(
+        claim=claim,
+        published=published,
+        **dict(zip(("value", "low", "high", "twin", "twin_low", "twin_high"), numbers)),
+        n=n,
+        n_choice=n_choice,
+        verdict=result,
+        why=why,
+        model=model,
+        twin_model=f"{model}-random",
+    )
+
+
+# --- on a slide --------------------------------------------------------------------------------------------
+
+
+def test_a_row_holds_the_published_value_ours_the_twins_and_the_verdict():
+    table = claim_table([verdict(0.25)])
+    assert table.header == ["claim", "published", "specimen [95 %]", "twin", "verdict"]
+    assert table.rows == [["Heads look back", ".68 (A)", "0.25 [.24, .26]", "0.00", FAILS]]
+    assert table.caption == "n = 50 inputs; heads and layers chosen on 40 others. A: raster figure."
+
+
+def test_the_column_is_headed_by_the_name_of_the_model():
+    assert model_name([verdict(0.2, model="bert-base-uncased")]) == "bert-base-uncased"
+    assert model_name([verdict(0.2, model="/somewhere/models/mine")]) == "mine"
+    assert model_name([verdict(0.2, model="C:\\models\\mine")]) == "mine"
+    assert model_name([verdict(0.2, model="google/" + "x" * 60)]) == "x" * 23 + "…"
+
+
+def test_a_rounded_nothing_has_no_minus_but_a_negative_number_keeps_it():
+    rows = claim_table([verdict(-0.001), verdict(-0.3)]).rows
+    assert [row[2] for row in rows] == ["0.00 [-.01, .01]", "-0.30 [-.31, -.29]"]
+
+
+def test_only_a_zero_before_the_point_is_left_out():
+    [row] = claim_table([verdict(10.0)]).rows
+    assert row[2] == "10.00 [9.99, 10.01]"
+
+
+def test_an_erratum_becomes_a_footnote_and_two_claims_may_share_one():
+    first, second = (verdict(0.2, erratum=text) for text in ("layer 10 is 0.48", "not layer 1"))
+    table = claim_table([first, verdict(0.2), second, first])
+    assert [row[1] for row in table.rows] == [".68 (A)¹", ".68 (A)", ".68 (A)²", ".68 (A)¹"]
+    assert table.caption.endswith("¹ Layer 10 is 0.48. ² Not layer 1.")
+
+
+def test_counts_that_differ_are_a_range_and_no_choice_is_not_mentioned():
+    several = [verdict(0.2, n=50, n_choice=0), verdict(0.2, n=12, n_choice=0), verdict(NAN, n=0, result=OPEN)]
+    assert claim_table(several).caption.startswith("n = 12 to 50 inputs. ")
+
+
+def test_what_cannot_be_tested_shows_no_number_and_no_line():
+    untested = verdict(NAN, statistic=None, result=OPEN, n=0, n_choice=0, published="", exactness="")
+    table = claim_table([untested])
+    assert table.rows == [["Heads look back", "-", "-", "-", OPEN]]
+    assert table.caption == ""
+    assert claim_lines([untested]) == "- *Heads look back*: share of the best head"
+    assert claim_lines([verdict(0.2)]) == "- *Heads look back*: share of the best head > 0.5"
+
+
+def test_the_lines_say_why_nothing_was_decided():
+    left = verdict(0.9, result=OPEN, why="a random twin reaches it too")
+    assert claim_lines([left]).endswith("share of the best head > 0.5 (a random twin reaches it too)")
+
+
+def test_no_verdict_is_refused():
+    with pytest.raises(ValueError, match="at least one verdict"):
+        claim_table([])
+
+
+def test_verdicts_are_counted():
+    three = [verdict(0.9, result=HOLDS), verdict(0.2), verdict(0.1)]
+    assert count_verdicts(three) == "Of 3 claims 1 hold, 2 do not hold, and 0 cannot be decided here."
+
+
+# --- in a terminal and as a page -------------------------------------------------------------------------------
+
+
+def test_the_terminal_shows_claim_numbers_verdict_and_reason():
+    text = claims_text([verdict(0.25, why="below"), verdict(0.9, result=HOLDS, why="above", lesson="04")])
+    assert "Lesson 03\n  03-back: Heads look back\n    published .68 (A); here 0.25 [.24, .26], n=50;" in text
+    assert (
+        "    measured: share of the best head > 0.5\n    does not hold: below" in text and "Lesson 04" in text
+    )
+
+
+HOSTILE = "<script>alert('x')</script> & \"q\""
+
+
+def test_the_page_is_escaped_and_asks_nobody():
+    page = claims_page(
+        [verdict(0.2, sentence=HOSTILE, why=HOSTILE, model=HOSTILE, erratum=HOSTILE, published=HOSTILE)],
+        about=[HOSTILE],
+    )
+    assert "<script" not in page
+    assert not re.search(r"\b(src|srcset|action)=|@import|url\(|https?:", page)
+    assert not re.search(r'href="(?!#)', page)  # only to places of its own
+    assert "default-src 'none'" in page
+    assert page.count("&lt;script&gt;") >= 5
+
+
+def test_the_page_is_tables_that_can_be_heard():
+    page = claims_page(
+        [verdict(0.2, why="below"), verdict(NAN, result=OPEN, why="no [SEP]", lesson="04", n=0)]
+    )
+    body = page[page.index("<main>") : page.index("</main>") + len("</main>")]
+    main = ElementTree.fromstring(body)  # well-formed
+    tables = [table for table in main.iter("table") if table.get("class") == "claims"]
+    assert [h2.get("id") for h2 in main.iter("h2")] == ["lesson-03", "lesson-04"]
+    assert all(table.find("caption").text for table in main.iter("table"))
+    for table in tables:
+        assert [th.get("scope") for th in table.find("thead").iter("th")] == ["col"] * 6
+        for row in table.find("tbody"):
+            assert row[0].tag == "th" and row[0].get("scope") == "row" and len(row) == 6
+    regions = [div for div in main.iter("div") if div.get("role") == "region"]
+    assert len(regions) == 2 and all(region.get("tabindex") == "0" for region in regions)
+    assert len({region.get("aria-label") for region in regions}) == 2
+    assert '<html lang="en">' in page and "nan" not in body.lower().replace("nan ", "")
+    assert "no [SEP]" in body and "cannot be decided here" in body  # in words, not by colour alone
+
+
+def test_the_summary_counts_the_verdicts_of_each_lesson_and_leads_to_them():
+    several = [verdict(0.2), verdict(0.9, result=HOLDS), verdict(0.9, result=HOLDS)]
+    several += [verdict(NAN, result=OPEN, lesson="04", n=0)]
+    page = claims_page(several)
+    main = ElementTree.fromstring(page[page.index("<main>") : page.index("</main>") + len("</main>")])
+    rows = [["".join(cell.itertext()) for cell in row] for row in main.find("nav/table").iter("tr")]
+    assert rows[0] == ["lesson", HOLDS, FAILS, OPEN, "claims"]
+    assert [row[1:] for row in rows[1:]] == [["2", "1", "0", "3"], ["0", "0", "1", "1"], ["2", "1", "1", "4"]]
+    assert rows[1][0] == "Lesson 03 · Where heads look: position, special tokens, focus"
+    ids = {element.get("id") for element in main.iter() if element.get("id")}
+    assert {a.get("href")[1:] for a in main.iter("a")} <= ids
+    labels = ["".join(label.itertext()).strip() for label in main.find("fieldset").iter("label")]
+    assert labels == ["all claims (4)", f"{HOLDS} (2)", f"{FAILS} (1)", f"{OPEN} (1)"]
+
+
+def test_a_single_lesson_needs_no_summary():
+    page = claims_page([verdict(0.2)])
+    assert "<nav" not in page and 'id="lesson-03"' in page

@@ -1,0 +1,124 @@
+"""Intervals of shares: whole units are drawn, the same for two groups, and as an ordinary bootstrap draws them."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bertlook_teach
+from bertlook_teach.stats import (
+    draws,
+    mean_interval,
+    percentile_interval,
+    ratio_interval,
+    resampled_interval,
+    unit_interval,
+    unit_weights,
+)
+
+
+def cases(n_units=80, seed=0):
+    """Right and wrong answers of units of different sizes; within a unit they agree more than between units."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 9, n_units)
+    units = np.repeat(np.arange(n_units), sizes)
+    return rng.random(len(units)) < np.repeat(rng.random(n_units), sizes), units
+
+
+def test_units_that_agree_leave_no_doubt():
+    assert ratio_interval([[1, 2], [3, 6], [2, 4]]) == (0.5, 0.5)
+
+
+def test_the_interval_is_that_of_an_ordinary_bootstrap_over_units():
+    right, units = cases()
+    totals = np.stack([np.bincount(units, right), np.bincount(units)], axis=1)
+    drawn = totals[np.random.default_rng(1).integers(0, len(totals), (4000, len(totals)))].sum(axis=1)
+    expected = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
+    assert ratio_interval(totals) == pytest.approx(expected, abs=0.012)
+    assert unit_interval(right, units) == ratio_interval(totals)
+
+
+def test_drawing_single_cases_would_be_too_sure():
+    right, units = cases()
+    low, high = unit_interval(right, units)
+    narrow_low, narrow_high = unit_interval(right, np.arange(len(units)))
+    assert high - low > 1.2 * (narrow_high - narrow_low)
+
+
+def test_units_without_a_case_do_not_move_the_others():
+    right, units = cases(10)
+    few = units < 6
+    wide = unit_interval(right[few], units[few], 10)
+    assert wide == unit_interval(right[few], units[few], 10)
+    assert 0 <= wide[0] < right[few].mean() < wide[1] <= 1
+
+
+def test_another_seed_is_another_draw():
+    right, units = cases()
+    assert unit_interval(right, units, seed=1) != unit_interval(right, units)
+
+
+@pytest.mark.parametrize("scheme", ["poisson", "multinomial", "indices"])
+def test_every_scheme_draws_each_unit_once_on_average(scheme):
+    drawn = draws([1, 3, 0, 2], scheme=scheme, replicates=4000)
+    assert drawn.shape == (4000, 4) and drawn.min() == 0
+    assert drawn.mean(axis=0) == pytest.approx([1, 3, 0, 2], abs=0.12)
+    assert (drawn.sum(axis=1) == 6).all() == (scheme != "poisson")
+
+
+def test_the_schemes_agree_on_an_interval_and_with_the_textbook():
+    values = np.random.default_rng(3).normal(size=200)
+    half = 1.96 * values.std() / np.sqrt(200)
+    for scheme in ("poisson", "multinomial", "indices"):
+        low, high = mean_interval(values, scheme=scheme, replicates=4000)
+        assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.012)
+        assert resampled_interval(lambda i: values[i].mean(), np.arange(200)) == pytest.approx(
+            (low, high), abs=0.04
+        )
+
+
+def test_indices_are_the_draws_of_integers():
+    values = np.random.default_rng(3).normal(size=(9, 2))
+    drawn = values[np.random.default_rng(7).integers(0, 9, (50, 9))].mean(axis=1)
+    found = mean_interval(values, scheme="indices", replicates=50, seed=7)
+    assert np.allclose(found, np.quantile(drawn, (0.025, 0.975), axis=0))
+
+
+def test_a_stream_draws_the_same_for_a_unit_wherever_it_begins():
+    assert (unit_weights(3) == unit_weights(3)).all() and (unit_weights(3) != unit_weights(4)).any()
+
+
+def test_what_cannot_be_drawn_is_said():
+    with pytest.raises(
+        ValueError, match="scheme must be one of poisson, multinomial, indices; got 'jackknife'"
+    ):
+        draws(3, scheme="jackknife")
+    with pytest.raises(ValueError, match="no unit"):
+        draws(0)
+
+
+def own_intervals(rooms) -> list[str]:
+    """Places that draw resamples or cut tails by themselves."""
+    found = []
+    for path in sorted(path for room in rooms for path in Path(room).rglob("*.py")):
+        if path.name != "bootstrap.py":
+            text = path.read_text(encoding="utf-8")
+            found += [
+                f"{path.name}: {hit}"
+                for hit in re.findall(r"\.poisson\(|\.multinomial\(|tail = |0\.0?25, 0\.975", text)
+            ]
+    return found
+
+
+def test_no_room_below_the_claims_has_a_bootstrap_of_its_own(tmp_path):
+    package = Path(bertlook_teach.__file__).parent
+    assert not own_intervals(package / room for room in ("stats", "corpora", "measures", "analyses"))
+    (tmp_path / "own.py").write_text("low, high = np.quantile(drawn, (0.025, 0.975))", encoding="utf-8")
+    assert own_intervals([tmp_path]) == ["own.py: 0.025, 0.975"]
+
+
+def test_the_middle_of_many_numbers():
+    assert percentile_interval(np.arange(201)) == pytest.approx((5, 195))
+    low, high = percentile_interval(np.arange(402).reshape(201, 2))
+    assert low == pytest.approx([10, 11]) and high == pytest.approx([390, 391])

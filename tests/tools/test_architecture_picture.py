@@ -1,0 +1,96 @@
+"""The picture of the rooms shows the imports that are there, and the walk below it can be walked."""
+
+import doctest
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tools import architecture_picture
+from tools.architecture_picture import PACKAGE, PICTURE, ROOT, SAYS, WALK, draw, import_graph, staircase
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+GRAPH = {"disk.files": set(), "model.words": {"disk.files"}, "render.maps": {"disk.files", "model.words"}}
+ROOMS = ("disk", "model", "render")
+
+
+def test_the_picture_is_what_the_tool_draws():
+    tool = ROOT / "tools" / "architecture_picture.py"
+    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_picture_of_other_imports_is_found(tmp_path, monkeypatch, capsys):
+    old = tmp_path / "architecture.svg"
+    old.write_text(draw(GRAPH, ROOMS), encoding="utf-8")
+    monkeypatch.setattr(architecture_picture, "PICTURE", old)
+    assert architecture_picture.main(["--check"]) == 1
+    assert "does not show today's imports" in capsys.readouterr().out
+    assert old.read_text(encoding="utf-8") == draw(GRAPH, ROOMS)
+    assert architecture_picture.main([]) == 0
+    assert architecture_picture.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    "more, n", [({}, 3), ({"model.heads": {"disk.files"}}, 3), ({"render.lines": {"model.words"}}, 3)]
+)
+def test_there_is_one_arrow_for_two_rooms_and_one_dot_for_an_arrow(more, n):
+    picture = draw(GRAPH | more, ROOMS)
+    assert picture.count('r="6"') == n
+    assert f"({n} imports" in picture
+
+
+def test_an_import_less_is_a_dot_less():
+    assert draw(GRAPH | {"render.maps": {"disk.files"}}, ROOMS).count('r="6"') == 2
+
+
+def test_every_room_is_drawn_and_said():
+    picture = PICTURE.read_text(encoding="utf-8")
+    for name in staircase():
+        assert f">{name}</text>" in picture
+        assert (name in SAYS) != (name in WALK)
+
+
+def test_letters_can_be_read_from_the_last_row_and_stay_on_the_picture():
+    elements = text_elements(draw(import_graph(PACKAGE), staircase()))
+    assert len(elements) > 2 * len(staircase())
+    for x, size, anchor, words in elements:
+        assert size >= 24
+        wide = 0.6 * size * len(words)  # in a wide typeface
+        assert anchor == "middle" or x + wide <= architecture_picture.WIDTH, words
+
+
+def text_elements(picture):
+    pattern = r'<text x="(\d+)" .*? font-size="(\d+)" .*? text-anchor="(\w+)" [^>]*>([^<]*)<'
+    return [(int(x), int(size), anchor, words) for x, size, anchor, words in re.findall(pattern, picture)]
+
+
+def test_the_walk_gives_what_the_page_says():
+    examples = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    results = doctest.DocTestRunner().run(
+        doctest.DocTestParser().get_doctest(examples, {}, "architecture.md", None, 0)
+    )
+    assert results.attempted >= 10 and results.failed == 0
+    for call in (call for calls in WALK.values() for call in calls):
+        assert f"{call.partition('(')[0]}(" in examples
+
+
+def contributor_problems(page: str) -> list[str]:
+    """What the contributor's page gets wrong: rooms left out or in another order, and tests that are not there."""
+    found = []
+    rooms = tuple(re.findall(r"(?m)^\| `(\w+)` \|", page))
+    if rooms != staircase():
+        found.append(f"the rooms are {', '.join(rooms)}")
+    paths = re.findall(r"`(tests/[\w/.]+)", page)
+    found += [
+        f"there is no {path}" for path in paths if not (ROOT / path.replace("TOPIC", "syntax")).exists()
+    ]
+    return found if paths else [*found, "no test is named"]
+
+
+def test_the_contributors_page_knows_the_rooms_and_their_tests():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert contributor_problems(page) == []
+    assert contributor_problems(page.replace("| `stats` |", "| `odds` |"))
+    assert contributor_problems(page.replace("tests/claims/test_ledger.py", "tests/claims/test_book.py"))

@@ -1,0 +1,131 @@
+"""The links to Binder and Colab: right in a fork, and those in the files are those that would be written."""
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools import links
+
+ROOT = Path(__file__).resolve().parents[2]
+FORK = links.Home("ada/attention.course", "spring/2027")
+MARKED = f"# Title\n\n{links.BEGIN}\nold\n{links.END}\n\nMore.\n"
+
+
+def project(tmp_path, home=FORK):
+    """A small project with one deck, one solution and its exercise."""
+    (tmp_path / "README.md").write_text(MARKED, encoding="utf-8")
+    for folder in ("slides", "notebooks/solutions", "notebooks/exercises"):
+        cells = [
+            new_markdown_cell("old", metadata={"tags": ["links"]}, id="a"),
+            new_code_cell("old", metadata={"tags": ["colab"]}, id="b"),
+            new_markdown_cell("mine", id="c"),
+        ]
+        path = tmp_path / folder / "01_first deck.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(new_notebook(cells=cells), path)
+    return tmp_path
+
+
+def test_the_links_in_the_repository_are_up_to_date():
+    command = [sys.executable, "tools/links.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr + "\nRun: python tools/links.py"
+
+
+def test_a_binder_link_opens_the_slides():
+    assert FORK.binder("rise/slides/01_a.ipynb") == (
+        "https://mybinder.org/v2/gh/ada/attention.course/spring%2F2027?urlpath=rise%2Fslides%2F01_a.ipynb"
+    )
+
+
+def test_a_colab_link_opens_the_notebook():
+    assert FORK.colab("notebooks/exercises/01_a.ipynb") == (
+        "https://colab.research.google.com/github/ada/attention.course/blob/spring/2027/notebooks/exercises/01_a.ipynb"
+    )
+
+
+def test_every_file_is_written_once_and_then_agrees(tmp_path):
+    root = project(tmp_path)
+    names = ["README.md", "slides/01_first deck.ipynb", "notebooks/solutions/01_first deck.ipynb"]
+    assert links.update(root, FORK, check=True) == names
+    assert (root / "README.md").read_text(encoding="utf-8") == MARKED  # only checked
+    assert links.update(root, FORK) == names
+    assert links.update(root, FORK) == []
+    assert links.update(root, links.Home("eve/fork")) == names  # another home, other links
+
+
+def test_what_is_written(tmp_path):
+    root = project(tmp_path)
+    links.update(root, FORK)
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("# Title\n") and readme.endswith("\n\nMore.\n") and "old" not in readme
+    assert "rise/slides/01_first deck.ipynb" in unquote(unquote(readme))
+    deck = nbformat.read(root / "slides" / "01_first deck.ipynb", as_version=4)
+    assert "urlpath=rise%2Fslides%2F01_first%20deck.ipynb" in deck.cells[0].source
+    solution = nbformat.read(root / "notebooks" / "solutions" / "01_first deck.ipynb", as_version=4)
+    assert "blob/spring/2027/notebooks/exercises/01_first%20deck.ipynb" in solution.cells[0].source
+    assert "git+https://github.com/ada/attention.course@spring/2027" in solution.cells[1].source
+    assert solution.cells[2].source == "mine"
+
+
+def test_the_cell_for_colab_does_nothing_elsewhere():
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    code = TransformerManager().transform_cell(FORK.install)
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_a_home_there_are_no_links(tmp_path):
+    root = project(tmp_path)
+    links.update(root, links.Home())
+    for path in [root / "README.md", *root.rglob("*.ipynb")]:
+        text = path.read_text(encoding="utf-8")
+        assert "mybinder.org" not in text
+        assert "colab.research" not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://github.com/ada/attention.course.git",
+        "https://github.com/ada/attention.course",
+        "git@github.com:ada/attention.course.git",
+        "ssh://git@github.com/ada/attention.course.git",
+        "https://token@github.com/ada/attention.course/",
+    ],
+)
+def test_the_home_is_read_from_the_git_remote(address):
+    assert links.home_from_git(address, "dev") == links.Home("ada/attention.course", "dev")
+
+
+def test_a_remote_elsewhere_is_refused():
+    with pytest.raises(ValueError, match="not on GitHub"):
+        links.home_from_git("https://gitlab.com/ada/course.git")
+
+
+@pytest.mark.parametrize(
+    "repository", ["ada", "https://github.com/ada/course", "ada/course/more", 'a"/b', ""]
+)
+def test_a_repository_is_owner_and_name(repository):
+    with pytest.raises(ValueError, match="OWNER/NAME"):
+        links.Home(repository)
+
+
+def test_the_setting_is_rewritten_and_nothing_else():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    changed = links.write_home(text, FORK)
+    assert links.read_home(changed) == FORK
+    assert links.write_home(changed, links.read_home(text)) == text
+    with pytest.raises(ValueError, match="tool.bertlook"):
+        links.write_home("[tool.other]\n", FORK)
+
+
+@pytest.mark.parametrize("readme", ["no markers", MARKED + links.BEGIN, f"{links.END}\n{links.BEGIN}"])
+def test_a_readme_without_its_markers_is_refused(readme):
+    with pytest.raises(ValueError, match="links:begin"):
+        links.write_readme(readme, "new")

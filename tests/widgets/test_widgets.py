@@ -1,0 +1,579 @@
+"""Live views, tested without a browser: their state, their links, their last picture. Sizes differ on every axis."""
+
+import base64
+import html
+import re
+import zlib
+from types import SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+import traitlets
+from tiny import HEAD_SIZE, save_tiny_model
+
+from bertlook_teach.model import Attention, extract_attention, load_encoder
+from bertlook_teach.render import (
+    describe_attention,
+    describe_norms,
+    describe_token,
+    describe_token_norms,
+    render_attention_grid,
+    render_attention_lines,
+)
+from bertlook_teach.widgets import (
+    HeadExplorer,
+    HeadMap,
+    HeadView,
+    TextBox,
+    default_measures,
+    link_heads,
+    module_source,
+    style_source,
+)
+
+LAYERS, HEADS = 2, 3
+WORDS = ("the", "unreal", "cat")
+TOKENS = ("[CLS]", "the", "un", "##real", "cat", "[SEP]")
+
+
+def attention(
+    tokens=TOKENS, word_ids=(None, 0, 1, 1, 2, None), words=WORDS, layers=LAYERS, heads=HEADS, seed=0
+):
+    n = len(tokens)
+    weights = (
+        np.random.default_rng(seed).dirichlet(np.full(n, 0.5), size=(layers, heads, n)).astype(np.float32)
+    )
+    return Attention(
+        weights=weights,
+        tokens=tuple(tokens),
+        word_ids=tuple(word_ids),
+        segment_ids=(0,) * n,
+        special=tuple(word is None for word in word_ids),
+        words=tuple(words),
+        text=" ".join(words),
+    )
+
+
+def plain(n, layers=1, heads=1):
+    """An attention over n one-piece words without special tokens."""
+    words = tuple(f"w{i}" for i in range(n))
+    return attention(words, range(n), words, layers, heads)
+
+
+def extract(encoder, text, text_pair=None):
+    """Stands for extract_attention: words are tokens, and empty text is refused."""
+    if not text.strip():
+        raise ValueError("the text is empty.")
+    words = text.split() + (["[SEP]", *text_pair.split()] if text_pair else [])
+    tokens = ["[CLS]", *words, "[SEP]"]
+    return attention(tokens, [None, *range(len(words)), None], words, seed=len(words))
+
+
+def explorer(text="the cat sat", **options):
+    options.setdefault("extract", extract)
+    return HeadExplorer(SimpleNamespace(name="toy"), text, **options)
+
+
+# ---- HeadView: data ----------------------------------------------------------------------------------------
+
+
+def test_the_view_carries_every_head_within_half_a_step():
+    a = attention()
+    for bits, error in ((8, 0.5 / 255), (16, 0.5 / 65535)):
+        view = HeadView(a, bits=bits)
+        steps = np.frombuffer(view.data, "u1" if bits == 8 else "<u2").reshape(a.weights.shape)
+        assert np.abs(steps / (2**bits - 1) - a.weights).max() <= error + 1e-7
+        assert view.shape == [LAYERS, HEADS, len(TOKENS)]
+
+
+def test_rows_are_queries_in_the_packed_data():
+    view = HeadView(attention(), layer=1, head=2)
+    assert view.weights() == pytest.approx(attention().weights[1, 2], abs=1e-4)
+    assert view.weights() != pytest.approx(attention().weights[1, 2].T, abs=1e-1)
+
+
+def test_twelve_layers_of_128_tokens_stay_below_three_megabytes():
+    a = plain(128, 12, 12)
+    view = HeadView(a)
+    assert view.bits == 8 and view.packing == "deflate"
+    page = len(view.data) * 4 / 3  # base64 in a saved page
+    assert page + len(view._esm) + len(str(view.texts)) < 3_000_000
+    steps = np.frombuffer(zlib.decompress(view.data), "u1").reshape(a.weights.shape)
+    assert np.abs(steps / 255 - a.weights).max() <= 0.5 / 255 + 1e-7
+
+
+def test_words_are_those_of_the_attention():
+    view = HeadView(attention(), layer=1, head=2, level="word")
+    assert view.texts["word"]["tokens"] == ["[CLS]", "the", "unreal", "cat", "[SEP]"]
+    assert view.weights() == pytest.approx(attention().to_words().weights[1, 2], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda w: w.__setitem__((1, 2, 3, 4), np.nan),
+            r"layer 1, head 2, query 3 \('##real'\), key 4 \('cat'\) is not",
+        ),
+        (lambda w: w.__setitem__((1, 2, 3, 4), -1), r"cannot be negative; layer 1, head 2"),
+        (lambda w: w.__setitem__((0, 1, 2), 0), r"layer 0, head 1, query 2 \('un'\) are zero"),
+    ],
+)
+def test_weights_that_cannot_be_drawn_are_refused(change, message):
+    a = attention()
+    change(a.weights)
+    with pytest.raises(ValueError, match=message):
+        HeadView(a)
+
+
+def test_weights_and_tokens_must_match():
+    a = attention()
+    with pytest.raises(
+        ValueError, match=r"6 tokens need weights of shape \(layer, head, 6, 6\); got \(2, 3, 5, 5\)"
+    ):
+        HeadView(SimpleNamespace(weights=a.weights[..., :5, :5], tokens=a.tokens))
+    with pytest.raises(ValueError, match="bits a weight is 8 or 16; got 4"):
+        HeadView(a, bits=4)
+
+
+# ---- HeadView: what is in view -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "draw"), [("lines", render_attention_lines), ("grid", render_attention_grid)]
+)
+def test_choosing_a_head_changes_the_picture(style, draw):
+    view = HeadView(attention(), style=style)
+    before, _ = view.picture()
+    view.layer, view.head = 1, 2
+    svg, sentence = view.picture()
+    assert svg != before
+    assert svg == draw(view.weights(), TOKENS, head=(1, 2), segment_ids=(0,) * 6)
+    assert sentence == describe_attention(view.weights(), TOKENS, head=(1, 2))
+
+
+def test_style_and_level_have_names_in_python_and_numbers_in_the_page():
+    view = HeadView(attention(), style="grid", level="word")
+    assert (view.style_index, view.level_index) == (1, 1)
+    view.style_index, view.level_index = 0, 0  # as a menu linked in the browser does
+    assert (view.style, view.level) == ("lines", "wordpiece")
+    assert not {"style", "level"} & set(view.keys)
+
+
+def test_a_kept_token_is_described_and_let_go_at_another_level():
+    view = HeadView(attention(), query=3)
+    assert view.sentence == describe_token(view.weights(), TOKENS, 3)
+    view.level = "word"
+    assert view.query == -1
+    view.query = 99
+    assert view.query == -1
+
+
+def test_hiding_special_tokens_does_not_renormalise():
+    view = HeadView(attention(), hide_special=True)
+    weights = attention().weights[0, 0].astype(float)
+    hidden = weights[1:5][:, [0, 5]].sum(axis=1).mean()
+    assert view.sentence.endswith(f"Special tokens are hidden and hold {int(hidden * 100 + 0.5)} %.")
+
+
+def test_a_text_of_special_tokens_only_is_still_drawn():
+    view = HeadView(attention(("[CLS]", "[SEP]"), (None, None), ()), hide_special=True)
+    svg, sentence = view.picture()
+    assert "<svg" in svg and sentence == "Head 1-1: every token is special and hidden."
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("layer", 2, "layer counts from 0 to 1; got 2"),
+        ("head", -1, "head counts from 0 to 2; got -1"),
+        ("style", "circle", "circle"),
+        ("level", "letter", "letter"),
+    ],
+)
+def test_what_is_not_there_cannot_be_chosen(trait, value, message):
+    view = HeadView(attention())
+    with pytest.raises(traitlets.TraitError, match=message):
+        setattr(view, trait, value)
+    with pytest.raises(traitlets.TraitError):
+        HeadView(attention(), **{trait: value})
+
+
+def test_words_cannot_be_taken_apart():
+    view = HeadView(attention().to_words())
+    assert view.level == "word"
+    with pytest.raises(traitlets.TraitError, match="cannot be taken apart"):
+        view.level = "wordpiece"
+    with pytest.raises(traitlets.TraitError, match="cannot be taken apart"):
+        view.level_index = 0
+
+
+def test_another_text_keeps_the_head_and_lets_the_token_go():
+    view = HeadView(attention(), layer=1, head=2, query=3, style="grid")
+    view.set_attention(attention(("[CLS]", "hi", "[SEP]"), (None, 0, None), ("hi",), seed=5))
+    assert (view.layer, view.head, view.query, view.style, view.shape) == (1, 2, -1, "grid", [2, 3, 3])
+    view.set_attention(plain(4))
+    assert (view.layer, view.head) == (0, 0)
+
+
+@pytest.mark.parametrize(("layers", "heads", "n"), [(1, 1, 1), (24, 16, 2), (1, 2, 130)])
+def test_models_and_texts_of_any_size_are_drawn(layers, heads, n):
+    view = HeadView(plain(n, layers, heads), layer=layers - 1, head=heads - 1)
+    assert f"Head {layers}-{heads}" in view.picture()[0]
+
+
+# ---- weights and norms -------------------------------------------------------------------------------------
+
+LENGTHS = np.random.default_rng(3).uniform(0.1, 4, size=(LAYERS, HEADS, len(TOKENS))).astype(np.float32)
+
+
+def test_the_view_changes_between_weights_and_norms():
+    a = attention()
+    view = HeadView(a, norms=LENGTHS, layer=1, head=2, style="grid")
+    weights, _ = view.picture()
+    view.quantity = "norm"
+    assert view.quantity_index == 1
+    assert view.weighted_norms() == pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][None, :], abs=1e-3)
+    assert view.weighted_norms() != pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][:, None], abs=0.1)
+    assert view.longest == pytest.approx(LENGTHS[1, 2].max())
+    svg, sentence = view.picture()
+    assert sentence == describe_norms(view.weighted_norms(), TOKENS, longest=view.longest, head=(1, 2))
+    assert svg != weights and "Head 2-3, norms" in svg
+    assert repr(view) == "HeadView(2 x 3 heads, head 2-3, 6 wordpieces, grid, norms)"
+    view.query = 3
+    assert view.sentence == describe_token_norms(view.weighted_norms(), TOKENS, 3)
+    view.quantity_index = 0  # as a menu linked in the browser does
+    view.query = -1
+    assert view.quantity == "weight" and view.picture()[0] == weights
+
+
+def test_the_norms_of_a_words_pieces_are_added_up():
+    view = HeadView(attention(), norms=LENGTHS, quantity="norm", level="word")
+    pieces = attention().weights[0, 0] * LENGTHS[0, 0]
+    keys = np.stack(
+        [pieces[:, [2, 3]].sum(1) if k == 2 else pieces[:, min(k, 5) + (k > 2)] for k in range(5)], 1
+    )
+    words = np.stack([keys[[2, 3]].mean(0) if q == 2 else keys[q + (q > 2)] for q in range(5)])
+    assert view.weighted_norms() == pytest.approx(words, abs=1e-3)
+    assert "Head 1-1, norms" in view.picture()[0]
+
+
+def test_a_view_without_norms_carries_none_and_says_so():
+    view = HeadView(attention())
+    assert view.norms == b""
+    for trait, value in (("quantity", "norm"), ("quantity_index", 1)):
+        with pytest.raises(traitlets.TraitError, match="holds weights alone; pass norms=value_norms"):
+            setattr(view, trait, value)
+    with pytest.raises(traitlets.TraitError, match="holds weights alone"):
+        HeadView(attention(), quantity="norm")
+    with pytest.raises(ValueError, match="holds weights alone"):
+        view.weighted_norms()
+
+
+@pytest.mark.parametrize(
+    ("norms", "message"),
+    [
+        (LENGTHS[..., :5], r"one number per layer, head and token, shape \(2, 3, 6\); got \(2, 3, 5\)"),
+        (-LENGTHS, r"finite and not negative; layer 0, head 0, token 0 \('\[CLS\]'\) is -"),
+        (
+            np.where(LENGTHS == LENGTHS[1, 2, 4], np.nan, LENGTHS),
+            r"layer 1, head 2, token 4 \('cat'\) is nan",
+        ),
+    ],
+)
+def test_norms_that_cannot_be_drawn_are_refused(norms, message):
+    with pytest.raises(ValueError, match=message):
+        HeadView(attention(), norms=norms)
+
+
+def test_another_text_without_norms_shows_weights_again():
+    view = HeadView(attention(), norms=LENGTHS, quantity="norm")
+    other = attention(("[CLS]", "hi", "[SEP]"), (None, 0, None), ("hi",), seed=5)
+    view.set_attention(other, np.ones((2, 3, 3)))
+    assert view.quantity == "norm" and view.longest == 1
+    view.set_attention(other)
+    assert (view.quantity, view.quantity_index, view.norms) == ("weight", 0, b"")
+
+
+def test_the_explorer_has_the_switch_when_norms_can_be_had():
+    def lengths(attention):
+        return np.full(attention.weights.shape[:3], 2.0)
+
+    shown = explorer(norms=lengths, quantity="norm")
+    assert shown.quantity_menu.value == "norm" and shown.head_view.longest == 2
+    shown.quantity_menu.value = "weight"
+    assert shown.head_view.quantity == "weight"
+    shown.text_box.text.value = "the cat sat down there"
+    shown.quantity_menu.value = "norm"
+    assert shown.head_view.weighted_norms().shape == (7, 7)
+    without = explorer()
+    assert not hasattr(without, "quantity_menu") and without.head_view.norms == b""
+
+
+def test_on_an_encoder_the_explorers_norms_are_what_a_head_would_add(tmp_path):
+    """Brute force: put each value vector through the head's slice of the output projection, and take the length."""
+    tiny = load_encoder(save_tiny_model(tmp_path / "bert"))
+    shown = HeadExplorer(tiny, "the cat sat", quantity="norm", layer=2, head=1)
+    value = extract_attention(tiny, "the cat sat", vectors=True).values[2, 1]
+    dense = (
+        tiny.model.encoder.layer[2]
+        .attention.output.dense.weight.detach()
+        .numpy()[:, HEAD_SIZE : 2 * HEAD_SIZE]
+    )
+    lengths = [np.linalg.norm(dense @ vector) for vector in value]
+    weights = shown.head_view.weights()
+    assert shown.head_view.weighted_norms() == pytest.approx(weights * np.array(lengths)[None, :], abs=1e-4)
+    shown.read("a dog")
+    assert shown.head_view.longest > 0 and shown.head_view.quantity == "norm"
+    with pytest.raises(ValueError, match="holds no value vectors"):
+        HeadExplorer(tiny, "the cat", extract=extract_attention, norms=True)
+
+
+# ---- HeadMap -----------------------------------------------------------------------------------------------
+
+VALUES = np.arange(6).reshape(LAYERS, HEADS) / 10
+
+
+def test_the_map_knows_the_value_of_the_chosen_head():
+    head_map = HeadMap({"share": VALUES, "entropy (nats)": VALUES * 10}, layer=1, head=2)
+    assert head_map.value == pytest.approx(0.5)
+    head_map.measure = "entropy (nats)"
+    assert head_map.value == pytest.approx(5)
+    assert np.frombuffer(head_map.data, "<f4").reshape(2, LAYERS, HEADS)[1] == pytest.approx(VALUES * 10)
+    assert head_map.ranges == [[0.0, pytest.approx(0.5)], [0.0, pytest.approx(5)]]
+
+
+def test_the_map_shows_other_numbers_and_keeps_the_choice():
+    head_map = HeadMap(VALUES, layer=1, head=2, name="share")
+    head_map.set_values({"other": VALUES[:, :2]})
+    assert (head_map.layer, head_map.head, head_map.measure) == (1, 1, "other")
+
+
+def test_the_map_refuses_what_it_cannot_show():
+    with pytest.raises(ValueError, match="at least one measure"):
+        HeadMap({})
+    with pytest.raises(ValueError, match=r"same shape \(layer, head\); got \{'a': \(2, 3\), 'b': \(2, 2\)\}"):
+        HeadMap({"a": VALUES, "b": VALUES[:, :2]})
+    with pytest.raises(ValueError, match="layer 0, head 1 is nan"):
+        HeadMap([[0, np.nan]])
+    with pytest.raises(traitlets.TraitError, match="no measure 'speed' in this map; there are value"):
+        HeadMap(VALUES, measure="speed")
+    with pytest.raises(ValueError, match=r"ranges name measures that are not there: \['b'\]"):
+        HeadMap({"a": VALUES}, ranges={"b": (0, 1)})
+    with pytest.raises(traitlets.TraitError, match="layer counts from 0 to 1; got 5"):
+        HeadMap(VALUES, layer=5)
+
+
+# ---- links -------------------------------------------------------------------------------------------------
+
+
+def test_linked_views_show_the_same_head_in_python_too():
+    head_map, view = HeadMap(VALUES, layer=1), HeadView(attention())
+    links = link_heads(head_map, view)
+    assert (view.layer, view.head) == (1, 0)  # the first one's choice
+    head_map.head = 2
+    assert view.head == 2
+    view.layer = 0
+    assert head_map.layer == 0
+    assert {type(link).__name__ for link in links} == {"Link"}  # jslink: also in the page, without a kernel
+
+
+def test_a_change_from_the_page_is_not_sent_round_again():
+    head_map, view = HeadMap(VALUES), HeadView(attention())
+    link_heads(head_map, view)
+    head_map.set_state({"head": 2})  # what the kernel does with a message from the page
+    assert head_map.head == 2
+    assert view.head == 0  # the page has told the view itself, and the view will report on its own
+
+
+def test_links_need_two_views_of_the_same_heads():
+    with pytest.raises(ValueError, match="at least two views; got 1"):
+        link_heads(HeadMap(VALUES))
+    with pytest.raises(ValueError, match="the same layers and heads"):
+        link_heads(HeadMap(VALUES), HeadMap(VALUES[:, :2]))
+
+
+# ---- TextBox and HeadExplorer --------------------------------------------------------------------------------
+
+
+def test_a_sentence_that_cannot_be_read_says_so_and_loses_nothing():
+    shown = explorer()
+    before = shown.head_view.data
+    shown.text_box.text.value = "  "
+    assert "The text is empty. The picture still shows the last text." in shown.text_box.message.value
+    assert shown.head_view.data == before and shown.text_box.text.value == "  "
+    assert shown.attention.text == "the cat sat"
+    shown.text_box.text.value = "the cat sat down"
+    assert shown.text_box.message.value == "" and shown.head_view.shape[2] == 6
+
+
+def test_messages_are_escaped():
+    def compute(text, text_pair):
+        raise ValueError(f"cannot read {text}")
+
+    box = TextBox(compute, "")
+    box.text.value = "<img src=x onerror=alert(1)>"
+    assert "&lt;img" in box.message.value and "<img" not in box.message.value
+
+
+def test_a_new_sentence_changes_the_map_and_the_view():
+    shown = explorer(measures={"to itself": lambda a: a.weights.diagonal(axis1=2, axis2=3).mean(-1)})
+    before = shown.head_map.data
+    shown.text_box.text.value = "so it goes on"
+    assert shown.head_map.data != before
+    assert shown.head_view.texts["wordpiece"]["tokens"] == ["[CLS]", "so", "it", "goes", "on", "[SEP]"]
+    shown.read("back again")
+    assert shown.text_box.texts == ("back again", None) and shown.attention.text == "back again"
+    with pytest.raises(ValueError, match="the text is empty"):
+        shown.read("")
+
+
+def test_a_second_text_has_a_box_only_when_asked_for():
+    assert len(explorer().text_box.children[0].children) == 1
+    shown = explorer(text_pair="")
+    assert len(shown.text_box.children[0].children) == 2 and shown.text_box.texts == ("the cat sat", None)
+    shown.text_box.text_pair.value = "it slept"
+    assert shown.attention.tokens == ("[CLS]", "the", "cat", "sat", "[SEP]", "it", "slept", "[SEP]")
+
+
+def test_menus_map_and_view_move_together():
+    shown = explorer()
+    shown.layer_menu.value, shown.head_menu.value = "2", "3"  # as printed: counted from one
+    assert (shown.layer, shown.head) == (1, 2) == (shown.head_map.layer, shown.head_map.head)
+    shown.head_map.head = 0
+    assert shown.head_menu.value == "1" and shown.head == 0
+    shown.style_menu.value, shown.level_menu.value, shown.special_box.value = "grid", "words", True
+    view = shown.head_view
+    assert (view.style, view.level, view.hide_special) == ("grid", "word", True)
+    shown.layer = 0
+    assert shown.layer_menu.index == 0 and shown.head_map.layer == 0
+
+
+def test_every_control_works_without_the_kernel():
+    """Each one is tied by a link that the page follows itself (jslink), not by a function in Python."""
+    shown = explorer()
+    state = ipywidgets.Widget.get_manager_state()["state"].values()
+    models = {
+        f"IPY_MODEL_{widget.model_id}": name
+        for name, widget in vars(shown).items()
+        if hasattr(widget, "model_id")
+    }
+    links = {
+        (models[link["state"]["source"][0]], models[link["state"]["target"][0]], link["state"]["target"][1])
+        for link in state
+        if link["model_name"] == "LinkModel" and link["state"]["source"][0] in models
+    }
+    assert {
+        ("head_map", "head_view", "layer"),
+        ("head_map", "head_view", "head"),
+        ("head_view", "layer_menu", "index"),
+        ("head_view", "head_menu", "index"),
+        ("head_view", "style_menu", "index"),
+        ("head_view", "level_menu", "index"),
+        ("head_view", "special_box", "value"),
+    } <= links
+
+
+def test_measures_may_be_functions_or_arrays_of_the_right_shape():
+    shown = explorer(measures={"corpus": VALUES})
+    shown.text_box.text.value = "another"
+    assert np.frombuffer(shown.head_map.data, "<f4").reshape(2, 3) == pytest.approx(VALUES)
+    with pytest.raises(
+        ValueError, match=r"measure 'bad' must give one number per head, shape \(2, 3\) .*got \(3, 2\)"
+    ):
+        explorer(measures={"bad": VALUES.T})
+
+
+def test_the_default_measures_say_where_the_head_looks():
+    back = np.eye(6, k=-1)
+    back[0, 0] = 1
+    a = attention()
+    a.weights[0, 0] = back
+    measured = {name: measure(a)[0, 0] for name, measure in default_measures().items()}
+    assert measured["to the previous token"] == pytest.approx(5 / 6)
+    assert measured["to the next token"] == pytest.approx(0)
+    assert measured["to itself"] == pytest.approx(1 / 6)
+    assert measured["to [CLS]"] == pytest.approx(2 / 6)
+    assert measured["to [SEP]"] == pytest.approx(0)
+    assert measured["entropy (nats)"] == pytest.approx(0)
+
+
+# ---- what a page without a live view shows -----------------------------------------------------------------
+
+
+def saved_pictures(html):
+    """The drawings inside the images' addresses."""
+    return [
+        base64.b64decode(text).decode() for text in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", html)
+    ]
+
+
+@pytest.mark.parametrize("make", [lambda: HeadView(attention()), lambda: HeadMap(VALUES), explorer])
+def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twice(make):
+    first, second = make(), make()
+    bundles = [widget._repr_mimebundle_() for widget in (first, second)]
+    views = [bundle.pop("application/vnd.jupyter.widget-view+json") for bundle in bundles]
+    assert bundles[0] == bundles[1]
+    assert views[0]["model_id"] == first.model_id != views[1]["model_id"]
+    assert saved_pictures(bundles[0]["text/html"])[0].startswith("<svg")
+    assert "<figcaption>" in bundles[0]["text/html"]
+    assert not re.search(r"0x[0-9a-f]{6}", bundles[0]["text/plain"])
+    assert len(bundles[0]["text/plain"]) <= 110
+
+
+def test_the_saved_picture_is_the_state_in_view():
+    view = HeadView(attention())
+    before = view._repr_mimebundle_()["text/html"]
+    view.head = 2
+    after = view._repr_mimebundle_()["text/html"]
+    assert saved_pictures(after) == [view.picture()[0]] != saved_pictures(before)
+    assert f"<figcaption>{html.escape(view.sentence)}</figcaption>" in after
+
+
+def test_the_saved_output_survives_a_notebook_that_is_not_trusted():
+    """JupyterLab and GitHub strip drawing tags and scripts from it; an image with its address inside stays."""
+    found = set(re.findall(r"<(\w+)", explorer()._repr_mimebundle_()["text/html"]))
+    assert found == {"div", "figure", "img", "figcaption"}
+
+
+def test_names_are_short_and_say_what_is_in_view():
+    assert (
+        repr(HeadView(attention(), layer=1, head=2)) == "HeadView(2 x 3 heads, head 2-3, 6 wordpieces, lines)"
+    )
+    assert repr(HeadMap(VALUES, name="share")) == "HeadMap(2 x 3 heads, share, head 1-1)"
+    assert repr(explorer()) == "HeadExplorer(toy, 2 x 3 heads, head 1-1, 5 tokens)"
+    assert repr(explorer().text_box) == "TextBox('the cat sat')"
+
+
+def test_hostile_tokens_stay_text_in_the_saved_picture():
+    token = '</script><img src=x onerror=alert(1)>"'
+    html = HeadView(attention((token,), (0,), (token,)))._repr_mimebundle_()["text/html"]
+    assert html.count("<img") == 1 and "</script" not in html and "&lt;img" in html
+    [svg] = saved_pictures(html)
+    assert "<img" not in svg and "</script" not in svg and "&lt;img" in svg
+
+
+# ---- the browser half ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["head_view", "head_map"])
+def test_the_browser_half_writes_text_only_and_asks_nobody(name):
+    source = module_source(name)
+    for forbidden in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+    ):
+        assert forbidden not in source
+    for request in ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSocket", "sendBeacon"):
+        assert request not in source
+    assert "import " not in re.sub(r"//.*", "", source)
+    assert "@import" not in style_source() and "url(" not in style_source()
+
+
+def test_ipywidgets_7_leaves_the_display_to_us():
+    assert HeadExplorer._ipython_display_ is None  # ipywidgets 7 would show itself by it, without the picture

@@ -1,0 +1,487 @@
+"""Whether two pieces of markup, pictures or data say the same: labels and structure, marks within what is seen. For `compare_outputs`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import json
+import re
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from itertools import zip_longest
+from urllib.parse import unquote_to_bytes
+
+from compare_texts import ROUNDING, Tolerance, many_of, short, text_differences, tokens_of
+
+_VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+_PLACES = {
+    "x",
+    "y",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "cx",
+    "cy",
+    "r",
+    "rx",
+    "ry",
+    "width",
+    "height",
+    "dx",
+    "dy",
+    "d",
+    "points",
+    "transform",
+    "viewbox",
+}
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_REFERENCE = re.compile(r"(?<=#)[^\s\"')]+")
+_NAMES_IDS = {"for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "list", "headers"}
+# What a BertViz frame carries as whole thousandths.
+_PACKED = ("attention", "queries", "keys")
+_FRAME_DATA = re.compile(r"const data = (?=\{)")
+
+
+@dataclass
+class _Element:
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list[_Element | str] = field(default_factory=list)
+
+
+class _Reader(HTMLParser):
+    """Markup as a tree. Text that is only space between tags is left out."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.root = _Element("")
+        self.open = [self.root]
+
+    def handle_starttag(self, name, attributes):
+        element = _Element(name, {key: value or "" for key, value in attributes})
+        self.open[-1].children.append(element)
+        if name not in _VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, name, attributes):
+        self.open[-1].children.append(_Element(name, {key: value or "" for key, value in attributes}))
+
+    def handle_endtag(self, name):
+        for depth in range(len(self.open) - 1, 0, -1):
+            if self.open[depth].name == name:
+                del self.open[depth:]
+                return
+
+    def handle_data(self, text):
+        if text.strip():
+            siblings = self.open[-1].children
+            if siblings and isinstance(siblings[-1], str):
+                siblings[-1] += text
+            else:
+                siblings.append(text)
+
+
+def _read(markup: str) -> _Element:
+    reader = _Reader()
+    reader.feed(markup)
+    reader.close()
+    return reader.root
+
+
+def _elements(element: _Element):
+    yield element
+    for child in element.children:
+        if isinstance(child, _Element):
+            yield from _elements(child)
+
+
+def markup_differences(old: str, new: str, tolerance: Tolerance = ROUNDING) -> list[str]:
+    """Where two pieces of HTML or SVG differ for a reader; pictures and frames inside are compared the same way.
+
+    >>> markup_differences('<p id="a">0.52</p>', '<p id="b">0.53</p>')
+    []
+    >>> markup_differences("<table><tr><td>1</td></tr></table>", "<table></table>")
+    ['in <table>: <tr> “1” is missing']
+    """
+    if old == new:
+        return []
+    one, other = _read(old), _read(new)
+    ids = [[e.attributes["id"] for e in _elements(tree) if "id" in e.attributes] for tree in (one, other)]
+    renamed: dict[str, str] = {}
+    found = []
+    for before, after in zip(*ids):
+        if renamed.setdefault(before, after) != after:
+            found.append(f"the id {before} became {renamed[before]} in one place and {after} in another")
+    if len(set(renamed.values())) < len(renamed):
+        found.append("several ids became one")
+    return found or _Comparison(renamed, tolerance).elements(one, other, _Scale(tolerance))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How far a coordinate may be off where we are."""
+
+    tolerance: Tolerance
+    longer_side: float = 100.0  # outside of pictures coordinates are pixels or per cent
+    apart: bool = False  # inside <defs> or a scaled group: a shape in units of its own
+
+    def within(self, element: _Element) -> _Scale:
+        if element.name == "svg" and "viewbox" in element.attributes:
+            sides = [abs(float(n)) for n in _NUMBER.findall(element.attributes["viewbox"])][2:]
+            return _Scale(self.tolerance, max(sides, default=100.0))
+        if element.name == "defs" or "scale" in element.attributes.get("transform", ""):
+            return _Scale(self.tolerance, self.longer_side, True)
+        return self
+
+    @property
+    def allowed(self) -> float:
+        # coordinates are printed with one decimal: 0.05 and 0.15 may be one number
+        return 0.11 if self.apart else max(0.11, self.tolerance.picture * self.longer_side)
+
+
+class _Comparison:
+    """Two trees, side by side."""
+
+    def __init__(self, renamed: Mapping[str, str], tolerance: Tolerance):
+        self.renamed, self.tolerance = renamed, tolerance
+
+    def elements(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+        scale = scale.within(one)
+        found = self.attributes(one, other, scale)
+        if one.name in ("script", "style"):
+            return found + self.script("".join(map(str, one.children)), "".join(map(str, other.children)))
+        children, their_children = one.children, other.children
+        if _has_marks(one) and _has_marks(other) and not self.equal_paths(one, other, scale):
+            found += self.marks(one, other, scale)
+            children, their_children = ([c for c in e.children if not _is_mark(c)] for e in (one, other))
+        if [_name(c) for c in children] == [_name(c) for c in their_children]:
+            pairs = list(zip(children, their_children))
+        else:
+            pairs, lines = self.aligned(children, their_children)
+            found += [f"in <{one.name}>: {line}" if one.name else line for line in lines]
+        for a, b in pairs:
+            if isinstance(a, str):
+                found += text_differences(a, b, self.tolerance)
+            else:
+                found += self.elements(a, b, scale)
+        return found
+
+    def aligned(self, children, their_children):
+        """Children put side by side by what they say, and a line for each that is on one side only."""
+        keys = [[(_name(child), _said(child)) for child in some] for some in (children, their_children)]
+        pairs, lines = [], []
+        for what, i, i2, j, j2 in difflib.SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+            for a, b in zip_longest(children[i:i2], their_children[j:j2]):
+                if a is None:
+                    lines.append(f"{_described(b)} was added")
+                elif b is None:
+                    lines.append(f"{_described(a)} is missing")
+                elif _name(a) != _name(b):
+                    lines.append(f"{_described(a)} became {_described(b)}")
+                else:
+                    pairs.append((a, b))
+        return pairs, lines
+
+    def attributes(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+        found = []
+        for key in one.attributes.keys() | other.attributes.keys():
+            old, new = one.attributes.get(key), other.attributes.get(key)
+            if old == new:
+                continue
+            if old is None or new is None:
+                lines = [f"{old or 'nothing'} became {new or 'nothing'}"]
+            else:
+                lines = self.attribute(key, old, new, scale)
+            found += [f"<{one.name}> {key}: {line}" for line in lines]
+        return sorted(found)
+
+    def attribute(self, key: str, old: str, new: str, scale: _Scale) -> list[str]:
+        if key == "id":
+            return []  # their renaming was looked at as a whole
+        if key in _NAMES_IDS:
+            renamed = " ".join(self.renamed.get(name, name) for name in old.split())
+            return [] if renamed == " ".join(new.split()) else [f"{old} became {new}"]
+        if key == "srcdoc":
+            return markup_differences(old, new, self.tolerance)
+        if old.startswith("data:") and new.startswith("data:"):
+            return self.address(old, new)
+        old = _REFERENCE.sub(lambda name: self.renamed.get(name.group(), name.group()), old)
+        if old == new:
+            return []
+        if key in _PLACES:
+            return _place_differences(old, new, scale.allowed)
+        if key.endswith("opacity"):
+            return _place_differences(old, new, self.tolerance.opacity)
+        if key == "stroke-width":
+            return _place_differences(old, new, self.tolerance.width)
+        if key == "class":
+            return [f"{old} became {new}"]
+        return text_differences(old, new, self.tolerance)
+
+    def address(self, old: str, new: str) -> list[str]:
+        """A picture that is carried inside its address."""
+        (kind, old_bytes), (their_kind, new_bytes) = map(_carried, (old, new))
+        if kind != their_kind:
+            return [f"a picture of kind {kind} became one of kind {their_kind}"]
+        if kind == "image/svg+xml":
+            return markup_differences(old_bytes.decode(), new_bytes.decode(), self.tolerance)
+        if kind.startswith("image/"):
+            return image_differences(old_bytes, new_bytes, self.tolerance)
+        return [] if old_bytes == new_bytes else [f"other content ({kind})"]
+
+    def script(self, old: str, new: str) -> list[str]:
+        """The code to the letter but for renamed ids, the data that a BertViz frame begins with by their numbers."""
+        if old == new:
+            return []
+        parts = [_FRAME_DATA.search(text) for text in (old, new)]
+        if all(parts):
+            read = json.JSONDecoder().raw_decode
+            (data, end), (their_data, their_end) = (read(t, p.end()) for t, p in zip((old, new), parts))
+            found = json_differences(data, their_data, self.tolerance, renamed=self.renamed)
+            rest = old[: parts[0].start()] + old[end:], new[: parts[1].start()] + new[their_end:]
+            return found + text_differences(*rest, self.tolerance)
+        for name, other in self.renamed.items():
+            if name != other:
+                old = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", other, old)
+        return text_differences(old, new, self.tolerance)
+
+    # -- marks: paths that share a colour because they share a step may be grouped otherwise
+
+    def equal_paths(self, one: _Element, other: _Element, scale: _Scale) -> bool:
+        ours, theirs = ([c for c in e.children if _is_mark(c)] for e in (one, other))
+        return len(ours) == len(theirs) and not any(
+            self.attributes(a, b, scale) for a, b in zip(ours, theirs)
+        )
+
+    def marks(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+        """Each mark of one picture must be in the other: of the same form, about there, and about as dark."""
+        left = [mark for child in other.children if _is_mark(child) for mark in _marks(child)]
+        missing = []
+        for mark in (mark for child in one.children if _is_mark(child) for mark in _marks(child)):
+            alike = [theirs for theirs in left if mark.alike(theirs, scale.allowed, self)]
+            if alike:
+                left.remove(min(alike, key=mark.away))
+            else:
+                missing.append(mark)
+        found = []
+        for lines, said in ((missing, "missing or changed"), (left, "added or changed")):
+            if lines:
+                found.append(f"{many_of(len(lines), 'mark')} {said}, the first: {lines[0]}")
+        return found
+
+
+def _name(child: _Element | str) -> str:
+    return child.name if isinstance(child, _Element) else "text"
+
+
+def _words(child: _Element | str) -> str:
+    """All text in it."""
+    return child if isinstance(child, str) else " ".join(_words(grandchild) for grandchild in child.children)
+
+
+def _said(child: _Element | str) -> str:
+    """What it says but for its decimal numbers, by which it is recognised."""
+    return " ".join("#" if token.rounded else token.text for token in tokens_of(_words(child)))
+
+
+def _described(child: _Element | str) -> str:
+    words = short(_words(child), 60)
+    if isinstance(child, str):
+        return f"“{words}”"
+    place = child.attributes.get("d") or " ".join(child.attributes.get(k, "") for k in ("x", "y", "cx", "cy"))
+    at = f" at {short(place, 30)}" if place.strip() and not words else ""
+    return f"<{child.name}>" + (f" “{words}”" if words else at)
+
+
+def _place_differences(old: str, new: str, allowed: float) -> list[str]:
+    """Coordinates: the same words and letters between them, and each number about there."""
+    if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
+        one, other = (len(_NUMBER.findall(text)) for text in (old, new))
+        many = f" ({one} numbers became {other})" if one != other else ""
+        return [f"another form{many}: {short(old, 40)} became {short(new, 40)}"]
+    off = [(abs(float(a) - float(b)), a, b) for a, b in zip(_NUMBER.findall(old), _NUMBER.findall(new))]
+    worst = max(off, default=(0, "", ""))
+    if worst[0] <= allowed * (1 + 1e-6):
+        return []
+    many = sum(how_far > allowed for how_far, *_ in off)
+    rest = f" and {many - 1} others" if many > 1 else ""
+    return [f"{worst[1]} became {worst[2]}{rest} ({allowed:.2g} is allowed)"]
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """One stroke or cell of a path."""
+
+    form: str  # its letters
+    numbers: tuple[float, ...]
+    look: Mapping[str, str]
+
+    def alike(self, other: _Mark, allowed: float, comparison: _Comparison) -> bool:
+        return (
+            self.form == other.form
+            and self.look.keys() == other.look.keys()
+            and self.away(other) <= allowed * (1 + 1e-6)
+            and not any(
+                comparison.attribute(key, value, other.look[key], _Scale(comparison.tolerance))
+                for key, value in self.look.items()
+                if value != other.look[key]
+            )
+        )
+
+    def away(self, other: _Mark) -> float:
+        return max((abs(a - b) for a, b in zip(self.numbers, other.numbers)), default=0.0)
+
+    def __str__(self) -> str:
+        colour = self.look.get("stroke", self.look.get("fill", ""))
+        return f"a {colour} one at {self.numbers[0]:g}, {self.numbers[1]:g}".replace("  ", " ")
+
+
+def _is_mark(child: _Element | str) -> bool:
+    return isinstance(child, _Element) and child.name == "path" and not child.children
+
+
+def _has_marks(element: _Element) -> bool:
+    return any(map(_is_mark, element.children))
+
+
+def _marks(path: _Element) -> list[_Mark]:
+    """The strokes of a path; a row of equal cells drawn at one go is that many cells."""
+    look = {key: value for key, value in path.attributes.items() if key not in ("d", "id")}
+    marks = []
+    for stroke in re.findall(r"M[^M]*", path.attributes.get("d", "")):
+        form, numbers = _NUMBER.sub("#", stroke), tuple(map(float, _NUMBER.findall(stroke)))
+        if form == "M# #h#v#h#z" and numbers[3] > 0 and numbers[2] > 1.5 * numbers[3]:
+            x, y, wide, high, _ = numbers
+            count = round(wide / high)
+            marks += [
+                _Mark(form, (x + i * wide / count, y, wide / count, high, -wide / count), look)
+                for i in range(count)
+            ]
+        else:
+            marks.append(_Mark(form, numbers, look))
+    return marks
+
+
+# ---- data and images ------------------------------------------------------------------------------------------------
+
+
+def json_differences(
+    old, new, tolerance, where="", *, packed=False, renamed: Mapping[str, str] = {}
+) -> list[str]:
+    """Structure, texts and whole numbers exactly, other numbers within tolerance."""
+    if old == new and type(old) is type(new) and not isinstance(old, (dict, list)):  # True == 1
+        return []
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = [f"{where}.{key} is missing" for key in old if key not in new]
+        found += [f"{where}.{key} was added" for key in new if key not in old]
+        for key in old:
+            if key in new:
+                inner = {"packed": packed or bool(renamed) and key in _PACKED, "renamed": renamed}
+                found += json_differences(old[key], new[key], tolerance, f"{where}.{key}", **inner)
+        return found
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return [f"{where}: a list of {len(old)} became one of {len(new)}"]
+        return [
+            line
+            for index, (a, b) in enumerate(zip(old, new))
+            for line in json_differences(a, b, tolerance, f"{where}[{index}]", packed=packed, renamed=renamed)
+        ]
+    if isinstance(old, str) and isinstance(new, str):
+        if renamed.get(old) == new:
+            return []
+        return [f"{where}: {line}" for line in text_differences(old, new, tolerance)]
+    if all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in (old, new)):
+        if packed:
+            near = abs(old - new) <= tolerance.packed
+        elif isinstance(old, float) or isinstance(new, float):
+            near = abs(old - new) <= tolerance.relative * max(abs(old), abs(new))
+        else:
+            near = False
+        if near:
+            return []
+    return [f"{where}: {short(repr(old), 40)} became {short(repr(new), 40)}"]
+
+
+def _carried(address: str) -> tuple[str, bytes]:
+    """Kind and content of a data address."""
+    head, _, content = address.removeprefix("data:").partition(",")
+    kind, *rest = head.split(";")
+    return kind, decoded(content) if "base64" in rest else unquote_to_bytes(content)
+
+
+def decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except binascii.Error:
+        return content.encode()
+
+
+def image_differences(old: bytes, new: bytes, tolerance: Tolerance) -> list[str]:
+    """Size and pixels; an image that is not read here must have the same bytes."""
+    if old == new:
+        return []
+    try:
+        (size, ours), (their_size, theirs) = _pixels(old), _pixels(new)
+    except (ValueError, zlib.error, struct.error, IndexError):
+        return ["another image"]
+    if size != their_size:
+        return [f"an image of {size[0]} x {size[1]} pixels became one of {their_size[0]} x {their_size[1]}"]
+    if len(ours) != len(theirs):
+        return ["an image with other channels"]
+    off = [abs(a - b) for a, b in zip(ours, theirs)]
+    many = sum(step > tolerance.colour for step in off)
+    if many:
+        return [f"{many_of(many, 'value')} of {len(off)} in an image differ, by up to {max(off)} of 255"]
+    return []
+
+
+def _pixels(image: bytes) -> tuple[tuple[int, int], bytes]:
+    """Size and channel values of a PNG, row by row; ValueError for what this small reader does not know."""
+    if not image.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise ValueError("not a PNG")
+    parts: dict[bytes, bytes] = {}
+    at = 8
+    while at < len(image):
+        (size,) = struct.unpack(">I", image[at : at + 4])
+        name = image[at + 4 : at + 8]
+        parts[name] = parts.get(name, b"") + image[at + 8 : at + 8 + size]
+        at += size + 12
+    width, height, depth, colours, _, _, interlaced = struct.unpack(">IIBBBBB", parts[b"IHDR"])
+    if depth != 8 or interlaced:
+        raise ValueError("neither 8 bits a channel nor row by row")
+    step = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colours]
+    raw = zlib.decompress(parts[b"IDAT"])
+    rows, above = [], bytearray(width * step)
+    for start in range(0, len(raw), width * step + 1):
+        kind, row = raw[start], bytearray(raw[start + 1 : start + 1 + width * step])
+        if kind:
+            _unfilter(kind, row, above, step)
+        rows.append(bytes(row))
+        above = row
+    content = b"".join(rows)
+    if colours == 3:
+        palette = parts[b"PLTE"]
+        content = b"".join(palette[3 * index : 3 * index + 3] for index in content)
+    return (width, height), content
+
+
+def _unfilter(kind: int, row: bytearray, above: bytearray, step: int) -> None:
+    """Undo one of PNG's four filters in place."""
+    for i in range(len(row)):
+        a, b = row[i - step] if i >= step else 0, above[i]
+        if kind == 1:
+            guess = a
+        elif kind == 2:
+            guess = b
+        elif kind == 3:
+            guess = (a + b) // 2
+        else:
+            c = above[i - step] if i >= step else 0
+            guess = min((a, b, c), key=lambda value: abs(a + b - c - value))
+        row[i] = (row[i] + guess) & 255

@@ -1,0 +1,265 @@
+"""Make the shipped evidence: what decks and ledger fit or train for, computed once and kept in data/evidence.
+
+    python tools/make_evidence.py              make what is missing or stale; what fits stays as it is
+    python tools/make_evidence.py --check      compute nothing, say what is missing, stale, damaged or superfluous
+    python tools/make_evidence.py --compare    compute everything again and say what differs by more than the tolerance
+    python tools/make_evidence.py 12 14        only what begins with 12 or 14
+
+It can be stopped and started again: each result is written when it is there. On two quiet cores all of it takes about ten minutes.
+Run it after a change of a measure, a fit or a text, then tools/run_notebooks.py on the decks that show it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bertlook_teach import load_encoder
+from bertlook_teach.claims import Resources, collect_evidence, ledger
+from bertlook_teach.claims.lessons import lesson08, lesson10, lesson11, lesson12, lesson13, lesson14
+from bertlook_teach.corpora import load_treebank
+from bertlook_teach.disk import cache as store
+from bertlook_teach.disk import shipped_evidence
+
+MODELS = ("specimen", "specimen-random")
+# Read off the maps in a few seconds, and larger than all that is fitted and trained together.
+NOT_WORTH_IT = ("05-features", "families")
+# More than about ten seconds on two quiet cores.
+SLOW = (
+    "08 probes",
+    "10 fits",
+    "12 tuned",
+    "14 tuned",
+    "ledger word",
+    "ledger layers",
+    "ledger key tagging",
+    "ledger cues",
+    "ledger maps",
+)
+SLOW += ("ledger norms", "ledger value zeroing")
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to compute.
+
+    Attributes
+    ----------
+    label : str
+        Begins with the lesson.
+    run : function of the models by name
+    """
+
+    label: str
+    run: Callable[[dict], object]
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes longer than a test should."""
+        return self.label.startswith(SLOW)
+
+
+def parts() -> list[Part]:
+    """Everything that ships, in the order in which it is made: what a lesson shows first, then what its claims are decided on."""
+    return list(_parts())
+
+
+def _parts() -> Iterator[Part]:
+    yield Part("08 probes", lambda m: lesson08.measured(*m.values()))
+    for name in MODELS:
+        yield Part(f"10 fits, {name}", lambda m, n=name: lesson10.fitted(m[n], load_treebank()))
+    yield Part("10 shown", lambda m: lesson10.shown(m["specimen"], load_treebank()))
+    for name in MODELS:
+        yield Part(
+            f"11 heads away, {name}", lambda m, n=name: lesson11.measured(m[n], lesson11.class_resources())
+        )
+    yield Part("11 versions", lambda m: lesson11.versions(m["specimen"], lesson11.class_resources()))
+    for name in MODELS:
+        yield Part(f"12 heads and rules, {name}", lambda m, n=name: lesson12.measured(m[n], Resources()))
+        yield Part(f"12 tuned, {name}", lambda m, n=name: lesson12.tuned(m[n], Resources()))
+    for name in MODELS:
+        yield Part(f"14 tuned, {name}", lambda m, n=name: lesson14.measured(m[n]))
+    yield Part("14 against the twin", lambda m: lesson14.against(*m.values()))
+    for lesson, resources in (("11", lesson11.class_resources), ("13", lesson13.class_resources)):
+        for evidence in _asked(lesson):
+            for name in MODELS:
+                collect = partial(_collect, evidence, name, resources)
+                yield Part(f"{lesson} {evidence}, in class, {name}", collect)
+    for evidence in (name for name in _asked() if name not in NOT_WORTH_IT):
+        for name in MODELS:
+            yield Part(f"ledger {evidence}, {name}", partial(_collect, evidence, name, Resources))
+
+
+def _asked(lesson: str | None = None) -> list[str]:
+    """The evidence that the claims of a lesson, or of all, name."""
+    return list(dict.fromkeys(claim.evidence for claim in ledger(lesson) if claim.statistic is not None))
+
+
+def _collect(evidence: str, name: str, resources: Callable, models: dict):
+    return collect_evidence(evidence, models[name], resources())
+
+
+def load_models() -> dict:
+    """The specimen and its random twin, by name."""
+    return {name: load_encoder(name) for name in MODELS}
+
+
+def make(chosen: Sequence[Part], models: dict) -> None:
+    """Make what is missing or does not fit."""
+    with store.shipping(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what does not fit is made anew
+        for number, part in enumerate(chosen, 1):
+            start, before = time.perf_counter(), _files()
+            print(f"[{number}/{len(chosen)}] {part.label} ...", end=" ", flush=True)
+            part.run(models)
+            new = sum(size for name, size in _files().items() if before.get(name) != size)
+            print(
+                f"{f'{new / 1e3:,.0f} kB' if new else 'there'} ({time.perf_counter() - start:.1f} s)",
+                flush=True,
+            )
+
+
+def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> list[str]:
+    """What is missing, stale, damaged or superfluous, in words; nothing is computed.
+
+    Parameters
+    ----------
+    chosen : sequence of Part
+    models : dict of name -> Encoder
+    whole : bool
+        ``chosen`` is all there is: other files are superfluous, and the size and the manifest are looked at too.
+    """
+    found = [
+        f"{shipped.file.name} {shipped.problem}"
+        for shipped in shipped_evidence.shipped_files(_identities(models))
+        if shipped.problem
+    ]
+    with store.requiring(), warnings.catch_warnings(), shipped_evidence.noting() as used:
+        warnings.simplefilter("ignore")
+        for part in chosen:
+            try:
+                part.run(models)
+            except store.NotShipped as missing:
+                found.append(f"{part.label}: {missing}")
+    if whole:
+        found += [f"{name} is used by nothing" for name in sorted(set(_files()) - used) if not found]
+        total = sum(_files().values())
+        if total > shipped_evidence.MOST_BYTES:
+            found.append(f"{total / 1e6:.1f} MB are more than {shipped_evidence.MOST_BYTES / 1e6:.0f}")
+        manifest = _folder() / MANIFEST
+        if not found and (not manifest.is_file() or manifest.read_text(encoding="utf-8") != manifest_text()):
+            found.append(f"{MANIFEST} does not say what is there")
+    return found
+
+
+def compare(chosen: Sequence[Part], models: dict, *, say: Callable[[str], None] = print) -> list[str]:
+    """Compute again and compare with what is shipped; what differs, in words."""
+    shipped = {one.file.name: one for one in shipped_evidence.shipped_files() if not one.problem}
+    found, seen = [], set()
+    with store.recomputing() as again:
+        for part in chosen:
+            start, differ = time.perf_counter(), []
+            part.run(models)
+            for name in again.keys() - seen:
+                if name in shipped:
+                    differ += shipped_evidence.differences(shipped[name].value(), again[name], name)
+                else:
+                    differ.append(f"{name} is not shipped, or does not fit")
+            seen |= again.keys()
+            say(f"{part.label}: {len(differ) or 'no'} differences ({time.perf_counter() - start:.1f} s)")
+            found += [f"{part.label}: {text}" for text in differ]
+    return found if seen else ["nothing was computed that ships"]
+
+
+def manifest_text() -> str:
+    """What is in the folder and what it was made with, for a reader."""
+    files = list(shipped_evidence.shipped_files())
+    made_with = sorted({one.made_with for one in files})
+    rows = {
+        one.file.name: {
+            "result": one.name,
+            "bytes": one.file.stat().st_size,
+            "digest": one.digest,
+            "computed by": [module.partition(".")[2] for module in one.modules],
+            "made with": made_with.index(one.made_with),
+        }
+        for one in files
+    }
+    return json.dumps({"made with": made_with, "files": rows}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _identities(models: dict) -> list[str]:
+    return [model.fingerprint for model in models.values()]
+
+
+def _folder() -> Path:
+    folder = shipped_evidence.evidence_folder()
+    if folder is None:
+        sys.exit("BERTLOOK_EVIDENCE says off: there is no folder for evidence.")
+    return folder
+
+
+def _files() -> dict[str, int]:
+    return {file.name: file.stat().st_size for file in _folder().glob("*.npz")}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", help="beginnings of the parts' names (default: all)")
+    doing = parser.add_mutually_exclusive_group()
+    doing.add_argument(
+        "--check", action="store_true", help="compute nothing; exit 1 if anything is missing or stale"
+    )
+    doing.add_argument("--compare", action="store_true", help="compute again; exit 1 if anything differs")
+    doing.add_argument("--list", action="store_true", help="the names of the parts")
+    options = parser.parse_args(arguments)
+    chosen = [part for part in parts() if not options.parts or part.label.startswith(tuple(options.parts))]
+    if not chosen:
+        parser.error(f"no part begins with {' or '.join(options.parts)}; --list names them")
+    if options.list:
+        print("\n".join(part.label for part in chosen))
+        return 0
+    models = load_models()
+    if options.compare:
+        found = compare(chosen, models)
+    elif options.check:
+        found = problems(chosen, models, whole=not options.parts)
+    else:
+        make(chosen, models)
+        if not options.parts:
+            _sweep(chosen, models)
+        (_folder() / MANIFEST).write_text(manifest_text(), encoding="utf-8", newline="\n")
+        found = problems(chosen, models, whole=not options.parts)
+    print(
+        "\n".join(found)
+        if found
+        else f"{len(_files())} files, {sum(_files().values()) / 1e6:.2f} MB: all fit."
+    )
+    return 1 if found else 0
+
+
+def _sweep(chosen: Sequence[Part], models: dict) -> None:
+    """Delete what none of the parts uses any more."""
+    with store.requiring(), shipped_evidence.noting() as used:
+        for part in chosen:
+            part.run(models)
+    for name in sorted(set(_files()) - used):
+        (_folder() / name).unlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
