@@ -24,14 +24,13 @@ SECTIONS = dict(re.findall(r"^## Lesson (\d\d)\n(.*?)(?=^## |\Z)", PAGE, re.MULT
 
 
 def the_end_of(path: Path) -> str:
-    """What is shown on the last two slides of a deck, or in the last cell of an exercise notebook."""
+    """What is shown on the last three slides of a deck, or in the last cell of an exercise notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     kinds = [cell["metadata"].get("slideshow", {}).get("slide_type", "-") for cell in cells]
-    starts = [i for i, kind in enumerate(kinds) if kind in ("slide", "subslide")] or [0, len(cells) - 1]
-    shown = [
-        cell for cell, kind in zip(cells[starts[-2] :], kinds[starts[-2] :]) if kind not in ("notes", "skip")
-    ]
-    return "\n".join("".join(cell["source"]) for cell in (shown if len(starts) > 2 else shown[-1:]))
+    starts = [i for i, kind in enumerate(kinds) if kind in ("slide", "subslide")]
+    first = starts[-3] if starts else len(cells) - 1
+    shown = [cell for cell, kind in zip(cells[first:], kinds[first:]) if kind not in ("notes", "skip")]
+    return "\n".join("".join(cell["source"]) for cell in shown)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
