@@ -13,14 +13,14 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 
-def hand_on(package: str, homes: dict[str, list[str]], modules: dict[str, str] | None = None):
+def hand_on(package: str, homes: dict[str, str], modules: dict[str, str] | None = None):
     """What a package needs to hand on names of its modules, each module loaded when a name of it is first asked for.
 
     Parameters
     ----------
     package : str
         The package's ``__name__``.
-    homes : dict of module -> names
+    homes : dict of module -> names, with spaces between them
     modules : dict of name -> module, optional
         Names that stand for whole modules, such as ``syntax`` for ``analyses.syntax``.
 
@@ -28,7 +28,7 @@ def hand_on(package: str, homes: dict[str, list[str]], modules: dict[str, str] |
     -------
     ``__all__``, ``__getattr__`` and ``__dir__`` of the package
     """
-    home = {name: module for module, names in homes.items() for name in names}
+    home = {name: module for module, names in homes.items() for name in names.split()}
     modules = modules or {}
 
     def __getattr__(name: str):
@@ -42,27 +42,15 @@ def hand_on(package: str, homes: dict[str, list[str]], modules: dict[str, str] |
 
 
 _HOMES = {
-    "claims": ["Resources", "collect_evidence", "decide", "decide_lesson", "ledger"],
-    "corpora": ["load_pairs", "load_texts", "load_treebank"],
-    "measures": ["profile_heads"],
-    "model": [
-        "Attention",
-        "extract_attention",
-        "head_label",
-        "iter_attention",
-        "load_encoder",
-        "parse_head_label",
-        "random_twin",
-    ],
-    "render": [
-        "NumberTable",
-        "TextTable",
-        "claim_lines",
-        "claim_table",
-        "count_verdicts",
-        "figure_picture",
-    ],
-    "widgets": ["HeadExplorer", "HeadMap", "HeadView", "PaperPage", "PictureMenu"],
+    "claims": "Resources collect_evidence decide decide_lesson ledger",
+    "corpora": "load_pairs load_texts load_treebank",
+    "measures": "profile_heads",
+    "model": """
+        Attention extract_attention head_label iter_attention load_encoder parse_head_label
+        random_twin
+    """,
+    "render": "NumberTable TextTable claim_lines claim_table count_verdicts figure_picture",
+    "widgets": "HeadExplorer HeadMap HeadView PaperPage PictureMenu",
 }
 _ROOMS = ["disk", "model", "published", "course", "stats", "corpora", "measures"]
 _ROOMS += ["claims", "render", "checks", "widgets", "classroom"]

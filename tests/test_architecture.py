@@ -201,7 +201,7 @@ def hidden_names(package) -> list[str]:
         inside = {path.stem for path in (package / relative).parent.iterdir()}
         for node in ast.parse(text).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-                names = [name for names in ast.literal_eval(node.value).values() for name in names]
+                names = [name for names in ast.literal_eval(node.value).values() for name in names.split()]
                 found += [f"{relative}: {name} is also a file" for name in names if name in inside]
                 found += [
                     f"{relative}: {name} comes from two files" for name in set(names) if names.count(name) > 1
@@ -508,9 +508,9 @@ def test_a_crowded_room_is_found(house):
         ),
         (  # through the door of a room
             {
-                "measures/__init__.py": "_HOMES = {'a': ['x']}",
+                "measures/__init__.py": "_HOMES = {'a': 'x'}",
                 "measures/a.py": "from ..claims import y",
-                "claims/__init__.py": "_HOMES = {'b': ['y']}",
+                "claims/__init__.py": "_HOMES = {'b': 'y'}",
                 "claims/b.py": "from ..measures import x",
             },
             ["claims.b", "measures.a"],
@@ -533,9 +533,9 @@ def test_a_circle_is_found(house, files, circle):
 @pytest.mark.parametrize(
     "files, message",
     [
-        ({"measures/__init__.py": "_HOMES = {'a': ['a']}", "measures/a.py": ""}, "a is also a file"),
-        ({"measures/__init__.py": "_HOMES = {'a': ['x'], 'b': ['x']}"}, "x comes from two files"),
-        ({"measures/__init__.py": "_HOMES = {'a': ['x']}", "measures/a.py": ""}, None),
+        ({"measures/__init__.py": "_HOMES = {'a': 'a'}", "measures/a.py": ""}, "a is also a file"),
+        ({"measures/__init__.py": "_HOMES = {'a': 'x', 'b': 'x'}"}, "x comes from two files"),
+        ({"measures/__init__.py": "_HOMES = {'a': 'x'}", "measures/a.py": ""}, None),
     ],
 )
 def test_a_name_for_two_things_is_found(house, files, message):

@@ -123,7 +123,9 @@ def import_graph(package) -> dict[str, set[str]]:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
                 for file, names in ast.literal_eval(node.value).items():
                     own = module_name(relative)
-                    homes |= {f"{own}.{name}".lstrip("."): f"{own}.{file}".lstrip(".") for name in names}
+                    homes |= {
+                        f"{own}.{name}".lstrip("."): f"{own}.{file}".lstrip(".") for name in names.split()
+                    }
     graph = {module: set() for module in modules}
     for relative, text in sources(package, ".py"):
         module = module_name(relative)

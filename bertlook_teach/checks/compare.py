@@ -12,8 +12,6 @@ from types import FunctionType
 
 import numpy as np
 
-__all__ = []
-
 
 def _holds_ellipsis(value) -> bool:
     if isinstance(value, (list, tuple, set, frozenset)):

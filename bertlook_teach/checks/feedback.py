@@ -41,20 +41,6 @@ from .compare import (
     _value_problem,
 )
 
-__all__ = [
-    "Feedback",
-    "args",
-    "check_all",
-    "check_array",
-    "check_choice",
-    "check_function",
-    "check_list",
-    "check_number",
-    "check_set",
-    "check_text",
-    "is_unanswered",
-]
-
 # The word says it; the colour (Okabe-Ito) and the mark only repeat it.
 _LEADS = {
     "unanswered": ("Not answered yet.", "○", "#666666"),

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["FAILS", "HOLDS", "OPEN", "Claim", "Claims", "Values", "Verdict"]
-
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided here"
 NOISE = 1e-5  # what lies nearer than this to a line lies on it: processors differ in their last digits
 

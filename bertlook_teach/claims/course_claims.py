@@ -14,8 +14,6 @@ from .claim import Claim, Verdict
 from .evidence import Evidence, Resources, collect
 from .verdicts import decide
 
-__all__ = ["collect_evidence", "decide_lesson", "evidence_table", "ledger"]
-
 
 def ledger(lesson: str | None = None) -> tuple[Claim, ...]:
     """The claims of one lesson, or of all, in the order of the course.

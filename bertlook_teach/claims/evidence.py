@@ -18,8 +18,6 @@ import numpy as np
 from ..disk import Memory, cached
 from ..stats import REPLICATES, CannotDecide
 
-__all__ = ["Evidence", "Resources", "collect"]
-
 
 # --- what the claims are tried on -----------------------------------------------------------------------------
 class Resources:

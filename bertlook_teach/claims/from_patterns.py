@@ -21,8 +21,6 @@ from ..stats import CannotDecide
 from .claim import Claim
 from .evidence import Resources
 
-__all__ = ["PatternEvidence", "PatternGain", "claim_of"]
-
 CORPORA = ("treebank", "texts", "pairs")
 
 

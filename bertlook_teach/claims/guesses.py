@@ -11,8 +11,6 @@ import hmac
 import json
 import unicodedata
 
-__all__ = ["commit", "reveal"]
-
 
 def commit(guess, *, secret: str = "") -> str:
     """The digest that locks a guess: SHA-256, 64 hexadecimal digits.

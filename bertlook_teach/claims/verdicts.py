@@ -12,8 +12,6 @@ from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm
 from .claim import FAILS, HOLDS, NOISE, OPEN, Claim, Verdict
 from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
-__all__ = ["LEVEL", "Measurement", "decide", "iter_verdicts", "measure", "settle"]
-
 LEVEL = 0.05  # of a corrected p
 
 

@@ -28,8 +28,6 @@ from ..model import head_label
 from ..stats import paired_interval
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook ablate``."""

@@ -9,8 +9,6 @@ from .. import __version__
 from ..disk import align, save_rows, with_interval, writable_folder
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook compare``."""

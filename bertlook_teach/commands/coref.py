@@ -13,8 +13,6 @@ from ..corpora import open_text, read_coreference, read_pronoun_cases
 from ..disk import align, save_rows, with_interval, writable_folder
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook coref``."""

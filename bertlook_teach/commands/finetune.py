@@ -9,8 +9,6 @@ from ..disk import align, save_rows, with_interval, writable_folder
 from ..stats import METRICS
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook finetune``."""

@@ -25,8 +25,6 @@ from ..disk import align, save_rows, with_interval, writable_folder
 from ..stats import rank_correlation
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 TUNED = "fine-tuned tagger"
 
 RULE_ROWS = (*RULES, keyword_comparison.RULES_TOGETHER)

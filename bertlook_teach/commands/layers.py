@@ -33,8 +33,6 @@ from ..disk import align, save_rows, with_interval, writable_folder
 from ..model import read_states
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook layers``."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from ..disk import align, save_rows, with_interval, writable_folder
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 PARTS_OF_SPEECH = "parts of speech"
 
 

@@ -24,8 +24,6 @@ from ..model import QUERY_RULES
 from ..stats import CannotDecide
 from . import common
 
-__all__ = ["add_arguments", "run", "save_score"]
-
 _READERS = {"data": iter_conllu, "texts": iter_texts, "pairs": iter_pairs}
 
 _SHIPPED = {"data": ("treebank", "treebank.conllu"), "pairs": ("texts", "paragraphs.txt")}

@@ -28,8 +28,6 @@ from ..disk import align, save_rows, with_interval, writable_folder
 from ..model import check_reading
 from . import common
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook probe``."""

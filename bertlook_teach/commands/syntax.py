@@ -10,8 +10,6 @@ from ..disk import align, save_rows, with_interval, writable_folder
 from ..model import QUERY_RULES
 from . import common
 
-__all__ = ["add_arguments", "flat_row", "format_table", "run", "save_table"]
-
 
 def flat_row(row: RelationRow) -> dict[str, object]:
     """One row as plain values: fractions, heads with printed labels."""

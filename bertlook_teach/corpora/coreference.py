@@ -12,18 +12,6 @@ from ..model import check_reading
 from .texts import open_text
 from .treebank import ON_ERROR, iter_conllu
 
-__all__ = [
-    "KINDS",
-    "CorefDocument",
-    "Mention",
-    "anaphors",
-    "coreference_documents",
-    "cut_documents",
-    "excerpts",
-    "head_word",
-    "read_coreference",
-]
-
 KINDS = ("pronoun", "proper", "nominal")
 
 # number, gender, person of the pronouns; - agrees with everything

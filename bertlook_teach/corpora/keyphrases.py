@@ -19,15 +19,6 @@ from typing import NamedTuple
 from ..disk import data_path
 from .texts import open_text
 
-__all__ = [
-    "KeyphraseDocument",
-    "SkippedDocument",
-    "halves",
-    "iter_keyphrases",
-    "load_keyphrases",
-    "read_keyphrases",
-]
-
 SPLITS = ("train", "test")
 
 ON_EMPTY = ("stop", "skip")

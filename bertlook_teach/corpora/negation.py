@@ -20,8 +20,6 @@ from typing import NamedTuple
 from ..disk import data_path
 from .texts import open_text
 
-__all__ = ["CUE_WORDS", "Negation", "NegationSentence", "iter_negation", "load_negation", "read_negation"]
-
 SPLITS = ("train", "test")
 
 # The cue words of the shipped sentences, in lower case. "n't" is a word of its own, as in a treebank ("did n't").

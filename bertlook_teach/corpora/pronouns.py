@@ -10,8 +10,6 @@ from pathlib import Path
 from ..disk import data_path
 from .texts import open_text
 
-__all__ = ["PronounCase", "load_minimal_pairs", "read_pronoun_cases"]
-
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 

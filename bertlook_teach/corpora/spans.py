@@ -17,8 +17,6 @@ import numpy as np
 from .coreference import CorefDocument, Mention, coreference_documents, entity_spans
 from .texts import open_text
 
-__all__ = ["TASKS", "EdgeSentence", "EdgeTarget", "Span", "coreference_edges", "read_edges", "treebank_edges"]
-
 Span = tuple[int, int]
 
 SAME, DIFFERENT = "same", "different"

@@ -17,8 +17,6 @@ from itertools import pairwise
 
 from .treebank import TreebankSentence
 
-__all__ = ["to_stanford"]
-
 # Relations that only change their name. What is not named here or below keeps its UD name.
 RENAMED = {
     "obj": "dobj",

@@ -17,8 +17,6 @@ from ..disk import data_path
 from ..stats import METRICS
 from .texts import open_text
 
-__all__ = ["SHIPPED", "Example", "Task", "load_task", "read_examples", "read_glue"]
-
 SHIPPED = ("same-topic", "agreement", "sentiment")
 
 SPLITS = ("train", "dev", "test")

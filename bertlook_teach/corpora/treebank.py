@@ -12,16 +12,6 @@ from typing import NamedTuple
 from ..disk import data_path
 from .texts import open_text
 
-__all__ = [
-    "ON_ERROR",
-    "SkippedSentence",
-    "TreebankSentence",
-    "halves_by_document",
-    "iter_conllu",
-    "load_treebank",
-    "read_conllu",
-]
-
 
 # --- treebanks -----------------------------------------------------------------------------------------
 @dataclass(frozen=True)

@@ -3,16 +3,8 @@
 from .. import hand_on
 
 _HOMES = {
-    "bibliography": [
-        "PAPERS",
-        "find_paper",
-        "papers_folder",
-        "read_bibliography",
-        "short_reference",
-        "source",
-        "surnames",
-    ],
-    "decks": ["find_deck", "find_root"],
-    "lessons": ["LESSONS", "Lesson", "MAP", "PARTS", "lesson", "paths_to"],
+    "bibliography": "PAPERS find_paper papers_folder read_bibliography short_reference source surnames",
+    "decks": "find_deck find_root",
+    "lessons": "LESSONS Lesson MAP PARTS lesson paths_to",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -10,16 +10,6 @@ from pathlib import Path
 
 from ..disk import course_folder
 
-__all__ = [
-    "PAPERS",
-    "find_paper",
-    "papers_folder",
-    "read_bibliography",
-    "short_reference",
-    "source",
-    "surnames",
-]
-
 PAPERS = "BERTLOOK_PAPERS"  # variable that names another folder than `papers` beside the slides
 
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LESSONS", "MAP", "PARTS", "Lesson", "lesson", "paths_to"]
-
 MAP = "00_map_of_the_course"  # the deck that opens the course; no lesson, so without exercises and without a ledger
 
 MAP_FOOTER = "bertlook · the map of the course"

@@ -3,25 +3,15 @@
 from .. import hand_on
 
 _HOMES = {
-    "cache": [
-        "HERE",
-        "MOST_BYTES",
-        "Memory",
-        "NotShipped",
-        "SHIPPED",
-        "cached",
-        "forget",
-        "origins",
-        "recomputing",
-        "requiring",
-        "shipping",
-        "store_folder",
-    ],
-    "chromium": ["find_chromium"],
-    "files": ["replacing", "writable_folder", "write_file", "write_json"],
-    "packing": ["opened", "pack", "unpack"],
-    "paths": ["course_folder", "data_path"],
-    "shipped_evidence": ["TOLERANCE", "evidence_folder", "shipped_files"],
-    "tables": ["Table", "align", "save_rows", "to_frame", "with_interval", "write_csv"],
+    "cache": """
+        HERE MOST_BYTES Memory NotShipped SHIPPED cached forget origins recomputing requiring
+        shipping store_folder
+    """,
+    "chromium": "find_chromium",
+    "files": "replacing writable_folder write_file write_json",
+    "packing": "opened pack unpack",
+    "paths": "course_folder data_path",
+    "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
+    "tables": "Table align save_rows to_frame with_interval write_csv",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

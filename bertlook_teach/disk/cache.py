@@ -30,21 +30,6 @@ from . import shipped_evidence
 from .files import write_file
 from .packing import pack, unpack
 
-__all__ = [
-    "HERE",
-    "MOST_BYTES",
-    "SHIPPED",
-    "Memory",
-    "NotShipped",
-    "cached",
-    "forget",
-    "origins",
-    "recomputing",
-    "requiring",
-    "shipping",
-    "store_folder",
-]
-
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first
 
 COMPUTING = ("numpy", "scipy", "tokenizers", "torch", "transformers")

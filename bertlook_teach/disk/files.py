@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-__all__ = ["replacing", "writable_folder", "write_file", "write_json"]
-
 
 @contextlib.contextmanager
 def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:

@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["opened", "pack", "unpack"]
-
 
 def pack(value: Any, *, bits: int | None = None, note: Mapping | None = None) -> bytes:
     """Numbers, strings, arrays, and lists, tuples, dicts and this package's dataclasses and named tuples of them.

@@ -35,21 +35,6 @@ from .files import write_file
 from .packing import opened, pack
 from .paths import data_path
 
-__all__ = [
-    "MOST_BYTES",
-    "TOLERANCE",
-    "Shipped",
-    "computing_sources",
-    "differences",
-    "evidence_folder",
-    "file_name",
-    "find",
-    "portable_digest",
-    "shipped_files",
-    "unfit",
-    "write",
-]
-
 FORMAT = 1
 
 MOST_BYTES = 6_000_000  # all files together
@@ -141,7 +126,7 @@ def _handed_on(door: Path) -> dict[str, Path]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
             homes = ast.literal_eval(node.value).items()
             files = {file: door.parent.joinpath(*file.split(".")).with_suffix(".py") for file, _ in homes}
-            return {name: files[file] for file, names in homes for name in names}
+            return {name: files[file] for file, names in homes for name in names.split()}
     return {}
 
 

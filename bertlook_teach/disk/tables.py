@@ -10,8 +10,6 @@ from pathlib import Path
 
 from .files import writable_folder, write_file, write_json
 
-__all__ = ["Table", "align", "save_rows", "to_frame", "with_interval", "write_csv"]
-
 
 def align(lines: Iterable[Sequence[object]]) -> str:
     """Cells in columns of equal width, two spaces between; a cell that is None is left empty.

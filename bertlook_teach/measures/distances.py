@@ -27,19 +27,6 @@ from ..stats import (
 )
 from .surface import attention_weights
 
-__all__ = [
-    "THRESHOLDS",
-    "UNLABELLED",
-    "GroupTest",
-    "HeadDistances",
-    "behaviour_labels",
-    "group_test",
-    "head_distances",
-    "js_between",
-    "js_distances",
-    "nearest_heads",
-]
-
 SMOOTHING = 0.001  # share of uniform attention mixed in; Clark's entropies use another one, 0.0001
 
 LN_2 = float(np.log(2))

@@ -30,8 +30,6 @@ from .norms import value_norms
 if TYPE_CHECKING:
     from ..model import Encoder
 
-__all__ = ["Gradients", "attention_gradients", "each_masked", "gradient_importance"]
-
 
 @dataclass(frozen=True, eq=False)
 class Gradients:

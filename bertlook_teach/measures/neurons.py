@@ -19,24 +19,6 @@ from ..model import head_label
 if TYPE_CHECKING:
     from ..model import Encoder
 
-__all__ = [
-    "Basis",
-    "BasisComparison",
-    "NeuronView",
-    "change_basis",
-    "compare_bases",
-    "dimensions_used",
-    "margin_contributions",
-    "margin_dimensions",
-    "neuron_view",
-    "participation_ratio",
-    "position_correlation",
-    "position_keys",
-    "query_key_matrices",
-    "random_rotations",
-    "svd_basis",
-]
-
 MARGIN_SHARE = 0.9
 
 _TOLERANCE = 1e-3  # softmax of float32 scores against the model's own float32 softmax

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace
 
-__all__ = ["summed_norms", "value_norms", "weighted_norms"]
-
 
 def value_norms(values, projection):
     """||f_h(x_j)||: the length of what each head would take from each token at full attention.

@@ -15,8 +15,6 @@ from ..model import head_label
 from ..stats import CONFIDENCE, REPLICATES, percentile_interval, unit_weights
 from .surface import surface_measures
 
-__all__ = ["Profile", "layer_difference", "profile_heads"]
-
 
 def layer_difference(profile: Profile, other: Profile, measure: str):
     """``other`` minus ``profile``, layer by layer, with the interval of the *difference*.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["FLOW_TOKENS", "attention_flow", "attention_rollout", "mixing_matrices"]
-
 FLOW_TOKENS = (
     20  # a flow is one maximum-flow problem per pair of tokens and layer: cost grows as n to the fourth
 )

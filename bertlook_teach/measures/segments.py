@@ -15,16 +15,6 @@ from .vig_patterns import PATTERNS, _segments, within_segment_mass
 if TYPE_CHECKING:
     from ..model import Encoder
 
-__all__ = [
-    "FairHead",
-    "Interval",
-    "SegmentSwitch",
-    "SwitchReport",
-    "fair_head",
-    "iter_switch",
-    "segment_switch",
-]
-
 
 # --- the segment switch ---------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)

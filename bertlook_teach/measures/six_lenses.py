@@ -19,16 +19,6 @@ from .zeroing import cut_effects, value_zeroing
 if TYPE_CHECKING:
     from ..model import Attention, Encoder
 
-__all__ = [
-    "CURVES",
-    "LENSES",
-    "Lens",
-    "attention_against_importance",
-    "category_curves",
-    "lenses",
-    "weight_norm_correlation",
-]
-
 
 def attention_against_importance(share, gradient, norm) -> dict[str, float]:
     """Do heads look most where it matters least, and is that more than an effect of short vectors?

@@ -11,27 +11,6 @@ from array_api_compat import array_namespace, device
 
 from ..model import Attention
 
-__all__ = [
-    "CLARK_ENTROPY_SMOOTHING",
-    "CLS_TOKENS",
-    "OFFSETS",
-    "PUNCT_TOKENS",
-    "SEP_TOKENS",
-    "attention_entropy",
-    "attention_share",
-    "attention_weights",
-    "cls_entropy",
-    "offset_attention",
-    "offset_profile",
-    "offset_r_squared",
-    "other_to_sep",
-    "sep_to_sep",
-    "special_token_attention",
-    "surface_measures",
-    "token_masks",
-    "uniform_baseline",
-]
-
 
 def uniform_baseline(measure: Callable) -> Callable:
     """The same measure, taken on uniform attention over the same tokens.

@@ -9,8 +9,6 @@ import numpy as np
 
 from .surface import token_masks
 
-__all__ = ["Curve", "category_means", "category_sums", "macro_average"]
-
 
 def category_sums(maps, tokens) -> dict[str, np.ndarray]:
     """What goes to each kind of token: per row the sum over the keys of the kind, then the mean over rows.

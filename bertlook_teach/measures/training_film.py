@@ -14,8 +14,6 @@ import numpy as np
 from ..disk import Table, data_path
 from ..model import head_rows
 
-__all__ = ["Baseline", "Film", "half_way", "measure_label", "read_film", "tokens_in_words"]
-
 _KEYS = ("tokens", "layer", "head")
 
 _LABELS = {

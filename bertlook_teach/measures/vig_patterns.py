@@ -25,28 +25,6 @@ from .surface import (
     token_masks,
 )
 
-__all__ = [
-    "PATTERNS",
-    "Pattern",
-    "PatternScore",
-    "UndefinedPattern",
-    "bag_of_words",
-    "closing_sep_pairs",
-    "expected_at_offsets",
-    "looks_alike",
-    "measure_patterns",
-    "missing_patterns",
-    "next_word_pairs",
-    "pair_share",
-    "pattern_measures",
-    "same_word_pairs",
-    "sep_to_cls",
-    "text_groups",
-    "within_segment_entropy",
-    "within_segment_mass",
-    "within_word_pairs",
-]
-
 
 class UndefinedPattern(ValueError):
     """The input holds nothing that the pattern could be about; the message says what it would need."""

@@ -12,8 +12,6 @@ from ..model import TOKENS_AT_ONCE, attention_blocks, read_text, segment_tensor
 if TYPE_CHECKING:
     from ..model import Encoder
 
-__all__ = ["cut_effects", "cut_work", "losses_without", "value_zeroing"]
-
 
 def cut_effects(
     encoder: Encoder,

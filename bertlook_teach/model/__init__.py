@@ -3,59 +3,25 @@
 from .. import hand_on
 
 _HOMES = {
-    "attention": [
-        "Attention",
-        "NO_PIECE",
-        "ReadingCheck",
-        "SEGMENT_RULES",
-        "TOO_LONG",
-        "UNKNOWN",
-        "check_reading",
-        "encode",
-        "extract_attention",
-        "iter_attention",
-    ],
-    "blocks": [
-        "Block",
-        "TOKENS_AT_ONCE",
-        "attention_blocks",
-        "output_projection",
-        "read_text",
-        "segment_tensor",
-        "with_pretraining_head",
-    ],
-    "by_hand": [
-        "EmbeddingParts",
-        "HeadMatrices",
-        "attention_scores",
-        "embedding_parts",
-        "head_matrices",
-        "join_heads",
-        "layer_norm",
-        "softmax",
-        "weighted_values",
-    ],
-    "encoder": [
-        "Encoder",
-        "PRUNED_TYPE",
-        "PrunedEncoder",
-        "RANDOM_SEED",
-        "choose_device",
-        "load_encoder",
-        "quiet_loading",
-        "random_twin",
-    ],
-    "head_names": ["head_label", "head_rows", "parse_head_label"],
-    "masked_lm": [
-        "MASKED_SHARE",
-        "Masking",
-        "NoMaskedLMHead",
-        "choose_masked",
-        "chosen_masked",
-        "mask_id",
-        "masked_lm_head",
-    ],
-    "states": ["hidden_states", "read_states"],
-    "words": ["QUERY_RULES", "merge_weights", "word_groups"],
+    "attention": """
+        Attention NO_PIECE ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN check_reading encode
+        extract_attention iter_attention
+    """,
+    "blocks": """
+        Block TOKENS_AT_ONCE attention_blocks output_projection read_text segment_tensor
+        with_pretraining_head
+    """,
+    "by_hand": """
+        EmbeddingParts HeadMatrices attention_scores embedding_parts head_matrices join_heads
+        layer_norm softmax weighted_values
+    """,
+    "encoder": """
+        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder quiet_loading
+        random_twin
+    """,
+    "head_names": "head_label head_rows parse_head_label",
+    "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
+    "states": "hidden_states read_states",
+    "words": "QUERY_RULES merge_weights word_groups",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

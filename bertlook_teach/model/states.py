@@ -8,8 +8,6 @@ import numpy as np
 
 from .attention import check_reading
 
-__all__ = ["hidden_states", "read_states"]
-
 
 def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:
     """Vectors of words after every layer, one float32 array of shape (layer, word, dim) a text, in order.

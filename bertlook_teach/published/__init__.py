@@ -3,39 +3,21 @@
 from .. import hand_on
 
 _HOMES = {
-    "ablation": [
-        "KOVALEVA_TASKS",
-        "PublishedSpeed",
-        "published_baseline",
-        "published_disabled_heads",
-        "published_disabled_layers",
-        "published_keep_one",
-        "published_prunable",
-        "published_speed",
-        "published_wmt_heads",
-        "published_wmt_significant",
-    ],
-    "coreference": ["PREDICTORS", "PublishedAntecedents", "published_table_2"],
-    "finetuning": [
-        "CONDITIONS",
-        "PublishedGain",
-        "published_cosines",
-        "published_gains",
-        "published_head_f1",
-        "published_mean_f1",
-    ],
-    "probing": ["DEPTHS", "PROBING_TASKS", "PublishedProbing", "published_probing"],
-    "syntax": ["PublishedRelation", "published_table_1"],
-    "tables": [
-        "Published",
-        "PublishedMap",
-        "published_gradients",
-        "published_heads",
-        "published_layers",
-        "published_map",
-        "published_norms",
-        "published_number",
-        "read_published",
-    ],
+    "ablation": """
+        KOVALEVA_TASKS PublishedSpeed published_baseline published_disabled_heads
+        published_disabled_layers published_keep_one published_prunable published_speed
+        published_wmt_heads published_wmt_significant
+    """,
+    "coreference": "PREDICTORS PublishedAntecedents published_table_2",
+    "finetuning": """
+        CONDITIONS PublishedGain published_cosines published_gains published_head_f1
+        published_mean_f1
+    """,
+    "probing": "DEPTHS PROBING_TASKS PublishedProbing published_probing",
+    "syntax": "PublishedRelation published_table_1",
+    "tables": """
+        Published PublishedMap published_gradients published_heads published_layers published_map
+        published_norms published_number read_published
+    """,
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

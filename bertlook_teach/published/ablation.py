@@ -12,19 +12,6 @@ import numpy as np
 
 from .tables import read_published
 
-__all__ = [
-    "KOVALEVA_TASKS",
-    "PublishedSpeed",
-    "published_baseline",
-    "published_disabled_heads",
-    "published_disabled_layers",
-    "published_keep_one",
-    "published_prunable",
-    "published_speed",
-    "published_wmt_heads",
-    "published_wmt_significant",
-]
-
 KOVALEVA_TASKS = ("MRPC", "STS-B", "SST-2", "QQP", "RTE", "QNLI", "MNLI")
 
 _WMT, _KEPT = "michel_table1_wmt_single_head", "michel_one_head_per_layer_bert"

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from .tables import read_published
 
-__all__ = ["PREDICTORS", "PublishedAntecedents", "published_table_2"]
-
 # Printed name -> the name of our predictor, in the order of the table.
 PREDICTORS = {
     "nearest": "nearest",

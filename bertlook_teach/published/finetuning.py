@@ -13,15 +13,6 @@ import numpy as np
 from .ablation import KOVALEVA_TASKS
 from .tables import published_number, read_published
 
-__all__ = [
-    "CONDITIONS",
-    "PublishedGain",
-    "published_cosines",
-    "published_gains",
-    "published_head_f1",
-    "published_mean_f1",
-]
-
 CONDITIONS = ("pretrained", "neg", "control")
 
 _COSINES, _GAINS, _NEGATION = (

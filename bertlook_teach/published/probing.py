@@ -13,8 +13,6 @@ import numpy as np
 
 from .tables import Published, read_published
 
-__all__ = ["DEPTHS", "PROBING_TASKS", "PublishedProbing", "published_probing"]
-
 DEPTHS = {"BERT-base": 12, "BERT-large": 24}
 
 # In the order of Figure 1, with the names of the other tables: curves, weights.

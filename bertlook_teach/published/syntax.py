@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from .tables import read_published
 
-__all__ = ["PublishedRelation", "published_table_1"]
-
 AUXPASS = (
     "printed 82.5 against 40.5; the authors' code gives 94.1 against 82.5, and 40.5 is the baseline of cop"
 )

@@ -15,8 +15,6 @@ import numpy as np
 
 from ..model import head_label
 
-__all__ = ["BestHead", "FairChoice", "best_index", "choose_head", "fair_choice"]
-
 
 def best_index(scores, *, last: bool = False) -> tuple[int, ...]:
     """Where the largest score stands; of equals the first, or the last.

@@ -12,18 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = [
-    "CONFIDENCE",
-    "REPLICATES",
-    "draws",
-    "mean_interval",
-    "percentile_interval",
-    "ratio_interval",
-    "resampled_interval",
-    "unit_interval",
-    "unit_weights",
-]
-
 REPLICATES = 400
 
 CONFIDENCE = 0.95

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["partial_rank_correlation", "rank_correlation"]
-
 
 def rank_correlation(x, y) -> float:
     """Spearman's rank correlation, ties given their mean rank: 1 the same order, -1 the opposite one.

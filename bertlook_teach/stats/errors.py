@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CannotDecide"]
-
 
 class CannotDecide(Exception):
     """Raised by a collector or a statistic: the claim does not apply to this model or these inputs, and why."""

@@ -10,18 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "MDSMap",
-    "average_linkage",
-    "checked_distances",
-    "classical_mds",
-    "cut",
-    "kruskal_stress",
-    "leaf_order",
-    "metric_mds",
-    "procrustes",
-]
-
 
 def checked_distances(distances) -> np.ndarray:
     """A distance matrix as float64: square, finite, symmetric, not negative, zero on its diagonal."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["auc", "metric_value", "micro_f1", "softmax"]
-
 
 def auc(scores, is_key) -> np.ndarray:
     """Area under the ROC curve: how often a key word has a higher score than another word, ties counting half.

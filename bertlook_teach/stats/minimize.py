@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["minimized"]
-
 
 def minimized(objective: Callable, start: np.ndarray, **options):
     """scipy's result for a function that gives value and gradient.

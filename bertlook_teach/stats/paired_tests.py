@@ -6,8 +6,6 @@ from itertools import product
 
 import numpy as np
 
-__all__ = ["holm", "mcnemar", "paired_interval", "paired_p", "sign_flip_p"]
-
 
 def mcnemar(before, after) -> float:
     """Exact two-sided p that the right answers gained and lost are as many as a fair coin would give.

@@ -8,8 +8,6 @@ from ..analyses.coreference import antecedent_links, named_words
 from ..corpora import CorefDocument
 from .arc_view import ArcView
 
-__all__ = ["AntecedentView"]
-
 # In the order of `bertlook_teach.analyses.coreference.CANDIDATES`.
 READINGS = ("it names an earlier mention", "it names any other word")
 

@@ -394,7 +394,9 @@ def imported_by(path: Path) -> set[Path]:
             base = (*here[: len(here) + 1 - node.level], *module) if node.level else module[1:]
             names = [base, *((*base, alias.name) for alias in node.names)]
             room = importlib.import_module(".".join(("bertlook_teach", *filter(None, base))))
-            doors = {name: home for home, given in getattr(room, "_HOMES", {}).items() for name in given}
+            doors = {
+                name: home for home, given in getattr(room, "_HOMES", {}).items() for name in given.split()
+            }
             names += [(*base, *doors[a.name].split(".")) for a in node.names if base and a.name in doors]
         elif isinstance(node, ast.Import):
             names = [tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("bertlook_teach.")]

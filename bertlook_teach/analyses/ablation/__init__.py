@@ -3,63 +3,21 @@
 from ... import hand_on
 
 _HOMES = {
-    "bench": ["Bench", "MaskedSentence", "Outcome", "Replay", "read_masked"],
-    "gate_importance": [
-        "HeadImportance",
-        "VERSIONS",
-        "disagreement",
-        "gate_gradients",
-        "head_importance",
-        "importance_versions",
-        "predicted_effects",
-    ],
-    "heads_off": [
-        "WAYS",
-        "ablated",
-        "all_heads",
-        "at_contexts",
-        "layer_heads",
-        "positive_control",
-        "read_heads",
-        "uniform_context",
-    ],
-    "next_sentence": ["NextSentence", "NoNextSentenceHead", "adjoining_sentences", "next_sentence_head"],
-    "pruning": [
-        "RECORD",
-        "WEIGHTS",
-        "folder_size",
-        "load_pruned",
-        "parameter_count",
-        "parameters_per_head",
-        "prune",
-        "prune_classifier",
-        "save_pruned",
-    ],
-    "removal_curves": ["ORDERS", "PruningCurve", "STEPS", "pruning_curve", "random_curves"],
-    "replay": ["Layer", "Trace", "layers_of", "trace"],
-    "scorers": [
-        "ClassifierScorer",
-        "MaskedLM",
-        "Scorer",
-        "as_scorer",
-        "batch_outputs",
-        "on_device",
-        "score_batches",
-    ],
-    "single_heads": [
-        "HeadEffects",
-        "LayerEffects",
-        "head_logits",
-        "keep_one_effects",
-        "layer_effects",
-        "single_head_effects",
-    ],
-    "which_heads_matter": [
-        "HeadsThatMatter",
-        "LEVEL",
-        "best_gain_by_chance",
-        "best_gain_p",
-        "heads_that_matter",
-    ],
+    "bench": "Bench MaskedSentence Outcome Replay read_masked",
+    "gate_importance": """
+        HeadImportance VERSIONS disagreement gate_gradients head_importance importance_versions
+        predicted_effects
+    """,
+    "heads_off": "WAYS ablated all_heads at_contexts layer_heads positive_control read_heads uniform_context",
+    "next_sentence": "NextSentence NoNextSentenceHead adjoining_sentences next_sentence_head",
+    "pruning": """
+        RECORD WEIGHTS folder_size load_pruned parameter_count parameters_per_head prune
+        prune_classifier save_pruned
+    """,
+    "removal_curves": "ORDERS PruningCurve STEPS pruning_curve random_curves",
+    "replay": "Layer Trace layers_of trace",
+    "scorers": "ClassifierScorer MaskedLM Scorer as_scorer batch_outputs on_device score_batches",
+    "single_heads": "HeadEffects LayerEffects head_logits keep_one_effects layer_effects single_head_effects",
+    "which_heads_matter": "HeadsThatMatter LEVEL best_gain_by_chance best_gain_p heads_that_matter",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

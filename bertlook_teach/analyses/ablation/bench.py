@@ -18,8 +18,6 @@ from .heads_off import at_contexts, check_way, positive_control, read_heads, uni
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["Bench", "MaskedSentence", "Outcome", "Replay", "read_masked"]
-
 N_TEXTS = 24  # of the shipped sentences: half a second of reading for a class, some 20 ms for the specimen
 
 TOP = 5

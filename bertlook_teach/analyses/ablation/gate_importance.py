@@ -26,15 +26,6 @@ from ...stats import rank_correlation
 from .heads_off import at_contexts, positive_control
 from .scorers import as_scorer, batch_outputs, checked_batches, evaluating, on_device
 
-__all__ = [
-    "VERSIONS",
-    "HeadImportance",
-    "disagreement",
-    "head_importance",
-    "importance_versions",
-    "predicted_effects",
-]
-
 VERSIONS = ("paper", "released", "batch")
 
 

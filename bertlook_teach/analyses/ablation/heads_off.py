@@ -25,8 +25,6 @@ from ...model import attention_blocks, head_label, parse_head_label
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["WAYS", "ablated", "all_heads", "layer_heads", "read_heads"]
-
 WAYS = ("mask", "uniform")
 
 _CONTROL_TEXT = "a b c d"

@@ -16,8 +16,6 @@ from .bench import Replay
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["NextSentence", "NoNextSentenceHead", "adjoining_sentences", "next_sentence_head"]
-
 TIE = 1e-5  # nats: with all heads off [CLS] sees nothing, and only rounding tells two inputs apart
 
 N_PAIRS = 12  # twice as many inputs, since a click must be answered at once

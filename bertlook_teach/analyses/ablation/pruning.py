@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from ...model import Encoder, PrunedEncoder
     from ..finetuning import Classifier
 
-__all__ = [
-    "folder_size",
-    "load_pruned",
-    "parameter_count",
-    "parameters_per_head",
-    "prune",
-    "prune_classifier",
-    "save_pruned",
-]
-
 RECORD, WEIGHTS = "bertlook_pruned.json", "pruned.safetensors"
 
 FORMAT = 1

@@ -18,8 +18,6 @@ from .gate_importance import head_importance
 from .heads_off import all_heads
 from .scorers import as_scorer, checked_batches, score_batches
 
-__all__ = ["ORDERS", "PruningCurve", "pruning_curve", "random_curves"]
-
 ORDERS = ("worst first", "best first", "random")
 
 STEPS = 10

@@ -17,8 +17,6 @@ from .scorers import inputs_of
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["Layer", "Trace", "layers_of", "trace"]
-
 _TOLERANCE = 1e-4  # of the largest hidden value: far above rounding, far below a layer wired wrongly
 
 _PROVEN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()

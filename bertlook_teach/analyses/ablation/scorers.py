@@ -18,8 +18,6 @@ from ...model import MASKED_SHARE, choose_masked, masked_lm_head
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["ClassifierScorer", "MaskedLM", "Scorer", "as_scorer", "batch_outputs", "score_batches"]
-
 IGNORED = -100  # the label of a position that is not to be guessed
 
 

@@ -20,15 +20,6 @@ from .heads_off import ablated, all_heads, check_way, layer_heads, positive_cont
 from .replay import attention_mask, layers_of, trace
 from .scorers import as_scorer, batch_outputs, checked_batches, evaluating, on_device, take_rows
 
-__all__ = [
-    "HeadEffects",
-    "LayerEffects",
-    "head_logits",
-    "keep_one_effects",
-    "layer_effects",
-    "single_head_effects",
-]
-
 REMOVE, KEEP, LAYER = "remove one head", "keep one head of the layer", "remove the layer's heads"
 
 _TOKENS_AT_ONCE = {

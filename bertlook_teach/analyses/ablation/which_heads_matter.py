@@ -15,8 +15,6 @@ from ...disk import Table
 from ...model import head_label, head_rows
 from ...stats import holm, mcnemar, paired_p
 
-__all__ = ["HeadsThatMatter", "best_gain_by_chance", "best_gain_p", "heads_that_matter"]
-
 LEVEL = 0.05
 
 BY = ("score", "loss")

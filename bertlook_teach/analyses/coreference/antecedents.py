@@ -24,19 +24,6 @@ from ...disk import Table
 from ...model import head_label
 from ...stats import fair_choice, unit_interval
 
-__all__ = [
-    "BASELINES",
-    "CANDIDATES",
-    "AntecedentGain",
-    "AntecedentLinks",
-    "Antecedents",
-    "antecedent_gains",
-    "antecedent_links",
-    "antecedent_table",
-    "find_antecedents",
-    "named_words",
-]
-
 CANDIDATES = ("mentions", "open")
 
 

@@ -16,8 +16,6 @@ from ...corpora import PronounCase
 from ...model import head_label
 from ...stats import fair_choice, unit_interval
 
-__all__ = ["PRONOUN_BASELINES", "PronounScore", "ask_heads", "both_right", "pronoun_table"]
-
 DIRECTIONS = ("pronoun looks at candidate", "candidate looks at pronoun")
 
 

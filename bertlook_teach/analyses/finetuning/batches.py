@@ -11,8 +11,6 @@ from .training import NO_LABEL
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["Batch"]
-
 
 class Batch(NamedTuple):
     """Padded inputs of some examples: integer tensors (example, token), and labels (example,).

@@ -28,15 +28,6 @@ from ...stats import draws, percentile_interval
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = [
-    "CURVES",
-    "CheckpointComparison",
-    "Matching",
-    "compare_checkpoints",
-    "match_heads",
-    "require_comparable",
-]
-
 CURVES = ("previous", "next", "self", "cls", "sep", "punct", "entropy_normalized")
 
 

@@ -27,8 +27,6 @@ from .training import checked_rate, train
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["Classifier", "fine_tune", "load_classifier"]
-
 EPOCHS = 10
 
 BATCH_SIZE = 32

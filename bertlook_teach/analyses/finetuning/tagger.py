@@ -21,8 +21,6 @@ from .training import NO_LABEL, checked_rate, train
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["Tagger", "fine_tune_tagger", "word_type_labels"]
-
 EPOCHS = 5
 
 BATCH_SIZE = 16

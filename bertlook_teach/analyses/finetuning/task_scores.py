@@ -17,8 +17,6 @@ from ...stats import minimized, ratio_interval, resampled_interval, softmax_loss
 if TYPE_CHECKING:
     from .classifier import Classifier
 
-__all__ = ["BagOfWords", "TaskScore", "baselines", "fit_bag_of_words", "majority", "score"]
-
 L2_CHOICES = (1e-4, 1e-3, 1e-2, 1e-1)
 
 

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = ["learning_rate_for"]
-
 WARM_UP = 0.1  # share of all steps over which the learning rate rises
 
 WEIGHT_DECAY = 0.01

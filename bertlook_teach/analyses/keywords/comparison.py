@@ -26,19 +26,6 @@ from .removal import mean_parts
 from .rules import RULES, document_frequencies, rule_scores, texts_of
 from .scores import KeywordData, auc_by_text
 
-__all__ = [
-    "ALL_HEADS",
-    "BEST_HEAD",
-    "BEST_MAX",
-    "BOTH",
-    "MIX",
-    "RULES_TOGETHER",
-    "Comparison",
-    "compare",
-    "head_table",
-    "without_heads",
-]
-
 BEST_HEAD, BEST_MAX = "best head, column mean", "best head, column max"
 
 MIX, ALL_HEADS = "softmax mix of heads", "all heads, regression"

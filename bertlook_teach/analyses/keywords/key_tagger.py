@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...model import Encoder
     from ..finetuning import Tagger
 
-__all__ = ["KeyTagger", "fine_tune_key_tagger"]
-
 EPOCHS = 3  # with 85 short texts the loss on others rises after that
 
 BATCH_SIZE = 8

@@ -14,22 +14,6 @@ import numpy as np
 from ...stats import minimized, ratio_interval, softmax
 from .scores import KeywordData, auc_by_text, mean_with_interval
 
-__all__ = [
-    "LogisticModel",
-    "MixModel",
-    "WordScore",
-    "best_cutoff",
-    "choose_l2",
-    "cross_entropies",
-    "cross_validated",
-    "fit_logistic",
-    "fit_mix",
-    "fit_singles",
-    "folds_by_text",
-    "judge",
-    "prior_entropy",
-]
-
 L2_CHOICES = (1e-3, 1e-2, 1e-1)
 
 MIX_L2 = 1e-4  # on the scores of the mix: without it one head takes all, however small its lead

@@ -15,8 +15,6 @@ from ...disk import Table
 from ...model import head_label
 from ...stats import ratio_interval
 
-__all__ = ["RemovalCurve", "mean_parts", "random_removal", "removal_curve", "remove_one", "worst_first"]
-
 Head = tuple[int, int]
 
 Score = Callable[[Sequence[Head]], np.ndarray]

@@ -14,8 +14,6 @@ import numpy as np
 
 from .scores import KeywordData
 
-__all__ = ["RULES", "STOP_WORDS", "document_frequencies", "rake", "rule_scores", "texts_of", "tf_idf"]
-
 RULES = ("position", "length", "pieces", "tf-idf", "RAKE")
 
 # Function words of English, written down for this project: what no index would list.

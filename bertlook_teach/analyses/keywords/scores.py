@@ -19,19 +19,6 @@ from ...stats import auc, checked_word_scores, ratio_interval
 if TYPE_CHECKING:
     from ...model import Attention, Encoder
 
-__all__ = [
-    "COLUMNS",
-    "KeywordData",
-    "auc_by_text",
-    "mean_with_interval",
-    "read_keywords",
-    "relative_attention",
-    "relative_by_text",
-    "slides_score",
-    "token_scores",
-    "unnormalised_entropy",
-]
-
 COLUMNS = ("mean", "max")
 
 NO_KEY = "no key phrase stands in what the model reads of it"

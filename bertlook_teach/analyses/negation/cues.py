@@ -31,22 +31,6 @@ from ...stats import best_index, draws, kendall, percentile_interval
 if TYPE_CHECKING:
     from ...model import Attention, Encoder
 
-__all__ = [
-    "Agreement",
-    "BestHead",
-    "CueScores",
-    "best_head",
-    "head_agreement",
-    "head_choices",
-    "listed_cue",
-    "most_pieces",
-    "offset_rule",
-    "random_cue",
-    "random_word",
-    "score_heads",
-    "score_rule",
-]
-
 RESAMPLES = 1000
 
 OFFSETS = tuple(o for o in range(-4, 5) if o)

@@ -21,21 +21,6 @@ from .cues import CueScores
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = [
-    "IN",
-    "OUT",
-    "TASKS",
-    "Contrast",
-    "TagScore",
-    "contrast",
-    "part_of_speech_task",
-    "scope_labels",
-    "tag_score",
-    "task_labels",
-    "tune",
-    "tuned",
-]
-
 IN, OUT = "in", "out"
 
 TASKS = ("negation", "control")

@@ -17,8 +17,6 @@ import numpy as np
 from ...corpora import TreebankSentence
 from ...model import word_groups
 
-__all__ = ["CONDITIONS", "PAIRS", "SEGMENTS", "TREEBANK", "Kind", "Reading"]
-
 SEGMENTS = ("A", "B")
 
 

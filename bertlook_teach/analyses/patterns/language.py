@@ -48,8 +48,6 @@ from .conditions import (
     Reading,
 )
 
-__all__ = ["Pattern", "key", "parse_pattern", "query"]
-
 LONGEST, DEEPEST = 2000, 200  # of an expression: characters, and parts within parts
 
 

@@ -19,8 +19,6 @@ from ...model import check_reading
 from ..syntax import predicted_governors
 from .conditions import Reading
 
-__all__ = ["WordMaps", "word_maps"]
-
 
 @dataclass(frozen=True, eq=False)
 class WordMaps:

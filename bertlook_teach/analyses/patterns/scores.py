@@ -22,18 +22,6 @@ from .conditions import PAIRS, TREEBANK, Reading
 from .language import Pattern, needs_treebank, parse_pattern
 from .readings import WordMaps
 
-__all__ = [
-    "ANSWERS",
-    "MEASURES",
-    "PatternCounts",
-    "PatternScore",
-    "ScoreRow",
-    "answers_of",
-    "check_corpus",
-    "count_cases",
-    "score_pattern",
-]
-
 ANSWERS = ("words", "anything")  # what a head may answer: other words, or every position
 
 MEASURES = ("accuracy", "mass")

@@ -16,20 +16,6 @@ import numpy as np
 from ...stats import minimized, ratio_interval, softmax_loss
 from .probe_inputs import ProbeSentence
 
-__all__ = [
-    "AttentionProbe",
-    "DistanceProbe",
-    "Score",
-    "WordProbe",
-    "control_task",
-    "evaluate",
-    "fit_attention_probe",
-    "fit_distance_probe",
-    "fit_word_probe",
-    "learning_curve",
-    "right_branching",
-]
-
 L2 = 1e-4  # per word of training; keeps weights finite where a governor is perfectly predictable
 
 WORD_L2 = 1e-3  # the probe with words has a hundred times as many weights

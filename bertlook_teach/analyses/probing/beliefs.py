@@ -12,8 +12,6 @@ from ...model import hidden_states
 from .layer_probes import LayerScores
 from .vectors import SpanVectors
 
-__all__ = ["sentence_beliefs", "settles_late", "typed_beliefs"]
-
 
 # --- one case ------------------------------------------------------------------------------------------------
 def sentence_beliefs(

@@ -11,8 +11,6 @@ import numpy as np
 from .layer_probes import Counts, _one_hot, count_answers
 from .vectors import SpanVectors
 
-__all__ = ["control_labels", "form_baseline", "majority_baseline"]
-
 
 def majority_baseline(train: SpanVectors, test: SpanVectors) -> Counts:
     """The commonest label for every case; where one label is no find, the other one always."""

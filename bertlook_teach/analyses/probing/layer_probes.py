@@ -30,16 +30,6 @@ from ...stats import (
 from .vectors import SpanVectors, four_fifths
 from .where import centre_of_gravity, delta_bits, expected_layer, mixing_bits
 
-__all__ = [
-    "Counts",
-    "LayerScores",
-    "MixProbe",
-    "choose_penalty",
-    "count_answers",
-    "cumulative_probes",
-    "fit_mix_probe",
-]
-
 L2 = 0.03  # a strong penalty: the course's treebank is small
 
 PENALTIES = (0.03, 0.1, 0.3)

@@ -16,16 +16,6 @@ import numpy as np
 from ...stats import minimized, unit_interval
 from .probe_inputs import ProbeSentence
 
-__all__ = [
-    "NEGATIVES",
-    "PairScore",
-    "Pairs",
-    "distance_rule",
-    "fit_pair_probe",
-    "pair_accuracy",
-    "sample_pairs",
-]
-
 NEGATIVES = ("uniform", "distance-matched")
 
 L2 = 1e-3

@@ -11,8 +11,6 @@ import numpy as np
 from ...corpora import open_text
 from ...model import check_reading
 
-__all__ = ["ProbeSentence", "attention_features", "input_vectors", "read_features", "read_word_vectors"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProbeSentence:

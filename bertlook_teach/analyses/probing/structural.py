@@ -16,19 +16,6 @@ import numpy as np
 from ...model import check_reading, hidden_states
 from ...stats import ratio_interval
 
-__all__ = [
-    "StructuralProbe",
-    "TreeSentence",
-    "UndirectedScore",
-    "chain_edges",
-    "evaluate_edges",
-    "fit_structural_probe",
-    "gold_edges",
-    "read_hidden_states",
-    "spanning_edges",
-    "tree_distances",
-]
-
 Edges = set[tuple[int, int]]
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from ...corpora import TASKS, EdgeSentence
 
-__all__ = ["SpanVectors", "draw_cases", "four_fifths", "span_vectors"]
-
 
 # --- what a probe reads ------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)

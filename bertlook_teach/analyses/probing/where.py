@@ -6,8 +6,6 @@ import numpy as np
 
 from ...stats import softmax
 
-__all__ = ["centre_of_gravity", "delta_bits", "expected_layer", "mixing_bits", "scalar_mix"]
-
 
 def scalar_mix(hidden, scores, gamma: float = 1.0) -> np.ndarray:
     """``gamma * sum_l softmax(scores)_l hidden[l]``: one vector a word from all layers. No layer is normalised.

@@ -3,31 +3,15 @@
 from ... import hand_on
 
 _HOMES = {
-    "answers": ["Answers", "SCHEMES", "collect_answers", "in_scheme"],
-    "gold": ["gold_cases", "offset_answers"],
-    "predictors": [
-        "ALL",
-        "DIRECTIONS",
-        "EDGES",
-        "NO_ANSWER",
-        "ROOT",
-        "Score",
-        "WITHOUT_PUNCT",
-        "evaluate",
-        "head_predictor",
-        "judge",
-        "offset_predictor",
-        "predicted_governors",
-    ],
-    "relations": [
-        "OFFSETS",
-        "PUBLISHED_OFFSETS",
-        "Choice",
-        "RelationRow",
-        "RelationTable",
-        "best_of_many",
-        "score_relations",
-        "shuffled_distances",
-    ],
+    "answers": "Answers SCHEMES collect_answers in_scheme",
+    "gold": "gold_cases offset_answers",
+    "predictors": """
+        ALL DIRECTIONS EDGES NO_ANSWER ROOT Score WITHOUT_PUNCT evaluate head_predictor judge
+        offset_predictor predicted_governors
+    """,
+    "relations": """
+        OFFSETS PUBLISHED_OFFSETS Choice RelationRow RelationTable best_of_many score_relations
+        shuffled_distances
+    """,
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -12,8 +12,6 @@ from ...corpora import TreebankSentence, to_stanford
 from ...model import check_reading
 from .predictors import predicted_governors
 
-__all__ = ["SCHEMES", "Answers", "collect_answers", "in_scheme"]
-
 SCHEMES = ("ud", "stanford")
 
 _NOWHERE, _ROOT = np.iinfo(np.int16).min, np.iinfo(np.int16).min + 1  # answers that are no distance

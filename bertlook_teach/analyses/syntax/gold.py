@@ -12,8 +12,6 @@ from ...corpora import TreebankSentence
 from .answers import _NOWHERE, _ROOT
 from .predictors import ALL, ROOT, WITHOUT_PUNCT, answering_words
 
-__all__ = []
-
 
 @dataclass(frozen=True, eq=False)
 class Gold:

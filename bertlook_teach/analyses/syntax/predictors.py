@@ -14,21 +14,6 @@ import numpy as np
 
 from ...corpora import TreebankSentence
 
-__all__ = [
-    "ALL",
-    "DIRECTIONS",
-    "EDGES",
-    "NO_ANSWER",
-    "ROOT",
-    "WITHOUT_PUNCT",
-    "Score",
-    "evaluate",
-    "head_predictor",
-    "judge",
-    "offset_predictor",
-    "predicted_governors",
-]
-
 # How a map answers "which word governs this one?": by its row, or by its column.
 DIRECTIONS = ("dependent looks at governor", "governor looks at dependent")
 

@@ -18,8 +18,6 @@ from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, uni
 from .answers import _ROOT, Answers, in_scheme
 from .gold import Gold, gold_cases, offset_answers
 
-__all__ = ["OFFSETS", "PUBLISHED_OFFSETS", "RelationRow", "RelationTable", "best_of_many", "score_relations"]
-
 OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 PUBLISHED_OFFSETS = (-3, -2, -1, 0, 1, 2)

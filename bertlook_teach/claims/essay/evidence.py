@@ -28,8 +28,6 @@ from .statistics import (
     relative_layers,
 )
 
-__all__ = ["EVIDENCE", "clauses", "drifters", "insiders", "phases", "relations", "zeroed_losses"]
-
 FEWEST_USES = 10  # occurrences of a word that counts as a type
 
 FEWEST_CASES = 10  # of a relation in each half of the sentences

@@ -24,8 +24,6 @@ from ..verdicts import Measurement, settle
 from .register import REGISTER
 from .statistics import MIDDLE, deep_layers, phases_margin, phases_p
 
-__all__ = ["CLOSED_RELATIONS", "PublishedHead", "cls_differences", "published_best_heads", "try_published"]
-
 SHUFFLES = 20_000
 
 READING_ERROR = 0.05  # nats, of the curve from [CLS], which is read off a raster figure

@@ -37,18 +37,6 @@ from .statistics import (
     syntax_p,
 )
 
-__all__ = [
-    "ESSAY",
-    "LABELS",
-    "REFUTED",
-    "REGISTER",
-    "RULE",
-    "SUPPORTED",
-    "UNDECIDED",
-    "moved",
-    "register_digest",
-]
-
 ESSAY = "What Attention Dose Not Look At Is All You Need, 2021"
 
 LOCKED_HOME = "bertlook_teach.essay_statistics"  # where the statistics stood when the register was locked

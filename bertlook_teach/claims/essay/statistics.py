@@ -19,46 +19,6 @@ import numpy as np
 from ...stats import CannotDecide, rank_correlation
 from ..claim import Values
 
-__all__ = [
-    "FUNCTION_CLASSES",
-    "HAVEN_RELATIONS",
-    "OPEN_RELATIONS",
-    "RELATIONS",
-    "arrangements",
-    "best_split",
-    "category_shares",
-    "clause_excess",
-    "clause_ids",
-    "clause_lengths",
-    "cls_excess",
-    "constancy",
-    "correlation_of_moments",
-    "deep_layers",
-    "direction_follows_class",
-    "direction_p",
-    "drift",
-    "explained_by_split",
-    "haven_auc",
-    "insiders_are_narrow",
-    "looks_p",
-    "looks_where_it_matters_less",
-    "loss_spared",
-    "middle_share",
-    "moments",
-    "pairs_above",
-    "phase_cuts",
-    "phases_in_order",
-    "phases_margin",
-    "phases_p",
-    "rank_residuals",
-    "relative_layers",
-    "segments_respected",
-    "split_p",
-    "syntax_in_the_middle",
-    "syntax_p",
-    "within_layers_p",
-]
-
 DEPTH = 12  # of BERT-base, for which the essay names its layers
 
 PHASES = (4, 10)  # the essay's first two phases end with these layers

@@ -13,16 +13,6 @@ import numpy as np
 from ...stats import CannotDecide
 from ..claim import Values
 
-__all__ = [
-    "best_head",
-    "best_layer",
-    "early_minus_later",
-    "first_third",
-    "named_layers",
-    "share_of_heads_above",
-    "share_of_heads_below",
-]
-
 Statistic = Callable[[Values, Values], float]
 
 

@@ -15,8 +15,6 @@ from ...disk import data_path
 from .refutation import Refutation
 from .refutation import all_refutations as refutations
 
-__all__ = ["Misconception", "find_misconceptions", "read_misconceptions", "refute"]
-
 _FIELDS = ("key", "lessons", "says", "true", "sources")
 
 

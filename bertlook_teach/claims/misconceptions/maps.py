@@ -24,30 +24,6 @@ from ...model import attention_scores, head_label, merge_weights, softmax
 from ...stats import accuracy, cohen_kappa
 from .refutation import Refutation
 
-__all__ = [
-    "a_head_is_linear",
-    "a_neuron_is_a_thing",
-    "accuracy_is_agreement",
-    "any_average_will_do",
-    "attention_is_a_sigmoid",
-    "average_first_then_size",
-    "averaging_pieces_both_ways",
-    "columns_sum_to_one",
-    "diagonal_means_itself",
-    "dividing_changes_nothing",
-    "entropy_needs_no_length",
-    "entropy_of_the_mean_row",
-    "large_weight_large_contribution",
-    "next_word_head_reaches_one",
-    "norms_add_up",
-    "plus_one_looks_back",
-    "popular_is_same_word",
-    "printed_names_are_indices",
-    "rollout_finds_what_matters",
-    "ten_per_cent_is_much",
-    "value_norm_is_enough",
-]
-
 _THREE = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
 
 _SCORES = np.array([[9.0, 3.0, -2.0], [0.0, 6.0, 1.0], [-4.0, 2.0, 8.0]])

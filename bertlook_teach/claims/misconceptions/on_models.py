@@ -15,16 +15,6 @@ from .refutation import Refutation
 if TYPE_CHECKING:
     from ...model import Encoder
 
-__all__ = [
-    "head_mask_switches_heads_off",
-    "heterogeneous_is_useful",
-    "one_word_one_token",
-    "padding_needs_no_mask",
-    "random_means_wild",
-    "switched_off_means_zero",
-    "two_methods_two_proofs",
-]
-
 TEXT = "The old man saw a small bird on the lake."
 
 

@@ -20,30 +20,6 @@ from ...published import (
 from ...stats import rank_correlation
 from .refutation import Refutation
 
-__all__ = [
-    "bag_of_words_stays_at_home",
-    "base_and_large_share_numbers",
-    "early_heads_attend_to_cls",
-    "every_special_token_is_a_no_op",
-    "fewer_heads_run_faster",
-    "head_5_4_beats_the_rules",
-    "high_score_knows_grammar",
-    "layers_6_to_10_rest_on_sep",
-    "lowest_entropy_finds_keywords",
-    "most_attention_is_special_everywhere",
-    "next_word_heads_in_1_2_2_3_6",
-    "no_syntactic_heads",
-    "noun_modifiers_94",
-    "one_answer_to_where",
-    "passive_auxiliary_gains_42",
-    "punctuation_takes_the_last_two_layers",
-    "rollout_is_proven_for_bert",
-    "sep_always_prefers_sep",
-    "sep_to_sep_over_90",
-    "sep_weight_is_importance",
-    "the_is_always_next_to_its_noun",
-]
-
 SATURATED = ((3, 1), (3, 10), (8, 4), (8, 8), (8, 7), (6, 8), (6, 2), (9, 6), (9, 1), (10, 5))
 
 

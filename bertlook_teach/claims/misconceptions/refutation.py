@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from inspect import isfunction
 from typing import NamedTuple
-
-__all__ = ["MODULES", "Refutation", "all_refutations"]
 
 MODULES = ("maps", "papers", "scores", "on_models")  # made-up maps, published numbers, scores, live models
 
@@ -20,7 +19,10 @@ def all_refutations() -> dict[str, Callable[..., Refutation]]:
     found = {}
     for name in MODULES:
         module = import_module(f".{name}", __package__)
-        found |= {function.replace("_", "-"): getattr(module, function) for function in module.__all__}
+        own = {
+            name: f for name, f in vars(module).items() if isfunction(f) and f.__module__ == module.__name__
+        }
+        found |= {name.replace("_", "-"): f for name, f in own.items() if not name.startswith("_")}
     return found
 
 

@@ -17,29 +17,6 @@ from ...measures import js_distances
 from ...stats import metric_mds
 from .refutation import Refutation
 
-__all__ = [
-    "a_map_shows_distances",
-    "a_probe_reads_what_is_there",
-    "best_of_many_is_a_discovery",
-    "big_distance_sum_is_far",
-    "cosine_near_one_is_unchanged",
-    "effects_of_heads_add_up",
-    "finding_needs_much_weight",
-    "flat_is_the_middle",
-    "half_right_is_half_knowledge",
-    "large_probe_weight_is_importance",
-    "left_of_the_map_means_something",
-    "longer_lists_look_better",
-    "negation_is_the_letters_no",
-    "only_learning_has_an_expected_layer",
-    "pairs_are_parsing",
-    "probe_l_reads_layer_l",
-    "removing_helped_so_the_head_hurts",
-    "rows_and_columns_ask_the_same",
-    "the_divergence_is_a_distance",
-    "undirected_is_as_good",
-]
-
 
 # --- one head, many words -----------------------------------------------------------------------------------
 def rows_and_columns_ask_the_same(weights=((0.1, 0.7, 0.2), (0.3, 0.1, 0.6), (0.2, 0.5, 0.3))) -> Refutation:

@@ -14,14 +14,6 @@ from ...model import head_label
 from ..drawing.inputs import _SLACK, as_array, checked_mask, checked_tokens, looks_special
 from ..drawing.sentences import percent, quoted
 
-__all__ = [
-    "check_same_text",
-    "checked_difference",
-    "describe_difference",
-    "describe_token_difference",
-    "points",
-]
-
 
 def points(change: float) -> str:
     """The size of a change in points, with one decimal.

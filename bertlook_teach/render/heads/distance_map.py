@@ -24,17 +24,6 @@ from ..drawing.palette import (
 from ..drawing.sentences import number
 from ..drawing.svg import coordinate, frame, text, text_width
 
-__all__ = [
-    "DISTANCE_UNIT",
-    "SHAPES",
-    "describe_distance_map",
-    "distance_map_figure",
-    "family_figure",
-    "group_styles",
-    "map_neighbours",
-    "render_distance_map",
-]
-
 DISTANCE_UNIT = "nats a token"
 
 NEIGHBOURS = 3

@@ -12,8 +12,6 @@ from ..drawing.svg import coordinate, frame, text
 from ..drawing.text_table import TextTable
 from .head_map import render_head_map, value_range
 
-__all__ = ["describe_film", "film_range", "film_table", "render_film"]
-
 
 def film_range(film: Film, measure: str) -> tuple[float, float]:
     """Values drawn palest and darkest: 0 and the largest of all checkpoints, so that all of them share one scale."""

@@ -9,8 +9,6 @@ from ...corpora import KINDS, CorefDocument, anaphors
 from ..drawing.palette import CATEGORY_CYCLE, MARKER_CYCLE, RULE
 from ..drawing.text_table import TextTable
 
-__all__ = ["antecedent_cells", "mention_table", "points_figure", "published_antecedents", "rule_answers"]
-
 COLUMNS = ("all", *KINDS)
 
 PLURALS = {"all": "all", "pronoun": "pronouns", "proper": "names", "nominal": "nominals"}

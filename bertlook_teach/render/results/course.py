@@ -12,8 +12,6 @@ from ..drawing.palette import INK, LINE, MUTED, OKABE_ITO, PAPER
 from ..drawing.svg import attribute, content, coordinate
 from ..drawing.text_table import TextTable
 
-__all__ = ["CourseMap", "describe_course", "lesson_table"]
-
 # In units of the drawing, 1000 wide; the boxes stand over it in per cents of the same frame.
 _WIDTH, _HEIGHT = 1000.0, 470.0
 

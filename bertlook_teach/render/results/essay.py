@@ -10,8 +10,6 @@ from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.palette import INK
 from ..drawing.text_table import TextTable
 
-__all__ = ["compared_table", "outcome_table", "phases_figure", "register_table", "why_lines"]
-
 _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
 
 

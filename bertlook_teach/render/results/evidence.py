@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...disk import HERE, SHIPPED, origins
 
-__all__ = ["evidence_line"]
-
 WHAT = "Fits and trainings on these slides"
 
 

@@ -10,8 +10,6 @@ from ...model import head_label
 from ..drawing.palette import LINE, MARKER_CYCLE, MUTED, SELECTED
 from .ablation import _figure
 
-__all__ = ["heads_figure"]
-
 
 def heads_figure(
     panels: Mapping[str, tuple[object, object]],

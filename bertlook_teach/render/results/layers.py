@@ -22,18 +22,6 @@ from ..drawing.sentences import percent, quoted
 from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
-__all__ = [
-    "belief_table",
-    "checked_case",
-    "depth_figure",
-    "describe_beliefs",
-    "describe_curves",
-    "f1_cell",
-    "published_layers_table",
-    "render_beliefs",
-    "where_table",
-]
-
 NONE = "-"
 
 

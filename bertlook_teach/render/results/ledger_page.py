@@ -14,8 +14,6 @@ from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.svg import attribute, content
 from .claims import _digits, count_verdicts, model_name, published_cell
 
-__all__ = ["claims_page"]
-
 _VERDICTS = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}  # and their names in the style sheet
 
 _HIDE = ",\n".join(f"main:has(#show-{name}:checked) tr.claim:not(.{name})" for name in _VERDICTS.values())

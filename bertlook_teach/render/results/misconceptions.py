@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from ..drawing.text_table import TextTable
 
-__all__ = ["format_misconceptions", "misconception_table"]
-
 REFUTED, NOT_REFUTED = "refuted", "not refuted"
 
 

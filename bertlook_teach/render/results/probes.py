@@ -8,8 +8,6 @@ from ...published import read_published
 from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, INK, MARKER_CYCLE, MUTED, RULE
 from ..drawing.text_table import TextTable
 
-__all__ = ["learning_figure", "learning_sentence", "published_probes", "score_cell", "score_table"]
-
 
 def published_probes() -> TextTable:
     """Table 3 of Clark et al. (2019) as printed, the weakest first; the structural probe apart, as its score is another one."""

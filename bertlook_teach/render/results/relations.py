@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, MARKER_CYCLE, MUTED
 from ..drawing.text_table import TextTable
 
-__all__ = ["best_of_figure", "flattery_table", "published_relations", "relation_gains"]
-
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
 
 

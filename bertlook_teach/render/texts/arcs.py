@@ -13,8 +13,6 @@ from ..drawing.palette import INK, MUTED, OKABE_ITO
 from ..drawing.sentences import quoted
 from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
 
-__all__ = ["EVERY", "READINGS", "arc_levels", "arcs_of", "describe_arcs", "is_right", "render_arcs"]
-
 RIGHT, WRONG = OKABE_ITO["green"], OKABE_ITO["vermillion"]
 
 READINGS = ("the dependent looks at its governor", "the governor looks at its dependent")

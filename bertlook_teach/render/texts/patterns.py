@@ -8,8 +8,6 @@ from ..drawing.svg import content
 from ..drawing.text_table import TextTable
 from ..heads.head_map import render_head_map
 
-__all__ = ["pattern_table", "render_pattern", "render_pattern_score"]
-
 
 def render_pattern(pattern: Pattern) -> str:
     """HTML of a pattern: the expression as code, its sentence below; every word escaped.

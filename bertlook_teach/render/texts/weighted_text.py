@@ -12,8 +12,6 @@ from ..drawing.sentences import number, percent, quoted, signed_number, visible_
 from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
-__all__ = ["checked_key", "checked_scores", "describe_words", "render_words", "word_table"]
-
 TOP = 3
 
 STRONG = 0.1  # of the largest: from here on a difference gets its sign written before the word

@@ -7,8 +7,6 @@ from ...render import render_pattern_score
 from ...stats import CannotDecide
 from ..text_view import TextView
 
-__all__ = ["PatternView"]
-
 
 class PatternView(TextView):
     """A text box for a line of the pattern language; Enter scores every head on it, in about a second for 1,000 sentences.
