@@ -48,6 +48,6 @@ _HOMES = {
         pattern_measures same_word_pairs sep_to_cls text_groups within_segment_entropy
         within_segment_mass within_word_pairs
     """,
-    "zeroing": "cut_effects cut_work losses_without value_zeroing",
+    "zeroing": "losses_without output_zeroing_work value_zeroing value_zeroing_to_output",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

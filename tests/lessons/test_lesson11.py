@@ -8,8 +8,8 @@ from tiny import save_tiny_model
 from bertlook_teach.analyses.ablation import MaskedLM, importance_versions, score_batches, single_head_effects
 from bertlook_teach.claims import Resources, decide
 from bertlook_teach.claims.lessons import lesson11 as lesson
-from bertlook_teach.measures import cut_effects, cut_work, value_zeroing
-from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm
+from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
+from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
 from bertlook_teach.render import (
     EffectTable,
     chance_figure,
@@ -240,7 +240,7 @@ def test_a_cut_is_the_whole_model_run_without_one_value_vector(encoder):
                 .double()
             )
 
-    before, maps = run(), cut_effects(encoder, TEXT)
+    before, maps = run(), value_zeroing_to_output(read(encoder, TEXT))
     assert maps.shape == (3, 2, ids.shape[1], ids.shape[1])
     for layer, head, key in ((0, 1, 2), (1, 0, 0), (2, 1, 4)):
 
@@ -257,8 +257,8 @@ def test_a_cut_is_the_whole_model_run_without_one_value_vector(encoder):
 
 
 def test_in_the_last_layer_a_cut_is_value_zeroing_and_below_it_is_not(encoder):
-    maps = cut_effects(encoder, TEXT)
-    zeroed = value_zeroing(encoder, TEXT, by_head=True, normalized=False)
+    maps = value_zeroing_to_output(read(encoder, TEXT))
+    zeroed = value_zeroing(read(encoder, TEXT), by_head=True, normalized=False)
     assert maps[-1] == pytest.approx(zeroed[-1], abs=1e-6)
     assert np.abs(maps[0] - zeroed[0]).max() > 1e-4
     assert np.abs(maps[-1] - zeroed[-1].swapaxes(-1, -2)).max() > 1e-4  # query and key are not exchanged
@@ -267,5 +267,5 @@ def test_in_the_last_layer_a_cut_is_value_zeroing_and_below_it_is_not(encoder):
 
 
 def test_the_work_of_cutting_grows_with_the_square_of_the_text(encoder):
-    assert cut_work(encoder, 20) == 4 * cut_work(encoder, 10)
-    assert cut_work(encoder, 10) == 3 * 2 * 100 * 12 * 10**2 * 2
+    assert output_zeroing_work(encoder, 20) == 4 * output_zeroing_work(encoder, 10)
+    assert output_zeroing_work(encoder, 10) == 3 * 2 * 100 * 12 * 10**2 * 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model import attention_blocks, choose_masked, chosen_masked, mask_id, masked_lm_head, read_text
+from ...model import attention_blocks, choose_masked, chosen_masked, mask_id, masked_lm_head, read
 from .heads_off import at_contexts, check_way, positive_control, read_heads, uniform_context
 
 if TYPE_CHECKING:
@@ -96,9 +96,8 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
     ValueError
         If two masks were typed, one was typed and another position is asked for, or the position is not a piece of the text.
     """
-    encoding = read_text(encoder, text, None, False)
-    special, mask = tuple(encoding.fields["special"]), mask_id(encoder)
-    ids, tokens = tuple(int(i) for i in encoding.ids), tuple(encoding.fields["tokens"])
+    reading, mask = read(encoder, text), mask_id(encoder)
+    ids, tokens, special = reading.ids, reading.tokens, reading.special
     typed = [i for i, (number, s) in enumerate(zip(ids, special)) if number == mask and not s]
     name = encoder.tokenizer.mask_token
     if len(typed) > 1:
@@ -110,7 +109,7 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
             )
         return MaskedSentence(ids, tokens, special, typed[0], None)
     if masked is None:
-        masked = _last_word(tokens, special, encoding.fields["word_ids"])
+        masked = _last_word(tokens, special, reading.word_ids)
     position = chosen_masked(encoder, [masked], special).positions[0]
     shown = (*ids[:position], mask, *ids[position + 1 :])
     return MaskedSentence(shown, tokens, special, position, ids[position])
@@ -331,15 +330,12 @@ class Bench:
         encoder = self.encoder
         rows, places, truths, inputs = [], [], [], []
         for number, text in enumerate(self.texts):
-            encoding = read_text(encoder, text, None, True)
-            ids = list(encoding.ids)
-            chosen = choose_masked(encoder, ids, encoding.fields["special"], seed=number)
-            for position, piece in zip(chosen.positions, chosen.replaced_by):
-                rows.append(number)
-                places.append(position)
-                truths.append(ids[position])  # each position is chosen once, so it still holds its own piece
-                ids[position] = piece
-            inputs.append(ids)
+            reading = read(encoder, text, truncate=True)
+            chosen = choose_masked(encoder, reading.ids, reading.special, seed=number)
+            rows += [number] * len(chosen.positions)
+            places += chosen.positions
+            truths += [reading.ids[position] for position in chosen.positions]
+            inputs.append(chosen.applied(reading.ids))
         longest = max(map(len, inputs))
         pad = encoder.tokenizer.pad_token_id or 0
         padded = torch.tensor([[*ids, *[pad] * (longest - len(ids))] for ids in inputs])

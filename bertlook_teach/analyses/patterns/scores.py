@@ -18,7 +18,7 @@ from ...disk import Table, align, with_interval
 from ...model import head_label
 from ...stats import CONFIDENCE, REPLICATES, CannotDecide, best_index, fair_choice, ratio_interval
 from ..syntax import OFFSETS
-from .conditions import PAIRS, TREEBANK, Reading
+from .conditions import PAIRS, TREEBANK, PatternText
 from .language import Pattern, needs_treebank, parse_pattern
 from .readings import WordMaps
 
@@ -58,7 +58,7 @@ class PatternCounts:
         return self.mass, self.mass_rules, (*self.rule_names, "even attention")
 
 
-def _candidates(reading: Reading, answers: str) -> np.ndarray:
+def _candidates(reading: PatternText, answers: str) -> np.ndarray:
     """(query, key): what may be looked at and counts as an answer."""
     if answers == "anything":
         return np.ones((len(reading), len(reading)), dtype=bool)
@@ -70,7 +70,7 @@ def _rule_names(answers: str) -> tuple[str, ...]:
     return (*(f"{step:+d}" if step else "itself" for step in steps), f"first {kind}", f"last {kind}")
 
 
-def _rules(reading: Reading, answers: str) -> np.ndarray:
+def _rules(reading: PatternText, answers: str) -> np.ndarray:
     """Where each fixed rule looks from every position, (rule, position); -1: nowhere."""
     if answers == "anything":
         at = places = np.arange(len(reading))
@@ -94,7 +94,7 @@ class _Cases:
     answers: str
 
 
-def _find_cases(pattern: Pattern, readings: Sequence[Reading], answers: str) -> _Cases:
+def _find_cases(pattern: Pattern, readings: Sequence[PatternText], answers: str) -> _Cases:
     """Raises CannotDecide where nothing, or everything, matches."""
     everywhere, cases = [], np.zeros(len(readings))
     right_rules, mass_rules = np.zeros((2, len(readings), len(_rule_names(answers)) + 1))
@@ -353,7 +353,7 @@ def answers_of(pattern: Pattern) -> str:
     return "anything" if pattern.asks_beyond_words() else "words"
 
 
-def check_corpus(pattern: Pattern, readings: Sequence[Reading]) -> None:
+def check_corpus(pattern: Pattern, readings: Sequence[PatternText]) -> None:
     """Whether a pattern can be asked of these texts at all.
 
     Raises
