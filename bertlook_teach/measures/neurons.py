@@ -90,6 +90,8 @@ def neuron_view(attention, layer: int, head: int, query: int) -> NeuronView:
     ----------
     Vig (2018-2019), part 2. Scores are divided by sqrt(dim), biases are part of query and key.
     """
+    from scipy.special import softmax
+
     queries, keys = _vectors(attention)
     attention.head(layer, head)  # a readable error for a head that is not there
     n = queries.shape[-2]
@@ -100,8 +102,7 @@ def neuron_view(attention, layer: int, head: int, query: int) -> NeuronView:
     q, k = queries[layer, head, query].astype(float), keys[layer, head].astype(float)
     products = q * k
     scores = products.sum(axis=-1) / np.sqrt(len(q))
-    weights = np.exp(scores - scores.max())
-    weights /= weights.sum()
+    weights = softmax(scores)
     gap = np.abs(weights - attention.weights[layer, head, query]).max()
     if gap > _TOLERANCE:
         raise ValueError(

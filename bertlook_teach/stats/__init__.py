@@ -13,11 +13,12 @@ _HOMES = {
     """,
     "correlation": "kendall partial_rank_correlation rank_correlation",
     "errors": "CannotDecide",
+    "logistic": "logistic_regression",
     "mds": """
         MDSMap average_linkage checked_distances classical_mds cut kruskal_stress leaf_order
         metric_mds procrustes
     """,
-    "metrics": "METRICS auc checked_word_scores metric_value micro_f1 ratio_parts softmax",
+    "metrics": "METRICS auc checked_word_scores metric_value micro_f1 ratio_parts",
     "minimize": "minimized softmax_loss",
     "paired_tests": "exact_sign_flip holm mcnemar paired_interval paired_p sign_flip_p wilcoxon_p",
 }

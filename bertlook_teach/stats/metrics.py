@@ -1,4 +1,4 @@
-"""Metrics of predictions, and softmax."""
+"""Metrics of predictions."""
 
 from __future__ import annotations
 
@@ -55,18 +55,6 @@ def checked_word_scores(scores, is_key) -> tuple[np.ndarray, np.ndarray]:
     return scores, is_key
 
 
-# --- the numbers that say "where" ------------------------------------------------------------------------
-def softmax(scores) -> np.ndarray:
-    """Softmax over the last axis.
-
-    >>> softmax([0.0, 0.0]).tolist()
-    [0.5, 0.5]
-    """
-    scores = np.asarray(scores, dtype=float)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
 def micro_f1(tp, fp, fn):
     """``2 tp / (2 tp + fp + fn)``, labels of all kinds added up; 0 where there is nothing to find and nothing is found.
 
@@ -107,21 +95,14 @@ def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
     if metric == "accuracy":
         return float((predicted == gold).mean())
     if metric == "matthews":
-        classes = np.unique(np.concatenate([predicted, gold]))
-        one, other = predicted[:, None] == classes, gold[:, None] == classes
-        return _correlation(one.astype(float), other.astype(float))
-    if metric == "spearman":
-        from scipy.stats import rankdata
+        from sklearn.metrics import matthews_corrcoef
 
-        predicted, gold = rankdata(predicted), rankdata(gold)
-    return _correlation(predicted[:, None].astype(float), gold[:, None].astype(float))
+        return float(matthews_corrcoef(gold, predicted))
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    from scipy.stats import pearsonr, spearmanr
 
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Covariance over standard deviations, summed over columns (one-hot classes: Matthews' correlation)."""
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    scale = np.sqrt((x * x).sum() * (y * y).sum())
-    return float((x * y).sum() / scale) if scale > 1e-12 else 0.0
+    return float((spearmanr if metric == "spearman" else pearsonr)(predicted, gold).statistic)
 
 
 METRICS = ("accuracy", "matthews", "spearman", "pearson")
