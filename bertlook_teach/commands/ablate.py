@@ -11,6 +11,7 @@ import numpy as np
 
 from ..analyses.ablation import (
     LEVEL,
+    ORDERS,
     STEPS,
     WAYS,
     MaskedLM,
@@ -20,7 +21,6 @@ from ..analyses.ablation import (
     importance_versions,
     layer_effects,
     pruning_curve,
-    random_curves,
     single_head_effects,
 )
 from ..disk import align, save_rows, with_interval, writable_folder
@@ -261,14 +261,12 @@ def _curves(scorer, rank_on, score_on, units, args, folder, about) -> str:
             score_on,
             order=order,
             rerank=args.rerank,
+            seed=args.seed,
             units=units,
             progress=common.bar(args, order, "step"),
         )
-        for order in ("worst first", "best first")
+        for order in ORDERS
     ]
-    curves.append(
-        random_curves(scorer, score_on, seed=args.seed, progress=common.bar(args, "random orders", "order"))
-    )
     unit = _unit(scorer)
     lines = [["heads off", *(curve.order for curve in curves)]]
     for step in range(STEPS + 1):

@@ -6,18 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from ..analyses.keywords import (
-    RULES,
-    KeywordData,
-    auc_by_text,
-    judge,
-    random_removal,
-    read_keywords,
-    removal_curve,
-    remove_one,
-    slides_score,
-    worst_first,
-)
+from ..analyses.ablation import random_removal, removal_curve, remove_one, worst_first
+from ..analyses.keywords import RULES, KeywordData, auc_by_text, judge, read_keywords, slides_score
 from ..analyses.keywords import comparison as keyword_comparison
 from ..analyses.keywords import key_tagger as key_tagging
 from ..corpora import iter_keyphrases, load_keyphrases

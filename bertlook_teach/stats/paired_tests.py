@@ -50,7 +50,9 @@ def paired_p(before, after) -> float:
     difference = after - before
     if len(difference) < 2:
         raise ValueError(f"a paired test needs two examples or more; got {len(difference)}.")
-    if np.ptp(difference) == 0:  # all differences equal: none, or a shift without any variation
+    if (
+        np.ptp(difference) <= 1e-12 * np.abs(difference).max()
+    ):  # all equal: none, or a shift without any variation
         return 1.0 if difference[0] == 0 else 0.0
     from scipy.stats import ttest_1samp
 

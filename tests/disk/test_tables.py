@@ -154,17 +154,11 @@ CASES = {
     "Profile": (profile, 6, [*PLACE, "n", "sep", "sep_low", "sep_high"], lambda x: (x.mean("sep")[1, 2], "sep", 5)),
     "RelationTable": (relations, 1, ["relation", "n", "accuracy", "choices", "twin"], lambda x: (0.5, "accuracy", 0)),
     "PatternScore": (pattern, 2, ["measure", "heads", "value", "twin"], lambda x: (0.7, "optimistic", 1)),
-    "PruningCurve": (
-        lambda: curve(ablation.PruningCurve, losses=RNG.random(3), ranked="once", measure="accuracy"),
+    "RemovalCurve": (
+        lambda: curve(ablation.RemovalCurve, losses=RNG.random(3), ranked="once", measure="accuracy"),
         3,
         ["order", "share_off", "score", "loss", "n"],
         lambda x: (x.scores[2], "score", 2),
-    ),
-    "RemovalCurve": (
-        lambda: curve(keywords.RemovalCurve),
-        3,
-        ["order", "share_off", "score", "n"],
-        lambda x: (x.low[1], "low", 1),
     ),
     "HeadEffects": (
         lambda: ablation.HeadEffects(what="remove", **effects(*HEADS)),

@@ -54,7 +54,7 @@ class KeyTagger:
         return _log_odds(self.tagger, data, heads, how)
 
     def f1_without(self, data: KeywordData) -> Callable[[Sequence], np.ndarray]:
-        """F1 on these texts with heads off, as `bertlook_teach.analyses.keywords.removal` takes it: heads -> (text, 2)."""
+        """F1 on these texts with heads off, as `bertlook_teach.analyses.ablation.removal_curve` takes it: heads -> (text, 2)."""
         return lambda heads: f1_parts(self.log_odds(data, heads) > self.cutoff, data)
 
     def __repr__(self) -> str:

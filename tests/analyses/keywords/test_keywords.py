@@ -12,6 +12,13 @@ import pytest
 from tiny import HEADS, LAYERS, save_tiny_model
 
 from bertlook_teach import load_encoder
+from bertlook_teach.analyses.ablation import (
+    mean_parts,
+    random_removal,
+    removal_curve,
+    remove_one,
+    worst_first,
+)
 from bertlook_teach.analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
@@ -23,16 +30,12 @@ from bertlook_teach.analyses.keywords import (
     compare,
     document_frequencies,
     head_table,
-    mean_parts,
     mean_with_interval,
     models,
     rake,
-    random_removal,
     read_keywords,
     relative_attention,
     relative_by_text,
-    removal_curve,
-    remove_one,
     rule_scores,
     slides_score,
     texts_of,
@@ -40,7 +43,6 @@ from bertlook_teach.analyses.keywords import (
     token_scores,
     unnormalised_entropy,
     without_heads,
-    worst_first,
 )
 from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import KeyphraseDocument
@@ -576,7 +578,7 @@ def test_wrong_options_are_refused(tmp_path, capsys, options, message):
 
 def test_importing_the_measures_loads_nothing_heavy():
     code = (
-        "import sys, bertlook_teach.analyses.keywords.comparison, bertlook_teach.analyses.keywords.key_tagger, bertlook_teach.analyses.keywords.removal; "
+        "import sys, bertlook_teach.analyses.keywords.comparison, bertlook_teach.analyses.keywords.key_tagger; "
         "print([m for m in ('torch', 'transformers', 'scipy', 'IPython', 'ipywidgets') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
