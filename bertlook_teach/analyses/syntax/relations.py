@@ -14,7 +14,7 @@ import numpy as np
 from ... import __version__
 from ...disk import Table
 from ...model import head_label
-from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, unit_interval
+from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, monte_carlo_p, unit_interval
 from .answers import _ROOT, Answers, in_scheme
 from .gold import Gold, gold_cases, offset_answers
 
@@ -325,14 +325,12 @@ def _with_p(row: RelationRow, answers, gold, words, permutations, generator) -> 
     best = row.optimistic_choice
     index = np.ravel_multi_index((best.direction, best.layer, best.head), answers.distances.shape[1:])
     observed = round(row.optimistic * row.n)
-    alone = any_head = 0
+    alone, any_head = [], []
     for target in shuffled_distances(gold.distances[words], gold.room[words], permutations, generator):
         counts = _marks(found, target).sum(0)
-        alone += counts[index] >= observed
-        any_head += counts.max() >= observed
-    return replace(
-        row, p=(1 + int(alone)) / (1 + permutations), p_corrected=(1 + int(any_head)) / (1 + permutations)
-    )
+        alone.append(counts[index])
+        any_head.append(counts.max())
+    return replace(row, p=monte_carlo_p(alone, observed), p_corrected=monte_carlo_p(any_head, observed))
 
 
 def shuffled_distances(
