@@ -158,7 +158,7 @@ def _rho(one, other) -> float | None:
 
 
 def _about(args, encoder, data: KeywordData, found, skipped) -> dict:
-    left_out = Counter(reason for _, reason in data.left_out)
+    left_out = Counter(reason for _, reason in data.skipped)
     items = {
         "data": Path(args.data).name if args.data else "the shipped texts",
         "n_train": found.train.n_texts,

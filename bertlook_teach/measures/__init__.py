@@ -43,7 +43,7 @@ _HOMES = {
     "token_kinds": "Curve category_means category_sums kinds_present macro_average maps_of",
     "training_film": "Baseline Film half_way measure_label read_film tokens_in_words",
     "vig_patterns": """
-        PATTERNS Pattern PatternScore UndefinedPattern bag_of_words closing_sep_pairs
+        PATTERNS PatternShare UndefinedPattern VigPattern bag_of_words closing_sep_pairs
         expected_at_offsets looks_alike measure_patterns missing_patterns next_word_pairs pair_share
         pattern_measures same_word_pairs sep_to_cls text_groups within_segment_entropy
         within_segment_mass within_word_pairs

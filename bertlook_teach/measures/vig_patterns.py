@@ -304,7 +304,7 @@ def _mass_and_entropy(weights, same):
 
 
 # --- the patterns ---------------------------------------------------------------------------------------
-class PatternScore(NamedTuple):
+class PatternShare(NamedTuple):
     """One pattern on one input: arrays of shape (layer, head)."""
 
     value: np.ndarray
@@ -316,7 +316,7 @@ class PatternScore(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pattern:
+class VigPattern:
     """A pattern as a number.
 
     Attributes
@@ -341,11 +341,11 @@ class Pattern:
         """Value minus null model, shape (layer, head); 0 is chance, and it may be negative."""
         return self.score(attention).excess
 
-    def score(self, attention) -> PatternScore:
-        return PatternScore(self.value(attention), self.null(attention))
+    def score(self, attention) -> PatternShare:
+        return PatternShare(self.value(attention), self.null(attention))
 
     def __repr__(self) -> str:
-        return f"Pattern({self.key}: {self.says}; null model: {self.null_says})"
+        return f"VigPattern({self.key}: {self.says}; null model: {self.null_says})"
 
 
 def _offset(offset: int) -> Callable:
@@ -416,14 +416,14 @@ _COLUMN = "the mean row of its text: who looks does not matter"
 
 _EVEN = "looks at all tokens alike"
 
-PATTERNS: dict[str, Pattern] = {
+PATTERNS: dict[str, VigPattern] = {
     pattern.key: pattern
     for pattern in (
-        Pattern("next", "next word", "looks at the next token", _COLUMN, _offset(+1), _offset_null(+1)),
-        Pattern(
+        VigPattern("next", "next word", "looks at the next token", _COLUMN, _offset(+1), _offset_null(+1)),
+        VigPattern(
             "previous", "previous word", "looks at the previous token", _COLUMN, _offset(-1), _offset_null(-1)
         ),
-        Pattern(
+        VigPattern(
             "same_word",
             "same word",
             "looks at the same word elsewhere",
@@ -431,7 +431,7 @@ PATTERNS: dict[str, Pattern] = {
             _same_word(null=False),
             _same_word(null=True),
         ),
-        Pattern(
+        VigPattern(
             "same_word_across",
             "same word, other text",
             "looks at the same word in the other text",
@@ -439,7 +439,7 @@ PATTERNS: dict[str, Pattern] = {
             _same_word(null=False, other_text=True),
             _same_word(null=True, other_text=True),
         ),
-        Pattern(
+        VigPattern(
             "within_word",
             "rest of the word",
             "looks at the other pieces of its word",
@@ -447,8 +447,8 @@ PATTERNS: dict[str, Pattern] = {
             _within_word(null=False),
             _within_word(null=True),
         ),
-        Pattern("delimiter", "[SEP]", "looks at [SEP]", _EVEN, _delimiter, _delimiter_null),
-        Pattern(
+        VigPattern("delimiter", "[SEP]", "looks at [SEP]", _EVEN, _delimiter, _delimiter_null),
+        VigPattern(
             "bag_of_words",
             "bag of words",
             "looks evenly at all of its own text",
@@ -460,7 +460,7 @@ PATTERNS: dict[str, Pattern] = {
 }
 
 
-def measure_patterns(attention) -> dict[str, PatternScore]:
+def measure_patterns(attention) -> dict[str, PatternShare]:
     """Every pattern that this input can show: key -> value, null and excess, each of shape (layer, head).
 
     Patterns that it cannot show are left out; `missing_patterns` says why.
@@ -497,7 +497,7 @@ def pattern_measures(keys: Iterable[str] | None = None) -> dict[str, Callable]:
         If there is no pattern of that key.
     """
 
-    def or_zero(pattern: Pattern) -> Callable:
+    def or_zero(pattern: VigPattern) -> Callable:
         def measure(attention):
             try:
                 return pattern.excess(attention)

@@ -80,7 +80,7 @@ def classes(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classes"), ("no", "yes"))
 
 
-@pytest.mark.parametrize("how", ["mask", "uniform"])
+@pytest.mark.parametrize("how", ["zero", "uniform"])
 def test_masked_words(masked_lm, texts, tmp_path, capsys, how):
     code, printed = run(
         capsys, "--model", masked_lm, "--masked-lm", texts, "--ablation", how, "--out", tmp_path

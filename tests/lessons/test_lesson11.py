@@ -43,11 +43,11 @@ def inputs():
 
 def test_effects_are_those_of_single_heads_text_by_text(encoder, inputs):
     rows = list(lesson.effects(encoder, inputs))
-    assert len(rows) == 4 and rows[0]["mask"].shape == rows[0]["uniform"].shape == (3, 2)
+    assert len(rows) == 4 and rows[0]["zero"].shape == rows[0]["uniform"].shape == (3, 2)
     scorer = MaskedLM(encoder)
     batches = scorer.encode(TEXTS)
     found = single_head_effects(scorer, batches, fast=False)
-    assert np.stack([r["mask"] for r in rows]).mean(axis=0) == pytest.approx(found.loss_change, abs=1e-5)
+    assert np.stack([r["zero"] for r in rows]).mean(axis=0) == pytest.approx(found.loss_change, abs=1e-5)
     assert [r["loss"] for r in rows] == pytest.approx(found.base_losses, abs=1e-5)
     versions = importance_versions(scorer, batches)
     assert np.mean([r["paper"] for r in rows], axis=0) == pytest.approx(versions["paper"].raw, abs=1e-5)
@@ -97,7 +97,7 @@ def test_every_claim_is_decided_on_a_tiny_model(encoder, inputs):
 
 
 def values(mask, loss=2.0, **more):
-    return {"mask": np.array(mask, float), "loss": np.float64(loss)} | {
+    return {"zero": np.array(mask, float), "loss": np.float64(loss)} | {
         k: np.array(v, float) for k, v in more.items()
     }
 
@@ -107,7 +107,7 @@ def test_shares_of_heads_and_of_the_loss():
     assert lesson.share_unnoticed(ours) == 0.5
     other = values([[0.0, 0.1], [0.4, 0.2]])
     assert lesson.dearest_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
-    assert lesson.gain_without("mask")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
+    assert lesson.gain_without("zero")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
     assert lesson.mean_gain(values(np.zeros((2, 2)), uniform=[[0.2, 0], [0, -0.1]])) == pytest.approx(
         -0.025 / 2
     )
@@ -129,10 +129,10 @@ def test_predictions_and_versions():
         uniform=[[3, 2], [2.5, 1]],
     )
     assert lesson.first_order(ours) == pytest.approx(1)
-    assert lesson.first_order(values(ours["mask"], signed=-ours["signed"])) == pytest.approx(-1)
+    assert lesson.first_order(values(ours["zero"], signed=-ours["signed"])) == pytest.approx(-1)
     assert lesson.ways_agree(ours) == pytest.approx(1)
     assert lesson.script_agrees(
-        values(ours["mask"], paper=[[1, 2], [3, 9]], signed=[[-1, 2], [3, -9]])
+        values(ours["zero"], paper=[[1, 2], [3, 9]], signed=[[-1, 2], [3, -9]])
     ) == pytest.approx(1)
     assert lesson.importance_finds(ours, {"paper": np.array([[9, 1], [2, 3]])}) == pytest.approx(0.3 - 0.1)
     with pytest.raises(CannotDecide, match="same effect"):

@@ -57,7 +57,7 @@ class Outcome:
     ----------
     off : tuple of (layer, head)
         Counted from 0.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     guesses : tuple of (piece, probability)
         The likeliest pieces for the masked one, best first.
     truth : float or None
@@ -163,7 +163,7 @@ class Replay:
         self.last: tuple[dict[int, tuple], list] = ({}, self.on)
         self.layers_run = 0  # of the last run: what the kept vectors did not save
 
-    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "mask"):
+    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero"):
         """The last layer's output with these heads off: a tensor of shape (batch, token, width)."""
         import torch
 
@@ -213,7 +213,7 @@ class Replay:
         def change(layer, context, values, mask):  # the model itself is not called, so the mask is ours
             if layer not in parts:
                 return None
-            if changes[layer][0] == "mask":
+            if changes[layer][0] == "zero":
                 return context.masked_fill(parts[layer], 0)
             return uniform_context(values, self.mask).where(parts[layer], context)
 
@@ -281,14 +281,14 @@ class Bench:
         self._one = Replay(self.encoder, ids, torch.ones_like(ids))
         self._outcomes = {}
 
-    def run(self, off=(), how: str = "mask") -> Outcome:
+    def run(self, off=(), how: str = "zero") -> Outcome:
         """What comes out with these heads off.
 
         Parameters
         ----------
         off : heads, as :func:`~bertlook_teach.analyses.ablation.read_heads` takes them
             All of them is allowed here: that is the positive control.
-        how : {"mask", "uniform"}
+        how : {"zero", "uniform"}
 
         Raises
         ------

@@ -120,7 +120,7 @@ class NextSentence:
             padded([one.segment_ids for one in readings], 0),
         )
 
-    def __call__(self, heads=(), how: str = "mask") -> np.ndarray:
+    def __call__(self, heads=(), how: str = "zero") -> np.ndarray:
         """Whether each pair is told from the other with these heads off: 1, 0 or, for a tie, 1/2; of shape (pair,)."""
         import torch
 

@@ -26,7 +26,7 @@ STEPS = 10
 Head = tuple[int, int]
 
 # The heads that are off -> of each unit (a text, a minimal pair) what is summed above and below the line: (unit, 2).
-Score = Callable[[Sequence[Head]], np.ndarray]
+ScoreWithout = Callable[[Sequence[Head]], np.ndarray]
 
 
 def mean_parts(values, units=None) -> np.ndarray:
@@ -44,7 +44,7 @@ def _ratio(parts: np.ndarray) -> float:
     return float(above / below) if below else 0.0
 
 
-def remove_one(score: Score, heads: Sequence[Head]) -> np.ndarray:
+def remove_one(score: ScoreWithout, heads: Sequence[Head]) -> np.ndarray:
     """What is lost without each head: score with all minus score without it, shape (head,). Negative: better without.
 
     Parameters
@@ -142,7 +142,7 @@ class RemovalCurve(Table):
 
 
 def removal_curve(
-    score: Score,
+    score: ScoreWithout,
     ranked: Sequence[Head] | Callable[[Sequence[Head]], Sequence[Head]],
     *,
     order: str = "worst first",
@@ -188,7 +188,7 @@ def removal_curve(
 
 
 def random_removal(
-    score: Score,
+    score: ScoreWithout,
     heads: Sequence[Head],
     *,
     n_orders: int = 10,

@@ -235,7 +235,7 @@ def batch_outputs(scorer: Scorer, batch):
     return scorer.logits(take_rows(hidden, scorer.rows(batch)), batch)
 
 
-def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "mask") -> tuple[np.ndarray, np.ndarray]:
+def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> tuple[np.ndarray, np.ndarray]:
     """Loss and score of every example, with some heads off.
 
     Parameters

@@ -42,7 +42,7 @@ class KeyTagger:
     def encoder(self) -> Encoder:
         return self.tagger.encoder
 
-    def log_odds(self, data: KeywordData, heads: Sequence = (), how: str = "mask") -> np.ndarray:
+    def log_odds(self, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
         """Log-odds of being key of each word of the texts, shape (word,).
 
         Parameters
@@ -89,7 +89,7 @@ def fine_tune_key_tagger(
     return KeyTagger(tagger, best_cutoff(_log_odds(tagger, data), data.is_key))
 
 
-def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = (), how: str = "mask") -> np.ndarray:
+def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
     from ..ablation import ablated
 
     off = ablated(tagger.encoder, heads, how, allow_all=True) if len(heads) else contextlib.nullcontext()

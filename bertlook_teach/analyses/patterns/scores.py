@@ -154,7 +154,7 @@ def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts
 class ScoreRow:
     """One measure. Shares between 0 and 1; intervals are 95 % bootstrap intervals over texts.
 
-    ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``optimistic`` is
+    ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``in_sample`` is
     the best of all heads on the very texts it is scored on. ``rule`` is the best of the rules that know
     no language, chosen as fairly: always the same offset, always the first or last word, or chance; the mass of a rule is that of a
     head which looks nowhere else. ``chance``: guessing among the candidates; for the mass, even attention.
@@ -173,8 +173,8 @@ class ScoreRow:
     gain: float
     gain_low: float
     gain_high: float
-    optimistic: float
-    optimistic_head: str
+    in_sample: float
+    in_sample_head: str
     twin: float | None = None
     twin_low: float | None = None
     twin_high: float | None = None
@@ -240,7 +240,7 @@ class PatternScore(Table):
             "chance",
             "gain [95 %]",
             "twin [95 %]",
-            "optimistic",
+            "in-sample",
         ]
         lines = [header]
         for row in self.rows:
@@ -255,7 +255,7 @@ class PatternScore(Table):
                     f"{100 * row.chance:.1f}",
                     with_interval(row.gain, row.gain_low, row.gain_high),
                     "" if row.twin is None else with_interval(row.twin, row.twin_low, row.twin_high),
-                    f"{100 * row.optimistic:.1f} ({row.optimistic_head})",
+                    f"{100 * row.in_sample:.1f} ({row.in_sample_head})",
                 ]
             )
         among = "other words" if self.about["answers"] == "words" else "all positions"
@@ -411,7 +411,7 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
         gain=float((found - by_rule).sum() / n),
         gain_low=gain_low,
         gain_high=gain_high,
-        optimistic=float(best.max() / n),
-        optimistic_head=head_label(*best_index(best)),
+        in_sample=float(best.max() / n),
+        in_sample_head=head_label(*best_index(best)),
         **more,
     )

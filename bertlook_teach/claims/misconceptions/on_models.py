@@ -103,7 +103,7 @@ def head_mask_switches_heads_off(encoder: Encoder | None = None) -> Refutation:
 def switched_off_means_zero(encoder: Encoder | None = None, heads=((0, 0), (0, 1))) -> Refutation:
     """Lesson 11. The same heads, masked and made uniform."""
     encoder, states = encoder or _shipped("specimen"), []
-    for how in ("mask", "uniform"):
+    for how in ("zero", "uniform"):
         with ablated(encoder, heads, how):
             states.append(_states(encoder))
     apart = float(np.abs(states[0] - states[1]).max())

@@ -647,7 +647,7 @@ def test_curves_that_would_flatter_or_make_no_sense(bert):
 
 def effects_of(base, without):
     base, without = np.asarray(base, float), np.asarray(without, float)
-    return HeadEffects(-without, without, -base, base, "mask", "remove one head", "accuracy")
+    return HeadEffects(-without, without, -base, base, "zero", "remove one head", "accuracy")
 
 
 def test_mcnemar_in_closed_form():

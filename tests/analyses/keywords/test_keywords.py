@@ -236,7 +236,7 @@ def test_texts_on_which_nothing_can_be_decided_are_left_out_and_named(tiny):
     ]
     found = read_keywords(tiny, [*DOCUMENTS[:2], *odd])
     assert found.n_texts == 2
-    reasons = dict(found.left_out)
+    reasons = dict(found.skipped)
     assert reasons["one"] == ONE_WORD and "every word" in reasons["all"]
     assert "no key phrase stands in what the model reads" in reasons["absent"] == reasons["cut"]
     with pytest.raises(ValueError, match="nothing can be decided on these 4 texts: 2 times: no key phrase"):
