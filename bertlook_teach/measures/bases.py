@@ -147,17 +147,15 @@ def position_keys(encoder: Encoder, layer: int, head: int, n_tokens: int) -> np.
     if getattr(block, "padding_idx", None) is not None and encoder.model.config.model_type not in _FROM_ZERO:
         first = block.padding_idx + 1
     rows = rows[first : first + n_tokens]
-    for module in (getattr(encoder.model, "embeddings_project", None), _albert_widening(encoder.model)):
+    albert = getattr(encoder.model, "encoder", None)
+    widening = getattr(albert, "embedding_hidden_mapping_in", None)
+    for module in (getattr(encoder.model, "embeddings_project", None), widening):
         if module is not None:
             rows = rows @ module.weight.detach().float().cpu().numpy().T.astype(float)
     return rows @ query_key_matrices(encoder, layer, head)[1]
 
 
 _FROM_ZERO = frozenset({"bert", "electra", "albert", "distilbert"})
-
-
-def _albert_widening(model):
-    return getattr(getattr(model, "encoder", None), "embedding_hidden_mapping_in", None)
 
 
 def position_correlation(keys, positions) -> np.ndarray:

@@ -168,7 +168,7 @@ def ablated(encoder: Encoder, heads, how: str = "zero", *, allow_all: bool = Fal
 def check_way(how: str) -> None:
     if how not in WAYS:
         raise ValueError(
-            f"how is 'mask' (the head gives nothing) or 'uniform' (it looks at all tokens alike); got {how!r}."
+            f"how is 'zero' (the head gives nothing) or 'uniform' (it looks at all tokens alike); got {how!r}."
         )
 
 

@@ -155,14 +155,11 @@ def _direction(claim: Claim) -> Measurement:
 
     value = difference(np.arange(len(heads)))
     random = np.random.default_rng(0)
-    null = np.array([looks[o][closed].mean() - looks[o][~closed].mean() for o in _orders(random, len(heads))])
+    shuffled = random.permuted(np.tile(looks, (SHUFFLES // 4, 1)), axis=1)
+    null = shuffled[:, closed].mean(axis=1) - shuffled[:, ~closed].mean(axis=1)
     drawn = resampled(difference, np.arange(len(heads)), seed=random)
     p = monte_carlo_p(null, value)
     return _with_p(claim, value, drawn[np.isfinite(drawn)], len(heads), p, 1 / (1 + len(null)))
-
-
-def _orders(random, n: int):
-    return random.permuted(np.tile(np.arange(n), (SHUFFLES // 4, 1)), axis=1)
 
 
 def _middle(claim: Claim) -> Measurement:

@@ -158,7 +158,7 @@ def test_a_layer_that_does_not_exist(bert):
 def test_all_heads_off_and_an_unknown_way_are_refused(bert):
     with pytest.raises(ValueError, match="all 6 heads .* allow_all=True"), ablated(bert, all_heads(bert)):
         pass
-    with pytest.raises(ValueError, match="'mask' .* or 'uniform'"), ablated(bert, "1-1", "zero"):
+    with pytest.raises(ValueError, match="'zero' .* or 'uniform'"), ablated(bert, "1-1", "mask"):
         pass
     with ablated(bert, all_heads(bert), allow_all=True):
         pass
