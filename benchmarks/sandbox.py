@@ -26,7 +26,7 @@ LIMIT = 0.150
 def clicks(shape: tuple[int, int], n: int, seed: int = 0):
     """Switches as they stand after each of n clicks, and the way."""
     random = np.random.default_rng(seed)
-    off, how = set(), "mask"
+    off, how = set(), "zero"
     for _ in range(n):
         kind = random.random()
         layer, head = (int(random.integers(size)) for size in shape)
@@ -35,7 +35,7 @@ def clicks(shape: tuple[int, int], n: int, seed: int = 0):
         elif kind < 0.9:
             off ^= {(layer, h) for h in range(shape[1])}
         elif kind < 0.95:
-            how = "uniform" if how == "mask" else "mask"
+            how = "uniform" if how == "zero" else "zero"
         else:
             off = set()
         yield [list(pair) for pair in sorted(off)], how

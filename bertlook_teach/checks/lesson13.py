@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analyses.patterns import Pattern, Reading, parse_pattern
+from ..analyses.patterns import Pattern, PatternText, parse_pattern
 from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split, pairs_above
 from ..stats import holm
 from .feedback import (
@@ -255,7 +255,7 @@ def check_verdict(answer, low, high, line, p, against, level=0.05):
 
 
 # --- 9 and 10: a hypothesis of one's own -------------------------------------------------------------------
-_SAID = Reading(("well", ",", "she", "came", ",", "then", "left"), (False,) * 7, (0,) * 7, tuple((w,) for w in ("well", ",", "she", "came", ",", "then", "left")))  # fmt: skip
+_SAID = PatternText(("well", ",", "she", "came", ",", "then", "left"), (False,) * 7, (0,) * 7, tuple((w,) for w in ("well", ",", "she", "came", ",", "then", "left")))  # fmt: skip
 
 COMMA = parse_pattern("query.word(',') & key.previous()")
 

@@ -3,14 +3,8 @@
 from .. import hand_on
 
 _HOMES = {
-    "attention": """
-        Attention NO_PIECE ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN check_reading encode
-        extract_attention iter_attention
-    """,
-    "blocks": """
-        Block TOKENS_AT_ONCE attention_blocks output_projection read_text segment_tensor
-        with_pretraining_head
-    """,
+    "attention": "Attention",
+    "blocks": "Block TOKENS_AT_ONCE attention_blocks output_projection with_pretraining_head",
     "by_hand": """
         EmbeddingParts HeadMatrices attention_scores embedding_parts head_matrices join_heads
         layer_norm softmax weighted_values
@@ -21,6 +15,10 @@ _HOMES = {
     """,
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
+    "reading": """
+        NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention check_reading
+        extract_attention iter_attention read
+    """,
     "states": "hidden_states read_states",
     "words": "QUERY_RULES merge_weights word_groups",
 }

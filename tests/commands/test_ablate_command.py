@@ -80,7 +80,7 @@ def classes(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classes"), ("no", "yes"))
 
 
-@pytest.mark.parametrize("how", ["mask", "uniform"])
+@pytest.mark.parametrize("how", ["zero", "uniform"])
 def test_masked_words(masked_lm, texts, tmp_path, capsys, how):
     code, printed = run(
         capsys, "--model", masked_lm, "--masked-lm", texts, "--ablation", how, "--out", tmp_path
@@ -95,7 +95,9 @@ def test_masked_words(masked_lm, texts, tmp_path, capsys, how):
         assert float(row["p"]) <= float(row["p_corrected"]) <= 1
     about = json.loads((tmp_path / "ablate.json").read_text(encoding="utf-8"))["about"]
     assert (
-        about["how"] == how and about["p of"] == "loss" and len(about["layers off, change of loss"]) == LAYERS
+        about["ablation"] == how
+        and about["p of"] == "loss"
+        and len(about["layers off, change of loss"]) == LAYERS
     )
     assert "after Holm's correction" in printed.out and "corrected" in printed.out
 

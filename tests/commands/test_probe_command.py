@@ -31,7 +31,7 @@ def test_a_table_with_every_control(tmp_path, capsys):
         float(r["low"]) <= float(r["value"]) <= float(r["high"]) and int(r["n"]) > 0 for r in table.values()
     )
     about = json.loads((tmp_path / "probe.json").read_text(encoding="utf-8"))["about"]
-    assert about["n_train"] + about["n_test"] + about["n_unread"] == 40
+    assert about["n_train"] + about["n_test"] + about["n_skipped"] == 40
     assert "right-branching" in printed.out and "probe.csv" in printed.out
 
 

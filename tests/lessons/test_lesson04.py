@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach import extract_attention, load_encoder, read
 from bertlook_teach.checks import lesson04 as checks
 from bertlook_teach.claims import Resources
 from bertlook_teach.claims.lessons import lesson04
@@ -166,7 +166,7 @@ def test_every_claim_finds_its_quantities_in_its_evidence(specimen):
 
 
 def test_gradient_quantities_leave_out_what_was_masked_and_obey_the_bound(specimen):
-    found = attention_gradients(specimen, *PAIRS[0], masked=[1, 2])
+    found = attention_gradients(read(specimen, *PAIRS[0]), masked=[1, 2])
     quantities = lesson04.gradient_quantities(found)
     shown = [i for i in range(found.attention.n_tokens) if i not in (1, 2)]
     assert quantities["grad_all"] == pytest.approx(found.importance[..., shown].mean(axis=(-2, -1)))

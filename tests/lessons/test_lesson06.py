@@ -161,9 +161,9 @@ def test_evidence_adds_up_to_the_table(treebank):
             for key in having[0]
             if key.startswith(f"{name} ")
         }
-        assert accuracy(means, name).max() == pytest.approx(table[name].optimistic)
-        assert accuracy(means, name, "offsets").max() == pytest.approx(table[name].optimistic_baseline)
-        assert best(means, means, name) == pytest.approx(table[name].optimistic)
+        assert accuracy(means, name).max() == pytest.approx(table[name].in_sample)
+        assert accuracy(means, name, "offsets").max() == pytest.approx(table[name].in_sample_baseline)
+        assert best(means, means, name) == pytest.approx(table[name].in_sample)
         assert sum(row[f"{name} cases"] for row in having) == table[name].n
     assert rows[0]["all offsets"].shape == (len(OFFSETS),)
 
@@ -215,10 +215,10 @@ def test_the_evidence_is_collected_from_a_model():
 
 
 def test_the_best_of_many_is_known_on_paper():
-    optimistic, fair = best_of_many(1, 40, 0.3, repeats=20_000)
-    assert optimistic == pytest.approx(0.3, abs=0.003) and fair == pytest.approx(0.3, abs=0.003)
-    optimistic, fair = best_of_many(7, 1, 0.2, repeats=20_000)
-    assert optimistic == pytest.approx(1 - 0.8**7, abs=0.01) and fair == pytest.approx(0.2, abs=0.01)
+    in_sample, fair = best_of_many(1, 40, 0.3, repeats=20_000)
+    assert in_sample == pytest.approx(0.3, abs=0.003) and fair == pytest.approx(0.3, abs=0.003)
+    in_sample, fair = best_of_many(7, 1, 0.2, repeats=20_000)
+    assert in_sample == pytest.approx(1 - 0.8**7, abs=0.01) and fair == pytest.approx(0.2, abs=0.01)
     assert best_of_many(5, 10, 1.0) == (1, 1)
     with pytest.raises(ValueError, match="at least one head, one case"):
         best_of_many(0, 10, 0.1)

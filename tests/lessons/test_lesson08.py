@@ -8,7 +8,7 @@ import pytest
 from bertlook_teach.analyses import probing as probes
 from bertlook_teach.analyses.probing import (
     NEGATIVES,
-    Score,
+    AttachmentScore,
     distance_rule,
     evaluate,
     fit_attention_probe,
@@ -221,7 +221,7 @@ def test_too_few_sentences_cannot_be_decided(specimen):
 
 
 def score(uas, n=100):
-    return Score(uas, uas - 0.02, uas + 0.02, n, 10)
+    return AttachmentScore(uas, uas - 0.02, uas + 0.02, n, 10)
 
 
 def test_scores_stand_beside_what_was_printed():

@@ -12,6 +12,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from ...analyses.ablation import remove_one, worst_first
 from ...analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
@@ -26,10 +27,8 @@ from ...analyses.keywords import (
     f1_parts,
     read_keywords,
     relative_by_text,
-    remove_one,
     slides_score,
     without_heads,
-    worst_first,
 )
 from ...corpora import load_keyphrases
 from ...disk import Memory, cached

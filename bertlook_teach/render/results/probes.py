@@ -32,7 +32,7 @@ def score_table(
 
     Parameters
     ----------
-    scores : mapping of name to `bertlook_teach.analyses.probing.Score`
+    scores : mapping of name to `bertlook_teach.analyses.probing.AttachmentScore`
     published : mapping of name to per cent, optional
         Names without a number get a dash.
     """
@@ -60,7 +60,7 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
 
     Parameters
     ----------
-    curves : mapping of name to mapping of int to Score
+    curves : mapping of name to mapping of int to AttachmentScore
         From `bertlook_teach.analyses.probing.learning_curve`.
     baseline : (name, UAS), optional
         A dotted line.

@@ -54,7 +54,7 @@ def relation_gains(table, relations: Sequence[str], published: Mapping | None = 
                 "-" if row.twin is None else percent(row.twin),
             ]
         else:
-            cells = [name, str(table.left_out.get(name, 0)), "too rare", "-", "-", "-", "-"]
+            cells = [name, str(table.too_rare.get(name, 0)), "too rare", "-", "-", "-", "-"]
         if published is not None:
             theirs = published.get(name)
             cells.append(
@@ -85,9 +85,9 @@ def flattery_table(table, relations: Sequence[str]) -> TextTable:
             [
                 name,
                 f"{row.n:,}",
-                percent(row.optimistic, 1),
+                percent(row.in_sample, 1),
                 percent(row.accuracy, 1),
-                "-" if row.twin_optimistic is None else percent(row.twin_optimistic, 1),
+                "-" if row.twin_in_sample is None else percent(row.twin_in_sample, 1),
                 "-" if row.twin is None else percent(row.twin, 1),
                 "-" if row.p_corrected is None else f"{row.p_corrected:.3f}",
             ]

@@ -15,7 +15,7 @@ from ..drawing.svg import coordinate, frame, shortened, text, text_width
 OFF = SELECTED_INK
 
 WAYS = {
-    "mask": ("it gives nothing", "they give nothing"),
+    "zero": ("it gives nothing", "they give nothing"),
     "uniform": ("it looks at all tokens alike", "they look at all tokens alike"),
 }
 

@@ -7,7 +7,7 @@ function createSandbox(host, get, emit) {
   const howLabel = element("label", "bl-switch-how");
   const how = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
   howLabel.append("off means ", how);
-  for (const [value, text] of [["mask", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
+  for (const [value, text] of [["zero", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
     const option = element("option");
     option.value = value;
     option.textContent = text;

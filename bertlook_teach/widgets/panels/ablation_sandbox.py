@@ -24,7 +24,7 @@ class SandboxView(anywidget.AnyWidget):
     ----------
     off : list of [layer, head]
         Counted from 0, in order.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     result : dict
         As `bertlook_teach.render.sandbox_result` gives it, with the switches it belongs to.
 
@@ -40,7 +40,7 @@ class SandboxView(anywidget.AnyWidget):
     # The switches: set in the page or in Python.
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     off = traitlets.List(traitlets.List(traitlets.Int()), []).tag(sync=True)
-    how = traitlets.Enum(WAYS, "mask").tag(sync=True)
+    how = traitlets.Enum(WAYS, "zero").tag(sync=True)
     model_index = traitlets.Int(0).tag(sync=True)
     chosen = traitlets.Int(-1).tag(sync=True)  # the piece that the page asks to mask
 
@@ -89,7 +89,7 @@ class AblationSandbox(ipywidgets.VBox):
         Position of the piece to mask, with special tokens, from 0; see `bertlook_teach.analyses.ablation.read_masked`.
     off : heads, optional
         As `bertlook_teach.analyses.ablation.read_heads` takes them: ``"1-2 3-4"``.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     twin : Encoder, optional
         A second model of the same shape, such as the random twin, to change to in a menu.
     texts : sequence of str, optional
@@ -121,7 +121,7 @@ class AblationSandbox(ipywidgets.VBox):
         *,
         masked: int | None = None,
         off=(),
-        how: str = "mask",
+        how: str = "zero",
         twin=None,
         texts: Sequence[str] | None = None,
         classify: Callable | None = None,

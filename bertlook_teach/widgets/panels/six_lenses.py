@@ -28,7 +28,7 @@ from ..head_view import FINE_UP_TO, PLAIN_UP_TO
 from ..links import link_traits
 from .explorer import TextBox, choice_menu
 
-MOST_WORK = 1.5e11  # of `cut_work`: some seconds; the specimen does it for 50 tokens
+MOST_WORK = 1.5e11  # of `output_zeroing_work`: some seconds; the specimen does it for 50 tokens
 
 MOST_TOKENS = 64  # value zeroing and gradients of one text cost as many passes as it has tokens
 
@@ -360,23 +360,23 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
     ValueError
         If the text cannot be read, or is longer than 64 tokens.
     """
-    from ...measures import LENSES, cut_work, lenses, value_zeroing
-    from ...model import extract_attention
+    from ...measures import LENSES, lenses, output_zeroing_work, value_zeroing
+    from ...model import read
 
-    attention = extract_attention(encoder, text, text_pair)
-    if attention.n_tokens > MOST_TOKENS:
+    reading = read(encoder, text, text_pair)
+    if reading.n_tokens > MOST_TOKENS:
         raise ValueError(
-            f"the text is {attention.n_tokens} wordpieces long; the lenses are computed for at most {MOST_TOKENS}, and a "
+            f"the text is {reading.n_tokens} wordpieces long; the lenses are computed for at most {MOST_TOKENS}, and a "
             "class can read about 12."
         )
     missing = _unavailable(encoder)
-    if cut_work(encoder, attention.n_tokens) > MOST_WORK:
+    if output_zeroing_work(encoder, reading.n_tokens) > MOST_WORK:
         missing += ("ablation",)
     names = [name for name in LENSES if name not in ("value_zeroing", *missing)]
-    found = lenses(encoder, text, text_pair, only=names)
-    found["value_zeroing"] = value_zeroing(encoder, text, text_pair, by_head=True, normalized=False)
+    found = lenses(reading, only=names)
+    found["value_zeroing"] = value_zeroing(reading, by_head=True, normalized=False)
     ordered = {name: found[name] for name in LENSES if name in found}
-    return ordered, attention.tokens, attention.special
+    return ordered, reading.tokens, reading.special
 
 
 def lens_sentences() -> dict[str, str]:

@@ -116,7 +116,7 @@ def test_what_is_reused_gives_what_a_whole_pass_gives(bench, off, how):
 
 
 def test_mask_and_uniform_are_two_experiments(bench):
-    one, other = bench.run([(0, 0)], "mask"), bench.run([(0, 0)], "uniform")
+    one, other = bench.run([(0, 0)], "zero"), bench.run([(0, 0)], "uniform")
     assert np.abs(one.losses - other.losses).max() > 1e-3
 
 
@@ -168,8 +168,8 @@ def test_the_losses_are_of_the_pieces_that_were_hidden(bench):
 def test_what_cannot_be_is_refused(encoder, bench, tmp_path):
     with pytest.raises(ValueError, match=r"no head \(3, 0\)"):
         bench.run([(3, 0)])
-    with pytest.raises(ValueError, match="how is 'mask'"):
-        bench.run([(0, 0)], "zero")
+    with pytest.raises(ValueError, match="how is 'zero'"):
+        bench.run([(0, 0)], "mask")
     with pytest.raises(ValueError, match="batch is empty"):
         Bench(encoder, "the cat", texts=[])
     with pytest.raises(NoMaskedLMHead):
@@ -201,7 +201,7 @@ def test_a_classifier_is_asked_with_the_same_heads_off(encoder):
 
     found = Bench(encoder, "the cat", texts=TEXTS, classify=classify)
     before, after = found.run(), found.run([(1, 1)], "uniform")
-    assert asked == [((), "mask"), (((1, 1),), "uniform")]
+    assert asked == [((), "zero"), (((1, 1),), "uniform")]
     said = sandbox_result(found, before, after)["scores"]
     assert said[1].startswith("Task, share right: 0.75 → 0.50, change −0.25 [") and said[1].endswith(
         "(4 examples)."
