@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...measures import CLASSES, Fractions, map_scores
-from ..drawing.inputs import checked_attention, looks_special
+from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, RULE, SEGMENT_A, SEGMENT_B, magnitude_colour, rgb
 from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
@@ -135,7 +135,7 @@ def render_map(
     """
     weights, tokens = checked_attention(weights, tokens)
     n, em, side = len(tokens), float(font_size), float(size)
-    special = [looks_special(token) for token in tokens] if special is None else special
+    special = special_tokens(tokens, special)
     left, top, cell = 6.4 * em, 5.2 * em, side / n
     body = [
         text(0.3 * em, 0.9 * em, title, extra=' font-weight="600"'),
