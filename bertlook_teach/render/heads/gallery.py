@@ -35,7 +35,7 @@ def render_gallery(
     size: float = 64,
     font_size: float = 24,
 ) -> str:
-    """Draw every head's map small: rows of the picture are layers, columns heads, counted from 1.
+    """Draw, as a standalone SVG, every head's map small: rows of the picture are layers, columns heads, counted from 1.
 
     Parameters
     ----------
@@ -47,11 +47,6 @@ def render_gallery(
     size : float
         Side of one map in pixels.
     font_size : float
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------

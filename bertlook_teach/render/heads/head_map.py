@@ -59,7 +59,7 @@ def render_head_map(
     numbers: bool | None = None,
     font_size: float = 16,
 ) -> str:
-    """Draw one number per head as a grid of layers and heads, counted from 1.
+    """Draw, as a standalone SVG, one number per head as a grid of layers and heads, counted from 1.
 
     Parameters
     ----------
@@ -81,11 +81,6 @@ def render_head_map(
         Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
     font_size : float
         In pixels. On a slide 24 or more.
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------

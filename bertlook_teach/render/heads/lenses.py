@@ -248,7 +248,7 @@ def render_lenses(
     font_size: float = 24,
     width: float = 1180,
 ) -> str:
-    """Draw one head under every lens, side by side, the tokens written once.
+    """Draw, as a standalone SVG, one head under every lens, side by side, the tokens written once.
 
     Parameters
     ----------
@@ -265,11 +265,6 @@ def render_lenses(
     special : sequence of bool, optional
     font_size, width : float
         In pixels.
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def render_neurons(
     font_size: float = 24,
     width: float = 940,
 ) -> str:
-    """Draw how one token's row of weights comes about.
+    """Draw, as a standalone SVG, how one token's row of weights comes about.
 
     Parameters
     ----------
@@ -146,11 +146,6 @@ def render_neurons(
         Its name for those who do not see it; by default the head's and the query's.
     font_size, width : float
         In pixels. On a slide 24 or more.
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------
