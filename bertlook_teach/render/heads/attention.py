@@ -31,7 +31,7 @@ from ..drawing.sentences import (
     short_number,
     visible_token,
 )
-from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width, upright
 from .difference import (
     checked_difference,
     describe_difference,
@@ -214,18 +214,10 @@ def render_attention_grid(
     side = n * cell
     width = max(left + side + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
     height = top + side + 0.9 * em
-    middle = top + side / 2
     body = [
         _heading(view.title, em),
         text(left, 2.6 * em, KEY_TITLE, fill=MUTED),
-        text(
-            1.3 * em,
-            middle,
-            QUERY_TITLE,
-            anchor="middle",
-            fill=MUTED,
-            extra=f' transform="rotate(-90 {coordinate(1.3 * em)} {coordinate(middle)})"',
-        ),
+        upright(1.3 * em, top + side / 2, QUERY_TITLE),
         *_cells(view, left, top, cell),
         (
             f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(side)}" height="{coordinate(side)}" '

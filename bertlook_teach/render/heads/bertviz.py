@@ -109,10 +109,6 @@ def bertviz_head_view(
     font_size : float
         Of the tokens, in pixels; smaller where the frame is too narrow.
 
-    Returns
-    -------
-    BertVizView
-
     Raises
     ------
     ValueError
@@ -167,10 +163,6 @@ def bertviz_model_view(
         Of the frame, in pixels. The small pictures are as tall as fits it.
     font_size : float
         Of the labels, in pixels; smaller where the frame is too narrow.
-
-    Returns
-    -------
-    BertVizView
 
     Raises
     ------
@@ -227,10 +219,6 @@ def bertviz_neuron_view(
         sign beside a token opens its computation.
     height, font_size
         As in `bertviz_head_view`.
-
-    Returns
-    -------
-    BertVizView
 
     Raises
     ------
