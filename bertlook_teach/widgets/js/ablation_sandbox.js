@@ -213,8 +213,7 @@ function createSandbox(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const names = get("models");
     if (model.options.length !== names.length || [...model.options].some((o, i) => o.textContent !== names[i]))
       model.replaceChildren(
@@ -297,16 +296,8 @@ function createSandbox(host, get, emit) {
     });
   reset.addEventListener("click", () => emit({ off: [] }));
   allOff.addEventListener("click", () => emit({ off: every(...shape(), () => true) }));
-  const observer = new ResizeObserver(layOut);
-  observer.observe(host);
 
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [host], layOut);
 }
 
 const SANDBOX_TRAITS = [
