@@ -6,7 +6,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..measures import NeuronView as Neurons
+from ..measures import HeadNeurons
 from ..model import head_label
 from ..render import MOST, check_weights, checked_tokens, checked_vectors, describe_neurons, render_neurons
 from .assets import module_source, style_source, view_style
@@ -180,7 +180,7 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         """How many dimensions have a bar of their own; None for all."""
         return None if self.all_dimensions else self.most
 
-    def neurons(self) -> Neurons:
+    def neurons(self) -> HeadNeurons:
         """The row in view, computed from the numbers the page has."""
         vectors = (
             self._steps([self.layer])[:, 0, self.head]
@@ -192,7 +192,7 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         scores = products.sum(axis=-1) / np.sqrt(len(query))
         powers = np.exp(scores - scores.max())
         tokens = tuple(self.tokens)
-        return Neurons(
+        return HeadNeurons(
             self.layer, self.head, self.query, tokens, query, keys, products, scores, powers / powers.sum()
         )
 

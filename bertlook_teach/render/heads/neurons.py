@@ -82,7 +82,7 @@ def describe_neurons(
 
     Parameters
     ----------
-    view : bertlook_teach.measures.NeuronView
+    view : bertlook_teach.measures.HeadNeurons
     key : int, optional
         The token looked at; by default the one with the largest weight.
     dimensions : int or None
@@ -134,7 +134,7 @@ def render_neurons(
 
     Parameters
     ----------
-    view : bertlook_teach.measures.NeuronView
+    view : bertlook_teach.measures.HeadNeurons
         What ``neuron_view(attention, layer, head, query)`` returned.
     key : int, optional
         A token looked at, to be framed and described.

@@ -71,7 +71,7 @@ def _signed(value: float, places: int) -> str:
     return f"{0:.{places}f}" if float(shown) == 0 else shown.replace("-", "−")
 
 
-def sandbox_result(bench, before, after) -> dict[str, object]:
+def bench_result(bench, before, after) -> dict[str, object]:
     """Two outcomes of one bench as the texts that are shown.
 
     Parameters
@@ -119,7 +119,7 @@ def sandbox_result(bench, before, after) -> dict[str, object]:
     }
 
 
-def render_sandbox(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> str:
+def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> str:
     """The switches and what they did as a standalone SVG.
 
     Parameters
@@ -132,7 +132,7 @@ def render_sandbox(shape, off, tokens, masked, mask, result, *, font_size: float
     masked : int
         Position of the piece to guess, shown as ``mask``.
     result : dict
-        From :func:`sandbox_result`.
+        From :func:`bench_result`.
     """
     n_layers, n_heads = shape
     em = float(font_size)
