@@ -508,9 +508,14 @@ def EXAMPLES():
     products = query * keys
     powers = np.exp(products.sum(axis=1) / 2)
     view = SimpleNamespace(
-        query=0, head_size=4, query_vector=query, key_vectors=keys, products=products,
-        scores=products.sum(axis=1) / 2, weights=powers / powers.sum(),
-    )  # fmt: skip
+        query=0,
+        head_size=4,
+        query_vector=query,
+        key_vectors=keys,
+        products=products,
+        scores=products.sum(axis=1) / 2,
+        weights=powers / powers.sum(),
+    )
     mean = SimpleNamespace
     switch = SimpleNamespace(
         report=lambda: SimpleNamespace(

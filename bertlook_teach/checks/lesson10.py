@@ -29,14 +29,26 @@ def check_mix(function):
         cases,
         axes=("word", "dim"),
         mistakes=[
-            (lambda h, a, g: g * np.tensordot(a, h, axes=1), "the scores are used as they are; their softmax gives shares that sum to 1"),
-            (lambda h, a, g: np.tensordot(_softmax(a), h, axes=1), "gamma is missing: it scales the whole mix"),
+            (
+                lambda h, a, g: g * np.tensordot(a, h, axes=1),
+                "the scores are used as they are; their softmax gives shares that sum to 1",
+            ),
+            (
+                lambda h, a, g: np.tensordot(_softmax(a), h, axes=1),
+                "gamma is missing: it scales the whole mix",
+            ),
             (lambda h, a, g: g * h.mean(axis=0), "all layers count alike here; the shares are learned"),
-            (lambda h, a, g: g * h[int(np.argmax(a))], "that is the layer with the largest share alone; a mix takes of all"),
-            (lambda h, a, g: g * np.tensordot(a / a.sum(), h, axes=1), "dividing by the sum is no softmax: scores may be negative"),
+            (
+                lambda h, a, g: g * h[int(np.argmax(a))],
+                "that is the layer with the largest share alone; a mix takes of all",
+            ),
+            (
+                lambda h, a, g: g * np.tensordot(a / a.sum(), h, axes=1),
+                "dividing by the sum is no softmax: scores may be negative",
+            ),
         ],
         learnt="Seven shares and one scale: with so little to learn, the mix can be read as an answer.",
-    )  # fmt: skip
+    )
 
 
 # --- 2: centre of gravity --------------------------------------------------------------------------------
@@ -84,12 +96,15 @@ def check_expected(function):
         mistakes=[
             (lambda f: _expected(f) - 1, "the first gain belongs to layer 1, not to layer 0"),
             (clipped, "losses are clipped here; the expected layer keeps them (K(Delta) does not)"),
-            (lambda f: float(np.arange(len(f)) @ f / np.sum(f)), "these are the scores; what counts is what each layer *adds*"),
+            (
+                lambda f: float(np.arange(len(f)) @ f / np.sum(f)),
+                "these are the scores; what counts is what each layer *adds*",
+            ),
             (lambda f: float(np.diff(f) @ np.arange(1, len(f))), "divide by the whole gain"),
             (lambda f: float(np.diff(f).argmax() + 1), "that is the layer with the largest gain alone"),
         ],
         learnt="It answers: from which depth on is the label readable? It may even leave the model, where a layer loses.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: K, in bits ---------------------------------------------------------------------------------------
@@ -201,11 +216,14 @@ def check_made_up(function):
         function,
         cases,
         mistakes=[
-            (lambda f, d: list(d), "the same form has different labels; then nothing at all can be learnt, not even by a word list"),
+            (
+                lambda f, d: list(d),
+                "the same form has different labels; then nothing at all can be learnt, not even by a word list",
+            ),
             (last, "a form keeps the *first* label that was drawn for it"),
         ],
         learnt="A word list can learn it, and nothing else can. What a probe scores here it has learnt itself.",
-    )  # fmt: skip
+    )
 
 
 # --- 8: two models ---------------------------------------------------------------------------------------

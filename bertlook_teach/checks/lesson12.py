@@ -63,12 +63,18 @@ def check_of_words(function):
         cases,
         axes=("word",),
         mistakes=[
-            (lambda p, w: _of_words(p, w) / np.bincount(w), "that is the mean of the pieces; what a word receives is added up"),
+            (
+                lambda p, w: _of_words(p, w) / np.bincount(w),
+                "that is the mean of the pieces; what a word receives is added up",
+            ),
             (largest, "that is the largest piece; what a word receives is added up"),
-            (lambda p, w: np.array([p[w == i][0] for i in range(w.max() + 1)]), "that is the first piece alone"),
+            (
+                lambda p, w: np.array([p[w == i][0] for i in range(w.max() + 1)]),
+                "that is the first piece alone",
+            ),
         ],
         learnt="So a word of three pieces has three times as much from a head that looks everywhere alike. Remember it at exercise 4.",
-    )  # fmt: skip
+    )
 
 
 # --- 3: AUC ----------------------------------------------------------------------------------------------
@@ -96,14 +102,26 @@ def check_auc(function):
         function,
         cases,
         mistakes=[
-            (strict, "a tie counts half, not nothing: else a score that says the same of every word has AUC 0"),
+            (
+                strict,
+                "a tie counts half, not nothing: else a score that says the same of every word has AUC 0",
+            ),
             (lambda s, k: float((s[k][:, None] >= s[~k]).mean()), "a tie counts half, not whole"),
-            (lambda s, k: 1 - _auc(s, k), "the wrong way round: count the pairs in which the *key* word is higher"),
-            (lambda s, k: float(s[k].mean() - s[~k].mean()), "that is the mean relative attention; AUC counts pairs"),
-            (lambda s, k: float(((s > s.mean()) == k).mean()), "that is an accuracy at one cut-off; AUC needs none"),
+            (
+                lambda s, k: 1 - _auc(s, k),
+                "the wrong way round: count the pairs in which the *key* word is higher",
+            ),
+            (
+                lambda s, k: float(s[k].mean() - s[~k].mean()),
+                "that is the mean relative attention; AUC counts pairs",
+            ),
+            (
+                lambda s, k: float(((s > s.mean()) == k).mean()),
+                "that is an accuracy at one cut-off; AUC needs none",
+            ),
         ],
         learnt="A share of pairs: no scale, no cut-off, .5 by chance.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: the line to beat ---------------------------------------------------------------------------------
@@ -121,11 +139,14 @@ def check_line(answer):
         LINE_OPTIONS[1],
         options=LINE_OPTIONS,
         mistakes=[
-            (LINE_OPTIONS[0], "the twin has learnt nothing and stands above it: summed pieces alone give that much"),
+            (
+                LINE_OPTIONS[0],
+                "the twin has learnt nothing and stands above it: summed pieces alone give that much",
+            ),
             (LINE_OPTIONS[2], "two people who mark key words do not agree that well"),
         ],
         learnt="Chance is what the *recipe* gives without learning: the tokenizer's rare words are split, and splitting adds up.",
-    )  # fmt: skip
+    )
 
 
 # --- 5: the prior ----------------------------------------------------------------------------------------
@@ -160,13 +181,16 @@ def check_put_back(answer, log_odds, share):
         float(right),
         tolerance=0.01,
         mistakes=[
-            (float(log_odds - np.log(share / (1 - share))), "the wrong way: key words are *rarer* than in the weighted fit"),
+            (
+                float(log_odds - np.log(share / (1 - share))),
+                "the wrong way: key words are *rarer* than in the weighted fit",
+            ),
             (float(log_odds), "this still belongs to a world in which every second word is key"),
             (float(log_odds + np.log(share)), "odds are share / (1 - share)"),
             (float(1 / (1 + np.exp(-right))), "that is the probability; the log-odds were asked"),
         ],
         learnt="A weighted fit answers for a balanced world. Put the share back, or its cross-entropy loses against the prior.",
-    )  # fmt: skip
+    )
 
 
 # --- 7: F1 at a cut-off ----------------------------------------------------------------------------------
@@ -221,13 +245,16 @@ def check_sum(function):
         function,
         cases,
         mistakes=[
-            (lambda t: _sum(t / t.sum()), "you made the maxima sum to 1; the sum on the slides is of the numbers as they are"),
+            (
+                lambda t: _sum(t / t.sum()),
+                "you made the maxima sum to 1; the sum on the slides is of the numbers as they are",
+            ),
             (lambda t: -_sum(t), "the sign is turned"),
             (lambda t: _sum(t) / len(t), "that is the mean over words; the sum was asked"),
             (lambda t: _sum(t) / np.log(2), "that is in bits; take the natural logarithm"),
         ],
         learnt="0 for a maximum of 0, 0 for a maximum of 1, most at 1/e. It was never an entropy: nothing sums to 1.",
-    )  # fmt: skip
+    )
 
 
 # --- 9: what it ranks ------------------------------------------------------------------------------------
