@@ -8,6 +8,7 @@ import numpy as np
 
 from ..measures import looks_alike, margin_dimensions, pair_share, participation_ratio
 from ..model import head_label
+from .cases import case_rows, entropy
 from .feedback import (
     args,
     check_all,
@@ -18,12 +19,6 @@ from .feedback import (
     check_number,
     check_set,
 )
-
-
-def _rows(*shape, seed=0):
-    """Weights for a case: rows sum to 1, no two entries alike, sizes that differ from one another."""
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
-
 
 # --- 1: names ------------------------------------------------------------------------------------------
 COUNTS_FROM_0 = {
@@ -98,7 +93,7 @@ def check_same_word_mask(function):
 
 def check_mask_share(function):
     """``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there."""
-    weights, mask = _rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
+    weights, mask = case_rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
     lopsided = np.zeros((5, 5), dtype=bool)
     lopsided[1, [0, 4]] = lopsided[3, 2] = True
 
@@ -138,7 +133,7 @@ def check_mask_share(function):
 # --- 3: the null model -----------------------------------------------------------------------------------
 def check_mean_rows(function):
     """``mean_rows(weights)``: every row replaced by the mean row."""
-    cases = [_rows(4, 4), np.eye(3), _rows(5, 5, seed=1)]
+    cases = [case_rows(4, 4), np.eye(3), case_rows(5, 5, seed=1)]
 
     def right(weights):
         return np.tile(weights.mean(axis=0), (len(weights), 1))
@@ -230,13 +225,12 @@ def check_best_excess(answer, scores, key="within_word"):
 
 # --- 5: the bag of words ---------------------------------------------------------------------------------
 def _evenness(row):
-    p = np.asarray(row, float) / np.sum(row)
-    return float(-(p[p > 0] * np.log(p[p > 0])).sum() / np.log(len(p)))
+    return entropy(np.asarray(row, float) / np.sum(row)) / np.log(len(row))
 
 
 def check_bag_row(function):
     """``bag_row(row, own)``: mass in the own text times how evenly it is spread there."""
-    rows = _rows(3, 6, seed=3)
+    rows = case_rows(3, 6, seed=3)
     own = np.array([True, True, True, True, False, False])
     sharp = np.array([0.0, 1.0, 0, 0, 0, 0])
 
@@ -527,7 +521,7 @@ def EXAMPLES():
             chance=mean(mean=0.5),
         )
     )
-    queries = _rows(4, 3, seed=5)
+    queries = case_rows(4, 3, seed=5)
     turn = np.linalg.qr(np.random.default_rng(6).standard_normal((3, 3)))[0]
     reasons = {"same_word": "no word occurs twice", "bag_of_words": "there is one text only"}
 

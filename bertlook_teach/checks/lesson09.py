@@ -7,27 +7,14 @@ import numpy as np
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from ..model import head_label
 from ..stats import kruskal_stress
+from .cases import case_rows, entropy, js_divergence
 from .feedback import args, check_all, check_choice, check_function, check_list, check_number, check_set
-
-
-def _entropy(row, log=np.log) -> float:
-    row = np.asarray(row, dtype=float)
-    return float(-(row * log(np.where(row > 0, row, 1))).sum())
-
-
-def _js(p, q) -> float:
-    p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    return _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2
-
-
-def _rows(*shape, seed=0):
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------
 def check_divergence(function):
     """``divergence(p, q)``: the Jensen-Shannon divergence of two rows, in nats."""
-    p, q = _rows(2, 4)
+    p, q = case_rows(2, 4)
     pairs = [
         (p, q),
         (p, p),
@@ -42,32 +29,38 @@ def check_divergence(function):
 
     return check_function(
         function,
-        [((a, b), _js(a, b)) for a, b in pairs],
+        [((a, b), js_divergence(a, b)) for a, b in pairs],
         mistakes=[
             (
                 naive,
                 "it gives nan where a weight is 0. In the limit 0 log 0 is 0: the entropy of lesson 3 says so",
             ),
             (
-                lambda p, q: np.sqrt(max(_js(p, q), 0)),
+                lambda p, q: np.sqrt(max(js_divergence(p, q), 0)),
                 "that is its square root, as SciPy's `jensenshannon` gives it; leave the root out",
             ),
-            (lambda p, q: _js(p, q) / np.log(2), "that is in bits; in nats the logarithm is the natural one"),
-            (lambda p, q: -_js(p, q), "the size is right, the sign is not: the mixture is the broader one"),
             (
-                lambda p, q: 2 * _js(p, q),
+                lambda p, q: js_divergence(p, q) / np.log(2),
+                "that is in bits; in nats the logarithm is the natural one",
+            ),
+            (
+                lambda p, q: -js_divergence(p, q),
+                "the size is right, the sign is not: the mixture is the broader one",
+            ),
+            (
+                lambda p, q: 2 * js_divergence(p, q),
                 "twice too much: *half* of the sum of the two entropies, and half of p + q",
             ),
             (
-                lambda p, q: _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)),
+                lambda p, q: entropy((p + q) / 2) - (entropy(p) + entropy(q)),
                 "subtract the *mean* of the two entropies, not their sum",
             ),
             (
-                lambda p, q: abs(_entropy(p) - _entropy(q)),
+                lambda p, q: abs(entropy(p) - entropy(q)),
                 "two rows can be equally broad and look at different tokens; you need the entropy of their mixture",
             ),
             (
-                lambda p, q: _entropy(p + q) - (_entropy(p) + _entropy(q)) / 2,
+                lambda p, q: 2 * entropy((p + q) / 2) - 2 * np.log(2) - (entropy(p) + entropy(q)) / 2,
                 "p + q sums to 2; the mixture is (p + q) / 2",
             ),
         ],
@@ -104,9 +97,9 @@ def check_head_distance(function):
     """``head_distance(a, b)``: mean divergence over the rows of two maps of shape (query, key)."""
 
     def right(a, b):
-        return float(np.mean([_js(p, q) for p, q in zip(a, b)]))
+        return float(np.mean([js_divergence(p, q) for p, q in zip(a, b)]))
 
-    cases = [tuple(_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
+    cases = [tuple(case_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
     return check_function(
         function,
         [((a, b), right(a, b)) for a, b in cases],
@@ -120,11 +113,11 @@ def check_head_distance(function):
                 "that is the sum over the tokens, as in the paper; the *mean* was asked for",
             ),
             (
-                lambda a, b: _js(a.mean(axis=0), b.mean(axis=0)),
+                lambda a, b: js_divergence(a.mean(axis=0), b.mean(axis=0)),
                 "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike",
             ),
             (
-                lambda a, b: _js(a.ravel() / len(a), b.ravel() / len(b)) * len(a),
+                lambda a, b: js_divergence(a.ravel() / len(a), b.ravel() / len(b)) * len(a),
                 "that is the sum over the tokens, as in the paper; the *mean* was asked for",
             ),
         ],
@@ -179,7 +172,10 @@ def check_layer_gap(function):
     cases = []
     for seed, (n_layers, n_heads) in ((3, (3, 2)), (4, (2, 4))):
         cases.append(
-            (js_distances(_rows(n_layers, n_heads, 5, 5, seed=seed)), np.repeat(np.arange(n_layers), n_heads))
+            (
+                js_distances(case_rows(n_layers, n_heads, 5, 5, seed=seed)),
+                np.repeat(np.arange(n_layers), n_heads),
+            )
         )
 
     def with_diagonal(distances, layers):
@@ -397,12 +393,16 @@ def EXAMPLES():
     def stress(measured, drawn):
         return np.sqrt(((drawn - measured) ** 2).sum() / (drawn**2).sum())
 
+    def divergence(p, q):
+        terms = [a * np.log(2 * a / (x + y)) for x, y in zip(p, q) for a in (x, y) if a > 0]
+        return float(np.sum(terms) / 2)
+
     return {
-        "check_divergence": (_js, lambda p, q: np.sqrt(_js(p, q)), ...),
+        "check_divergence": (divergence, lambda p, q: np.sqrt(js_divergence(p, q)), ...),
         "check_largest": ("ln 2", "1", ...),
         "check_head_distance": (
-            lambda a, b: np.mean([_js(p, q) for p, q in zip(a, b)]),
-            lambda a, b: np.sum([_js(p, q) for p, q in zip(a, b)]),
+            lambda a, b: np.mean([divergence(p, q) for p, q in zip(a, b)]),
+            lambda a, b: np.sum([divergence(p, q) for p, q in zip(a, b)]),
             ...,
         ),
         "check_closest_pair": (

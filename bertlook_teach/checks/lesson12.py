@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..stats import auc
+from .cases import f1
 from .feedback import args, check_choice, check_function, check_number
 
 
@@ -78,16 +80,10 @@ def check_of_words(function):
 
 
 # --- 3: AUC ----------------------------------------------------------------------------------------------
-def _auc(scores, is_key):
-    scores, is_key = np.asarray(scores, float), np.asarray(is_key, bool)
-    gaps = scores[is_key][:, None] - scores[~is_key]
-    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
-
-
 def check_auc(function):
     """``auc(scores, is_key)``: share of pairs in which the key word is higher; ties count half."""
     cases = [
-        ((np.array(scores, float), np.array(key, bool)), _auc(scores, key))
+        ((np.array(scores, float), np.array(key, bool)), float(auc(scores, np.array(key, bool))))
         for scores, key in (
             ([3, 1, 2, 0], [1, 1, 0, 0]),
             ([1, 1, 1, 0, 2], [1, 0, 0, 1, 0]),
@@ -108,7 +104,7 @@ def check_auc(function):
             ),
             (lambda s, k: float((s[k][:, None] >= s[~k]).mean()), "a tie counts half, not whole"),
             (
-                lambda s, k: 1 - _auc(s, k),
+                lambda s, k: 1 - float(auc(s, k)),
                 "the wrong way round: count the pairs in which the *key* word is higher",
             ),
             (
@@ -194,12 +190,6 @@ def check_put_back(answer, log_odds, share):
 
 
 # --- 7: F1 at a cut-off ----------------------------------------------------------------------------------
-def _f1(scores, is_key, cutoff):
-    called, is_key = np.asarray(scores) > cutoff, np.asarray(is_key, bool)
-    below = called.sum() + is_key.sum()
-    return float(2 * (called & is_key).sum() / below) if below else 0.0
-
-
 def check_f1(function):
     """``f1(scores, is_key, cutoff)`` of the words above the cut-off."""
     rng = np.random.default_rng(7)
@@ -209,7 +199,7 @@ def check_f1(function):
         is_key[:2] = True, False
         scores = rng.random(n) * 0.6 + 0.4 * is_key
         scores[0] = 0.95
-        cases.append(((scores, is_key, cutoff), _f1(scores, is_key, cutoff)))
+        cases.append(((scores, is_key, cutoff), f1(is_key, scores > cutoff)))
 
     def parts(s, k, c):
         called = s > c
@@ -225,7 +215,7 @@ def check_f1(function):
                 lambda s, k, c: float(((s > c) == k).mean()),
                 "that is accuracy: it pays for all the words that are not key",
             ),
-            (lambda s, k, c: _f1(-s, k, -c), "these are the words *below* the cut-off"),
+            (lambda s, k, c: f1(k, s < c), "these are the words *below* the cut-off"),
         ],
         learnt="F1 needs a cut-off, and the cut-off is a choice: make it on the texts you fitted on.",
     )
@@ -288,7 +278,11 @@ def EXAMPLES():
     return {
         "check_received": (_received, lambda w: _received(np.asarray(w).T), ...),
         "check_of_words": (_of_words, lambda p, w: _of_words(p, w) / np.bincount(w), ...),
-        "check_auc": (_auc, lambda s, k: 1 - _auc(s, k), ...),
+        "check_auc": (
+            lambda s, k: np.mean([(a > b) + (a == b) / 2 for a in s[k] for b in s[~k]]),
+            lambda s, k: 1 - float(auc(s, k)),
+            ...,
+        ),
         "check_line": (LINE_OPTIONS[1], LINE_OPTIONS[0], ...),
         "check_prior": (_prior, lambda p: _prior(p) / np.log(2), ...),
         "check_put_back": (
@@ -296,7 +290,11 @@ def EXAMPLES():
             args(1.0, 1.0, 0.1),
             args(..., 1.0, 0.1),
         ),
-        "check_f1": (_f1, lambda s, k, c: float(((s > c) == k).mean()), ...),
+        "check_f1": (
+            lambda s, k, c: 2 * ((s > c) & k).sum() / ((s > c).sum() + k.sum()),
+            lambda s, k, c: float(((s > c) == k).mean()),
+            ...,
+        ),
         "check_sum": (_sum, lambda t: -_sum(t), ...),
         "check_trap": (TRAP_OPTIONS[1], TRAP_OPTIONS[0], ...),
     }

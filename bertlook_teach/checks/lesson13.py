@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..analyses.patterns import Pattern, Reading, parse_pattern
-from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split, pairs_above
+from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
 from ..stats import holm
+from .cases import auc_above
 from .feedback import (
     Feedback,
     _unanswered,
@@ -47,14 +48,6 @@ def check_refuting(answer):
 
 
 # --- 2: AUC ----------------------------------------------------------------------------------------------
-def _auc(outside, inside) -> float:
-    outside, inside = np.asarray(outside, dtype=float), np.asarray(inside, dtype=float)
-    above, pairs = pairs_above(
-        np.concatenate([outside, inside]), np.arange(len(outside) + len(inside)) >= len(outside)
-    )
-    return float(above / pairs)
-
-
 def check_auc(function):
     """``auc(outside, inside)``: how often a word outside gives more than a word inside; ties count half."""
     cases = [([0.9, 0.4, 0.4], [0.1, 0.4]), ([0.2, 0.2], [0.2]), ([0.1, 0.3, 0.8, 0.5], [0.6, 0.7, 0.05])]
@@ -69,7 +62,7 @@ def check_auc(function):
 
     return check_function(
         function,
-        [(case, _auc(*case)) for case in arrays],
+        [(case, auc_above(*case)) for case in arrays],
         mistakes=[
             (
                 with_ties(0.0),
@@ -77,7 +70,7 @@ def check_auc(function):
             ),
             (with_ties(1.0), "a tie counts as a whole win; it is half of one"),
             (
-                lambda o, i: 1 - _auc(o, i),
+                lambda o, i: 1 - auc_above(o, i),
                 "the other way round: how often does the word *outside* give more?",
             ),
             (
@@ -85,7 +78,7 @@ def check_auc(function):
                 "that is a difference of means; one extreme word can carry it. Compare pairs",
             ),
             (
-                lambda o, i: _auc(o, i) * len(o) * len(i),
+                lambda o, i: auc_above(o, i) * len(o) * len(i),
                 "that is how many pairs; divide by the number of pairs",
             ),
         ],
@@ -382,7 +375,11 @@ def EXAMPLES():
 
     return {
         "check_refuting": (REFUTING_OPTIONS[1], REFUTING_OPTIONS[0], ...),
-        "check_auc": (_auc, lambda o, i: 1 - _auc(o, i), ...),
+        "check_auc": (
+            lambda o, i: np.mean([(a > b) + (a == b) / 2 for a in o for b in i]),
+            lambda o, i: 1 - auc_above(o, i),
+            ...,
+        ),
         "check_explained": (explained_by_split, lambda x, cuts: 1 - explained_by_split(x, cuts), ...),
         "check_best_cuts": (args((2, 5), phases), args((1, 4), phases), args(..., phases)),
         "check_split_p": (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..analyses.finetuning import match_heads
-from ..measures import js_between
 from ..model import head_label
 from ..stats import exact_sign_flip
+from .cases import js_divergence
 from .feedback import args, check_choice, check_function, check_list, check_number
 
 
@@ -127,14 +127,6 @@ def check_floor(function):
 
 
 # --- 4: divergence -----------------------------------------------------------------------------------------
-def _js(p, q):
-    return float(
-        js_between(np.tile(p, (len(p), 1))[None, None], np.tile(q, (len(q), 1))[None, None], smoothing=0)[
-            0, 0
-        ]
-    )
-
-
 def check_js(function):
     """``js(p, q)``: Jensen-Shannon divergence of two rows without zeros, in nats."""
 
@@ -147,17 +139,23 @@ def check_js(function):
     cases = [(_map(s)[0] * 0.9 + 0.02, _map(s)[1] * 0.9 + 0.02) for s in (1, 2, 3)]
     return check_function(
         function,
-        [(case, _js(*case)) for case in cases],
+        [(case, js_divergence(*case)) for case in cases],
         tolerance=1e-6,
         mistakes=[
             (kl, "that is Kullback-Leibler: it is not the same from q to p, and infinite where q is 0"),
             (symmetric_kl, "compare both with their *mean* m, not with each other"),
             (
-                lambda p, q: float(np.sqrt(_js(p, q))),
+                lambda p, q: float(np.sqrt(js_divergence(p, q))),
                 "that is the square root, the distance; the divergence was asked for",
             ),
-            (lambda p, q: _js(p, q) / np.log(2), "that is in bits; nats need the natural logarithm"),
-            (lambda p, q: 2 * _js(p, q), "twice too much: the mean of the two divergences, not their sum"),
+            (
+                lambda p, q: js_divergence(p, q) / np.log(2),
+                "that is in bits; nats need the natural logarithm",
+            ),
+            (
+                lambda p, q: 2 * js_divergence(p, q),
+                "twice too much: the mean of the two divergences, not their sum",
+            ),
         ],
         learnt="0 for the same row, ln 2 for rows that share no key; and it has no floor to hide a change.",
     )
