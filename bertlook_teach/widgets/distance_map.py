@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import ipywidgets
 import numpy as np
@@ -19,7 +17,7 @@ from ..render import (
     group_styles,
     render_distance_map,
 )
-from .assets import mime_bundle, module_source, style_source
+from .assets import mime_bundle, module_source, style_source, view_style
 from .chosen_head import ChosenHead
 from .head_view import HeadView
 from .links import link_heads
@@ -62,7 +60,7 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
     """
 
     _esm = module_source("distance_map")
-    _css = style_source() + (Path(__file__).parent / "js" / "distance_map.css").read_text(encoding="utf-8")
+    _css = style_source() + view_style("distance_map")
 
     # The choice. Linked with other views in the browser, reported to Python.
     by_index = traitlets.Int(0, min=0, max=len(BY) - 1).tag(sync=True)
