@@ -191,9 +191,16 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         products = query * keys
         scores = products.sum(axis=-1) / np.sqrt(len(query))
         powers = np.exp(scores - scores.max())
-        tokens = tuple(self.tokens)
         return HeadNeurons(
-            self.layer, self.head, self.query, tokens, query, keys, products, scores, powers / powers.sum()
+            layer=self.layer,
+            head=self.head,
+            query=self.query,
+            tokens=tuple(self.tokens),
+            query_vector=query,
+            key_vectors=keys,
+            products=products,
+            scores=scores,
+            weights=powers / powers.sum(),
         )
 
     @property
