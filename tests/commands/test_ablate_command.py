@@ -3,17 +3,16 @@
 import csv
 import json
 
+import made
 import pytest
 import torch
 from tiny import HEADS, LAYERS, save_tiny_model
 
 from bertlook_teach import load_encoder
-from bertlook_teach.commands.line import main
 
 
 def run(capsys, *arguments):
-    code = main(["ablate", *map(str, arguments), "--quiet"])
-    return code, capsys.readouterr()
+    return made.run(capsys, "ablate", *arguments, "--quiet")
 
 
 def table(folder, name="ablate"):

@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from made import attention
 
 from bertlook_teach.claims.lessons import lesson09 as lesson
 from bertlook_teach.measures import THRESHOLDS, js_distances
-from bertlook_teach.model import Attention
 from bertlook_teach.published import published_map
 from bertlook_teach.render import (
     SHAPES,
@@ -22,15 +22,6 @@ from bertlook_teach.stats import CannotDecide, average_linkage, metric_mds
 from bertlook_teach.widgets import DistanceMap, FamilyExplorer
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def attention(layers=3, heads=2, seed=0, tokens=("[CLS]", "yes", ",", "we", "can", "[SEP]")):
-    n = len(tokens)
-    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    return Attention(
-        weights, tokens, tuple(None if s else i for i, s in enumerate(special)), (0,) * n, special, tokens, ""
-    )
 
 
 def values(distances, layers, heads, **given):
@@ -284,7 +275,7 @@ def test_map_and_view_share_the_choice():
     assert explorer.head_view.layer == 2
     explorer.head_view.head = 0
     assert explorer.distance_map.head == 0
-    assert repr(explorer) == "FamilyExplorer(3 x 2 heads, head 3-1, 6 tokens)"
+    assert repr(explorer) == "FamilyExplorer(3 x 2 heads, head 3-1, 7 tokens)"
     assert explorer._repr_mimebundle_()["text/html"].count("<img") == 2
     with pytest.raises(ValueError, match="same layers and heads"):
         FamilyExplorer(live(), attention(layers=2))

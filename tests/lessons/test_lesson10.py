@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import traitlets
+from made import run
 
 from bertlook_teach.analyses.probing import draw_cases, expected_layer, typed_beliefs
 from bertlook_teach.analyses.probing import layer_probes as layers
 from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
 from bertlook_teach.claims.lessons import lesson10
 from bertlook_teach.claims.lessons.lesson10 import CLAIMS
-from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import TASKS
 from bertlook_teach.model import hidden_states
 from bertlook_teach.published import published_probing
@@ -336,14 +336,9 @@ def test_typed_beliefs_are_those_of_the_probes(small, specimen):
 # --- the command ---------------------------------------------------------------------------------------
 
 
-def run(capsys, *arguments):
-    code = main(["layers", *map(str, arguments)])
-    return code, capsys.readouterr()
-
-
 def test_the_command_prints_and_saves_every_depth_with_its_controls(tmp_path, capsys):
     options = ("--limit", 60, "--max-iterations", 4, "--l2", 0.03, "--seeds", 1, "--quiet")
-    code, printed = run(capsys, "--task", "pos", "--out", tmp_path, *options)
+    code, printed = run(capsys, "layers", "--task", "pos", "--out", tmp_path, *options)
     assert code == 0 and printed.err == ""
     with open(tmp_path / "layers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -368,14 +363,16 @@ def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
     path = tmp_path / "pos.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
     options = ("--max-iterations", 2, "--seeds", 0, "--no-twin", "--quiet", "--max-cases", 6)
-    code, _ = run(capsys, "--task", "pos", "--data", path, "--out", tmp_path / "out", *options)
+    code, _ = run(capsys, "layers", "--task", "pos", "--data", path, "--out", tmp_path / "out", *options)
     about = json.loads((tmp_path / "out" / "layers.json").read_text(encoding="utf-8"))["about"]
     assert code == 0 and about["n_train"] == 6 and about["n_test"] == 12
     code, printed = run(
         capsys, "--task", "pos", "--data", path, "--test", path, "--out", tmp_path / "out", *options
     )
     assert code == 1 and "documents are in both halves" in printed.err
-    code, printed = run(capsys, "--task", "dep", "--data", path, "--out", tmp_path / "out", *options)
+    code, printed = run(
+        capsys, "layers", "--task", "dep", "--data", path, "--out", tmp_path / "out", *options
+    )
     assert code == 1 and "asks about 2 span(s)" in printed.err
 
 
@@ -389,5 +386,5 @@ def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
     ],
 )
 def test_wrong_options_are_refused(tmp_path, capsys, options, message):
-    code, printed = run(capsys, "--task", "pos", "--out", tmp_path, "--quiet", *options)
+    code, printed = run(capsys, "layers", "--task", "pos", "--out", tmp_path, "--quiet", *options)
     assert code == 1 and message in printed.err
