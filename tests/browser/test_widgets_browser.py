@@ -108,6 +108,14 @@ def attention(tokens, layers=2, heads=3, seed=0, segments=None) -> Attention:
     return made.attention(tokens, layers, heads, seed=seed, spread=0.3, segment_ids=segments)
 
 
+def choose(page, view, **state) -> None:
+    """Set the same in the page and in Python; the page draws it a moment later."""
+    for name, value in state.items():
+        page.evaluate(f"models.view.set('{name}', {value})")
+        setattr(view, name, value)
+    page.wait_for_timeout(10)
+
+
 SENTENCE = (
     "[CLS]",
     *["the", "old", "man", "sat", "on", "the", "bank", "because", "he", "was", "very", "tired", "."],
