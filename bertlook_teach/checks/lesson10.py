@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..stats import softmax
+from ..model import softmax
 from .cases import f1
 from .feedback import args, check_choice, check_function, check_number
 
