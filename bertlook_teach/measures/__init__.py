@@ -25,7 +25,7 @@ _HOMES = {
         column_maxima feature_masks feature_maxima pair_maxima token_mask
     """,
     "neurons": """
-        BasisComparison NeuronView compare_bases dimensions_used margin_contributions
+        BasisComparison HeadNeurons compare_bases dimensions_used margin_contributions
         margin_dimensions neuron_view participation_ratio
     """,
     "norms": "summed_norms value_norms weighted_norms",

@@ -13,7 +13,7 @@ _HOMES = {
     "neuron_view": "NeuronView",
     "pages.recording": "MIME MOST_CHOICES NEEDS Recording choices picture_tables record tables",
     "pages.saved_page": "page_source precision_note save_page",
-    "panels.ablation_sandbox": "AblationSandbox SandboxView",
+    "panels.ablation_bench": "AblationBench BenchView",
     "panels.explorer": "HeadExplorer Measure TextBox default_measures",
     "panels.label_game": "LabelGame NO_LABEL ThresholdBoard agreement_page example_maps",
     "panels.layer_beliefs": "BeliefExplorer LayerBeliefs",
