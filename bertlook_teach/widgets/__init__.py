@@ -21,6 +21,7 @@ _HOMES = {
     "panels.pattern_view": "PatternView",
     "panels.six_lenses": "LensView MOST_TOKENS MOST_WORK SixLenses compute_lenses lens_sentences",
     "pictures": "HeadPictures PictureMenu",
+    "recorded_view": "RecordedView",
     "text_view": "TextView",
     "training_film": "TrainingFilm",
     "weighted_text": "SHOWS WeightedText",

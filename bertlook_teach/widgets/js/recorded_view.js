@@ -1,0 +1,132 @@
+// A model that was recorded: a menu of the recorded sentences, a map of all heads, and the chosen head's lines; where another model
+// can answer too, the switch between the two. Map and view are those of head_map.js and head_view.js, which stand before this.
+
+const RECORDED_BOX = ".bertlook-two"; // around this view and those of the other model
+
+function createRecordedView(host, get, emit) {
+  const root = element("div", "bertlook bertlook-recorded");
+  const bar = element("div", "bl-recorded-bar");
+  const models = element("div", "bl-models", { role: "radiogroup", "aria-label": "model" });
+  const controls = element("div", "bl-recorded-bar bl-recorded-controls");
+  const body = element("div", "bl-recorded-body");
+  const mapHost = element("div", "bl-recorded-map");
+  const headHost = element("div", "bl-recorded-head");
+  const group = `bl-models-${(createRecordedView.count = (createRecordedView.count || 0) + 1)}`;
+
+  const radios = [0, 1].map((value) => {
+    const label = element("label", "bl-model");
+    const input = element("input", "", { type: "radio", name: group, value, "data-lm-suppress-shortcuts": "true" });
+    const words = element("span");
+    label.append(input, words);
+    input.addEventListener("change", () => emit({ shows: value }));
+    input.addEventListener("keydown", (event) => event.stopPropagation()); // an arrow chooses, and turns no slide
+    models.append(label);
+    return { input, words };
+  });
+  const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
+  const layers = menuNamed("layer", (value) => emit({ layer: value }));
+  const heads = menuNamed("head", (value) => emit({ head: value }));
+  const styles = menuNamed("view", (value) => emit({ style_index: value }));
+  const levels = menuNamed("of", (value) => emit({ level_index: value, query: -1 }));
+  const hiding = element("label", "bl-all");
+  const hide = element("input", "", { type: "checkbox", "data-lm-suppress-shortcuts": "true" });
+  hiding.append(hide, "hide special tokens");
+  hide.addEventListener("change", () => emit({ hide_special: hide.checked }));
+  hide.addEventListener("keydown", (event) => event.stopPropagation());
+  sentences.box.classList.add("bl-sentences");
+  bar.append(models, sentences.box);
+  controls.append(layers.box, heads.box, styles.box, levels.box, hiding);
+  body.append(mapHost, headHost);
+  root.append(bar, controls, body);
+  host.append(root);
+
+  // -- one sentence of the recording, as the map and the view of a single text expect it --
+
+  let source = null; // the data the parts were cut from
+  let parts = []; // of each sentence its numbers of the map, and its packed weights
+  function part() {
+    const data = get("data");
+    if (data !== source) {
+      source = data;
+      const bytes = bytesOf(data);
+      parts = get("places").map(([numbers, weights, end]) => ({
+        numbers: bytes.slice(numbers, weights).buffer,
+        weights: bytes.slice(weights, end).buffer,
+      }));
+    }
+    return parts[get("sentence")];
+  }
+
+  const own = { font_size: () => 0, difference: () => false, norms: () => null, quantity_index: () => 0, badge: () => "" };
+  const ofMap = {
+    ...own,
+    data: () => part().numbers,
+    ranges: () => get("ranges")[get("sentence")],
+  };
+  const ofHead = {
+    ...own,
+    badge: () => get("badge"),
+    data: () => part().weights,
+    packing: () => "deflate",
+    texts: () => get("texts")[get("sentence")],
+    shape: () => [...get("shape"), get("texts")[get("sentence")].wordpiece.tokens.length],
+  };
+  const through = (own) => (name) => (name in own ? own[name]() : get(name));
+  const map = createHeadMap(mapHost, through(ofMap), emit);
+  const head = createHeadView(headHost, through(ofHead), emit);
+
+  // -- what is in view --
+
+  const counted = (n) => Array.from({ length: n }, (_, i) => [i, i + 1]);
+
+  function update() {
+    const shown = !get("other") || get("shows") === 1;
+    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
+    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    models.hidden = !get("other");
+    [get("other"), get("badge")].forEach((name, i) => {
+      radios[i].words.textContent = name;
+      radios[i].input.checked = (i === 1) === shown;
+    });
+    root.classList.toggle("bl-recorded-hidden", !shown);
+    const [l, h] = get("shape");
+    fillMenu(sentences.select, get("names").map((name, i) => [i, name]), get("sentence"));
+    fillMenu(layers.select, counted(l), get("layer"));
+    fillMenu(heads.select, counted(h), get("head"));
+    fillMenu(styles.select, STYLE_NAMES.map((name, i) => [i, name]), get("style_index"));
+    fillMenu(levels.select, LEVEL_NAMES.map((name, i) => [i, `${name}s`]), get("level_index"));
+    hide.checked = get("hide_special");
+    mapHost.hidden = !get("with_map");
+    tell();
+    if (!shown) return;
+    if (get("with_map")) map.update();
+    head.update();
+  }
+
+  // The views of the other model stand beside this one and are shown while it is hidden.
+  function tell() {
+    const box = root.closest(RECORDED_BOX);
+    if (box) box.dataset.shows = get("other") && get("shows") === 0 ? "other" : "recorded";
+  }
+  const observer = new ResizeObserver(tell); // the page may take this in after it was made
+  observer.observe(root);
+
+  return {
+    update,
+    destroy() {
+      observer.disconnect();
+      map.destroy();
+      head.destroy();
+      root.remove();
+    },
+  };
+}
+
+const RECORDED_TRAITS = [
+  "data", "places", "texts", "names", "ranges", "measures", "measure", "shape", "bits", "shows", "other", "badge", "sentence", "layer",
+  "head", "style_index", "level_index", "hide_special", "query", "with_map", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, RECORDED_TRAITS, createRecordedView),
+};
