@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "attention": """
-        Attention NO_PIECE ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN check_reading encode
+        Attention NOT_RECORDED NO_PIECE ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN check_reading encode
         extract_attention iter_attention
     """,
     "blocks": """
@@ -21,6 +21,10 @@ _HOMES = {
     """,
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
+    "recording": """
+        ENDING MATCHING NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
+        write_recording
+    """,
     "states": "hidden_states read_states",
     "words": "QUERY_RULES merge_weights word_groups",
 }

@@ -43,11 +43,14 @@ class Attention:
         The words as they stand in the text.
     text, text_pair : str, str or None
         The input.
-    segments : {"standard", "zeros", "none"}
-        What the model was told about segments: ``segment_ids``, all zeros, or nothing (it has no such input).
+    segments : {"standard", "zeros", "none", "unknown"}
+        What the model was told about segments: ``segment_ids``, all zeros, or nothing (it has no such input); unknown in a recording
+        whose source does not say.
     level : {"wordpiece", "word"}
     model : str
         Name of the encoder.
+    recorded : str
+        What a view writes beside it if it was recorded and not computed here, such as "BERT-base, recorded"; else empty.
     queries, keys, values : float32 ndarray of shape (layer, head, token, dim), or None
         Per-head vectors, biases included; only with ``vectors=True``, at wordpiece level.
     """
@@ -64,6 +67,7 @@ class Attention:
     level: str = "wordpiece"
     model: str = ""
     truncated: bool = False
+    recorded: str = ""
     queries: np.ndarray | None = None
     keys: np.ndarray | None = None
     values: np.ndarray | None = None
@@ -141,13 +145,15 @@ class Attention:
     def __repr__(self) -> str:
         shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
         kind = "words" if self.level == "word" else "wordpieces"
-        return f"Attention({self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+        badge = f"{self.recorded}, " if self.recorded else ""
+        return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
 
 
-TOO_LONG, NO_PIECE, UNKNOWN = (
+TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED = (
     "longer than the model reads",
     "a word leaves no wordpiece",
     "every piece is unknown to the tokenizer",
+    "not among the recorded inputs",
 )
 
 
@@ -163,6 +169,11 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
 
     For those who go through a corpus and leave out, and count, what `extract_attention` would refuse.
     """
+    if _is_recording(encoder):
+        try:
+            return ReadingCheck(encoder.recall(list(words)).n_tokens, "")
+        except ValueError:
+            return ReadingCheck(0, NOT_RECORDED)
     pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
     obstacle = ""
@@ -189,7 +200,8 @@ def extract_attention(
 
     Parameters
     ----------
-    encoder : Encoder
+    encoder : Encoder or Recording
+        A recording gives what was recorded of the text; it cannot compute another.
     text, text_pair : str
         ``text_pair`` gives the input ``[CLS] text [SEP] text_pair [SEP]``.
     words : sequence of str
@@ -220,6 +232,8 @@ def extract_attention(
             "text_pair goes with a text, not with words=; join the two word lists, or give two texts."
         )
     item = list(words) if words is not None else text if text_pair is None else (text, text_pair)
+    if _is_recording(encoder):
+        return encoder.recall(item, segments=segments, vectors=vectors)
     [encoding] = [encode(encoder, item, truncate)]
     return _run(encoder, [encoding], segments, vectors)[0]
 
@@ -251,6 +265,13 @@ def iter_attention(
             "the corpus must be a sequence of texts, not one text; for one text use extract_attention."
         )
     items = iter(enumerate(corpus))
+    if _is_recording(encoder):
+        for number, item in items:
+            try:
+                yield encoder.recall(item, segments=segments, vectors=vectors)
+            except ValueError as error:
+                raise ValueError(f"item {number} of the corpus: {error}") from None
+        return
     while batch := list(islice(items, batch_size)):
         encodings = []
         for number, item in batch:
@@ -259,6 +280,11 @@ def iter_attention(
             except ValueError as error:
                 raise ValueError(f"item {number} of the corpus: {error}") from None
         yield from _run(encoder, encodings, segments, vectors)
+
+
+def _is_recording(encoder) -> bool:
+    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`."""
+    return hasattr(encoder, "recall")
 
 
 @dataclass(frozen=True)
