@@ -39,7 +39,8 @@ function createHeadView(host, get, emit) {
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const badge = element("span", "bl-badge");
   const said = element("span");
-  caption.append(badge, said);
+  const gap = document.createTextNode("");
+  caption.append(badge, gap, said);
   const table = element("table", "bl-unseen");
   header.append(queryTitle, name, keyTitle);
   scroller.append(sheet);
@@ -381,6 +382,7 @@ function createHeadView(host, get, emit) {
     const [layer, head] = [get("layer"), get("head")];
     badge.textContent = get("badge") ?? "";
     badge.hidden = !badge.textContent;
+    gap.data = badge.hidden ? "" : " ";
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
     const position = focus && shown[focus.position];
     if (changes && focus) said.textContent = describeTokenDifference(changes, text, position, focus.side);
