@@ -59,6 +59,8 @@ class RecordedView(anywidget.AnyWidget):
         The token kept in view, counted from 0; -1 for none.
     with_map : bool
         Whether the map stands beside the view.
+    choices : mapping of name to (sentence, layer, head) or (sentence, layer, head, query), optional
+        A menu of heads worth seeing, each with its sentence; the first is shown first.
     other : str
         Name of another model whose views stand beside this one; see ``recording`` of `HeadExplorer`. Empty: there is none.
     shows : {0, 1}
@@ -104,6 +106,7 @@ class RecordedView(anywidget.AnyWidget):
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     names = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     texts = traitlets.List([]).tag(sync=True)
+    choices = traitlets.List([]).tag(sync=True)  # name, sentence, layer, head, query
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     badge = traitlets.Unicode("").tag(sync=True)
@@ -125,6 +128,7 @@ class RecordedView(anywidget.AnyWidget):
         hide_special: bool = False,
         query: int = -1,
         with_map: bool = True,
+        choices: Mapping[str, tuple] | None = None,
         other: str = "",
         shows: int = 1,
         font_size: float = 0,
@@ -150,6 +154,9 @@ class RecordedView(anywidget.AnyWidget):
         )
         self.measure = self.measures[0] if measure is None else measure
         self.layer, self.head, self.query, self.shows = layer, head, query, shows
+        self.choices = [self._choice(name, *place) for name, place in (choices or {}).items()]
+        if self.choices:
+            _, self.sentence, self.layer, self.head, self.query = self.choices[0]
 
     def _packed(self, recording, measures) -> dict[str, object]:
         from .panels.explorer import default_measures
@@ -190,6 +197,13 @@ class RecordedView(anywidget.AnyWidget):
             "measures": list(measures),
             "ranges": [[list(value_range(v)) for v in values.values()] for values in self._values],
         }
+
+    def _choice(self, name: str, sentence: Text, layer: int, head: int, query: int = -1) -> list:
+        if not (0 <= layer < self.shape[0] and 0 <= head < self.shape[1]):
+            raise ValueError(
+                f"choice {name!r} names head {head_label(layer, head)}, which is not among the {self.shape[0]} x {self.shape[1]} heads."
+            )
+        return [name, self._index_of(sentence), int(layer), int(head), int(query)]
 
     def _index_of(self, sentence: Text) -> int:
         sentence = sentence if isinstance(sentence, str) else tuple(sentence)

@@ -84,6 +84,22 @@ def test_a_class_can_do_all_of_it_by_key(show, view):  # noqa: F811
     )
 
 
+def test_a_menu_of_heads_worth_seeing_sets_the_sentence_too(show, recording):  # noqa: F811
+    view = RecordedView(recording, TEXTS, choices={"first": (TEXTS[0], 2, 0), "second": (TEXTS[2], 7, 10)})
+    page = show(view=view)
+    settled(page, f"{BADGE} {view.caption}")
+    page.select_option(".bl-choices select", label="second")
+    _, view.sentence, view.layer, view.head, _ = view.choices[1]
+    settled(page, f"{BADGE} {view.caption}")
+    page.focus(".bl-heads")
+    page.keyboard.press("ArrowRight")
+    assert (
+        page.evaluate("document.querySelector('.bl-choices select').selectedOptions[0].text")
+        == "a head of your own"
+    )
+    assert page.errors == []
+
+
 def test_another_head_is_there_within_50_ms(show, recording):  # noqa: F811
     """19 tokens in 12 x 12 heads, the longest input: half of the times, and 95 of 100, on a busy machine too."""
     page = show(view=RecordedView(recording, TEXTS, sentence=TEXTS[1]))

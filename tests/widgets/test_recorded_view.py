@@ -128,6 +128,17 @@ def test_sentences_of_two_shapes_and_measures_of_another_are_refused():
         RecordedView(Recorded({"a": small}), style="arcs")
 
 
+def test_named_heads_come_with_their_sentence_and_wrong_names_are_refused(recording):
+    choices = {"8-11: determiners": (CAT, 7, 10), "3-1: the next token": (TIME, 2, 0, 1)}
+    view = RecordedView(recording, [TIME, CAT], choices=choices)
+    assert (view.sentence, view.layer, view.head, view.query) == (1, 7, 10, -1)
+    assert view.choices[1] == ["3-1: the next token", 0, 2, 0, 1]
+    with pytest.raises(ValueError, match="names head 13-1, which is not among the 12 x 12 heads"):
+        RecordedView(recording, [TIME], choices={"no": (TIME, 12, 0)})
+    with pytest.raises(ValueError, match="not in this view"):
+        RecordedView(recording, [TIME], choices={"no": (CAT, 0, 0)})
+
+
 # --- the switch -----------------------------------------------------------------------------------------------------
 
 

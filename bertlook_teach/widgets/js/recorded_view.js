@@ -24,6 +24,10 @@ function createRecordedView(host, get, emit) {
     return { input, words };
   });
   const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
+  const chosen = menuNamed("show", (value) => {
+    const [, sentence, layer, head, query] = get("choices")[value] ?? [];
+    if (sentence !== undefined) emit({ sentence, layer, head, query });
+  });
   const layers = menuNamed("layer", (value) => emit({ layer: value }));
   const heads = menuNamed("head", (value) => emit({ head: value }));
   const styles = menuNamed("view", (value) => emit({ style_index: value }));
@@ -35,7 +39,8 @@ function createRecordedView(host, get, emit) {
   hide.addEventListener("keydown", (event) => event.stopPropagation());
   sentences.box.classList.add("bl-sentences");
   bar.append(models, sentences.box);
-  controls.append(layers.box, heads.box, styles.box, levels.box, hiding);
+  chosen.box.classList.add("bl-choices");
+  controls.append(chosen.box, layers.box, heads.box, styles.box, levels.box, hiding);
   body.append(mapHost, headHost);
   root.append(bar, controls, body);
   host.append(root);
@@ -95,6 +100,12 @@ function createRecordedView(host, get, emit) {
     fillMenu(heads.select, counted(h), get("head"));
     fillMenu(styles.select, STYLE_NAMES.map((name, i) => [i, name]), get("style_index"));
     fillMenu(levels.select, LEVEL_NAMES.map((name, i) => [i, `${name}s`]), get("level_index"));
+    const among = get("choices");
+    const is = ([, sentence, layer, head]) => sentence === get("sentence") && layer === get("layer") && head === get("head");
+    const none = among.some(is) ? [] : [[-1, "a head of your own"]]; // what no choice names
+    fillMenu(chosen.select, [...none, ...among.map(([name], i) => [i, name])], among.findIndex(is));
+    for (const menu of [styles, levels]) menu.box.hidden = among.length > 0; // there is no room for them then
+    chosen.box.hidden = !among.length;
     hide.checked = get("hide_special");
     mapHost.hidden = !get("with_map");
     tell();
@@ -123,7 +134,7 @@ function createRecordedView(host, get, emit) {
 }
 
 const RECORDED_TRAITS = [
-  "data", "places", "texts", "names", "ranges", "measures", "measure", "shape", "bits", "shows", "other", "badge", "sentence", "layer",
+  "data", "places", "choices", "texts", "names", "ranges", "measures", "measure", "shape", "bits", "shows", "other", "badge", "sentence", "layer",
   "head", "style_index", "level_index", "hide_special", "query", "with_map", "font_size", "height",
 ];
 
