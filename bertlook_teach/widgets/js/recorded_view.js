@@ -63,18 +63,26 @@ function createRecordedView(host, get, emit) {
   }
 
   const own = { font_size: () => 0, difference: () => false, norms: () => null, quantity_index: () => 0, badge: () => "" };
+  // As tall as the view alone would be, less what a second line of controls takes from a slide.
+  function room(natural) {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 1.2 * em));
+  }
+  const tokens = () => get("texts")[get("sentence")].wordpiece.tokens;
   const ofMap = {
     ...own,
+    height: () => room(Infinity),
     data: () => part().numbers,
     ranges: () => get("ranges")[get("sentence")],
   };
   const ofHead = {
     ...own,
     badge: () => get("badge"),
+    height: () => room(1.5 * (tokens().length + 0.4)),
     data: () => part().weights,
     packing: () => "deflate",
     texts: () => get("texts")[get("sentence")],
-    shape: () => [...get("shape"), get("texts")[get("sentence")].wordpiece.tokens.length],
+    shape: () => [...get("shape"), tokens().length],
   };
   const through = (own) => (name) => (name in own ? own[name]() : get(name));
   const map = createHeadMap(mapHost, through(ofMap), emit);
