@@ -128,6 +128,11 @@ class Recording(Mapping):
     def n_heads(self) -> int:
         return self.inputs[0].arrays["weights"].shape[1]
 
+    @property
+    def max_tokens(self) -> int:
+        """The longest recorded input in wordpieces, special tokens included."""
+        return max(len(one.fields["tokens"]) for one in self.inputs)
+
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change when a weight, a token or a name changes."""
