@@ -12,13 +12,13 @@ from bertlook_teach.model import Attention
 from bertlook_teach.widgets import (
     AntecedentView,
     ArcView,
+    BenchView,
     DistanceMap,
     HeadMap,
     HeadView,
     LensView,
     NeuronView,
     RecordedView,
-    SandboxView,
     TrainingFilm,
     WeightedText,
 )
@@ -197,7 +197,7 @@ def training_film(tokens, layers, heads, weights=None):
     return TrainingFilm(film, measure=BAD_NAME)
 
 
-def sandbox(tokens, layers, heads, weights=None):
+def bench(tokens, layers, heads, weights=None):
     result = {
         "off": [],
         "before": [[token, 0.2, "20 %"] for token in tokens[:5]],
@@ -214,13 +214,13 @@ def sandbox(tokens, layers, heads, weights=None):
         "masked": len(tokens) // 2,
         "mask": "[MASK]",
     }
-    return SandboxView(shape=[layers, heads], text=text, result=result, models=[BAD_NAME])
+    return BenchView(shape=[layers, heads], text=text, result=result, models=[BAD_NAME])
 
 
 VIEWS = {
     make.__name__: make
     for make in (
-        lines, grid, recorded, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
+        lines, grid, recorded, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, bench,
         weighted_text, weighted_difference, training_film,
         lines_difference, grid_difference, map_difference,
     )
@@ -233,4 +233,4 @@ FROM_WEIGHTS = (
     "lens_grids",
     "neurons",
 )  # and so refuse weights that are none
-ON_A_PAGE = tuple(name for name in VIEWS if name != "sandbox")  # needs a model
+ON_A_PAGE = tuple(name for name in VIEWS if name != "bench")  # needs a model

@@ -2,7 +2,8 @@
 
 One module per lesson (``checks/lesson01.py``, ...) builds its checks from the helpers here. A check takes the
 student's answer and returns a :class:`Feedback`; it never raises because of what a student wrote, and it never
-prints the solution. A lesson module also exports its own proof::
+prints the solution. It raises ValueError for a mistake of the lesson, such as an empty ``learnt``. A lesson module also
+exports its own proof::
 
     EXAMPLES = {"check_entropy": (right_answer, wrong_answer, unfilled_answer), ...}
 
@@ -127,14 +128,10 @@ def check_number(answer, expected, *, tolerance, mistakes=(), learnt) -> Feedbac
     learnt : str
         What a right answer shows; said only then.
 
-    Returns
-    -------
-    Feedback
-
     Raises
     ------
     ValueError
-        If ``expected`` is not finite, ``tolerance`` is negative, or ``learnt`` is empty: mistakes of the lesson.
+        If ``expected`` is not finite or ``tolerance`` is negative.
 
     Examples
     --------
@@ -178,17 +175,11 @@ def check_array(answer, expected, *, tolerance=1e-6, axes=None, mistakes=(), lea
         Names of the axes for messages, for example ``("query", "key")``.
     mistakes : list of (array or predicate, str)
         Known wrong answers with the likely reason.
-    learnt : str
-        What a right answer shows.
-
-    Returns
-    -------
-    Feedback
 
     Raises
     ------
     ValueError
-        If ``expected`` holds a NaN, ``axes`` does not fit it, ``tolerance`` is negative, or ``learnt`` is empty.
+        If ``expected`` holds a NaN, ``axes`` does not fit it, or ``tolerance`` is negative.
 
     Examples
     --------
@@ -220,17 +211,11 @@ def check_choice(answer, expected, *, options, mistakes=(), learnt) -> Feedback:
         What may be chosen; shown when the answer is none of them.
     mistakes : list of (option or predicate, str)
         Why an option tempts and why it is not right.
-    learnt : str
-        What the right choice shows.
-
-    Returns
-    -------
-    Feedback
 
     Raises
     ------
     ValueError
-        If ``expected`` is not one of ``options``, or ``learnt`` is empty.
+        If ``expected`` is not one of ``options``.
 
     Examples
     --------
@@ -269,17 +254,6 @@ def check_set(answer, expected, *, mistakes=(), learnt) -> Feedback:
     expected : collection
     mistakes : list of (collection or predicate, str)
         Known wrong collections with the likely reason.
-    learnt : str
-        What the right collection shows.
-
-    Returns
-    -------
-    Feedback
-
-    Raises
-    ------
-    ValueError
-        If ``learnt`` is empty.
 
     Examples
     --------
@@ -299,7 +273,7 @@ def check_set(answer, expected, *, mistakes=(), learnt) -> Feedback:
     try:
         given = {_plain(item) for item in answer}
     except TypeError:
-        return Feedback("wrong", "Each entry must be a plain value (a number, a text, a tuple of them).")
+        return _not_plain()
     if given == target:
         return Feedback("right", learnt)
     reason = _reason(given, mistakes, lambda mistake: {_plain(item) for item in mistake} == given)
@@ -325,17 +299,6 @@ def check_list(answer, expected, *, mistakes=(), learnt) -> Feedback:
     expected : sequence
     mistakes : list of (sequence or predicate, str)
         Known wrong lists with the likely reason.
-    learnt : str
-        What the right list shows.
-
-    Returns
-    -------
-    Feedback
-
-    Raises
-    ------
-    ValueError
-        If ``learnt`` is empty.
 
     Examples
     --------
@@ -352,7 +315,7 @@ def check_list(answer, expected, *, mistakes=(), learnt) -> Feedback:
     try:
         given = [_plain(item, fold=False) for item in items]
     except TypeError:
-        return Feedback("wrong", "Each entry must be a plain value (a number, a text, a tuple of them).")
+        return _not_plain()
     if given == target:
         return Feedback("right", learnt)
     reason = _reason(given, mistakes, lambda mistake: [_plain(item, fold=False) for item in mistake] == given)
@@ -383,18 +346,16 @@ def check_function(function, cases, *, tolerance=1e-6, axes=None, mistakes=(), l
     mistakes : list of (callable, str)
         *Wrong versions of the function* with the likely reason. A version is recognised when it agrees with the
         student's function on all cases.
-    learnt : str
-        What a right function shows.
 
     Returns
     -------
     Feedback
-        "unanswered" when the function returns ``...``, has an empty body, or trips over a ``...`` inside.
+        "unanswered" also when the function returns ``...``, has an empty body, or trips over a ``...`` inside.
 
     Raises
     ------
     ValueError
-        If there is no case, ``tolerance`` is negative, or ``learnt`` is empty.
+        If there is no case or ``tolerance`` is negative.
 
     Examples
     --------
@@ -462,14 +423,10 @@ def check_text(answer, mentions, *, min_words=3, mistakes=(), learnt) -> Feedbac
     learnt : str
         The model answer, to compare with.
 
-    Returns
-    -------
-    Feedback
-
     Raises
     ------
     ValueError
-        If ``mentions`` or ``learnt`` is empty.
+        If ``mentions`` is empty.
 
     Examples
     --------
@@ -506,10 +463,6 @@ def check_all(*feedbacks, learnt=None) -> Feedback:
     learnt : str, optional
         What the whole shows; without it, the last part's message.
 
-    Returns
-    -------
-    Feedback
-
     Raises
     ------
     ValueError
@@ -529,6 +482,10 @@ def check_all(*feedbacks, learnt=None) -> Feedback:
 # Helpers: each returns data or the text of a problem, None when there is none.
 def _unanswered() -> Feedback:
     return Feedback("unanswered", _FILL_IN)
+
+
+def _not_plain() -> Feedback:
+    return Feedback("wrong", "Each entry must be a plain value (a number, a text, a tuple of them).")
 
 
 def _require_lesson(learnt, tolerance=0.0):

@@ -19,7 +19,7 @@ _HOMES = {
         column_maxima feature_masks feature_maxima pair_maxima token_mask
     """,
     "neurons": """
-        Basis BasisComparison NeuronView change_basis compare_bases dimensions_used
+        Basis BasisComparison HeadNeurons change_basis compare_bases dimensions_used
         margin_contributions margin_dimensions neuron_view participation_ratio position_correlation
         position_keys query_key_matrices random_rotations svd_basis
     """,

@@ -29,7 +29,7 @@ _QUERY, _KEY = ("query", "q_lin"), ("key", "k_lin")
 
 # --- one query, all keys --------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class NeuronView:
+class HeadNeurons:
     """How one token's row of weights comes about: query, keys, products, scores, softmax.
 
     Attributes
@@ -64,12 +64,12 @@ class NeuronView:
     def __repr__(self) -> str:
         top = int(self.weights.argmax())
         return (
-            f"NeuronView(head {head_label(self.layer, self.head)}, {self.tokens[self.query]!r} looks most at "
+            f"HeadNeurons(head {head_label(self.layer, self.head)}, {self.tokens[self.query]!r} looks most at "
             f"{self.tokens[top]!r}: score {self.scores[top]:.2f}, weight {self.weights[top]:.3f})"
         )
 
 
-def neuron_view(attention, layer: int, head: int, query: int) -> NeuronView:
+def neuron_view(attention, layer: int, head: int, query: int) -> HeadNeurons:
     """Take one row of one head apart, down to the single dimensions.
 
     Parameters
@@ -108,7 +108,7 @@ def neuron_view(attention, layer: int, head: int, query: int) -> NeuronView:
             f"softmax of the scores differs by {gap:.3f} from the attention of head {head_label(layer, head)}: the vectors do "
             "not belong to these weights. Were the weights changed after extract_attention?"
         )
-    return NeuronView(
+    return HeadNeurons(
         layer=layer,
         head=head,
         query=query,
@@ -234,7 +234,7 @@ def participation_ratio(contributions):
     Parameters
     ----------
     contributions : array of shape (..., dim)
-        Products ``q * k`` of a `NeuronView`, or margin contributions. Negative ones count as 0.
+        Products ``q * k`` of a `HeadNeurons`, or margin contributions. Negative ones count as 0.
 
     Returns
     -------

@@ -85,7 +85,7 @@ _HOMES = {
         best_of_figure choices_cell flattery_table published_relations relation_gains signed_gain
     """,
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
-    "texts.bench": "OFF WAYS describe_change describe_off render_sandbox sandbox_result",
+    "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",
     "texts.reading": "describe_reading render_reading",
     "texts.weighted_text": "checked_key checked_scores describe_words render_words word_table",

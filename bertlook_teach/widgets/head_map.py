@@ -17,10 +17,11 @@ from ..render import (
     value_range,
     with_badge,
 )
-from .assets import mime_bundle, module_source, style_source
+from .assets import module_source, style_source
+from .chosen_head import ChosenHead
 
 
-class HeadMap(anywidget.AnyWidget):
+class HeadMap(ChosenHead, anywidget.AnyWidget):
     """One number per head: a row per layer, a column per head. Click a cell, or move with the arrow keys.
 
     Parameters
@@ -63,8 +64,6 @@ class HeadMap(anywidget.AnyWidget):
     _css = style_source()
 
     # The choice. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     measure = traitlets.Unicode("").tag(sync=True)
 
     # The numbers: float32, little-endian, (measure, layer, head). They are printed, so they stay exact.
@@ -75,7 +74,6 @@ class HeadMap(anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)
     badge = traitlets.Unicode("").tag(sync=True)
 
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -134,10 +132,7 @@ class HeadMap(anywidget.AnyWidget):
         """Show other numbers of the same heads, keeping the choice where it still exists."""
         state = self._packed(values, name, ranges or {}, minus)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
+            self.take(state)
             if self.measure not in self.measures:
                 self.measure = self.measures[0]
 
@@ -145,15 +140,6 @@ class HeadMap(anywidget.AnyWidget):
     def value(self) -> float:
         """The number of the chosen head."""
         return float(self._values[self.measure][self.layer, self.head])
-
-    @traitlets.validate("layer", "head")
-    def _inside(self, proposal):
-        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(
-                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
-            )
-        return proposal["value"]
 
     @traitlets.validate("measure")
     def _known(self, proposal):
@@ -171,9 +157,6 @@ class HeadMap(anywidget.AnyWidget):
         svg = render_head_map(values, vmin=low, vmax=high, **about)
         sentence = describe_head_map(values, **about)
         return with_badge(svg, self.badge), f"{self.badge}. {sentence}" if self.badge else sentence
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -6,7 +6,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..measures import NeuronView as Neurons
+from ..measures import HeadNeurons
 from ..model import head_label
 from ..render import (
     MOST,
@@ -17,7 +17,8 @@ from ..render import (
     render_neurons,
     with_badge,
 )
-from .assets import mime_bundle, module_source, style_source, view_style
+from .assets import module_source, style_source, view_style
+from .chosen_head import ChosenHead
 
 _STEPS = 32767  # 16 bits with sign: a score of BERT-base is off by less than 0.01
 
@@ -26,7 +27,7 @@ _ALL_LAYERS_UP_TO = 1_500_000  # bytes: above it one layer travels, and Python s
 _TOLERANCE = 5e-3  # softmax of what is drawn against the model's own weights
 
 
-class NeuronView(anywidget.AnyWidget):
+class NeuronView(ChosenHead, anywidget.AnyWidget):
     """See how one token's weights come about: query and keys, their products, the scores, the softmax.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the layer.
@@ -70,8 +71,6 @@ class NeuronView(anywidget.AnyWidget):
     _css = style_source() + view_style("neuron_view")
 
     # What is in view. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     query = traitlets.Int(0).tag(sync=True)
     key = traitlets.Int(-1).tag(sync=True)
     all_dimensions = traitlets.Bool(False).tag(sync=True)
@@ -86,7 +85,6 @@ class NeuronView(anywidget.AnyWidget):
     special = traitlets.List(traitlets.Bool(), []).tag(sync=True)
 
     badge = traitlets.Unicode("").tag(sync=True)
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -173,21 +171,16 @@ class NeuronView(anywidget.AnyWidget):
         """Show another text, keeping the head where it still exists."""
         state = self._read(attention, self.layer)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
+            self.take(state)
             self.query, self.key = 0, -1
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
 
-    @traitlets.validate("layer", "head", "query", "key")
-    def _inside(self, proposal):
-        trait = proposal["trait"].name
-        limit = self.shape[{"layer": 0, "head": 1}.get(trait, 2)]
-        if trait == "key" and proposal["value"] == -1:
-            return -1
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(f"{trait} counts from 0 to {limit - 1}; got {proposal['value']}.")
-        return proposal["value"]
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"query": self.shape[2], "key": self.shape[2]}
+
+    @traitlets.validate("query", "key")
+    def _a_token(self, proposal):
+        nothing = proposal["trait"].name == "key" and proposal["value"] == -1
+        return -1 if nothing else self.check_choice(proposal)
 
     @traitlets.observe("layer")
     def _send_layer(self, change):
@@ -201,7 +194,7 @@ class NeuronView(anywidget.AnyWidget):
         """How many dimensions have a bar of their own; None for all."""
         return None if self.all_dimensions else self.most
 
-    def neurons(self) -> Neurons:
+    def neurons(self) -> HeadNeurons:
         """The row in view, computed from the numbers the page has."""
         vectors = (
             self._steps([self.layer])[:, 0, self.head]
@@ -212,9 +205,16 @@ class NeuronView(anywidget.AnyWidget):
         products = query * keys
         scores = products.sum(axis=-1) / np.sqrt(len(query))
         powers = np.exp(scores - scores.max())
-        tokens = tuple(self.tokens)
-        return Neurons(
-            self.layer, self.head, self.query, tokens, query, keys, products, scores, powers / powers.sum()
+        return HeadNeurons(
+            layer=self.layer,
+            head=self.head,
+            query=self.query,
+            tokens=tuple(self.tokens),
+            query_vector=query,
+            key_vectors=keys,
+            products=products,
+            scores=scores,
+            weights=powers / powers.sum(),
         )
 
     @property
@@ -230,9 +230,6 @@ class NeuronView(anywidget.AnyWidget):
     def _choice(self) -> dict[str, object]:
         key = None if self.key < 0 else self.key
         return {"key": key, "dimensions": self.dimensions, "special": self.special}
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads, tokens, size = self.shape

@@ -25,14 +25,16 @@ from ..render import (
     with_badge,
 )
 from .assets import mime_bundle, module_source, style_source, view_style
+from .chosen_head import ChosenHead
 from .head_view import LEVELS, STYLES
+from .map_measures import default_measures
 
 Text = str | tuple[str, str]
 
 FINE_UP_TO = 200_000  # bytes of packed weights: below it a weight gets 16 bits, so that printed per cents are right too
 
 
-class RecordedView(anywidget.AnyWidget):
+class RecordedView(ChosenHead, anywidget.AnyWidget):
     """See what the heads of a recorded model look at. Everything is in the page: no kernel, no model, no network.
 
     A menu chooses the sentence. In the map and in the view arrow keys run through the heads, as in `HeadMap` and `HeadView`. The
@@ -87,8 +89,6 @@ class RecordedView(anywidget.AnyWidget):
     # What is in view.
     shows = traitlets.Int(1, min=0, max=1).tag(sync=True)
     sentence = traitlets.Int(0).tag(sync=True)
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     measure = traitlets.Unicode("").tag(sync=True)
     style_index = traitlets.Int(0, min=0, max=len(STYLES) - 1).tag(sync=True)
     level_index = traitlets.Int(0, min=0, max=len(LEVELS) - 1).tag(sync=True)
@@ -110,7 +110,6 @@ class RecordedView(anywidget.AnyWidget):
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     badge = traitlets.Unicode("").tag(sync=True)
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -159,8 +158,6 @@ class RecordedView(anywidget.AnyWidget):
             _, self.sentence, self.layer, self.head, self.query = self.choices[0]
 
     def _packed(self, recording, measures) -> dict[str, object]:
-        from .panels.explorer import default_measures
-
         measures = dict(default_measures() if measures is None else measures)
         if not measures:
             raise ValueError("a map of heads needs at least one measure; got none.")
@@ -211,13 +208,10 @@ class RecordedView(anywidget.AnyWidget):
             raise ValueError(f"{sentence!r} is not in this view; there are: {'; '.join(self.names)}.")
         return self._keys.index(sentence)
 
-    @traitlets.validate("layer", "head", "sentence")
-    def _inside(self, proposal):
-        trait, value = proposal["trait"].name, proposal["value"]
-        limit = {"layer": self.shape[0], "head": self.shape[1], "sentence": max(1, len(self.names))}[trait]
-        if not 0 <= value < limit:
-            raise traitlets.TraitError(f"{trait} counts from 0 to {limit - 1}; got {value}.")
-        return value
+    def limits(self) -> dict[str, int]:
+        return {**super().limits(), "sentence": max(1, len(self.names))}
+
+    _a_sentence = traitlets.validate("sentence")(ChosenHead.check_choice)
 
     @traitlets.validate("measure")
     def _known(self, proposal):

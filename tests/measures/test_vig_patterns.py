@@ -593,7 +593,7 @@ def test_the_neuron_view_by_hand():
     assert view.products == pytest.approx(np.array([[0, 0, 0, 0], [2 * np.log(3), 0, 0, 0]]))
     assert view.scores == pytest.approx([0, np.log(3)]) and view.weights == pytest.approx([0.25, 0.75])
     assert view.tokens == ("a", "b") and view.head_size == 4
-    assert repr(view) == "NeuronView(head 2-3, 'a' looks most at 'b': score 1.10, weight 0.750)"
+    assert repr(view) == "HeadNeurons(head 2-3, 'a' looks most at 'b': score 1.10, weight 0.750)"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

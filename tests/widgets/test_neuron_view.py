@@ -13,8 +13,7 @@ import pytest
 import traitlets
 from tiny import save_tiny_model
 
-from bertlook_teach.measures import NeuronView as Neurons
-from bertlook_teach.measures import neuron_view
+from bertlook_teach.measures import HeadNeurons, neuron_view
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.render import (
     NEGATIVE,
@@ -61,7 +60,7 @@ def by_hand():
     keys = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
     products = query * keys
     scores = products.sum(axis=1) / 2
-    return Neurons(2, 3, 0, ("cat", "[SEP]"), query, keys, products, scores, softmax(scores))
+    return HeadNeurons(2, 3, 0, ("cat", "[SEP]"), query, keys, products, scores, softmax(scores))
 
 
 # ---- which dimensions, and the sentence -----------------------------------------------------------------------
@@ -113,7 +112,7 @@ def test_the_sentence_is_the_sum_on_paper():
 
 def test_the_sentence_names_what_takes_away_and_what_the_rest_comes_to():
     view = by_hand()
-    view = Neurons(**{**vars(view), "products": np.array([[1.0, -4.0, 0.5, 0.25], [0, 0, 0, 0]])})
+    view = HeadNeurons(**{**vars(view), "products": np.array([[1.0, -4.0, 0.5, 0.25], [0, 0, 0, 0]])})
     assert describe_neurons(view, dimensions=2).endswith(
         "dimension 2 takes away most, 4.00; the 2 that do least over all keys come to +0.75 together."
     )
@@ -158,7 +157,7 @@ def test_query_and_key_are_not_swapped():
     assert np.allclose(view.products, rows)
     swapped = attention().queries[1, 1].astype(float) * attention().keys[1, 1, 2].astype(float)
     assert not np.allclose(view.products, swapped)
-    assert render_neurons(view) != render_neurons(Neurons(**{**vars(view), "products": swapped}))
+    assert render_neurons(view) != render_neurons(HeadNeurons(**{**vars(view), "products": swapped}))
 
 
 def test_the_picture_is_the_same_twice_stands_alone_and_says_its_sentence():
@@ -198,7 +197,7 @@ def test_one_token_can_be_drawn_and_zeros_too():
 def test_a_picture_that_cannot_be_drawn_truly_is_refused():
     view = by_hand()
     with pytest.raises(ValueError, match="scores must be finite"):
-        render_neurons(Neurons(**{**vars(view), "scores": np.array([np.nan, 0])}))
+        render_neurons(HeadNeurons(**{**vars(view), "scores": np.array([np.nan, 0])}))
     with pytest.raises(ValueError, match="300 pixels leave no room for the bars; give width at least"):
         render_neurons(view, width=300)
 

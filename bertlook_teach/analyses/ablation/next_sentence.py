@@ -69,7 +69,7 @@ def next_sentence_head(encoder: Encoder) -> Callable:
 
 
 class NextSentence:
-    """Which of two sentences goes on with the text? A function for the sandbox: heads off in, right or wrong out.
+    """Which of two sentences goes on with the text? A function for the bench: heads off in, right or wrong out.
 
     The pairs are few and short, so that a click is answered at once; the interval beside the score says what that costs.
 

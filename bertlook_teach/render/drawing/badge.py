@@ -105,8 +105,6 @@ def badge_figure(figure, badge: str, *, font_size: float = 18):
         raise ValueError(
             f"the figure is already marked {figure.get_suptitle()!r}; make another figure for {badge!r}."
         )
-    figure.suptitle(
-        badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=PAPER,
-        bbox={"boxstyle": "round,pad=0.25", "facecolor": INK, "edgecolor": INK},
-    )  # fmt: skip
+    chip = {"boxstyle": "round,pad=0.25", "facecolor": INK, "edgecolor": INK}
+    figure.suptitle(badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=PAPER, bbox=chip)
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, MARKER_CYCLE, MUTED
+from ..drawing.palette import MUTED, series_look
 from ..drawing.text_table import TextTable
 
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
@@ -129,10 +129,7 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
         figure = Figure(figsize=(9.8, 4.0), layout="constrained")
         axes = figure.subplots()
         for i, (name, values) in enumerate(curves.items()):
-            axes.plot(
-                heads, values, label=name, color=CATEGORY_CYCLE[i], marker=MARKER_CYCLE[i], linestyle=DASH_CYCLE[i], linewidth=2.5,
-                markersize=9,
-            )  # fmt: skip
+            axes.plot(heads, values, label=name, markersize=9, **series_look(i))
         axes.axhline(
             level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label="what each head truly reaches"
         )

@@ -151,8 +151,7 @@ function createHeadMap(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     onLeave();
     build();
     layOut();
@@ -195,21 +194,11 @@ function createHeadMap(host, get, emit) {
   grid.addEventListener("keydown", onKey);
   select.addEventListener("keydown", (event) => event.stopPropagation());
   select.addEventListener("change", () => emit({ measure: select.value }));
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [host, root, foot], () => {
     const before = numbers;
     if (layOut() && numbers !== before) paint();
   });
-  observer.observe(host);
-  observer.observe(root);
-  observer.observe(foot);
-
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const HEAD_MAP_TRAITS = [

@@ -449,8 +449,7 @@ function createHeadView(host, get, emit) {
 
   function update() {
     if (gone || !load()) return;
-    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     choose();
     if (hover && hover.position >= shown.length) hover = null;
     if (layOut()) draw();
@@ -526,20 +525,13 @@ function createHeadView(host, get, emit) {
   scroller.addEventListener("click", onClick);
   scroller.addEventListener("keydown", onKey);
   scroller.addEventListener("scroll", onScroll, { passive: true });
-  const observer = new ResizeObserver(() => {
-    if (all && weights && layOut()) draw();
-  });
-  observer.observe(root);
 
-  return {
-    update,
-    destroy() {
-      gone = true;
-      clearTimeout(tableTimer);
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [root], () => {
+    if (all && weights && layOut()) draw();
+  }, () => {
+    gone = true;
+    clearTimeout(tableTimer);
+  });
 }
 
 const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));

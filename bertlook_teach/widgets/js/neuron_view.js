@@ -191,8 +191,7 @@ function createNeuronView(host, get, emit) {
 
   function update() {
     if (gone || !load()) return;
-    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const text = { tokens: get("tokens"), special: get("special") };
     const [layer, head, key] = [get("layer"), get("head"), get("key")];
     const [, , tokens, size] = get("shape");
@@ -260,21 +259,14 @@ function createNeuronView(host, get, emit) {
   querySelect.addEventListener("change", onQuery);
   allBox.addEventListener("change", onAll);
   let width = 0;
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [root], () => {
     if (root.clientWidth === width) return;
     width = root.clientWidth;
     if (vectors && width) layOut(get("shape")[2]);
+  }, () => {
+    gone = true;
   });
-  observer.observe(root);
-
-  return {
-    update,
-    destroy() {
-      gone = true;
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const NEURON_VIEW_TRAITS = [

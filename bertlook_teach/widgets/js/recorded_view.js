@@ -94,8 +94,7 @@ function createRecordedView(host, get, emit) {
 
   function update() {
     const shown = !get("other") || get("shows") === 1;
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     models.hidden = !get("other");
     [get("other"), get("badge")].forEach((name, i) => {
       radios[i].words.textContent = name;
@@ -127,18 +126,11 @@ function createRecordedView(host, get, emit) {
     const box = root.closest(RECORDED_BOX);
     if (box) box.dataset.shows = get("other") && get("shows") === 0 ? "other" : "recorded";
   }
-  const observer = new ResizeObserver(tell); // the page may take this in after it was made
-  observer.observe(root);
-
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      map.destroy();
-      head.destroy();
-      root.remove();
-    },
-  };
+  // The page may take this in after it was made.
+  return hosted(root, update, [root], tell, () => {
+    map.destroy();
+    head.destroy();
+  });
 }
 
 const RECORDED_TRAITS = [

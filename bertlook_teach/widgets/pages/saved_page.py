@@ -12,7 +12,7 @@ from pathlib import Path
 from ...disk import write_file
 from ...render import STYLES as LENS_STYLES
 from ..arc_view import ArcView
-from ..assets import FOLDER, module_source, static_page
+from ..assets import asset, module_source, static_page
 from ..distance_map import DistanceMap, FamilyExplorer
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
@@ -100,7 +100,7 @@ def page_source(view, *, title: str | None = None) -> str:
         "controls": _controls(views),
     }
     sources = [_script(_registered(name), kind="module") for name in modules]
-    styles = "\n".join(dict.fromkeys([*(one._css for one in modules.values()), _part("page.css")]))
+    styles = "\n".join(dict.fromkeys([*(one._css for one in modules.values()), asset("page.css")]))
     still = _still(views)
     small = all(len(svg) < 200_000 for svg, _ in still) and not _long(views)
     without_scripts = (
@@ -123,7 +123,7 @@ def page_source(view, *, title: str | None = None) -> str:
             f"<footer>{html.escape(precision_note(views))}</footer>",
             f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
             *sources,
-            _script(_part("page.js"), kind="module"),
+            _script(asset("page.js"), kind="module"),
             "</body></html>",
             "",
         ]
@@ -272,10 +272,6 @@ def _controls(views) -> list[dict[str, object]]:
         elif isinstance(view, LensView):
             menu(i, "style_index", "show", LENS_STYLES)
     return controls
-
-
-def _part(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def _registered(name: str) -> str:

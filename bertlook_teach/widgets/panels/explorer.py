@@ -14,9 +14,8 @@ from ..assets import mime_bundle
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..links import link_heads, link_traits
+from ..map_measures import Measure, default_measures
 from ..recorded_view import RecordedView
-
-Measure = Callable[[object], np.ndarray]
 
 SHOWN_FIRST = ("encoder", "recording")
 
@@ -347,20 +346,6 @@ class HeadExplorer(ipywidgets.VBox):
 
     def _besides(self) -> str:
         return "" if self.recorded is None else f"; {self.recorded!r}"
-
-
-def default_measures() -> dict[str, Measure]:
-    """Where heads look on average over the tokens, each with its unit in its name."""
-    from ...measures import surface
-
-    return {
-        "to the previous token": lambda attention: surface.offset_attention(attention, -1),
-        "to the next token": lambda attention: surface.offset_attention(attention, 1),
-        "to itself": lambda attention: surface.offset_attention(attention, 0),
-        "to [CLS]": lambda attention: surface.special_token_attention(attention, "cls"),
-        "to [SEP]": lambda attention: surface.special_token_attention(attention, "sep"),
-        "entropy (nats)": surface.attention_entropy,
-    }
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

@@ -1,4 +1,4 @@
-"""Which of two sentences goes on: the sandbox's task score, beside the whole model run pair by pair."""
+"""Which of two sentences goes on: the bench's task score, beside the whole model run pair by pair."""
 
 import numpy as np
 import pytest
@@ -98,12 +98,12 @@ def test_the_second_sentence_is_read_as_the_second_segment(encoder, monkeypatch)
     assert int(kept["segments"][0].sum()) == second
 
 
-def test_the_sandbox_shows_it_by_name(encoder):
-    from bertlook_teach.render import sandbox_result
+def test_the_bench_shows_it_by_name(encoder):
+    from bertlook_teach.render import bench_result
 
     found = Bench(encoder, "the cat [MASK]", texts=["the cat sat"], classify=NextSentence(encoder, PAIRS))
     before, after = found.run(), found.run(all_heads(encoder))
-    said = sandbox_result(found, before, after)["scores"][1]
+    said = bench_result(found, before, after)["scores"][1]
     assert said.startswith(f"Next sentence or another, share right: {before.right.mean():.2f} → 0.50")
 
 
