@@ -46,8 +46,8 @@ _HOMES = {
     "corpora": "load_pairs load_texts load_treebank",
     "measures": "profile_heads",
     "model": """
-        Attention extract_attention head_label iter_attention load_encoder parse_head_label
-        random_twin read
+        Attention extract_attention head_label iter_attention load_encoder load_recording
+        parse_head_label random_twin read
     """,
     "render": "NumberTable TextTable claim_lines claim_table count_verdicts figure_picture",
     "widgets": "HeadExplorer HeadMap HeadView PaperPage PictureMenu",

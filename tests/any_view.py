@@ -18,6 +18,7 @@ from bertlook_teach.widgets import (
     HeadView,
     LensView,
     NeuronView,
+    RecordedView,
     TrainingFilm,
     WeightedText,
 )
@@ -123,6 +124,17 @@ def antecedents(tokens, layers, heads, weights=None):
     return AntecedentView([document], [looking])
 
 
+class Recorded(dict):
+    """What a view asks of a recording: texts, their attention, and what it calls itself."""
+
+    badge = BAD_NAME
+
+
+def recorded(tokens, layers, heads, weights=None):
+    looking = attention(tokens, layers, heads, weights)
+    return RecordedView(Recorded({BAD_NAME: looking, (BAD_NAME, "second"): looking}), other=BAD_NAME)
+
+
 def head_map(tokens, layers, heads, weights=None):
     """A map has no tokens; its names come from the user."""
     values = np.random.default_rng(0).random((layers, heads)) if weights is None else weights[:, :, 0, 0]
@@ -208,10 +220,17 @@ def bench(tokens, layers, heads, weights=None):
 VIEWS = {
     make.__name__: make
     for make in (
-        lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, bench,
+        lines, grid, recorded, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, bench,
         weighted_text, weighted_difference, training_film,
         lines_difference, grid_difference, map_difference,
     )
 }  # fmt: skip
-FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none
+FROM_WEIGHTS = (
+    "lines",
+    "grid",
+    "recorded",
+    "lenses",
+    "lens_grids",
+    "neurons",
+)  # and so refuse weights that are none
 ON_A_PAGE = tuple(name for name in VIEWS if name != "bench")  # needs a model

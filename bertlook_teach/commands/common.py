@@ -14,6 +14,8 @@ from textwrap import fill
 from .. import __version__
 
 MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
+RECORDED = "recorded:"
+MODELS_TOO_RECORDED = "specimen, specimen-random, a hub name, a folder, or recorded:FILE, recorded:FOLDER, recorded:bert-base-uncased (default: specimen)"
 
 _WIDTH = 100
 
@@ -161,10 +163,35 @@ def training(args: Namespace) -> dict[str, object]:
 
 
 # --- computing and reporting ---------------------------------------------------------------------------
-def with_twin(args: Namespace, encoder) -> list:
-    """The encoder, and its randomly initialised twin unless ``--no-twin`` was given."""
-    from ..model import random_twin
+def load_model(name: str, device: str):
+    """The encoder of ``--model``, or the recording that ``recorded:NAME`` names."""
+    from ..model import load_encoder, load_recording
 
+    if name.startswith(RECORDED):
+        return load_recording(name.removeprefix(RECORDED))
+    return load_encoder(name, device=device)
+
+
+def say_left_out(skipped: Mapping[str, int], n: int, what: str, encoder) -> None:
+    """How many inputs were left out, and why."""
+    from ..model import TOO_LONG
+
+    for reason, count in skipped.items():
+        limit = f" ({encoder.max_tokens} wordpieces)" if reason == TOO_LONG else ""
+        print(f"{count} of {n} {what}: {reason}{limit}.")
+
+
+def with_twin(args: Namespace, encoder) -> list:
+    """The encoder, and its randomly initialised twin unless ``--no-twin`` was given. A recording has none, which is said."""
+    from ..model import Recording, random_twin
+
+    if isinstance(encoder, Recording):
+        if not args.no_twin:
+            print(
+                f"{encoder.badge}: no random twin beside it, since a recording cannot be initialised anew.",
+                file=sys.stderr,
+            )
+        return [encoder]
     return [encoder] if args.no_twin else [encoder, random_twin(encoder)]
 
 

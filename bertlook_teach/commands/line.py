@@ -26,6 +26,8 @@ COMMANDS = {
     "keywords": ("keywords", "do heads find key words: beside rules and a random twin"),
     "compare": ("compare", "what changed in every head between two checkpoints"),
     "negation": ("negation", "do heads find the cue of a negation, before and after tuning"),
+    "record": ("recordings.record", "keep a model's attention in a file"),
+    "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     "claims": ("claims", "try the published claims on a model"),
     "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
     "doctor": ("doctor", "check that everything is ready for class"),

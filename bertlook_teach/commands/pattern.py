@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("pattern", metavar="PATTERN", help="in quotes; see below")
-    common.add_model(parser)
+    common.add_model(parser, common.MODELS_TOO_RECORDED)
     corpus = parser.add_mutually_exclusive_group()
     default = "(default: the shipped treebank; for a pattern about two segments the shipped pairs)"
     common.add_data(corpus, f"a treebank in CoNLL-U, .gz too {default}", nargs="+")
@@ -71,16 +71,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """``bertlook pattern``: returns the exit code."""
-    from ..model import load_encoder
-
     pattern = parse_pattern(args.pattern)
     common.at_least(args, limit=(2, "two texts, one to choose on and one to score on"))
     folder = writable_folder(args.out)
     cache = None if args.cache is None else writable_folder(args.cache)
-    kind, paths = _corpus(args, pattern)
-    corpus = common.first((item for path in paths for item in _READERS[kind](path)), args.limit)
+    recorded = args.model.startswith(common.RECORDED)
+    encoder = common.load_model(args.model, args.device) if recorded else None
+    if recorded and not any(getattr(args, kind) for kind in _READERS):  # what it was recorded on
+        kind, paths = tuple if PAIRS in pattern.needs else str, []
+        corpus = common.first((text for text in encoder.texts if isinstance(text, kind)), args.limit)
+    else:
+        kind, paths = _corpus(args, pattern)
+        corpus = common.first((item for path in paths for item in _READERS[kind](path)), args.limit)
     check_corpus(pattern, _preview(corpus))  # before a minute is spent on maps
-    encoder = load_encoder(args.model, device=args.device)
+    encoder = encoder or common.load_model(args.model, args.device)
 
     maps, *twin = (
         word_maps(
@@ -97,12 +101,11 @@ def run(args: Namespace) -> int:
         score = score_pattern(pattern, maps, twin[0] if twin else None, answers=args.candidates)
     except CannotDecide as reason:
         raise ValueError(f"cannot be decided: {reason}.") from None
-    score.about["files"] = [path.name for path in paths]
+    score.about["files"] = [path.name for path in paths] or encoder.badge
     print(score.table())
     for measure in ("accuracy", "mass"):
         print(score.sentence(measure))
-    for reason, n in maps.skipped.items():
-        print(f"{n} of {len(corpus)} texts: {reason} ({encoder.max_tokens} wordpieces).")
+    common.say_left_out(maps.skipped, len(corpus), "texts", encoder)
     print(save_score(score, folder))
     return 0
 

@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Writes profile.csv (one row per head; each measure with its 95 % interval), profile.json and the sums needed to merge.",
         "profile --model bert-base-uncased --texts my.txt --out result",
     )
-    common.add_model(parser)
+    common.add_model(parser, common.MODELS_TOO_RECORDED)
     common.add_texts(parser.add_mutually_exclusive_group())
     common.add_out(parser)
     parser.add_argument(
@@ -37,27 +37,38 @@ def run(args: Namespace) -> int:
     """``bertlook profile``: returns the exit code; Ctrl-C keeps what was measured and returns 130."""
     from ..corpora import iter_pairs, iter_texts
     from ..disk import data_path
-    from ..model import load_encoder
+    from ..model import Recording
 
-    path = Path(args.texts or args.pairs or data_path("texts", "paragraphs.txt"))
-    read = iter_texts if args.texts else iter_pairs
     folder = writable_folder(args.out)
-    total = sum(1 for _ in read(path))  # says early what is wrong with the file, and how long the bar is
-    encoder = load_encoder(args.model, device=args.device)
-    with open(path, "rb") as file:
-        checksum = hashlib.sha256()
-        for block in iter(lambda: file.read(1 << 20), b""):
-            checksum.update(block)
-    result = Profile(about={"corpus_sha256": checksum.hexdigest()})
+    about, own = {}, args.model.startswith(common.RECORDED) and not (args.texts or args.pairs)
+    if not own:
+        path = Path(args.texts or args.pairs or data_path("texts", "paragraphs.txt"))
+        read = iter_texts if args.texts else iter_pairs
+        name, corpus = path.name, read(path)
+        total = sum(1 for _ in read(path))  # says early what is wrong with the file, and how long the bar is
+    encoder = common.load_model(args.model, args.device)
+    if own:  # what it was recorded on
+        name, corpus, total = encoder.badge, encoder.texts, len(encoder)
+        about["corpus_sha256"] = encoder.fingerprint
+    else:
+        with open(path, "rb") as file:
+            checksum = hashlib.sha256()
+            for block in iter(lambda: file.read(1 << 20), b""):
+                checksum.update(block)
+        about["corpus_sha256"] = checksum.hexdigest()
+    called = encoder.name
+    if isinstance(encoder, Recording):
+        about["recorded"], called = encoder.note, encoder.badge
+    result = Profile(about=about)
     interrupted = False
     try:
         profile_heads(
             encoder,
-            read(path),
+            corpus,
             segments=args.segments,
             batch_size=args.batch_size,
             truncate=args.truncate,
-            name=path.name,
+            name=name,
             into=result,
             progress=common.bar(args, total=total),
         )
@@ -71,6 +82,6 @@ def run(args: Namespace) -> int:
     done = f"{result.n} of {total} texts" if interrupted else f"{result.n} texts"
     cut = f", {result.n_truncated} cut to {encoder.max_tokens} wordpieces" if result.n_truncated else ""
     print(
-        f"{'interrupted: ' if interrupted else ''}{encoder.name}: {done}, {result.n_tokens} wordpieces{cut} -> {folder / FILES['table']}"
+        f"{'interrupted: ' if interrupted else ''}{called}: {done}, {result.n_tokens} wordpieces{cut} -> {folder / FILES['table']}"
     )
     return 130 if interrupted else 0

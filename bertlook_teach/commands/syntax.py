@@ -93,7 +93,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "would give. Writes syntax.csv and syntax.json. Any language; the Stanford scheme is for English.",
         "syntax --model bert-base-uncased --data my.conllu --out result",
     )
-    common.add_model(parser)
+    common.add_model(parser, common.MODELS_TOO_RECORDED)
     common.add_treebank(parser)
     common.add_out(parser)
     add = parser.add_argument
@@ -118,12 +118,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """``bertlook syntax``: returns the exit code."""
-    from ..model import load_encoder
-
     common.at_least(args, limit=(2, "two sentences, one to choose on and one to score on"))
     folder = writable_folder(args.out)
     sentences, read = common.read_treebank(args)
-    encoder = load_encoder(args.model, device=args.device)
+    encoder = common.load_model(args.model, args.device)
     query = args.query or ("first" if args.as_published else "mean")
     answers, *twin = (
         collect_answers(
@@ -150,7 +148,6 @@ def run(args: Namespace) -> int:
             f"no relation has {args.min_cases} cases in {len(sentences)} sentences; lower --min-cases."
         )
     print(format_table(table))
-    for reason, n in answers.skipped.items():
-        print(f"{n} of {len(sentences)} sentences left out: {reason} ({encoder.max_tokens} wordpieces).")
+    common.say_left_out(answers.skipped, len(sentences), "sentences left out", encoder)
     print(save_table(table, folder))
     return 0

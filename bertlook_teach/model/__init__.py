@@ -16,8 +16,12 @@ _HOMES = {
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
     "reading": """
-        NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention check_reading
-        extract_attention iter_attention read
+        NOT_RECORDED NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
+        check_reading extract_attention iter_attention read
+    """,
+    "recording": """
+        ENDING MATCHING NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
+        write_recording
     """,
     "states": "hidden_states read_states",
     "words": "QUERY_RULES merge_weights word_groups",

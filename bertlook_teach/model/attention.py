@@ -34,11 +34,14 @@ class Attention:
         The words as they stand in the text.
     text, text_pair : str, str or None
         The input.
-    segments : {"standard", "zeros", "none"}
-        What the model was told about segments: ``segment_ids``, all zeros, or nothing (it has no such input).
+    segments : {"standard", "zeros", "none", "unknown"}
+        What the model was told about segments: ``segment_ids``, all zeros, or nothing (it has no such input); unknown in a recording
+        whose source does not say.
     level : {"wordpiece", "word"}
     model : str
         Name of the encoder.
+    recorded : str
+        What a view writes beside it if it was recorded and not computed here, such as "BERT-base, recorded"; else empty.
     queries, keys, values : float32 ndarray of shape (layer, head, token, dim), or None
         Per-head vectors, biases included; only with ``vectors=True``, at wordpiece level.
     """
@@ -55,6 +58,7 @@ class Attention:
     level: str = "wordpiece"
     model: str = ""
     truncated: bool = False
+    recorded: str = ""
     queries: np.ndarray | None = None
     keys: np.ndarray | None = None
     values: np.ndarray | None = None
@@ -132,4 +136,5 @@ class Attention:
     def __repr__(self) -> str:
         shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
         kind = "words" if self.level == "word" else "wordpieces"
-        return f"Attention({self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+        badge = f"{self.recorded}, " if self.recorded else ""
+        return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"

@@ -241,6 +241,11 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
         raise ValueError(
             "no model name given: use 'specimen', a hub name such as 'bert-base-uncased', or a folder."
         )
+    if name.startswith("recorded:"):
+        raise ValueError(
+            f"{name!r} is recorded attention, and here a model is needed that can be run. load_recording(...) reads it; of the commands "
+            "profile, syntax and pattern take it."
+        )
     torch_device = choose_device(device)
     if name == "specimen":
         return _load_folder(data_path("model"), name, torch_device)

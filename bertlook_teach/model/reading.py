@@ -31,10 +31,11 @@ _SHARED = (
     "truncated",
 )
 
-TOO_LONG, NO_PIECE, UNKNOWN = (
+TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED = (
     "longer than the model reads",
     "a word leaves no wordpiece",
     "every piece is unknown to the tokenizer",
+    "not among the recorded inputs",
 )
 
 
@@ -50,6 +51,11 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
 
     For those who go through a corpus and leave out, and count, what `extract_attention` would refuse.
     """
+    if _is_recording(encoder):
+        try:
+            return ReadingCheck(encoder.recall(list(words)).n_tokens, "")
+        except ValueError:
+            return ReadingCheck(0, NOT_RECORDED)
     pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
     obstacle = ""
@@ -182,6 +188,11 @@ def read(
     >>> value_zeroing(reading).shape, gradient_importance(reading).shape              # doctest: +SKIP
     ((6, 6, 6), (6, 6, 6, 6))
     """
+    if _is_recording(encoder):
+        raise TypeError(
+            f"{encoder.name} is a recording: it answers extract_attention for the inputs it has, and cannot read a text. Give "
+            "read() an encoder, made by load_encoder()."
+        )
     if segments not in SEGMENT_RULES:
         raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
     item = text if text_pair is None else (text, text_pair)
@@ -285,7 +296,8 @@ def extract_attention(
 
     Parameters
     ----------
-    encoder : Encoder
+    encoder : Encoder or Recording
+        A recording gives what was recorded of the text; it cannot compute another.
     text, text_pair : str
         ``text_pair`` gives the input ``[CLS] text [SEP] text_pair [SEP]``.
     words : sequence of str
@@ -316,6 +328,8 @@ def extract_attention(
             "text_pair goes with a text, not with words=; join the two word lists, or give two texts."
         )
     item = list(words) if words is not None else text if text_pair is None else (text, text_pair)
+    if _is_recording(encoder):
+        return encoder.recall(item, segments=segments, vectors=vectors)
     return read(encoder, item, segments=segments, truncate=truncate).attention(vectors=vectors)
 
 
@@ -346,6 +360,13 @@ def iter_attention(
             "the corpus must be a sequence of texts, not one text; for one text use extract_attention."
         )
     items = iter(enumerate(corpus))
+    if _is_recording(encoder):
+        for number, item in items:
+            try:
+                yield encoder.recall(item, segments=segments, vectors=vectors)
+            except ValueError as error:
+                raise ValueError(f"item {number} of the corpus: {error}") from None
+        return
     while batch := list(islice(items, batch_size)):
         readings = []
         for number, item in batch:
@@ -354,6 +375,11 @@ def iter_attention(
             except ValueError as error:
                 raise ValueError(f"item {number} of the corpus: {error}") from None
         yield from _run(encoder, readings, vectors)
+
+
+def _is_recording(encoder) -> bool:
+    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`."""
+    return hasattr(encoder, "recall")
 
 
 def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tuple[int | None, ...]]:

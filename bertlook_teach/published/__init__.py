@@ -8,6 +8,10 @@ _HOMES = {
         published_disabled_layers published_keep_one published_prunable published_speed
         published_wmt_heads published_wmt_significant
     """,
+    "bert_base": """
+        GUM GUM_RELATIONS MASKED MASKED_TASKS PublishedArcs PublishedEntropy PublishedMasking
+        SHUFFLES SST2_ENTROPY published_gum_arcs published_masking published_sst2_entropy
+    """,
     "coreference": "PREDICTORS PublishedAntecedents published_table_2",
     "finetuning": """
         CONDITIONS PublishedGain published_cosines published_gains published_head_f1

@@ -6,6 +6,7 @@ its data. matplotlib is imported only when a figure is made."""
 from .. import hand_on
 
 _HOMES = {
+    "drawing.badge": "badge_figure badged with_badge",
     "drawing.figure_tables": "MOST_ROWS figure_numbers",
     "drawing.figures": "FORMATS describe_layers layer_curves scatter_by_layer",
     "drawing.inputs": """

@@ -11,7 +11,10 @@ from ..render import for_views, image_tag
 
 FOLDER = Path(__file__).parent / "js"
 
-_INSIDE = {"training_film": ("head_map",)}  # views that hold others
+_INSIDE = {
+    "training_film": ("head_map",),
+    "recorded_view": ("head_map", "head_view"),
+}  # views that hold others
 
 
 @cache

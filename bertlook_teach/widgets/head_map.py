@@ -9,7 +9,14 @@ import numpy as np
 import traitlets
 
 from ..model import head_label
-from ..render import checked_values, describe_head_map, difference_range, render_head_map, value_range
+from ..render import (
+    checked_values,
+    describe_head_map,
+    difference_range,
+    render_head_map,
+    value_range,
+    with_badge,
+)
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
 
@@ -32,6 +39,8 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
     minus : like ``values``, optional
         The same measures before a change: the map then shows ``values`` less ``minus``, more in blue and less in brown, each cell with
         its sign, from minus to plus the largest size.
+    badge : str
+        Which model this is, as a part of the picture: the ``badge`` of a recording.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the size of the map.
 
@@ -63,6 +72,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     difference = traitlets.Bool(False).tag(sync=True)
+    badge = traitlets.Unicode("").tag(sync=True)
 
     height = traitlets.Float(0).tag(sync=True)
 
@@ -76,6 +86,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         name: str = "value",
         ranges: Mapping[str, tuple[float, float]] | None = None,
         minus=None,
+        badge: str = "",
         font_size: float = 0,
         height: float = 0,
         **options,
@@ -83,7 +94,14 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure
         super().__init__(
-            layer=layer, head=head, measure=measure, font_size=font_size, height=height, **state, **options
+            layer=layer,
+            head=head,
+            measure=measure,
+            badge=badge,
+            font_size=font_size,
+            height=height,
+            **state,
+            **options,
         )
 
     def _packed(self, values, name, ranges, minus=None) -> dict[str, object]:
@@ -136,7 +154,9 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         values, choice = self._values[self.measure], (self.layer, self.head)
         low, high = self.ranges[self.measures.index(self.measure)]
         about = {"title": self.measure, "selected": choice, "difference": self.difference}
-        return render_head_map(values, vmin=low, vmax=high, **about), describe_head_map(values, **about)
+        svg = render_head_map(values, vmin=low, vmax=high, **about)
+        sentence = describe_head_map(values, **about)
+        return with_badge(svg, self.badge), f"{self.badge}. {sentence}" if self.badge else sentence
 
     def __repr__(self) -> str:
         layers, heads = self.shape

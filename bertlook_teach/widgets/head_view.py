@@ -22,6 +22,7 @@ from ..render import (
     describe_token_norms,
     render_attention_grid,
     render_attention_lines,
+    with_badge,
 )
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
@@ -65,6 +66,8 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
         ``minus``.
     quantity : {"weight", "norm"}
         ``"norm"`` shows the weighted norm ``alpha_ij ||f_h(x_j)||`` in place of the weight ``alpha_ij``.
+    badge : str, optional
+        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
     bits : {8, 16}, optional
@@ -121,6 +124,7 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)  # then a step below the middle one is a loss
     norms = traitlets.Bytes(b"").tag(sync=True)  # float32 (layer, head, token); empty: there are none
 
+    badge = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -136,6 +140,7 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
         norms=None,
         minus=None,
         quantity: str = "weight",
+        badge: str | None = None,
         font_size: float = 0,
         height: float = 0,
         bits: int | None = None,
@@ -143,7 +148,7 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
     ):
         if bits not in (None, 8, 16):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
-        self._bits = bits
+        self._bits, self._badge = bits, badge
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,
@@ -185,6 +190,7 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
             "packing": packing,
             "texts": self._texts(attention, minus is not None),
             "difference": minus is not None,
+            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
             "norms": b"" if norms is None else self._packed_norms(norms, weights.shape[:3], tokens),
         }
 
@@ -374,7 +380,7 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
             **({"difference": True, "longest": text["largest"]} if self.difference else {}),
             **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
-        return svg, self.sentence
+        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
 
     def __repr__(self) -> str:
         layers, heads, _ = self.shape

@@ -8,7 +8,15 @@ import traitlets
 
 from ..measures import HeadNeurons
 from ..model import head_label
-from ..render import MOST, check_weights, checked_tokens, checked_vectors, describe_neurons, render_neurons
+from ..render import (
+    MOST,
+    check_weights,
+    checked_tokens,
+    checked_vectors,
+    describe_neurons,
+    render_neurons,
+    with_badge,
+)
 from .assets import module_source, style_source, view_style
 from .chosen_head import ChosenHead
 
@@ -40,6 +48,8 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         How many dimensions have a bar of their own, those that do most over all keys; the others are summed.
     all_dimensions : bool
         Give each dimension its own bar.
+    badge : str, optional
+        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
 
@@ -74,6 +84,7 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
     tokens = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     special = traitlets.List(traitlets.Bool(), []).tag(sync=True)
 
+    badge = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -86,10 +97,12 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         key: int = -1,
         most: int = MOST,
         all_dimensions: bool = False,
+        badge: str | None = None,
         font_size: float = 0,
         height: float = 0,
         **options,
     ):
+        self._badge = badge
         super().__init__(
             **self._read(attention, layer),
             layer=layer,
@@ -120,6 +133,7 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
             "shape": list(queries.shape),
             "tokens": list(tokens),
             "special": [bool(flag) for flag in attention.special],
+            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
             **self._packed(carried),
         }
 
@@ -210,7 +224,8 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
 
     def picture(self) -> tuple[str, str]:
         """The view as it stands now: a standalone SVG and its sentence."""
-        return render_neurons(self.neurons(), **self._choice()), self.sentence
+        svg = render_neurons(self.neurons(), **self._choice())
+        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
 
     def _choice(self) -> dict[str, object]:
         key = None if self.key < 0 else self.key

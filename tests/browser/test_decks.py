@@ -6,7 +6,7 @@ import pytest
 
 from bertlook_teach.course import LESSONS
 
-from .conftest import ROOT
+from .conftest import ROOT, use_encoder
 from .looking import SIZES, walk
 
 DECKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))
@@ -49,6 +49,7 @@ class Walk:
         slide = explorers.first.evaluate("node => node.closest('section').id").removeprefix("slide-")
         deck.go(slide)
         explorer = explorers.first
+        use_encoder(explorer)
         caption = explorer.locator("[aria-live='polite']").last
         before = caption.inner_text()
         explorer.locator(".bertlook-views [tabindex='0']").first.focus()

@@ -51,7 +51,12 @@ def test_the_same_option_means_the_same_in_every_command():
             for option in action.option_strings:
                 kinds.setdefault(option, set()).add((action.metavar, action.type, type(action)))
                 helps.setdefault(option, set()).add(action.help)
-    assert [option for option, kind in kinds.items() if len(kind) > 1] == ["--task"]  # one of four, or a name
+    several = {option for option, kind in kinds.items() if len(kind) > 1}
+    assert several == {
+        "--task",
+        "--out",
+    }  # one of four, or a name; a folder, or the one file of record and show
+    assert {metavar for metavar, _, _ in kinds["--out"]} == {"DIR", "FILE"}
     for option in ("--device", "--quiet", "--on-error", "--learning-rate", "--port"):
         assert len(helps[option]) == 1
     once = "--treebank --sentences --too-long --no-controls --cases --keep --iterations --by --how --orders --answers"
@@ -59,8 +64,10 @@ def test_the_same_option_means_the_same_in_every_command():
 
 
 def test_every_file_has_its_command():
-    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "__main__", "line", "common"} == {file for file, _ in cli.COMMANDS.values()}
+    folder = Path(cli.__file__).parent
+    files = {".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob("*.py")}
+    files = {file for file in files if not file.endswith("__init__")}
+    assert files - {"__main__", "line", "common"} == {file for file, _ in cli.COMMANDS.values()}
 
 
 @pytest.mark.parametrize("line", [[], ["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])

@@ -16,7 +16,8 @@ function createHeadMap(host, get, emit) {
   const tip = element("div", "bl-tip", { "aria-hidden": "true" });
   legend.append(low, bar, high);
   foot.append(readout, legend);
-  title.append(heading, select);
+  const badge = element("span", "bl-badge");
+  title.append(badge, heading, select);
   root.append(title, grid, foot, tip);
   host.append(root);
   const prefix = `bl-map-${(createHeadMap.count = (createHeadMap.count || 0) + 1)}`;
@@ -127,6 +128,8 @@ function createHeadMap(host, get, emit) {
       cell.textContent = gone ? "–" : numbers ? short(v) : sign;
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
+    badge.textContent = get("badge") ?? "";
+    badge.hidden = !badge.textContent;
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
     low.textContent = (difference ? "less " : "") + short(bottom);
@@ -200,7 +203,7 @@ function createHeadMap(host, get, emit) {
 
 const HEAD_MAP_TRAITS = [
   "data", "shape", "measures", "measure", "ranges", "layer", "head", "font_size", "height",
-  "difference",
+  "difference", "badge",
 ];
 
 export default {

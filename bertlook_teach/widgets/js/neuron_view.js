@@ -69,7 +69,8 @@ function createNeuronView(host, get, emit) {
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   queryLabel.append("query ", querySelect);
   allLabel.append(allBox, allText);
-  controls.append(name, queryLabel, allLabel, legend);
+  const badge = element("span", "bl-badge");
+  controls.append(badge, name, queryLabel, allLabel, legend);
   scroller.append(table);
   root.append(controls, scroller, caption);
   host.append(root);
@@ -196,6 +197,8 @@ function createNeuronView(host, get, emit) {
     const [, , tokens, size] = get("shape");
     menu(text);
     querySelect.value = String(get("query"));
+    badge.textContent = get("badge") ?? "";
+    badge.hidden = !badge.textContent;
     name.textContent = `Head ${headLabel(layer, head)}`;
     allBox.checked = get("all_dimensions");
     allText.textContent = `all ${size} dimensions`;
@@ -268,7 +271,7 @@ function createNeuronView(host, get, emit) {
 
 const NEURON_VIEW_TRAITS = [
   "data", "scales", "carried", "shape", "tokens", "special", "layer", "head", "query", "key", "all_dimensions", "most",
-  "font_size", "height",
+  "badge", "font_size", "height",
 ];
 
 export default {

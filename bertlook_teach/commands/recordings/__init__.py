@@ -1,0 +1,1 @@
+"""Commands about recorded attention: one file a subcommand."""

@@ -1,0 +1,73 @@
+"""``bertlook record``: keep what a model looks at in a file, to be shown and measured where the model is not."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from .. import common
+
+_LARGE = 50_000_000  # weights; two bytes each before they are compressed
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook record``."""
+    common.describe(
+        parser,
+        "Run a model on texts and write every head's attention into one .bertlook file: weights in 16 bits, tokens, and which model it "
+        "was. Views, measures and `--model recorded:FILE` take the file as they take a model, for these texts.",
+        "record --model bert-base-uncased --texts my.txt --out my.bertlook",
+        "The file holds the texts. Record what you may pass on.",
+    )
+    common.add_model(parser)
+    common.add_texts(parser.add_mutually_exclusive_group(required=True))
+    common.add_limit(parser, "texts")
+    parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, *.bertlook")
+    parser.add_argument(
+        "--with-vectors",
+        action="store_true",
+        help="also queries, keys and values, for the neuron view: a larger file",
+    )
+    parser.add_argument(
+        "--label", metavar="NAME", default="", help="the model's name for readers (default: its name)"
+    )
+    common.add_truncate(parser)
+    common.add_device(parser, batch_size=8)
+
+
+def run(args: Namespace) -> int:
+    """``bertlook record``: returns the exit code."""
+    from ...corpora import iter_pairs, iter_texts
+    from ...model import ENDING, iter_attention, load_encoder, matching_of, write_recording
+
+    common.at_least(args, limit=1)
+    path = Path(args.out)
+    if path.suffix != ENDING:
+        raise ValueError(f"--out names the file to write, *{ENDING}; got {path.name!r}.")
+    read = iter_texts(args.texts) if args.texts else iter_pairs(args.pairs)
+    given = common.first(read, args.limit)
+    texts = list(dict.fromkeys(given))
+    encoder = load_encoder(args.model, device=args.device)
+    stream = iter_attention(
+        encoder, texts, batch_size=args.batch_size, truncate=args.truncate, vectors=args.with_vectors
+    )
+    recording = write_recording(
+        path,
+        common.bar(args, encoder.name, total=len(texts))(stream),
+        label=args.label,
+        about=f"Recorded with bertlook on {Path(args.texts or args.pairs).name}.",
+        matching=matching_of(encoder),
+        model_fingerprint=encoder.fingerprint,
+    )
+    if len(given) > len(texts):
+        print(
+            f"{len(given) - len(texts)} texts came more than once; each was recorded once.", file=sys.stderr
+        )
+    size = path.stat().st_size
+    if size > _LARGE:
+        print(f"the file has {size:,} bytes; --limit makes it smaller.", file=sys.stderr)
+    print(
+        f"{encoder.name}: {len(recording)} inputs, {recording.n_layers} layers x {recording.n_heads} heads, {size:,} bytes -> {path}"
+    )
+    return 0

@@ -1,0 +1,53 @@
+"""``bertlook show``: a recorded input as a page that is live without Python."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from .. import common
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook show``."""
+    common.describe(
+        parser,
+        "Write one input of a recording as an HTML page: a map of all heads and what the chosen one looks at, without Jupyter, Python or "
+        "network. Without --out it lists what was recorded.",
+        "show my.bertlook --input 2 --out page.html",
+    )
+    parser.add_argument(
+        "recording", metavar="FILE", help="a .bertlook file, a folder of them, or bert-base-uncased"
+    )
+    parser.add_argument(
+        "--input", type=int, default=1, metavar="N", help="which input, counted from 1 (default: 1)"
+    )
+    parser.add_argument("--head", metavar="L-H", help="the head shown first, such as 8-10 (default: 1-1)")
+    parser.add_argument("--out", metavar="FILE", help="the page to write, *.html")
+
+
+def run(args: Namespace) -> int:
+    """``bertlook show``: returns the exit code."""
+    from ...model import load_recording, parse_head_label
+
+    common.at_least(args, input=1)
+    recording = load_recording(args.recording)
+    layer, head = parse_head_label(args.head) if args.head else (0, 0)
+    if not (layer < recording.n_layers and head < recording.n_heads):
+        raise ValueError(
+            f"no head {args.head}: {recording.name} has {recording.n_layers} layers of {recording.n_heads} heads."
+        )
+    if args.input > len(recording):
+        raise ValueError(f"--input {args.input}: {recording.name} was recorded on {len(recording)} inputs.")
+    if args.out is None:
+        print(f"{recording.badge}: {recording.note}")
+        for number, text in enumerate(recording.texts, 1):
+            print(f"{number:4}  {text if isinstance(text, str) else ' / '.join(text)}")
+        return 0
+    from ...widgets import HeadExplorer, save_page
+
+    chosen = recording.texts[args.input - 1]
+    texts = (chosen,) if isinstance(chosen, str) else chosen
+    view = HeadExplorer(recording, *texts, layer=layer, head=head, norms=False)
+    page = save_page(view, args.out, title=f"{' / '.join(texts)} ({recording.badge})")
+    print(f"{recording.badge}, input {args.input} of {len(recording)} -> {page}")
+    return 0

@@ -1,0 +1,593 @@
+"""Recorded attention: what a model did on some inputs, kept in a file, read without the model.
+
+One file, ``NAME.bertlook``: an npz archive without pickle. Its member ``about`` is UTF-8 JSON (format, version, model, and the tokens of
+every input); ``w000``, ``w001``, ... are the weights of the inputs, 16 bits each. The 65,535 parts of a row are dealt out whole, so that
+every row of a file sums to 1 exactly, and a row that does not was not written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..disk import data_path, replacing
+from .attention import Attention
+from .head_names import head_label
+from .reading import SEGMENT_RULES
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
+
+FORMAT, VERSION, ENDING = "bertlook recording", 1, ".bertlook"
+
+SHIPPED_RECORDINGS = ("bert-base-uncased", "bert-base-cased")
+
+RECORDED = "recorded, not computed here"
+
+# What a text must share with a recorded one to be the same input: for BERT's tokenizers the words, whose spacing they do not see.
+MATCHING = ("lowered words", "words", "exact")
+
+_PARTS = 65535
+_ROW_TOLERANCE = 1e-3  # some sources kept four decimals
+_VECTORS = ("queries", "keys", "values")
+_LISTS = ("tokens", "word_ids", "segment_ids", "special", "words")
+_FIELDS = (*_LISTS, "text", "text_pair", "segments", "truncated")
+_WORD = re.compile(r"\[(?:MASK|UNK|CLS|SEP|PAD)\]|[^\W_]+|\S")
+
+
+class NotRecorded(KeyError, ValueError):
+    """An input that a recording does not hold; the message says which it holds and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Input:
+    """One recorded input: fields of its `Attention`, and its arrays as they lie in the file."""
+
+    fields: dict
+    arrays: dict[str, np.ndarray]
+    source: dict
+
+    @property
+    def key(self) -> str | tuple[str, str]:
+        text, pair = self.fields["text"], self.fields["text_pair"]
+        return text if pair is None else (text, pair)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording(Mapping):
+    """Attention that a model once gave on some inputs: a mapping of input -> `Attention`, and a model that knows only these.
+
+    ``extract_attention(recording, text)`` and ``iter_attention(recording, texts)`` work as with an encoder, for what was recorded.
+    The keys are the texts, or pairs of texts. Made by :func:`load_recording`.
+
+    Attributes
+    ----------
+    name : str
+        The model that was recorded, for example ``"bert-base-uncased"``.
+    label : str
+        Its name for readers, for example ``"BERT-base"``.
+    about : str
+        Where the numbers come from.
+    matching : {"lowered words", "words", "exact"}
+        What makes a text the same as a recorded one.
+    model_fingerprint : str
+        Of the weights that gave it, as in `Encoder`; empty where they were not at hand.
+    """
+
+    name: str
+    label: str
+    about: str
+    matching: str
+    model_fingerprint: str = ""
+    inputs: tuple[_Input, ...] = field(default=(), repr=False)
+
+    __hash__ = object.__hash__  # Mapping compares by content and takes it away
+
+    def __eq__(self, other) -> bool:
+        return self is other
+
+    @property
+    def badge(self) -> str:
+        """What a view writes beside it: ``"BERT-base, recorded"``."""
+        return f"{self.label}, recorded"
+
+    @property
+    def note(self) -> str:
+        """The badge in full: ``"recorded, not computed here"``."""
+        return RECORDED
+
+    @property
+    def texts(self) -> tuple[str | tuple[str, str], ...]:
+        """The recorded inputs, in the order of the file: a text, or a pair of texts."""
+        return tuple(one.key for one in self.inputs)
+
+    @property
+    def texts_with_vectors(self) -> tuple[str | tuple[str, str], ...]:
+        """Those of which queries and keys were recorded too."""
+        return tuple(one.key for one in self.inputs if "queries" in one.arrays)
+
+    @property
+    def n_layers(self) -> int:
+        return self.inputs[0].arrays["weights"].shape[0]
+
+    @property
+    def n_heads(self) -> int:
+        return self.inputs[0].arrays["weights"].shape[1]
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest recorded input in wordpieces, special tokens included."""
+        return max(len(one.fields["tokens"]) for one in self.inputs)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that change when a weight, a token or a name changes."""
+        return _digest(_header(self), [one.arrays for one in self.inputs])[:16]
+
+    def source(self, text: str | tuple[str, str]) -> dict:
+        """Where one input was found, as the file says it: for example repository, path, commit."""
+        return dict(self._find(text).source)
+
+    def recall(self, item, *, segments: str = "standard", vectors: bool = False) -> Attention:
+        """What `extract_attention` gives for an input: a text, a pair of texts (tuple) or the words of a text (list).
+
+        Raises
+        ------
+        NotRecorded
+            If the input, its vectors, or that rule for segments was not recorded.
+        """
+        if segments not in SEGMENT_RULES:
+            raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
+        found = self._find(item)
+        told = found.fields["segments"]
+        if told in SEGMENT_RULES and told != segments and any(found.fields["segment_ids"]):
+            raise NotRecorded(
+                f"{found.key!r} was recorded with segments={told!r}, not {segments!r}; a recording cannot be computed anew. "
+                f"load_encoder({self.name!r}) can, with a network."
+            )
+        if vectors and "queries" not in found.arrays:
+            there = "; ".join(map(repr, self.texts_with_vectors)) or "none"
+            raise NotRecorded(
+                f"queries and keys of {found.key!r} were not recorded. They were for: {there}. load_encoder({self.name!r}) computes "
+                "them, with a network."
+            )
+        attention = self._attention(found)
+        if not vectors:
+            attention = replace(attention, queries=None, keys=None, values=None)
+        if isinstance(item, list):
+            words, word_ids = _regrouped(item, found.fields, self.matching)
+            attention = replace(attention, words=words, word_ids=word_ids, text=" ".join(item))
+        return attention
+
+    def __getitem__(self, text: str | tuple[str, str]) -> Attention:
+        return self._attention(self._find(text))
+
+    def __iter__(self) -> Iterator[str | tuple[str, str]]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def _attention(self, found: _Input) -> Attention:
+        arrays = {"weights": found.arrays["weights"] / np.float32(_PARTS)}
+        for name in _VECTORS:
+            if name in found.arrays:
+                arrays[name] = found.arrays[name] * found.arrays[f"{name}_step"][:, :, None, None]
+        return Attention(**found.fields, **arrays, model=self.name, recorded=self.badge)
+
+    def _find(self, item) -> _Input:
+        key = _key(item, self.matching)
+        if key not in self._places:
+            known = "\n".join(f"  {text!r}" for text in self.texts[:20])
+            more = f"\n  and {len(self) - 20} more (.texts has all)" if len(self) > 20 else ""
+            raise NotRecorded(
+                f"{item!r:.200} is not among the {len(self)} inputs recorded of {self.name}:\n{known}{more}\n"
+                f"A recording cannot read another sentence. load_encoder({self.name!r}) can: it fetches the model the first time, so "
+                "it needs a network; load_encoder('specimen') needs none."
+            )
+        return self.inputs[self._places[key]]
+
+    @cached_property
+    def _places(self) -> dict:
+        return {_key(one.key, self.matching): number for number, one in enumerate(self.inputs)}
+
+    def __repr__(self) -> str:
+        return f"Recording({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, {len(self)} inputs, {RECORDED})"
+
+
+# --- which input is it ------------------------------------------------------------------------------------------
+def _key(item, matching: str) -> tuple:
+    if isinstance(item, list):
+        item = " ".join(map(str, item)) if matching != "exact" else item
+    if not isinstance(item, str | list) and not (isinstance(item, tuple) and len(item) == 2):
+        raise TypeError(
+            f"an input is a text, a pair of texts or a list of words; got {type(item).__name__}: {item!r:.80}."
+        )
+    parts = item if isinstance(item, tuple) else (item,)
+    if matching == "exact":
+        return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
+    return tuple(tuple(_WORD.findall(_folded(part, matching))) for part in parts)
+
+
+def _folded(text: str, matching: str) -> str:
+    """A text as an uncased BERT sees it: lower case, no accents."""
+    if matching != "lowered words":
+        return text
+    marks = re.split(r"(\[(?:MASK|UNK|CLS|SEP|PAD)\])", text)
+    return "".join(mark if number % 2 else _plain(mark) for number, mark in enumerate(marks))
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
+
+
+def _regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tuple, tuple]:
+    """The words of a split text, and each token's index into them: words that were recorded apart may be one here."""
+    if matching == "exact":
+        return tuple(given), fields["word_ids"]
+    lengths = [len(_WORD.findall(_folded(word, matching))) for word in given]
+    whole = [len(_WORD.findall(_folded(word, matching))) for word in fields["words"]]
+    ends, recorded_ends = np.cumsum(lengths), np.cumsum(whole)
+    if not set(ends.tolist()) <= set(recorded_ends.tolist()) or 0 in lengths:
+        raise NotRecorded(
+            f"the words {list(given)!r:.120} cut the recorded input elsewhere than its own words, {list(fields['words'])!r:.120}, do."
+        )
+    new = np.searchsorted(ends, recorded_ends)
+    return tuple(given), tuple(None if w is None else int(new[w]) for w in fields["word_ids"])
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
+    """Recorded attention: what comes with the course, a file, or all files of a folder.
+
+    Parameters
+    ----------
+    name : str or path
+        ``"bert-base-uncased"`` or ``"bert-base-cased"``, the published models on the inputs in ``data/bert_base``; a ``.bertlook``
+        file, as ``bertlook record`` writes it; or a folder of such files, all of one model.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file or folder, or none in the folder.
+    ValueError
+        If a file is damaged or of another version, or if the files of a folder are of different models.
+
+    Examples
+    --------
+    >>> recording = load_recording("bert-base-uncased")
+    >>> recording
+    Recording('bert-base-uncased', 12 layers x 12 heads, 12 inputs, recorded, not computed here)
+    >>> recording["The cat sat on the mat"].head(2, 0)[1].argmax()  # head 3-1 looks at the next token
+    2
+    """
+    name = os.fspath(name)
+    if name in SHIPPED_RECORDINGS:
+        return _read(data_path("bert_base", f"{name}{ENDING}"))
+    path = Path(name).expanduser()
+    if path.is_dir():
+        files = sorted(path.glob(f"*{ENDING}"))
+        if not files:
+            raise FileNotFoundError(
+                f"the folder {path} holds no *{ENDING} file; `bertlook record` writes one."
+            )
+        return _joined([_read(file) for file in files], files)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no recording {name!r}: give {' or '.join(map(repr, SHIPPED_RECORDINGS))}, a {ENDING} file, or a folder of them."
+        )
+    return _read(path)
+
+
+def _read(path: Path) -> Recording:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            members = {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        zlib.error,
+        zipfile.BadZipFile,
+    ):
+        raise ValueError(
+            f"{path} cannot be read as a recording: it is cut short, damaged, or another kind of file. Copy it again, or write it "
+            "anew with `bertlook record`."
+        ) from None
+    try:
+        about = json.loads(members.pop("about").tobytes().decode("utf-8"))
+    except (KeyError, ValueError):
+        about = None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ValueError(f"{path} is no recording of this course; `bertlook record` writes one.")
+    if about.get("version") != VERSION:
+        raise ValueError(
+            f"{path} was written in version {about.get('version')!r:.20} of the format, and this bertlook reads version {VERSION}. "
+            "Update bertlook, or write the file anew with `bertlook record`."
+        )
+    named = ("model", "label", "about", "matching", "model_fingerprint", "checksum")
+    unnamed = [name for name in named if not isinstance(about.get(name), str)]
+    if unnamed:
+        raise ValueError(f"{path} does not say its {unnamed[0]!r}: the file is not whole.")
+    if about["matching"] not in MATCHING:
+        raise ValueError(
+            f"{path}: matching must be one of {', '.join(MATCHING)}; got {about['matching']!r:.40}."
+        )
+    listed = about.get("inputs")
+    if not isinstance(listed, list) or not listed:
+        raise ValueError(f"{path} lists no inputs; a recording holds at least one.")
+    inputs = tuple(_checked_input(path, number, one, members) for number, one in enumerate(listed))
+    shapes = {one.arrays["weights"].shape[:2] for one in inputs}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"{path}: its inputs have different numbers of layers and heads, {sorted(shapes)}; one model has one."
+        )
+    if members:
+        raise ValueError(
+            f"{path} holds {', '.join(sorted(members))[:80]}, which its list of inputs does not name."
+        )
+    recording = Recording(
+        about["model"],
+        about["label"],
+        about["about"],
+        about["matching"],
+        about["model_fingerprint"],
+        inputs,
+    )
+    if about["checksum"] != _digest(_header(recording), [one.arrays for one in inputs]):
+        raise ValueError(
+            f"{path} was changed after it was written: its checksum does not fit. Copy it again."
+        )
+    if len(recording._places) < len(inputs):
+        raise ValueError(f"{path} holds one input twice; which of them is meant cannot be said.")
+    return recording
+
+
+def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input:
+    where = f"{path}, input {number}"
+    if not isinstance(about, dict) or not isinstance(about.get("tokens"), list) or not about["tokens"]:
+        raise ValueError(f"{where}: its tokens are missing; without them nobody can say what looks at what.")
+    missing = [name for name in _FIELDS if name not in about]
+    if missing:
+        raise ValueError(f"{where}: {', '.join(missing)} missing; the file is not whole.")
+    arrays = {}
+    for name, short in (("weights", "w"), *((v, v[0]) for v in _VECTORS)):
+        if f"{short}{number:03d}" in members:
+            arrays[name] = members.pop(f"{short}{number:03d}")
+            if name != "weights":
+                arrays[f"{name}_step"] = members.pop(f"{short}{number:03d}_step", None)
+    weights = arrays.get("weights")
+    if (
+        weights is None
+        or weights.dtype != np.uint16
+        or weights.ndim != 4
+        or weights.shape[2] != weights.shape[3]
+    ):
+        raise ValueError(f"{where}: its weights are missing or not uint16 of shape (layer, head, n, n).")
+    n = weights.shape[-1]
+    kinds = {"tokens": str, "words": str, "segment_ids": int, "special": bool, "word_ids": int | None}
+    for name in _LISTS:
+        values = about[name]
+        if not isinstance(values, list) or not all(isinstance(value, kinds[name]) for value in values):
+            raise ValueError(f"{where}: {name} is not a list of what it should hold.")
+        if name != "words" and len(values) != n:
+            raise ValueError(f"{where}: {len(values)} {name} for weights between {n} tokens.")
+    if not all(w is None or 0 <= w < len(about["words"]) for w in about["word_ids"]):
+        raise ValueError(
+            f"{where}: a token belongs to a word that is not in its {len(about['words'])} words."
+        )
+    kinds_of_texts = type(about["text"]), type(about["text_pair"])
+    if kinds_of_texts not in ((str, str), (str, type(None))):
+        raise ValueError(f"{where}: text and text_pair must be texts.")
+    sums = weights.sum(axis=-1, dtype=np.int64)
+    if (sums != _PARTS).any():
+        layer, head, row = np.argwhere(sums != _PARTS)[0]
+        raise ValueError(
+            f"{where}: row {row} of head {head_label(layer, head)} sums to {sums[layer, head, row] / _PARTS:.4f}, and attention sums to "
+            "1. The weights are damaged, or were not written by `bertlook record`."
+        )
+    for name in _VECTORS:
+        if name in arrays:
+            array, step = arrays[name], arrays[f"{name}_step"]
+            if array.dtype != np.int16 or array.ndim != 4 or array.shape[:3] != weights.shape[:3]:
+                raise ValueError(f"{where}: its {name} are not int16 of shape (layer, head, token, dim).")
+            if step is None or step.dtype != np.float32 or step.shape != weights.shape[:2]:
+                raise ValueError(
+                    f"{where}: the step of its {name} is missing: float32 of shape (layer, head)."
+                )
+    fields = {name: tuple(about[name]) if name in _LISTS else about[name] for name in _FIELDS}
+    source = about.get("source")
+    return _Input(fields, arrays, source if isinstance(source, dict) else {})
+
+
+def _joined(recordings: Sequence[Recording], files: Sequence[Path]) -> Recording:
+    """The recordings of a folder as one, if they are of one model."""
+    first, inputs, places = recordings[0], [], {}
+    for recording, file in zip(recordings, files):
+        if _identity(recording) != _identity(first):
+            twice = [repr(text) for text in recording.texts if text in first]
+            both = f" Both hold {twice[0]:.80}." if twice else ""
+            raise ValueError(
+                f"{files[0].name} and {file.name} were recorded by different models, {first.name} ({first.model_fingerprint or 'unknown weights'}) and "
+                f"{recording.name} ({recording.model_fingerprint or 'unknown weights'}).{both} Numbers of two models are never mixed: give one "
+                "file, or a folder for each model."
+            )
+        for one in recording.inputs:
+            key = _key(one.key, recording.matching)
+            if key in places:
+                raise ValueError(
+                    f"{file.name} and {places[key]} both hold {one.key!r:.80}; leave it in one of them."
+                )
+            places[key] = file.name
+            inputs.append(one)
+    return replace(first, inputs=tuple(inputs))
+
+
+def _identity(recording: Recording) -> tuple:
+    return (
+        recording.name,
+        recording.model_fingerprint,
+        recording.matching,
+        recording.n_layers,
+        recording.n_heads,
+    )
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+def write_recording(
+    path: str | os.PathLike,
+    attentions: Iterable[Attention],
+    *,
+    label: str = "",
+    about: str = "",
+    matching: str = "exact",
+    model_fingerprint: str = "",
+    sources: Sequence[Mapping] = (),
+) -> Recording:
+    """Write attention of one model as a ``.bertlook`` file, and give what `load_recording` will read.
+
+    Weights keep 16 bits (they move by less than 1/65,535), vectors 16 bits of the largest of their head.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.bertlook``.
+    attentions : iterable of Attention
+        At wordpiece level; an input once.
+    label : str
+        The model's name for readers; default: its name.
+    about : str
+        Where the numbers come from.
+    matching : {"lowered words", "words", "exact"}
+        From `matching_of` where the tokenizer is at hand.
+    model_fingerprint : str
+        `Encoder.fingerprint`, or empty.
+    sources : sequence of dict
+        One an input, plain values; or none.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to write, an input comes twice, or in words; if a row does not sum to 1, or if two models gave them.
+    """
+    path = Path(path)
+    if path.suffix != ENDING:
+        raise ValueError(f"a recording is a file named *{ENDING}; got {path.name!r}.")
+    if matching not in MATCHING:
+        raise ValueError(f"matching must be one of {', '.join(MATCHING)}; got {matching!r}.")
+    inputs, names = [], []
+    for number, attention in enumerate(attentions):
+        if attention.level != "wordpiece":
+            raise ValueError(
+                f"input {number} is between words; record what extract_attention gave, before to_words()."
+            )
+        arrays = {"weights": _parts(attention.weights, number)}
+        for name in _VECTORS:
+            if getattr(attention, name) is not None:
+                arrays[name], arrays[f"{name}_step"] = _steps(getattr(attention, name), name, number)
+        fields = {name: getattr(attention, name) for name in _FIELDS}
+        inputs.append(_Input(fields, arrays, dict(sources[number]) if sources else {}))
+        names.append(attention.model)
+    if not inputs:
+        raise ValueError("nothing to record: there was no input.")
+    if len(set(names)) > 1:
+        raise ValueError(
+            f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
+        )
+    recording = Recording(names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs))
+    if len(recording._places) < len(inputs):
+        keys = [_key(one.key, matching) for one in inputs]
+        twice = next(one.key for one, key in zip(inputs, keys) if keys.count(key) > 1)
+        raise ValueError(f"{twice!r:.80} comes twice; an input is recorded once.")
+    header = _header(recording)
+    header["checksum"] = _digest(_header(recording), [one.arrays for one in inputs])
+    members = {"about": np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)}
+    for number, one in enumerate(inputs):
+        for name, array in one.arrays.items():
+            members[f"{name[0]}{number:03d}{'_step' if name.endswith('_step') else ''}"] = array
+    with replacing(path, "wb") as file:
+        np.savez_compressed(file, **members)
+    return recording
+
+
+def matching_of(encoder: Encoder) -> str:
+    """What makes two texts the same input for an encoder's tokenizer: one of `MATCHING`."""
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    if not isinstance(encoder.tokenizer.backend_tokenizer.pre_tokenizer, BertPreTokenizer):
+        return "exact"
+    lowers = encoder.tokenizer("A É")["input_ids"] == encoder.tokenizer("a e")["input_ids"]
+    return "lowered words" if lowers else "words"
+
+
+def _parts(weights: np.ndarray, number: int) -> np.ndarray:
+    """Rows in 65,535ths that sum to 1 exactly: rounded down, then one part each to those that lost most."""
+    sums = weights.sum(axis=-1, dtype=float)
+    if not np.isfinite(weights).all() or weights.min() < 0 or np.abs(sums - 1).max() > _ROW_TOLERANCE:
+        bad = ~(np.abs(sums - 1) <= _ROW_TOLERANCE) | (weights.min(axis=-1) < 0)
+        layer, head, row = np.argwhere(bad)[0]
+        raise ValueError(
+            f"input {number}: row {row} of head {head_label(layer, head)} sums to {sums[layer, head, row]:.4f}; attention is positive "
+            "and sums to 1. Was something else than attention after softmax given?"
+        )
+    exact = weights.astype(float) / sums[..., None] * _PARTS
+    parts = np.floor(exact)
+    missing = (_PARTS - parts.sum(axis=-1)).astype(int)
+    rank = np.argsort(np.argsort(parts - exact, axis=-1, kind="stable"), axis=-1, kind="stable")
+    return (parts + (rank < missing[..., None])).astype(np.uint16)
+
+
+def _steps(vectors: np.ndarray, name: str, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors as int16, and the step of each head."""
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"input {number}: its {name} hold NaN or infinity.")
+    largest = np.abs(vectors).max(axis=(-2, -1))
+    step = (np.where(largest > 0, largest, 1) / 32767).astype(np.float32)
+    return np.rint(vectors / step[:, :, None, None]).clip(-32767, 32767).astype(np.int16), step
+
+
+def _header(recording: Recording) -> dict:
+    inputs = [
+        {name: list(value) if isinstance(value, tuple) else value for name, value in one.fields.items()}
+        | {"source": one.source}
+        for one in recording.inputs
+    ]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": recording.name,
+        "label": recording.label,
+        "about": recording.about,
+        "matching": recording.matching,
+        "model_fingerprint": recording.model_fingerprint,
+        "inputs": inputs,
+    }
+
+
+def _digest(header: Mapping, arrays: Iterable[Mapping[str, np.ndarray]]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for one in arrays:
+        for name, array in sorted(one.items()):
+            digest.update(f"{name} {array.dtype.str} {array.shape}\0".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

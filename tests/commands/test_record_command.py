@@ -1,0 +1,180 @@
+"""``bertlook record`` and ``bertlook show``, and the commands that take ``recorded:FILE`` for a model."""
+
+import csv
+import json
+import re
+
+import pytest
+import tiny
+
+from bertlook_teach import load_encoder, load_recording
+from bertlook_teach.commands import line as cli
+from bertlook_teach.measures import profile_heads
+
+MARKUP = "the <script>alert(1)</script> cat"
+TEXTS = f"the cat sat on the mat.\n{MARKUP}\na dog chased it.\nthe cat sat on the mat.\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    tiny.save_tiny_model(folder / "model")
+    (folder / "texts.txt").write_text(TEXTS, encoding="utf-8")
+    assert record(folder, folder / "tiny.bertlook", "--with-vectors") == 0
+    return folder
+
+
+def record(folder, out, *more):
+    return run(
+        "record", "--model", folder / "model", "--texts", folder / "texts.txt", "--out", out, "--quiet", *more
+    )
+
+
+def run(*args):
+    return cli.main([str(a) for a in args])
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# --- record ---------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_comes_twice_is_recorded_once_and_that_is_said(folder, tmp_path, capsys):
+    assert record(folder, tmp_path / "a.bertlook", "--label", "Tiny") == 0
+    said = capsys.readouterr()
+    assert "1 texts came more than once" in said.err and "3 inputs, 3 layers x 2 heads" in said.out
+    recording = load_recording(tmp_path / "a.bertlook")
+    assert recording.badge == "Tiny, recorded" and recording.texts_with_vectors == ()
+    encoder = load_encoder(folder / "model")
+    assert recording.model_fingerprint == encoder.fingerprint
+
+
+def test_with_vectors_and_a_limit(folder, tmp_path):
+    assert record(folder, tmp_path / "a.bertlook", "--with-vectors", "--limit", "1") == 0
+    recording = load_recording(tmp_path / "a.bertlook")
+    assert recording.texts_with_vectors == recording.texts == ("the cat sat on the mat.",)
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--out", "x.npz"], r"--out names the file to write, \*.bertlook; got 'x.npz'"),
+        (["--out", "x.bertlook", "--limit", "0"], "--limit must be at least 1"),
+        (["--out", "x.bertlook", "--model", "recorded:y"], "here a model is needed that can be run"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said(folder, args, message, capsys):
+    assert run("record", "--model", folder / "model", "--texts", folder / "texts.txt", *args) == 1
+    assert re.search(message, capsys.readouterr().err)
+
+
+# --- show -----------------------------------------------------------------------------------------------------
+
+
+def test_the_inputs_are_listed(folder, capsys):
+    assert run("show", folder / "tiny.bertlook") == 0
+    said = capsys.readouterr().out
+    assert "recorded, not computed here" in said and "   3  a dog chased it." in said
+
+
+def test_a_page_holds_the_attention_and_runs_nothing_of_the_tokens(folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert run("show", folder / "tiny.bertlook", "--input", 2, "--head", "3-2", "--out", page) == 0
+    source = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in source and "&lt;script&gt;alert" in source
+    assert ", recorded)</title>" in source
+    state = json.loads(
+        re.search(r'<script id="bertlook-saved" type="application/json">(.*?)</script>', source).group(1)
+    )
+    view = next(one["state"] for one in state["views"] if one["module"] == "head_view")
+    assert (view["layer"], view["head"]) == (2, 1) and view["shape"][:2] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--input", 4], "--input 4: .* was recorded on 3 inputs"),
+        (["--input", 0], "--input must be at least 1"),
+        (["--head", "4-1"], "no head 4-1: .* has 3 layers of 2 heads"),
+        (["--out", "page.txt"], "a saved page is an .html file"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(folder, args, message, capsys):
+    assert run("show", folder / "tiny.bertlook", *args) == 1
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_the_shipped_recording_has_a_page(tmp_path):
+    assert run("show", "bert-base-uncased", "--input", 7, "--out", tmp_path / "page.html") == 0
+    source = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (
+        "<title>the animal didn&#x27;t cross the street because it was too tired. (BERT-base, recorded)</title>"
+        in source
+    )
+
+
+# --- recorded:FILE --------------------------------------------------------------------------------------------
+
+
+def test_a_recording_is_measured_as_its_model_would_be(folder, tmp_path, capsys):
+    model = f"recorded:{folder / 'tiny.bertlook'}"
+    assert run("profile", "--model", model, "--out", tmp_path / "a", "--quiet") == 0
+    assert "recorded: 3 texts" in capsys.readouterr().out
+    encoder = load_encoder(folder / "model")
+    texts = load_recording(folder / "tiny.bertlook").texts
+    expected = profile_heads(encoder, texts).mean("entropy_clark")
+    found = [float(row["entropy_clark"]) for row in rows(tmp_path / "a" / "profile.csv")]
+    assert found == pytest.approx(expected.ravel().tolist(), abs=1e-3)
+    about = json.loads((tmp_path / "a" / "profile.json").read_text(encoding="utf-8"))
+    assert about["recorded"] == "recorded, not computed here"
+
+
+def test_texts_that_were_not_recorded_are_refused(folder, tmp_path, capsys):
+    (tmp_path / "other.txt").write_text("the dog sat.\n", encoding="utf-8")
+    model = f"recorded:{folder / 'tiny.bertlook'}"
+    more = ["--texts", tmp_path / "other.txt", "--out", tmp_path / "a", "--quiet"]
+    assert run("profile", "--model", model, *more) == 1
+    assert "'the dog sat.' is not among the 3 inputs recorded" in capsys.readouterr().err
+
+
+def test_a_treebank_is_scored_as_far_as_it_was_recorded(folder, tmp_path, capsys):
+    tree = "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tsat\tsit\tVERB\t_\t_\t0\troot\t_\t_\n"
+    whole = (
+        tree
+        + "4\ton\ton\tADP\t_\t_\t6\tcase\t_\t_\n5\tthe\tthe\tDET\t_\t_\t6\tdet\t_\t_\n6\tmat\tmat\tNOUN\t_\t_\t3\tobl\t_\t_\n"
+    )
+    dog = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tchased\tchase\tVERB\t_\t_\t0\troot\t_\t_\n"
+    data = tmp_path / "t.conllu"
+    data.write_text(
+        f"{whole}7\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n{dog}4\tit\tit\tPRON\t_\t_\t3\tobj\t_\t_\n5\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n{tree}\n",
+        encoding="utf-8",
+    )
+    tables = []
+    for model in (f"recorded:{folder / 'tiny.bertlook'}", folder / "model"):
+        read = data
+        if model == folder / "model":  # without the third sentence, which was not recorded
+            read = tmp_path / "two.conllu"
+            read.write_text("\n\n".join(data.read_text(encoding="utf-8").split("\n\n")[:2]) + "\n\n", "utf-8")
+        more = ["--min-cases", "2", "--permutations", "0", "--no-twin", "--quiet", "--out", tmp_path / "out"]
+        assert run("syntax", "--model", model, "--data", read, *more) == 0
+        said = capsys.readouterr().out
+        tables.append((tmp_path / "out" / "syntax.csv").read_text(encoding="utf-8"))
+        assert ("1 of 3 sentences left out: not among the recorded inputs." in said) == (read == data)
+    assert tables[0] == tables[1]
+
+
+def test_a_pattern_is_scored_on_what_was_recorded(folder, tmp_path, capsys):
+    more = ["--model", f"recorded:{folder / 'tiny.bertlook'}", "--out", tmp_path, "--quiet"]
+    assert run("pattern", "key.next()", *more) == 0
+    assert "no random twin beside it" in capsys.readouterr().err
+    about = json.loads((tmp_path / "pattern.json").read_text(encoding="utf-8"))
+    assert about["about"]["files"].endswith(", recorded")
+
+
+def test_a_command_that_must_run_the_model_says_so(folder, tmp_path, capsys):
+    more = ["--model", f"recorded:{folder / 'tiny.bertlook'}", "--out", tmp_path]
+    assert run("probe", *more) == 1
+    assert "recorded attention, and here a model is needed that can be run" in capsys.readouterr().err

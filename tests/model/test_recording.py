@@ -1,0 +1,407 @@
+"""Recorded attention: the shipped recordings of BERT-base, the file format, and every way in which a file can be wrong."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny import save_tiny_model
+
+from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder, load_recording
+from bertlook_teach.disk import data_path
+from bertlook_teach.measures import neuron_view, profile_heads
+from bertlook_teach.model import (
+    NOT_RECORDED,
+    SHIPPED_RECORDINGS,
+    NotRecorded,
+    check_reading,
+    matching_of,
+    write_recording,
+)
+from tools.make_bert_base import provenance, text_of, with_table, words_of
+
+CAT = "the cat sat on the mat"
+NEIGHBOURS = {"bert-base-uncased": ((2, 0), (3, 5)), "bert-base-cased": ((2, 3), (3, 11))}  # next, previous
+
+
+@pytest.fixture(scope="module", params=SHIPPED_RECORDINGS)
+def shipped(request):
+    return load_recording(request.param)
+
+
+@pytest.fixture(scope="module")
+def uncased():
+    return load_recording("bert-base-uncased")
+
+
+# --- what ships is what it says -----------------------------------------------------------------------------
+
+
+def test_there_are_fourteen_inputs_of_twelve_times_twelve_heads():
+    both = [load_recording(name) for name in SHIPPED_RECORDINGS]
+    assert [len(one) for one in both] == [12, 2]
+    assert {(one.n_layers, one.n_heads) for one in both} == {(12, 12)}
+    assert {one[text].weights.dtype for one in both for text in one} == {np.dtype(np.float32)}
+
+
+def test_every_row_sums_to_one(shipped):
+    for attention in shipped.values():
+        assert attention.weights.sum(-1) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_heads_that_look_at_a_neighbour_are_the_published_ones(shipped):
+    """The check that tells the published model from any other: no head of 144 looks more at the next, and none at the previous token."""
+    following, previous = NEIGHBOURS[shipped.name]
+
+    def from_words(attention, offset):
+        words = [i for i in range(attention.n_tokens) if not attention.special[i] and i + offset > 0]
+        return np.mean([attention.weights[:, :, i, i + offset] for i in words], axis=0)
+
+    to_next = np.array([from_words(attention, +1) for attention in shipped.values()])
+    to_previous = np.array([from_words(attention, -1) for attention in shipped.values()])
+    assert to_next[(slice(None), *following)].min() > 0.97  # in every single input
+    assert to_next.mean(0)[following] == to_next.mean(0).max()
+    assert to_previous.mean(0)[previous] == to_previous.mean(0).max() > 0.7
+
+
+def test_queries_and_keys_give_the_weights(uncased):
+    assert len(uncased.texts_with_vectors) == 3
+    for text in uncased.texts_with_vectors:
+        attention = uncased[text]
+        scores = attention.queries @ attention.keys.swapaxes(-1, -2) / 8
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        assert np.abs(weights / weights.sum(-1, keepdims=True) - attention.weights).max() < 1e-4
+
+
+def test_every_input_says_where_it_was_found(shipped):
+    for text in shipped:
+        source = shipped.source(text)
+        assert source["repository"].count("/") == 1 and len(source["commit"]) == 40 and source["path"]
+        assert source["copies"] >= source["repositories"] >= 1
+
+
+def test_the_readme_has_the_table_of_sources():
+    readme = data_path("bert_base", "README.md").read_text(encoding="utf-8")
+    assert with_table(readme, provenance([load_recording(name) for name in SHIPPED_RECORDINGS])) == readme
+    assert "Apache License 2.0" in readme
+
+
+def test_everything_together_is_small():
+    files = [path for path in data_path("bert_base").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 2_000_000
+
+
+def test_words_and_texts_are_put_together_from_wordpieces():
+    words, word_ids = words_of(["[CLS]", "straw", "##berries", ",", "didn", "'", "t", ".", "[SEP]"])
+    assert words == ["strawberries", ",", "didn", "'", "t", "."]
+    assert word_ids == [None, 0, 0, 1, 2, 3, 4, 5, None]
+    assert text_of(words) == "strawberries, didn't."
+
+
+# --- a model of recordings ----------------------------------------------------------------------------------
+
+
+def test_it_says_that_it_is_recorded(uncased):
+    assert uncased.badge == "BERT-base, recorded" and uncased.note == "recorded, not computed here"
+    assert uncased.note in repr(uncased)
+    attention = uncased[CAT]
+    assert attention.recorded == attention.to_words().recorded == uncased.badge
+    assert uncased.badge in repr(attention)
+    assert attention.model == "bert-base-uncased"
+
+
+def test_what_is_computed_here_has_no_badge(tiny):
+    attention = extract_attention(tiny, "the cat")
+    assert attention.recorded == "" and "recorded" not in repr(attention)
+
+
+def test_it_answers_the_call_of_an_encoder(uncased):
+    attention = extract_attention(uncased, "The  cat sat on the MAT")  # BERT's tokenizer sees neither
+    assert np.array_equal(attention.weights, uncased[CAT].weights)
+    pair = extract_attention(uncased, CAT, "the cat lay on the rug")
+    assert pair.n_tokens == 15 and pair.segment_ids == (0,) * 8 + (1,) * 7
+    both = list(iter_attention(uncased, [CAT, (CAT, "the cat lay on the rug")]))
+    assert [one.n_tokens for one in both] == [8, 15]
+
+
+def test_an_input_in_words_may_join_what_the_tokenizer_parts(uncased):
+    words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too", "tired."]
+    attention = extract_attention(uncased, words=words)
+    assert attention.words == tuple(words)
+    assert [attention.tokens[i] for i, w in enumerate(attention.word_ids) if w == 2] == ["didn", "'", "t"]
+    assert attention.to_words().n_tokens == len(words) + 2
+    assert check_reading(uncased, words) == (16, "")
+    assert check_reading(uncased, ["another"]).obstacle == NOT_RECORDED
+
+
+def test_words_that_are_cut_elsewhere_are_refused(uncased):
+    with pytest.raises(NotRecorded, match="not among the 12 inputs"):
+        extract_attention(uncased, words=["thecat", "sat", "on", "the", "mat"])
+    with pytest.raises(NotRecorded, match="cut the recorded input elsewhere"):
+        extract_attention(uncased, words=["the", "cat", "sat", "", "on", "the", "mat"])
+
+
+@pytest.mark.parametrize("item", ["hello", (CAT, "hello"), "the author talked to sara about mask book", ""])
+def test_another_sentence_is_refused_with_what_there_is_and_what_to_do(uncased, item):
+    with pytest.raises(NotRecorded) as error:
+        uncased.recall(item)
+    for part in ("'time flies like an arrow'", "load_encoder('bert-base-uncased')", "network"):
+        assert part in str(error.value)
+    assert item not in uncased
+
+
+def test_the_number_of_the_item_is_said(uncased):
+    with pytest.raises(ValueError, match="item 1 of the corpus: 'hello' is not among"):
+        list(iter_attention(uncased, [CAT, "hello"]))
+
+
+def test_vectors_come_when_asked_for_and_only_where_recorded(uncased):
+    arrow = "time flies like an arrow"
+    assert extract_attention(uncased, arrow).queries is None
+    view = neuron_view(extract_attention(uncased, arrow, vectors=True), 2, 0, 1)
+    assert view.head_size == 64
+    with pytest.raises(NotRecorded, match="were not recorded. They were for: 'time flies like an arrow'"):
+        extract_attention(uncased, CAT, vectors=True)
+
+
+def test_segments_that_were_not_recorded_are_refused(tiny, tmp_path):
+    pair = extract_attention(tiny, "the cat", "it sat")
+    recording = write_recording(tmp_path / "a.bertlook", [pair])
+    assert np.array_equal(
+        extract_attention(recording, "the cat", "it sat").weights, recording[pair.text, "it sat"].weights
+    )
+    with pytest.raises(NotRecorded, match="segments='standard', not 'zeros'"):
+        extract_attention(recording, "the cat", "it sat", segments="zeros")
+    with pytest.raises(ValueError, match="segments must be one of standard, zeros"):
+        recording.recall("the cat", segments="one")
+
+
+def test_a_wrong_kind_of_input_is_refused(uncased):
+    with pytest.raises(TypeError, match="a text, a pair of texts or a list of words; got int"):
+        uncased.recall(3)
+
+
+def test_every_measure_takes_it(uncased):
+    profile = profile_heads(uncased, uncased.texts)
+    assert profile.n == 12 and profile.about["fingerprint"] == uncased.fingerprint
+    assert profile.mean("next")[2, 0] == profile.mean("next").max()
+
+
+def test_a_recording_is_a_key_like_an_encoder(uncased):
+    assert {uncased: 1}[uncased] == 1 and uncased != load_recording("bert-base-uncased")
+    assert uncased.fingerprint == load_recording("bert-base-uncased").fingerprint
+
+
+# --- the file -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("tiny"), "bert"))
+
+
+@pytest.fixture
+def recorded(tiny, tmp_path):
+    """A recording of two inputs by a tiny model: the attention, and the file."""
+    attentions = list(iter_attention(tiny, ["the cat sat", ("the dog", "it was tired.")], vectors=True))
+    path = tmp_path / "tiny.bertlook"
+    write_recording(
+        path, attentions, model_fingerprint=tiny.fingerprint, matching=matching_of(tiny), label="Tiny"
+    )
+    return attentions, path
+
+
+def test_what_was_written_is_read(recorded):
+    attentions, path = recorded
+    recording = load_recording(path)
+    assert recording.badge == "Tiny, recorded"
+    for before, after in zip(attentions, recording.values()):
+        assert np.abs(after.weights - before.weights).max() < 1 / 65535
+        for name in ("queries", "keys", "values"):
+            gap = np.abs(getattr(after, name) - getattr(before, name)).max()
+            assert gap < np.abs(getattr(before, name)).max() / 30000
+        for name in (
+            "tokens",
+            "word_ids",
+            "segment_ids",
+            "special",
+            "words",
+            "text",
+            "text_pair",
+            "segments",
+        ):
+            assert getattr(after, name) == getattr(before, name)
+    saved = path.with_suffix(".npz")
+    recording["the cat sat"].save(saved)
+    assert Attention.load(saved).recorded == "Tiny, recorded"
+
+
+def test_writing_twice_gives_the_same_recording(recorded, tmp_path):
+    attentions, path = recorded
+    again = write_recording(tmp_path / "again.bertlook", attentions, model_fingerprint="x", label="Tiny")
+    assert again.fingerprint != load_recording(path).fingerprint  # of other weights, it says
+    assert write_recording(tmp_path / "b.bertlook", attentions).fingerprint != again.fingerprint
+
+
+def test_byte_level_tokenizers_want_the_exact_text(tmp_path):
+    roberta = load_encoder(save_tiny_model(tmp_path / "roberta", "roberta"))
+    assert matching_of(roberta) == "exact"
+    attentions = [extract_attention(roberta, "the cat"), extract_attention(roberta, words=["a", "dog"])]
+    recording = write_recording(tmp_path / "a.bertlook", attentions)
+    assert extract_attention(recording, "the cat").n_tokens == attentions[0].n_tokens
+    with pytest.raises(NotRecorded):
+        extract_attention(recording, "the  cat")
+
+
+def members_of(path):
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def tampered(path, change):
+    """The file with its header and arrays changed."""
+    members = members_of(path)
+    about = json.loads(members.pop("about").tobytes())
+    change(about, members)
+    members["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path.open("wb"), **members)
+    return path
+
+
+def scaled(about, members):
+    members["w000"][1, 1, 2] //= 2
+
+
+def swapped(about, members):
+    members["w000"] = members["w000"][:, ::-1].copy()
+
+
+WRONG = {
+    "rows": (scaled, r"input 0: row 2 of head 2-2 sums to 0\.5000, and attention sums to 1"),
+    "no tokens": (lambda about, _: about["inputs"][1].pop("tokens"), "input 1: its tokens are missing"),
+    "empty tokens": (
+        lambda about, _: about["inputs"][1].update(tokens=[]),
+        "input 1: its tokens are missing",
+    ),
+    "fewer tokens": (lambda about, _: about["inputs"][0]["tokens"].pop(), "4 tokens for weights between 5"),
+    "token kind": (
+        lambda about, _: about["inputs"][0]["tokens"].__setitem__(0, 7),
+        "tokens is not a list of",
+    ),
+    "no words": (lambda about, _: about["inputs"][0].pop("words"), "input 0: words missing"),
+    "word": (
+        lambda about, _: about["inputs"][0]["word_ids"].__setitem__(1, 9),
+        "a word that is not in its 3",
+    ),
+    "text": (lambda about, _: about["inputs"][0].update(text=3), "text and text_pair must be texts"),
+    "version": (lambda about, _: about.update(version=2), "version 2 of the format.*reads version 1"),
+    "format": (lambda about, _: about.update(format="zip"), "no recording of this course"),
+    "name": (lambda about, _: about.pop("model"), "does not say its 'model'"),
+    "matching": (lambda about, _: about.update(matching="most"), "matching must be one of"),
+    "no inputs": (lambda about, _: about.update(inputs=[]), "lists no inputs"),
+    "no weights": (lambda _, members: members.pop("w000"), "input 0: its weights are missing"),
+    "too many": (lambda _, members: members.update(w007=members["w000"]), "holds w007, which"),
+    "no step": (lambda _, members: members.pop("q000_step"), "the step of its queries is missing"),
+    "vectors": (
+        lambda _, members: members.update(k000=members["k000"][:, :, 1:]),
+        "its keys are not int16 of shape",
+    ),
+    "heads": (
+        lambda _, members: (
+            members.update(w001=members["w001"][:1]),
+            [members.pop(f"{v}001{s}") for v in "qkv" for s in ("", "_step")],
+        ),
+        "different numbers of layers and heads",
+    ),
+    "another head": (swapped, "changed after it was written: its checksum does not fit"),
+    "another name": (lambda about, _: about.update(label="BERT"), "its checksum does not fit"),
+}
+
+
+@pytest.mark.parametrize("change, message", WRONG.values(), ids=WRONG)
+def test_a_file_that_is_not_what_was_written_is_refused(recorded, change, message):
+    with pytest.raises(ValueError, match=message):
+        load_recording(tampered(recorded[1], change))
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
+def test_a_truncated_file_is_refused(recorded, share):
+    path = recorded[1]
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match="cut short, damaged, or another kind of file"):
+        load_recording(path)
+
+
+def test_other_files_are_refused_and_nothing_in_them_is_run(tmp_path):
+    path = tmp_path / "other.bertlook"
+    np.save(path.open("wb"), np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="another kind of file"):
+        load_recording(path)
+    inside = io.BytesIO()
+    np.save(inside, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("about.npy", inside.getvalue())
+    with pytest.raises(ValueError, match="another kind of file"):
+        load_recording(path)
+    np.savez(path.open("wb"), weights=np.eye(2))
+    with pytest.raises(ValueError, match="no recording of this course"):
+        load_recording(path)
+
+
+def test_a_missing_file_or_an_empty_folder_says_what_to_give(tmp_path):
+    with pytest.raises(FileNotFoundError, match="'bert-base-uncased' or 'bert-base-cased', a .bertlook file"):
+        load_recording(tmp_path / "nothing.bertlook")
+    with pytest.raises(FileNotFoundError, match="holds no \\*.bertlook file"):
+        load_recording(tmp_path)
+
+
+def test_two_models_are_never_mixed(recorded, tmp_path):
+    attentions, _ = recorded
+    folder = tmp_path / "both"
+    folder.mkdir()
+    write_recording(folder / "a.bertlook", attentions, model_fingerprint="aaaa")
+    write_recording(folder / "b.bertlook", attentions[:1], model_fingerprint="bbbb")
+    with pytest.raises(
+        ValueError, match=r"(?s)different models, .*aaaa.*bbbb.*Both hold 'the cat sat'.*never mixed"
+    ):
+        load_recording(folder)
+    with pytest.raises(ValueError, match="one recording is of one model; these are of .*other"):
+        write_recording(
+            tmp_path / "c.bertlook", [attentions[0], replace(attentions[1], model="other", text="x")]
+        )
+
+
+def test_the_files_of_one_model_are_one_recording(recorded, tmp_path):
+    attentions, _ = recorded
+    folder = tmp_path / "one"
+    folder.mkdir()
+    for name, attention in zip("ab", attentions):
+        write_recording(folder / f"{name}.bertlook", [attention])
+    assert load_recording(folder).texts == ("the cat sat", ("the dog", "it was tired."))
+    write_recording(folder / "c.bertlook", attentions[:1])
+    with pytest.raises(ValueError, match="c.bertlook and a.bertlook both hold 'the cat sat'"):
+        load_recording(folder)
+
+
+def test_what_is_not_attention_is_not_written(recorded, tmp_path):
+    attention, path = recorded[0][0], tmp_path / "x.bertlook"
+    bad = attention.weights.copy()
+    bad[1, 0, 2] *= 0.9
+    for wrong, message in (
+        ([replace(attention, weights=bad)], r"input 0: row 2 of head 2-1 sums to 0\.9000"),
+        ([replace(attention, weights=bad * np.nan)], "row 0 of head 1-1 sums to nan"),
+        ([attention.to_words()], "input 0 is between words"),
+        ([attention, attention], "'the cat sat' comes twice"),
+        ([replace(attention, queries=attention.queries * np.inf)], "its queries hold NaN or infinity"),
+        ([], "there was no input"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_recording(path, wrong)
+    with pytest.raises(ValueError, match=r"named \*.bertlook; got 'x.npz'"):
+        write_recording(tmp_path / "x.npz", [attention])
+    with pytest.raises(ValueError, match="matching must be one of"):
+        write_recording(path, [attention], matching="any")
+    assert not path.exists()

@@ -1,0 +1,121 @@
+"""What others released about BERT-base: no cell missing, nothing swapped, and the sentences that can be read off it."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from bertlook_teach.model import parse_head_label
+from bertlook_teach.published import (
+    GUM_RELATIONS,
+    MASKED_TASKS,
+    SHUFFLES,
+    published_gum_arcs,
+    published_masking,
+    published_sst2_entropy,
+    read_published,
+)
+from tools.make_published_bert_base import main
+
+
+@pytest.mark.parametrize("relation", GUM_RELATIONS)
+def test_every_head_has_a_count_and_no_share_is_above_one(relation):
+    found = published_gum_arcs(relation)
+    assert found.correct.shape == (12, 12) and found.correct.min() >= 0
+    if found.n is None:
+        with pytest.raises(ValueError, match=f"how many cases of '{relation}' there were is not known"):
+            found.accuracy  # noqa: B018
+    else:
+        assert 0 <= found.accuracy.min() < found.accuracy.max() < 1
+
+
+@pytest.mark.parametrize(
+    "relation, head, accuracy",
+    [
+        ("det", "8-11", 0.921),
+        ("case", "8-11", 0.739),
+        ("amod", "1-11", 0.775),
+        ("nmod:poss", "4-10", 0.717),
+        ("aux", "4-10", 0.649),
+        ("nsubj", "6-10", 0.417),
+    ],
+)
+def test_the_best_head_of_a_relation(relation, head, accuracy):
+    found = published_gum_arcs(relation).accuracy
+    assert np.unravel_index(found.argmax(), found.shape) == parse_head_label(head)
+    assert found.max() == pytest.approx(accuracy, abs=0.0005)
+
+
+@pytest.mark.parametrize("task", MASKED_TASKS)
+def test_every_score_without_heads(task):
+    found = published_masking(task)
+    for values, shape in ((found.one_off, (12, 12)), (found.one_left, (12, 12)), (found.layer_off, (12,))):
+        assert (
+            values.shape == shape and np.isfinite(values).all() and (0 < values).all() and (values < 1).all()
+        )
+    if found.metric == "accuracy":  # then every score is a whole number of items
+        items = np.array([found.base, found.layer_base, *found.layer_off, *found.one_off.ravel()]) * found.n
+        assert np.abs(items - items.round()).max() < 1e-6 * found.n
+
+
+def test_the_heads_that_matter_most_on_mnli():
+    found = published_masking("MNLI")
+    loss = found.one_off - found.base
+    worst = np.argsort(loss.ravel())[:2]
+    assert [divmod(int(i), 12) for i in worst] == [(6, 0), (4, 3)]  # 7-1 and 5-4
+    assert loss.min() == pytest.approx(-0.0175, abs=0.0001)
+    row = next(
+        r
+        for r in read_published("bert_base_head_ablation")
+        if (r.quantity, r.layer, r.head) == ("MNLI: one head off", "7", "1")
+    )
+    assert found.one_off[6, 0] == float(row.value) != found.one_off[0, 6]
+
+
+def test_shuffling_words_changes_the_entropy():
+    plain, shuffled = (published_sst2_entropy(of) for of in ("sentences", "words shuffled"))
+    assert plain.n == shuffled.n == 2000 and plain.mean[0] == pytest.approx(2.28006)
+    assert (plain.deviation > 0).all() and (shuffled.mean > plain.mean).sum() == 8
+    assert {published_sst2_entropy(of).mean.shape for of in SHUFFLES} == {(12,)}
+
+
+def test_what_was_not_published_lists_what_was():
+    with pytest.raises(KeyError, match="relation 'root'; there is: acl:relcl, advmod"):
+        published_gum_arcs("root")
+    with pytest.raises(KeyError, match="masked for CoLA, MNLI, MRPC, SST-2; got 'RTE'"):
+        published_masking("RTE")
+    with pytest.raises(KeyError, match="published of sentences, noun phrases shuffled"):
+        published_sst2_entropy("letters")
+
+
+def test_the_tool_writes_the_columns_of_all_tables(tmp_path):
+    tables = {
+        "bert_base_gum_uas_per_head": ["relation,layer,head,correct,n,source,exactness", "det,8,11,9,10,x,y"],
+        "bert_base_head_ablation": [
+            "task,metric,what,layer,head,value,base,source",
+            "MNLI,accuracy,one_head_off,7,1,0.12345678,0.5,x",
+            "MNLI,accuracy,layer_off,7,,0.25,0.75,x",
+        ],
+        "bert_base_layer_entropy_sst2": [
+            "sentences,layer,mean_entropy_nats,standard_deviation_over_sentences,n,source",
+            "np_shuffled,1,2.5,0.25,20,x",
+        ],
+    }
+    for name, lines in tables.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 0
+    written = {}
+    for name in tables:
+        with open(tmp_path / "out" / f"{name}.csv", newline="", encoding="utf-8") as file:
+            written[name] = [(r["quantity"], r["layer"], r["head"], r["value"]) for r in csv.DictReader(file)]
+    assert written["bert_base_gum_uas_per_head"] == [("det: correct", "8", "11", "9")]
+    assert written["bert_base_head_ablation"] == [
+        ("MNLI: one head off", "7", "1", "0.123457"),
+        ("MNLI: layer off", "7", "", "0.250000"),
+        ("MNLI: all heads, beside one head", "", "", "0.500000"),
+        ("MNLI: all heads, beside one layer", "", "", "0.750000"),
+    ]
+    assert [row[::3] for row in written["bert_base_layer_entropy_sst2"]] == [
+        ("noun phrases shuffled: mean entropy", "2.5"),
+        ("noun phrases shuffled: standard deviation", "0.25"),
+    ]
