@@ -192,6 +192,11 @@ class _Means(Mapping):
             return 0
         return int(self.sample.means(quantity)[1][self.index])
 
+    def total(self, quantity: str) -> np.ndarray:
+        """Sum over the inputs of this row; one that was drawn twice counts twice."""
+        weights = self.sample.weights[self.index, self.sample.evidence.inputs[quantity]]
+        return self[quantity] * weights.sum()
+
     def __iter__(self) -> Iterator[str]:
         return (quantity for quantity in self.sample.evidence.values if self.count(quantity))
 

@@ -116,14 +116,12 @@ def test_coefficient_of_variation_from_two_means():
 def test_zeroing_compares_turns_and_then_turns_per_weight():
     values = {
         "weight_sep": np.array([[0.5]]),
-        "turn_sep": np.array([0.04]),
-        "turn_other": np.array([0.01]),
         "angle_sep": np.array([0.2]),
         "angle_other": np.array([0.1]),
         "given_sep": np.array([0.4]),
         "given_other": np.array([0.05]),
     }
-    assert lesson04.turn_ratio(values, values) == -4.0  # turns further ...
+    assert lesson04.angle_ratio(values, values) == -2.0  # turns further ...
     assert lesson04.angle_per_weight_ratio(values, values) == pytest.approx(
         -0.25
     )  # ... but less than it was looked at

@@ -150,7 +150,8 @@ def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         keys = [*sep, *some]
         turns = value_zeroing(reading, normalized=False, keys=keys)
         given = attention.weights.mean(axis=1)[..., keys]
-        quantities = {"turn": turns, "angle": np.arccos(1 - np.minimum(turns, 2)), "given": given}
+        # An angle, for sizes are compared: a cosine distance grows with its square, and eight times reads as sixty.
+        quantities = {"angle": np.arccos(1 - np.minimum(turns, 2)), "given": given}
         for name, maps in quantities.items():
             maps = maps.copy()
             maps[:, keys, range(len(keys))] = np.nan  # what a token does to itself is left out
@@ -616,14 +617,14 @@ claim(
     sentence="Without [SEP]'s value a layer gives the same",
     source=ESSAY,
     section="Havens",
-    operational="minus the turn without [SEP] / without another token, in the layer that gives [SEP] most",
+    operational="minus the angle turned without [SEP] / without another token, in the layer that gives [SEP] most",
     refuted_if="the output turns as far as without another token",
     evidence="value zeroing",
     line=-1.0,
 )
-def turn_ratio(values, choice) -> float:
+def angle_ratio(values, choice) -> float:
     layer = sep_layer(choice)
-    return -values["turn_sep"][layer] / values["turn_other"][layer]
+    return -values["angle_sep"][layer] / values["angle_other"][layer]
 
 
 @claim(
