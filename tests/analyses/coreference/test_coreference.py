@@ -164,9 +164,7 @@ def looking(monkeypatch, documents, target):
                 maps[0, 0, word + 1, target(document, word) + 1] = 0.9
             special = (True, *[False] * (n - 2), True)
             ids = (None, *range(n - 2), None)
-            yield Attention(
-                maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), ""
-            )
+            yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
 
     monkeypatch.setattr(reading, "iter_attention", run)
     return coref.find_antecedents(Looker(), documents)
