@@ -10,9 +10,9 @@ _HOMES = {
         layer_norm softmax weighted_values
     """,
     "encoder": """
-        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder quiet_loading
-        random_twin
+        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder random_twin
     """,
+    "folders": "quiet_loading",
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
     "reading": """

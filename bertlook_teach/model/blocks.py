@@ -114,7 +114,7 @@ def with_pretraining_head(
     import torch
     import transformers
 
-    from .encoder import quiet_loading
+    from .folders import quiet_loading
 
     auto = getattr(transformers, auto_class)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -74,15 +74,12 @@ class PatternText:
                 row[position] = value
             return tuple(row)
 
-        return cls(
-            plain.words,
-            plain.special,
-            plain.segments,
-            plain.tokens,
-            spread(sentence.upos, ""),
-            spread(sentence.lemmas, ""),
-            spread(sentence.relations, ""),
-            spread([-1 if g < 0 else int(at[g]) for g in sentence.governors], -1),
+        return replace(
+            plain,
+            upos=spread(sentence.upos, ""),
+            lemmas=spread(sentence.lemmas, ""),
+            relations=spread(sentence.relations, ""),
+            governors=spread([-1 if g < 0 else int(at[g]) for g in sentence.governors], -1),
         )
 
     @classmethod

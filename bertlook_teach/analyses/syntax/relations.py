@@ -266,7 +266,7 @@ def _marks(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return answers == gold[:, None]
 
 
-def _row(relation, words, half, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
+def _row(*, relation, words, half, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
     sentences = gold.sentences[words]
     right, chosen, top = {}, {}, {}
     for name, found in marks.items():

@@ -14,9 +14,10 @@ import numpy as np
 
 from ...disk import Memory, cached
 from ...published import read_published
-from ...stats import CannotDecide, rank_correlation
+from ...stats import CannotDecide
 from ..claim import Claims, Values
 from ..evidence import Resources
+from .statistics import rank_agreement
 
 if TYPE_CHECKING:
     from ...analyses.ablation import HeadImportance
@@ -180,13 +181,6 @@ def ranking_saves(share: float):
     """What a ranking saves against a random order, as a share of the loss, when that share of the heads is off."""
     step = SHARES.index(share)
     return lambda values, choice: (values["random"][step] - values["worst"][step]) / values["loss"]
-
-
-def _rho(one, other) -> float:
-    try:
-        return rank_correlation(np.ravel(one), np.ravel(other))
-    except ValueError as reason:
-        raise CannotDecide(str(reason)) from None
 
 
 # --- what was published --------------------------------------------------------------------------------
@@ -373,7 +367,7 @@ def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
     control=False,
 )
 def ways_agree(values: Values, choice: Values | None = None) -> float:
-    return _rho(values["zero"], values["uniform"])
+    return rank_agreement(values["zero"], values["uniform"])
 
 
 @claim(
@@ -418,7 +412,7 @@ def importance_finds(values: Values, choice: Values) -> float:
 )
 def script_agrees(values: Values, choice: Values | None = None) -> float:
     """Rank correlation of the mean of |dL/dxi| with |the mean of dL/dxi|, each divided by its layer's norm."""
-    return _rho(per_layer(values["paper"]), per_layer(np.abs(values["signed"])))
+    return rank_agreement(per_layer(values["paper"]), per_layer(np.abs(values["signed"])))
 
 
 claim(
