@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny import save_tiny_model
 
+from bertlook_teach import load_encoder
 from bertlook_teach.claims import Misconception, Refutation, read_misconceptions, refute
 from bertlook_teach.claims import all_refutations as refutations
 from bertlook_teach.claims import find_misconceptions as misconceptions
@@ -28,6 +30,11 @@ def models_are_loaded():
     """Loading a model is not part of a refutation's time."""
     for name in ("specimen", "specimen-random"):
         on_models._shipped(name)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("model")))
 
 
 # --- the bank ------------------------------------------------------------------------------------------------

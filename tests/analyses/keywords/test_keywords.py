@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made import attention, run
 from tiny import HEADS, LAYERS, save_tiny_model
 
+from bertlook_teach import load_encoder
 from bertlook_teach.analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
@@ -42,14 +42,20 @@ from bertlook_teach.analyses.keywords import (
     without_heads,
     worst_first,
 )
+from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import KeyphraseDocument
-from bertlook_teach.model import extract_attention
+from bertlook_teach.model import Attention, extract_attention
 from bertlook_teach.stats import auc
 
 
 def maps(layers=3, heads=2, words=("salt", "marsh", "is", "wet"), seed=0):
     """[CLS] words [SEP] with random rows."""
-    return attention(("[CLS]", *words, "[SEP]"), layers, heads, seed=seed)
+    tokens = ("[CLS]", *words, "[SEP]")
+    n = len(tokens)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
+    special = tuple(token.startswith("[") for token in tokens)
+    word_ids = tuple(None if s else i - 1 for i, s in enumerate(special))
+    return Attention(weights, tokens, word_ids, (0,) * n, special, tuple(words), " ".join(words))
 
 
 # --- scores of words -------------------------------------------------------------------------------------
@@ -157,6 +163,11 @@ DOCUMENTS = [
     KeyphraseDocument(f"t{i}", text, tuple(phrases), split=("train", "test")[i % 2])
     for i, (text, phrases) in enumerate(TEXTS)
 ]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("tiny")))
 
 
 @pytest.fixture(scope="module")
@@ -508,6 +519,11 @@ def test_a_tagger_learns_the_texts_and_misses_its_heads(tiny, data):
 # --- the command -----------------------------------------------------------------------------------------
 
 
+def run(capsys, *arguments):
+    code = main(["keywords", *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
 def table(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -528,7 +544,7 @@ def files(tmp_path_factory):
 def test_the_command_writes_every_score_head_and_curve_with_the_twin(files, tmp_path, capsys):
     model, texts = files
     options = ("--tune", "--remove-tuned", "--epochs", 1, "--random-orders", 2, "--quiet")
-    code, printed = run(capsys, "keywords", "--model", model, "--data", texts, "--out", tmp_path, *options)
+    code, printed = run(capsys, "--model", model, "--data", texts, "--out", tmp_path, *options)
     assert code == 0 and printed.err == ""
     rows = table(tmp_path / "keywords.csv")
     assert Counter(row["run"] for row in rows) == {"no model": 6, "model": 6, "random twin": 6}
@@ -555,7 +571,7 @@ def test_the_command_writes_every_score_head_and_curve_with_the_twin(files, tmp_
     ],
 )
 def test_wrong_options_are_refused(tmp_path, capsys, options, message):
-    code, printed = run(capsys, "keywords", "--out", tmp_path, "--quiet", *options)
+    code, printed = run(capsys, "--out", tmp_path, "--quiet", *options)
     assert code == 1 and message in printed.err
 
 

@@ -56,9 +56,8 @@ def encoder(tmp_path_factory):
 def attention(weights, word_ids, words):
     tokens = ["[X]" if w is None else words[w] for w in word_ids]
     special = tuple(w is None for w in word_ids)
-    return made.attention(
-        tokens, weights=weights, word_ids=tuple(word_ids), words=tuple(words), special=special
-    )
+    about = {"word_ids": tuple(word_ids), "words": tuple(words), "text": " ".join(words), "special": special}
+    return made.attention(tokens, weights=weights, **about)
 
 
 # --- where a word points -----------------------------------------------------------------------------------
