@@ -67,7 +67,7 @@ function createRecordedView(host, get, emit) {
   // As tall as the view alone would be, less what a second line of controls takes from a slide.
   function room(natural) {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.5 * em));
+    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.9 * em));
   }
   const tokens = () => get("texts")[get("sentence")].wordpiece.tokens;
   const ofMap = {
