@@ -15,6 +15,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -241,6 +242,31 @@ def pearson(x, y) -> float:
     return float(np.corrcoef(x, y)[0, 1])
 
 
+def special_tokens(attentions: Sequence[Attention]) -> list[dict]:
+    """By layer: how far apart the rows of [CLS] and the last [SEP] are, 0 (the same) to 1 (no key in common), and how much they get together.
+
+    Where both rows and both columns are the same the model has given the two tokens one vector, and a share of [SEP] alone says little. The
+    published model on the shipped inputs stands beside it.
+    """
+    rows = []
+    shipped = load_recording("bert-base-uncased")
+    for name, of in ((shipped.name, list(shipped.values())), (NAME, attentions)):
+        apart, columns, together = [], [], []
+        for attention in of:
+            weights = attention.weights.astype(float)
+            apart.append(np.abs(weights[:, :, 0] - weights[:, :, -1]).sum(-1).mean(-1) / 2)
+            columns.append([pearson(one[..., 0].ravel(), one[..., -1].ravel()) for one in weights])
+            together.append(weights[..., np.array(attention.special)].sum(-1).mean(axis=(1, 2)))
+        for layer in range(len(apart[0])):
+            row = {"model": name, "layer": layer + 1, "n": len(apart)}
+            for what, values in (("rows_apart", apart), ("columns_correlate", columns), ("share", together)):
+                found = np.array(values)[:, layer]
+                low, high = mean_interval(found)
+                row |= {what: found.mean(), f"{what}_low": low, f"{what}_high": high}
+            rows.append(row)
+    return rows
+
+
 def relations(recording: Recording, twin: Recording, trees: Sequence[TreebankSentence]) -> list[dict]:
     """Heads for relations, chosen on one half and scored on the other, beside the best offset and the twin."""
     answers, control = (collect_answers(model, trees) for model in (recording, twin))
@@ -359,7 +385,7 @@ def collectors(trees: Sequence[TreebankSentence]) -> dict:
 
 
 def verdicts(recording: Recording, twin: Recording, trees: Sequence[TreebankSentence]) -> list[dict]:
-    """Every claim of the ledger whose evidence attention alone gives."""
+    """Every claim of the ledger that gets a number from attention alone; the others ask for vectors, pairs of texts or parts of speech."""
     evidence = collectors(trees)
     claims = [claim for claim in ledger() if claim.statistic is not None and claim.evidence in evidence]
     found = decide(claims, recording, twin=twin, evidence=evidence, strict=False)
@@ -377,7 +403,7 @@ def verdicts(recording: Recording, twin: Recording, trees: Sequence[TreebankSent
         "why",
         "line",
     )
-    return [{name: row[name] for name in keep} for row in map(verdict_row, found)]
+    return [{name: row[name] for name in keep} for row in map(verdict_row, found) if row["value"] is not None]
 
 
 def plain(rows: Sequence[dict]) -> list[dict]:
@@ -399,19 +425,33 @@ def main(argv=None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=data_path("bert_base") / "measured")
     parser.add_argument("--limit", type=int, help="only the first N sentences, for a trial")
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help="write only these, and leave the others")
     args = parser.parse_args(argv)
     attentions, trees = sentences_of(args.folder)
     attentions, trees = attentions[: args.limit], trees[: args.limit]
-    with tempfile.TemporaryDirectory() as scratch:
-        recording = recorded(attentions, Path(scratch), "sentences")
-        twin = recorded(list(twin_attentions(attentions)), Path(scratch), "twin")
-    tables = surface(recording, twin)
-    tables["correlations"] = correlations(recording, twin)
-    tables["relations"] = relations(recording, twin, trees)
-    tables |= families(recording, twin)
-    tables["map_classes"] = map_classes(recording, twin)
-    tables["patterns"] = patterns(recording, twin)
-    tables["verdicts"] = verdicts(recording, twin, trees)
+
+    @cache
+    def both() -> tuple[Recording, Recording]:
+        with tempfile.TemporaryDirectory() as scratch:
+            twin = recorded(list(twin_attentions(attentions)), Path(scratch), "twin")
+            return recorded(attentions, Path(scratch), "sentences"), twin
+
+    makers = {
+        "surface": lambda: surface(*both()),
+        "correlations": lambda: correlations(*both()),
+        "special_tokens": lambda: special_tokens(attentions),
+        "relations": lambda: relations(*both(), trees),
+        "families": lambda: families(*both()),
+        "map_classes": lambda: map_classes(*both()),
+        "patterns": lambda: patterns(*both()),
+        "verdicts": lambda: verdicts(*both(), trees),
+    }
+    if unknown := set(args.only or ()) - set(makers):
+        raise SystemExit(f"--only takes {', '.join(makers)}; got {', '.join(sorted(unknown))}.")
+    tables = {}
+    for name in args.only or makers:
+        made = makers[name]()
+        tables |= made if isinstance(made, dict) else {name: made}
     args.out.mkdir(parents=True, exist_ok=True)
     for name, rows in tables.items():
         path = write_csv(args.out / f"{name}.csv", plain(rows))
@@ -420,7 +460,7 @@ def main(argv=None) -> int:
         "model": NAME,
         "source": SOURCE,
         "twin": f"{TWIN}, seed {SEED}",
-        "sentences": len(recording),
+        "sentences": len(attentions),
         "wordpieces": sum(len(attention.tokens) for attention in attentions),
         "sentences with a tree": len(trees),
         "inputs": SINGLE,

@@ -26,6 +26,9 @@ _HOMES = {
     """,
     "misconceptions.bank": "Misconception find_misconceptions read_misconceptions refute",
     "misconceptions.refutation": "MODULES Refutation all_refutations",
+    "recorded": """
+        RECORDED_COLUMN RecordedVerdict recorded_about recorded_sentence recorded_verdicts
+    """,
     "verdicts": "LEVEL Measurement decide iter_verdicts measure settle",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

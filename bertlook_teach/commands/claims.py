@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 from math import isnan
 from pathlib import Path
 
-from ..claims import Resources, decide, iter_verdicts, ledger
+from ..claims import Resources, decide, iter_verdicts, ledger, recorded_sentence, recorded_verdicts
 from ..disk import (
     TOLERANCE,
     NotShipped,
@@ -165,7 +165,9 @@ def save(verdicts: Sequence, about: dict, folder: Path) -> None:
     rows = [record(verdict) for verdict in verdicts]
     write_csv(folder / _FILES["table"], rows)
     write_json(folder / _FILES["record"], {**about, "claims": rows}, indent=2, allow_nan=False)
-    write_file(folder / _FILES["page"], claims_page(verdicts, about=_sentences(about)))
+    beside = [*_sentences(about), recorded_sentence()]
+    page = claims_page(verdicts, about=beside, recorded=recorded_verdicts())
+    write_file(folder / _FILES["page"], page)
 
 
 def record(verdict) -> dict:

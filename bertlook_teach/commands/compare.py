@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "compare.csv (a row a head), compare-layers.csv (a row a layer) and both as JSON.",
         "compare specimen result/negation-0 --texts my.txt --out comparison",
     )
-    parser.add_argument("before", metavar="BEFORE", help="specimen, a hub name or a folder")
+    parser.add_argument("before", metavar="BEFORE", help="specimen, a hub name, a folder, or recorded:FILE")
     parser.add_argument("after", metavar="AFTER", help="a checkpoint of the same shape and vocabulary")
     common.add_texts(parser.add_mutually_exclusive_group())
     common.add_limit(parser, "texts")
@@ -36,17 +36,28 @@ def run(args: Namespace) -> int:
     """``bertlook compare``: returns the exit code."""
     from ..analyses.finetuning import compare_checkpoints
     from ..corpora import iter_pairs, iter_texts, load_texts
-    from ..model import load_encoder, random_twin
+    from ..model import Recording, random_twin
 
     common.at_least(args, limit=(2, "two texts, for intervals"))
-    if args.pairs:
+    models = [
+        common.load_model(name, args.device) if name.startswith(common.RECORDED) else None
+        for name in (args.before, args.after)
+    ]
+    recordings = [model for model in models if model is not None]
+    if recordings and not (args.pairs or args.texts):  # what was recorded, of both
+        shared = [text for text in recordings[0].texts if text in recordings[-1]]
+        texts = common.first(shared, args.limit)
+    elif args.pairs:
         texts = common.first(iter_pairs(args.pairs), args.limit)
     else:
         texts = common.first(iter_texts(args.texts) if args.texts else load_texts(), args.limit)
     if len(texts) < 2:
         raise ValueError(f"a comparison with intervals needs at least two texts; got {len(texts)}.")
     folder = writable_folder(args.out)
-    before, after = (load_encoder(name, device=args.device) for name in (args.before, args.after))
+    before, after = (
+        model or common.load_model(name, args.device)
+        for model, name in zip(models, (args.before, args.after))
+    )
     compare = partial(
         compare_checkpoints,
         texts=texts,
@@ -56,7 +67,11 @@ def run(args: Namespace) -> int:
         progress=common.bar(args, "texts", total=len(texts)),
     )
     found = compare(before, after)
-    others = {} if args.no_twin else {"random twin": compare(before, random_twin(before))}
+    others = {}
+    if isinstance(before, Recording):
+        common.with_twin(args, before)  # says that it has none
+    elif not args.no_twin:
+        others["random twin"] = compare(before, random_twin(before))
     late, low, high = found.late_minus_early() if found.shape[0] > 1 else (None,) * 3
     about = {
         "before": before.name,

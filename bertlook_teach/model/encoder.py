@@ -244,7 +244,7 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     if name.startswith("recorded:"):
         raise ValueError(
             f"{name!r} is recorded attention, and here a model is needed that can be run. load_recording(...) reads it; of the commands "
-            "profile, syntax and pattern take it."
+            "profile, syntax, pattern and compare take it."
         )
     torch_device = choose_device(device)
     if name == "specimen":

@@ -174,6 +174,34 @@ def test_a_pattern_is_scored_on_what_was_recorded(folder, tmp_path, capsys):
     assert about["about"]["files"].endswith(", recorded")
 
 
+def test_two_recordings_of_the_same_texts_are_compared_as_their_models_would_be(folder, tmp_path, capsys):
+    tiny.save_tiny_model(tmp_path / "after", seed=8)
+    names = [f"recorded:{folder / 'tiny.bertlook'}", f"recorded:{tmp_path / 'after.bertlook'}"]
+    more = ["--texts", folder / "texts.txt", "--quiet"]
+    assert run("record", "--model", tmp_path / "after", *more, "--out", tmp_path / "after.bertlook") == 0
+    assert run("compare", *names, "--out", tmp_path / "recorded", "--quiet") == 0
+    assert "no random twin beside it" in capsys.readouterr().err
+    (tmp_path / "once.txt").write_text("\n".join(TEXTS.splitlines()[:3]) + "\n", encoding="utf-8")
+    more = ["--texts", tmp_path / "once.txt", "--no-twin", "--quiet", "--out", tmp_path / "computed"]
+    assert run("compare", folder / "model", tmp_path / "after", *more) == 0
+    found, expected = (rows(tmp_path / name / "compare.csv") for name in ("recorded", "computed"))
+    for one, other in zip(found, expected, strict=True):
+        assert float(one["cosine"]) == pytest.approx(float(other["cosine"]), abs=1e-4)
+        assert float(one["js"]) == pytest.approx(float(other["js"]), abs=1e-4)
+
+
+def test_recordings_of_different_shape_or_tokens_are_not_compared(folder, tmp_path, capsys):
+    name = f"recorded:{folder / 'tiny.bertlook'}"
+    assert run("compare", name, "recorded:bert-base-uncased", "--out", tmp_path, "--quiet") == 1
+    assert "needs at least two texts; got 0" in capsys.readouterr().err
+    more = ["--texts", folder / "texts.txt", "--out", tmp_path, "--quiet"]
+    assert run("compare", name, "recorded:bert-base-uncased", *more) == 1
+    assert "has 3 layers of 2 heads, bert-base-uncased has 12 layers of 12 heads" in capsys.readouterr().err
+    both = ["recorded:bert-base-cased", "recorded:bert-base-uncased"]
+    assert run("compare", *both, "--out", tmp_path, "--quiet") == 1
+    assert "maps of different tokens cannot be compared" in capsys.readouterr().err
+
+
 def test_a_command_that_must_run_the_model_says_so(folder, tmp_path, capsys):
     more = ["--model", f"recorded:{folder / 'tiny.bertlook'}", "--out", tmp_path]
     assert run("probe", *more) == 1

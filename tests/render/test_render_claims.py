@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, Claim, Verdict
+from bertlook_teach.claims import FAILS, HOLDS, OPEN, RECORDED_COLUMN, Claim, RecordedVerdict, Verdict
 from bertlook_teach.render import (
     claim_lines,
     claim_table,
@@ -154,6 +154,26 @@ def test_the_page_is_tables_that_can_be_heard():
     assert len({region.get("aria-label") for region in regions}) == 2
     assert '<html lang="en">' in page and "nan" not in body.lower().replace("nan ", "")
     assert "no [SEP]" in body and "cannot be decided here" in body  # in words, not by colour alone
+
+
+def test_a_column_holds_the_verdicts_on_the_recording():
+    again = RecordedVerdict("03-back", 0.7, 0.6, 0.8, 0.0, 0.0, 0.1, 99, HOLDS, "above", 0.5)
+    several = [verdict(0.2), verdict(0.3, lesson="04")]
+    cells = last_cells(claims_page(several, recorded={"03-back": again}))
+    assert cells == ["holds0.70 [0.60, 0.80]; n = 99", "-"]
+    elsewhere = again._replace(line=0.4)  # the claim's line has moved since
+    assert last_cells(claims_page(several, recorded={"03-back": elsewhere})) == ["-", "-"]
+    without = again._replace(value=NAN, verdict=OPEN, why=HOSTILE)
+    page = claims_page(several, recorded={"03-back": without})
+    assert last_cells(page)[0] == f"{OPEN}{HOSTILE}" and "<script" not in page
+    assert RECORDED_COLUMN in page and RECORDED_COLUMN not in claims_page(several)
+
+
+def last_cells(page):
+    main = ElementTree.fromstring(page[page.index("<main>") : page.index("</main>") + len("</main>")])
+    tables = [table for table in main.iter("table") if table.get("class") == "claims"]
+    assert all(len(row) == 7 for table in tables for row in table.find("tbody"))
+    return ["".join(row[-1].itertext()) for table in tables for row in table.find("tbody")]
 
 
 def test_the_summary_counts_the_verdicts_of_each_lesson_and_leads_to_them():

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...disk import Table
 from ...measures import SMOOTHING, js_between, surface_measures
-from ...model import head_label
+from ...model import Recording, head_label
 from ...stats import draws, percentile_interval
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def require_comparable(before: Encoder, after: Encoder) -> None:
     Raises
     ------
     ValueError
-        If they differ in layers, heads, size of a head, or vocabulary, or one has lost heads.
+        If they differ in layers, heads, size of a head, or vocabulary, or one has lost heads. Of a recording layers and heads alone are known.
     """
     for encoder in (before, after):
         if lost := getattr(encoder, "off", ()):
@@ -45,14 +45,20 @@ def require_comparable(before: Encoder, after: Encoder) -> None:
                 f"{encoder.name} has lost {len(lost)} heads, so its maps cannot be laid beside those of a whole model. "
                 "Compare the models before pruning."
             )
+    recorded = any(isinstance(encoder, Recording) for encoder in (before, after))
     shapes = [
-        f"{e.n_layers} layers of {e.n_heads} heads, {e.head_size} dimensions each" for e in (before, after)
+        f"{e.n_layers} layers of {e.n_heads} heads" + ("" if recorded else f", {e.head_size} dimensions each")
+        for e in (before, after)
     ]
     if shapes[0] != shapes[1]:
         raise ValueError(
             f"two checkpoints of one shape were expected; {before.name} has {shapes[0]}, {after.name} has {shapes[1]}. "
             "A head of one has no namesake in the other."
         )
+    if (
+        recorded
+    ):  # no vocabulary is at hand; that the tokens of every text are the same is seen when it is read
+        return
     first, second = (e.tokenizer.get_vocab() for e in (before, after))
     if first != second:
         differing = sorted(set(first.items()) ^ set(second.items()))
@@ -78,7 +84,7 @@ def compare_checkpoints(
 
     Parameters
     ----------
-    before, after : Encoder, or name of one
+    before, after : Encoder, Recording, or name of an encoder
         A hub name or a folder is loaded by `bertlook_teach.model.load_encoder`.
     texts : iterable of str, pairs of str, or lists of words
     smoothing : float

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
 
-from ...claims import EXACTNESS, FAILS, HOLDS, OPEN
+from ...claims import EXACTNESS, FAILS, HOLDS, OPEN, RECORDED_COLUMN
 from ...course import LESSONS
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.svg import attribute, content
@@ -74,9 +74,12 @@ _COLUMNS = (
     ("Random twin [95 %]", 13),
     ("Verdict", 14),
 )
+_WITH_RECORDED = (*zip((name for name, _ in _COLUMNS), (18, 12, 21, 12, 11, 12)), (RECORDED_COLUMN, 14))
 
 
-def claims_page(verdicts: Sequence, *, about: Sequence[str] = ()) -> str:
+def claims_page(
+    verdicts: Sequence, *, about: Sequence[str] = (), recorded: Mapping[str, object] | None = None
+) -> str:
     """All verdicts as one HTML page that asks nobody for anything: no script, no font, no address to load.
 
     A summary links to a table a lesson; buttons show the claims of one verdict only, by style alone, so that they work in a file
@@ -88,6 +91,8 @@ def claims_page(verdicts: Sequence, *, about: Sequence[str] = ()) -> str:
         Those of a lesson next to one another.
     about : sequence of str
         Sentences to print above the table: model, texts, version.
+    recorded : mapping of key -> RecordedVerdict, optional
+        From `bertlook_teach.claims.recorded_verdicts`: a last column, with a verdict of its own where there is one.
     """
     title = f"The ledger: {model_name(verdicts)}" if verdicts else "The ledger"
     by_lesson = {
@@ -105,7 +110,7 @@ def claims_page(verdicts: Sequence, *, about: Sequence[str] = ()) -> str:
             *(f"<p>{content(paragraph)}</p>" for paragraph in paragraphs),
             *(_summary(by_lesson) if len(by_lesson) > 1 else []),
             _filter(verdicts),
-            *(part for lesson, group in by_lesson.items() for part in _section(lesson, group)),
+            *(part for lesson, group in by_lesson.items() for part in _section(lesson, group, recorded)),
             "</main>\n</body>\n</html>\n",
         ]
     )
@@ -144,16 +149,17 @@ def _filter(verdicts: Sequence) -> str:
     return f"<fieldset><legend>Show</legend>\n{labels}\n</fieldset>"
 
 
-def _section(lesson: str, verdicts: Sequence) -> list[str]:
+def _section(lesson: str, verdicts: Sequence, recorded: Mapping | None) -> list[str]:
     name = _lesson_title(lesson)
+    columns = _WITH_RECORDED if recorded else _COLUMNS
     return [
         f'<h2 id="lesson-{attribute(lesson)}">{content(name)}</h2>',
         f'<div class="scroll" tabindex="0" role="region" aria-label="{attribute(f"Claims of lesson {lesson}")}">',
         f'<table class="claims">\n<caption>{content(count_verdicts(verdicts))}</caption>',
-        "<colgroup>" + "".join(f'<col style="width:{share}%" />' for _, share in _COLUMNS) + "</colgroup>",
-        "<thead><tr>" + "".join(f'<th scope="col">{column}</th>' for column, _ in _COLUMNS) + "</tr></thead>",
+        "<colgroup>" + "".join(f'<col style="width:{share}%" />' for _, share in columns) + "</colgroup>",
+        "<thead><tr>" + "".join(f'<th scope="col">{column}</th>' for column, _ in columns) + "</tr></thead>",
         "<tbody>",
-        *(_row(verdict) for verdict in verdicts),
+        *(_row(verdict, recorded) for verdict in verdicts),
         "</tbody></table></div>",
     ]
 
@@ -163,8 +169,9 @@ def _lesson_title(number: str) -> str:
     return f"Lesson {number} · {titles[number]}" if number in titles else f"Lesson {number}"
 
 
-def _row(verdict) -> str:
+def _row(verdict, recorded: Mapping | None) -> str:
     claim = verdict.claim
+    last = f'<td class="value">{_recorded_cell(recorded.get(claim.key), claim)}</td>' if recorded else ""
     where = ", ".join(filter(None, (claim.source, claim.section)))
     erratum = f"<small>Erratum: {content(claim.erratum)}.</small>" if claim.erratum else ""
     line = f" &gt; {claim.line:g}" if claim.statistic is not None else ""
@@ -179,8 +186,17 @@ def _row(verdict) -> str:
         f"<td>{content(claim.operational)}{line}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
         f'<td class="value">{ours}{n if verdict.n else ""}</td>'
         f'<td class="value">{twin}</td>'
-        f'<td class="verdict">{content(verdict.verdict)}<small>{content(verdict.why)}</small></td></tr>'
+        f'<td class="verdict">{content(verdict.verdict)}<small>{content(verdict.why)}</small></td>{last}</tr>'
     )
+
+
+def _recorded_cell(found, claim) -> str:
+    """The verdict on the recording, its number and why it is open; a dash where there is none, or where the claim's line has moved since."""
+    if found is None or not np.isclose(found.line, claim.line, atol=5e-5):  # the table keeps four digits
+        return "-"
+    if np.isnan(found.value):
+        return f"{content(found.verdict)}<small>{content(found.why)}</small>"
+    return f"{content(found.verdict)}<small>{_interval(found.value, found.low, found.high)}; n = {found.n}</small>"
 
 
 def _interval(value: float, low: float, high: float) -> str:
