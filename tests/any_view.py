@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import replace
 
+import made
 import numpy as np
 
 from bertlook_teach.corpora import CorefDocument, Mention, TreebankSentence
@@ -51,18 +52,10 @@ def maps(n: int, layers: int, heads: int, seed: int = 0) -> np.ndarray:
 
 
 def attention(tokens, layers: int, heads: int, weights=None, level: str = "wordpiece") -> Attention:
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    count = iter(range(len(tokens)))
-    return Attention(
-        weights=maps(len(tokens), layers, heads) if weights is None else weights,
-        tokens=tuple(tokens),
-        word_ids=tuple(None if flag else next(count) for flag in special),
-        segment_ids=tuple(int(i > len(tokens) // 2) for i in range(len(tokens))),
-        special=special,
-        words=tuple(token for token, flag in zip(tokens, special) if not flag),
-        text="",
-        level=level,
-    )
+    n = len(tokens)
+    weights = maps(n, layers, heads) if weights is None else weights
+    second = tuple(int(i > n // 2) for i in range(n))
+    return made.attention(tokens, weights=weights, segment_ids=second, level=level)
 
 
 def lines(tokens, layers, heads, weights=None):
@@ -152,21 +145,8 @@ def distance_map(tokens, layers, heads, weights=None):
 
 
 def neurons(tokens, layers, heads, weights=None):
-    queries, keys = np.random.default_rng(5).normal(0, 1.5, size=(2, layers, heads, len(tokens), 6))
-    scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(6)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    made = (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
-    return NeuronView(
-        SimpleNamespace(
-            weights=made if weights is None else weights,
-            tokens=tuple(tokens),
-            special=tuple(token in ("[CLS]", "[SEP]") for token in tokens),
-            segment_ids=(0,) * len(tokens),
-            queries=queries.astype(np.float32),
-            keys=keys.astype(np.float32),
-            level="wordpiece",
-        )
-    )
+    given = made.vector_attention(tokens, layers, heads)
+    return NeuronView(given if weights is None else replace(given, weights=weights))
 
 
 def weighted_text(tokens, layers, heads, weights=None, minus=False):

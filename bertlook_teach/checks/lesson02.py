@@ -8,17 +8,9 @@ import numpy as np
 
 from ..measures import looks_alike, margin_dimensions, pair_share, participation_ratio
 from ..model import head_label
+from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
 from .cases import case_rows, entropy
-from .feedback import (
-    args,
-    check_all,
-    check_array,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-)
+from .feedback import args, check_all
 
 # --- 1: names ------------------------------------------------------------------------------------------
 COUNTS_FROM_0 = {

@@ -7,17 +7,9 @@ import numpy as np
 from ..measures import Profile, attention_share, token_masks
 from ..model import head_label
 from ..published import published_layers
+from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
 from .cases import case_rows, entropy
-from .feedback import (
-    args,
-    check_all,
-    check_array,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-)
+from .feedback import args, check_all
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import numpy as np
 from ..measures import category_sums, token_masks
 from ..published import published_gradients
 from ..stats import partial_rank_correlation, rank_correlation
+from .answers import check_choice, check_function, check_number, check_set
 from .cases import case_rows
-from .feedback import args, check_all, check_choice, check_function, check_number, check_set
+from .feedback import args, check_all
 
 
 def _numbers(*shape, seed=0):

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..measures import CLASSES, published_fractions
 from ..stats import cohen_kappa
-from .feedback import args, check_choice, check_function, check_list, check_number, check_set
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .feedback import args
 
 
 def _map(n, seed=0):

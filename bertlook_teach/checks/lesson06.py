@@ -7,7 +7,8 @@ import numpy as np
 from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
 from ..published import published_table_1
-from .feedback import args, check_choice, check_function, check_list, check_number
+from .answers import check_choice, check_function, check_list, check_number
+from .feedback import args
 
 
 def _rows(n, seed=0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..published import published_table_2
-from .feedback import check_choice, check_function, check_list, check_number
+from .answers import check_choice, check_function, check_list, check_number
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------

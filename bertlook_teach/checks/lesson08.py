@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .feedback import args, check_choice, check_function, check_number
+from .answers import check_choice, check_function, check_number
+from .feedback import args
 
 
 # --- 1: the probe's answer -------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import numpy as np
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from ..model import head_label
 from ..stats import kruskal_stress
+from .answers import check_choice, check_function, check_list, check_number, check_set
 from .cases import case_rows, entropy, js_divergence
-from .feedback import args, check_all, check_choice, check_function, check_list, check_number, check_set
+from .feedback import args, check_all
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..model import head_label
 from ..stats import holm
-from .feedback import args, check_choice, check_function, check_list, check_number, check_set
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .feedback import args
 
 
 def _contexts(seed=0, tokens=5, heads=3, dim=4):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..stats import auc
+from .answers import check_choice, check_function, check_number
 from .cases import f1
-from .feedback import args, check_choice, check_function, check_number
+from .feedback import args
 
 
 # --- 1: the column mean ----------------------------------------------------------------------------------

@@ -7,18 +7,9 @@ import numpy as np
 from ..analyses.patterns import Pattern, Reading, parse_pattern
 from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
 from ..stats import holm
+from .answers import check_choice, check_function, check_list, check_number, check_set
 from .cases import auc_above
-from .feedback import (
-    Feedback,
-    _unanswered,
-    args,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-    is_unanswered,
-)
+from .feedback import Feedback, args, is_unanswered, unanswered
 
 VERDICTS = (SUPPORTED, REFUTED, UNDECIDED)
 
@@ -316,7 +307,7 @@ _WRONG_PATTERNS = (
 def check_pattern(answer):
     """The pattern "a comma looks at the word right before it": any expression that holds for the same pairs."""
     if is_unanswered(answer):
-        return _unanswered()
+        return unanswered()
     if isinstance(answer, str):
         try:
             answer = parse_pattern(answer)

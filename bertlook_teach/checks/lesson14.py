@@ -7,8 +7,9 @@ import numpy as np
 from ..analyses.finetuning import match_heads
 from ..model import head_label
 from ..stats import exact_sign_flip
+from .answers import check_choice, check_function, check_list, check_number
 from .cases import js_divergence
-from .feedback import args, check_choice, check_function, check_list, check_number
+from .feedback import args
 
 
 def _map(seed, n=5):

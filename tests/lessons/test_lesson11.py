@@ -171,15 +171,6 @@ def test_published_values_are_read_from_the_tables():
         lesson._number("michel_pruning_and_speed", "nothing")
 
 
-def test_every_claim_has_a_line_a_source_and_what_would_refute_it():
-    keys = [claim.key for claim in lesson.CLAIMS]
-    assert len(keys) == len(set(keys)) >= 10
-    assert {claim.evidence for claim in lesson.CLAIMS} == set(lesson.EVIDENCE)
-    assert {c.key for c in lesson.CLAIMS if c.statistic is None} == {"11-rte-without-layer-1", "11-faster"}
-    for claim in lesson.CLAIMS:
-        assert bool(claim.published_text()) == bool(claim.exactness), claim.key
-
-
 # ---- tables and figures ---------------------------------------------------------------------------------------
 
 

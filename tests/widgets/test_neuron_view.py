@@ -6,11 +6,13 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ET
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import traitlets
+from made import HEADS, LAYERS, softmax
+from made import vector_attention as attention
 from tiny import save_tiny_model
 
 from bertlook_teach.measures import HeadNeurons, neuron_view
@@ -29,29 +31,8 @@ from bertlook_teach.render import (
 from bertlook_teach.widgets import HeadMap, NeuronView, link_heads
 from bertlook_teach.widgets import neuron_view as module
 
-LAYERS, HEADS, TOKENS, DIM = 3, 2, 4, 6
+TOKENS, DIM = 4, 6
 WORDS = ("[CLS]", "cat", "sat", "[SEP]")
-
-
-def softmax(scores):
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def attention(tokens=WORDS, layers=LAYERS, heads=HEADS, dim=DIM, seed=5):
-    """Weights made from queries and keys, as a model makes them."""
-    queries, keys = np.random.default_rng(seed).normal(0, 1.5, size=(2, layers, heads, len(tokens), dim))
-    weights = softmax(queries @ keys.swapaxes(-1, -2) / np.sqrt(dim)).astype(np.float32)
-    return SimpleNamespace(
-        weights=weights,
-        tokens=tuple(tokens),
-        special=tuple(token in ("[CLS]", "[SEP]") for token in tokens),
-        segment_ids=(0,) * len(tokens),
-        queries=queries.astype(np.float32),
-        keys=keys.astype(np.float32),
-        level="wordpiece",
-        head=lambda layer, head: weights[layer, head],
-    )
 
 
 def by_hand():
@@ -189,8 +170,8 @@ def test_no_token_becomes_markup():
 def test_one_token_can_be_drawn_and_zeros_too():
     ET.fromstring(render_neurons(neuron_view(attention(["[CLS]"]), 0, 0, 0)))
     nothing = attention()
-    nothing.queries = nothing.queries * 0
-    nothing.weights = np.full_like(nothing.weights, 1 / TOKENS)
+    nothing.queries[:] = 0
+    nothing.weights[:] = 1 / TOKENS
     ET.fromstring(render_neurons(neuron_view(nothing, 0, 0, 0)))
 
 
@@ -299,8 +280,7 @@ def test_vectors_that_do_not_belong_to_the_weights_are_refused():
     given.weights[1, 0] = given.weights[1, 0][:, ::-1]
     with pytest.raises(ValueError, match=r"differs by \d\.\d+ from the attention of head 2-1, query"):
         NeuronView(given)
-    given = attention()
-    given.queries = None
+    given = replace(attention(), queries=None)
     with pytest.raises(ValueError, match="vectors=True"):
         NeuronView(given)
 

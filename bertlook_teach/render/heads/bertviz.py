@@ -131,16 +131,12 @@ def bertviz_head_view(
         "heads": heads,
         "include_layers": layers,
     }
-    zoom = font_size / _TYPE["head_view"]
-    natural = zoom * (len(tokens) * 22.5 + 30 + 36) + 24
-    return _view(
-        "head_view",
-        data,
-        font_size,
-        height or min(_TALLEST, int(natural)),
+    tall = (len(tokens) * 22.5 + 30 + 36, 24)
+    sentence = (
         f"BertViz's head view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, counted from 0. "
-        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter.",
+        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter."
     )
+    return _view("head_view", data, sentence, font_size=font_size, height=height, tall=tall)
 
 
 def bertviz_model_view(
@@ -184,14 +180,11 @@ def bertviz_model_view(
         "total_heads": len(heads),  # ours: the small pictures share the width, also when heads are chosen
         "thumbnail_box_height": round(min(14.0, max(1.5, (room / len(layers) - 10) / len(tokens))), 2),
     }
-    return _view(
-        "model_view",
-        data,
-        font_size,
-        int(height),
+    sentence = (
         f"BertViz's model view: {_count(len(tokens), attention)}, {_layers(layers)}, {_heads(heads)}, counted from 0. "
-        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter.",
+        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter."
     )
+    return _view("model_view", data, sentence, font_size=font_size, height=int(height))
 
 
 def bertviz_neuron_view(
@@ -248,16 +241,12 @@ def bertviz_neuron_view(
         "include_layers": layers,
         "query": query,
     }
-    zoom = font_size / _TYPE["neuron_view"]
-    natural = zoom * (len(tokens) * 28 + 48 + 36) + 12
-    return _view(
-        "neuron_view",
-        data,
-        font_size,
-        height or min(_TALLEST, int(natural)),
+    tall = (len(tokens) * 28 + 48 + 36, 12)
+    sentence = (
         f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
-        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter.",
+        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter."
     )
+    return _view("neuron_view", data, sentence, font_size=font_size, height=height, tall=tall)
 
 
 def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
@@ -348,7 +337,18 @@ def _heads(heads: Sequence[int]) -> str:
 # ---- what comes out -------------------------------------------------------------------------------------------
 
 
-def _view(name: str, data: dict[str, object], font_size: float, height: int, sentence: str) -> BertVizView:
+def _view(
+    name: str,
+    data: dict[str, object],
+    sentence: str,
+    *,
+    font_size: float,
+    height: int | None,
+    tall: tuple[float, float] | None = None,
+) -> BertVizView:
+    """The frame of one view; without a height it is as ``tall`` as its text: what grows with the type, and what does not."""
+    if not height and tall is not None:
+        height = min(_TALLEST, int(font_size / _TYPE[name] * tall[0] + tall[1]))
     if not font_size > 0 or not height > 0:
         raise ValueError(f"font_size and height are pixels above 0; got {font_size} and {height}.")
     data.setdefault("default_filter", "0")
