@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import anywidget
 import numpy as np
 import traitlets
@@ -46,6 +48,8 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         The token looked at that is described, or -1 for the one with the largest weight.
     most : int
         How many dimensions have a bar of their own, those that do most over all keys; the others are summed.
+    layers : iterable of int, optional
+        The layers that travel, counted from 0, so that a slide of a large model stays small; by default all, if they fit.
     all_dimensions : bool
         Give each dimension its own bar.
     badge : str, optional
@@ -96,13 +100,14 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         query: int = 0,
         key: int = -1,
         most: int = MOST,
+        layers: Iterable[int] | None = None,
         all_dimensions: bool = False,
         badge: str | None = None,
         font_size: float = 0,
         height: float = 0,
         **options,
     ):
-        self._badge = badge
+        self._badge, self._layers = badge, None if layers is None else sorted(set(layers))
         super().__init__(
             **self._read(attention, layer),
             layer=layer,
@@ -129,6 +134,10 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
         self._check(weights, tokens)
         layers = range(queries.shape[0])
         carried = list(layers) if self._whole else [layer] if layer in layers else [0]
+        if self._layers is not None:
+            carried = self._layers
+            if not carried or not set(carried) <= set(layers):
+                raise ValueError(f"layers count from 0 to {layers[-1]}; got {carried}.")
         return {
             "shape": list(queries.shape),
             "tokens": list(tokens),

@@ -297,3 +297,15 @@ def test_a_saved_notebook_keeps_the_picture():
     again = NeuronView(attention(), layer=1, head=0)._repr_mimebundle_()
     assert again["text/html"] == bundle["text/html"]
     assert len(json.dumps(bundle)) < 60_000
+
+
+def test_a_teacher_says_which_layers_travel():
+    view = NeuronView(attention(), layer=2, layers=(2, 0, 2))
+    assert view.carried == [0, 2] and len(view.scales) == 2 * HEADS
+    assert len(view.data) == 2 * 2 * HEADS * TOKENS * DIM * 2  # queries and keys, two bytes a number
+    view.layer = 1  # with a kernel the layer that is chosen follows
+    assert view.carried == [1]
+    with pytest.raises(ValueError, match=r"layers count from 0 to 2; got \[3\]"):
+        NeuronView(attention(), layers=[3])
+    with pytest.raises(ValueError, match=r"got \[\]"):
+        NeuronView(attention(), layers=())

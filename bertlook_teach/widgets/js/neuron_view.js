@@ -208,7 +208,7 @@ function createNeuronView(host, get, emit) {
       table.replaceChildren();
       legend.textContent = "";
       const carried = get("carried").map((index) => index + 1).join(", ");
-      caption.textContent = `Head ${headLabel(layer, head)}: with this many heads only layer ${carried} travels with the view; others need the kernel.`;
+      caption.textContent = `Head ${headLabel(layer, head)}: with this many heads only ${get("carried").length > 1 ? "layers" : "layer"} ${carried} ${get("carried").length > 1 ? "travel" : "travels"} with the view; others need the kernel.`;
       return;
     }
     const view = neuronsOf(unpacked(0), unpacked(1), get("query"));

@@ -11,7 +11,8 @@ function createRecordedView(host, get, emit) {
   const body = element("div", "bl-recorded-body");
   const mapHost = element("div", "bl-recorded-map");
   const headHost = element("div", "bl-recorded-head");
-  const group = `bl-models-${(createRecordedView.count = (createRecordedView.count || 0) + 1)}`;
+  // Each view has a module of its own: what they count together stands outside.
+  const group = `bl-models-${(globalThis.bertlookSwitches = (globalThis.bertlookSwitches ?? 0) + 1)}`;
 
   const radios = [0, 1].map((value) => {
     const label = element("label", "bl-model");
@@ -66,7 +67,7 @@ function createRecordedView(host, get, emit) {
   // As tall as the view alone would be, less what a second line of controls takes from a slide.
   function room(natural) {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 1.2 * em));
+    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.9 * em));
   }
   const tokens = () => get("texts")[get("sentence")].wordpiece.tokens;
   const ofMap = {
