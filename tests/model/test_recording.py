@@ -266,7 +266,8 @@ def tampered(path, change):
     about = json.loads(members.pop("about").tobytes())
     change(about, members)
     members["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    np.savez(path.open("wb"), **members)
+    with path.open("wb") as file:
+        np.savez(file, **members)
     return path
 
 
@@ -337,7 +338,8 @@ def test_a_truncated_file_is_refused(recorded, share):
 
 def test_other_files_are_refused_and_nothing_in_them_is_run(tmp_path):
     path = tmp_path / "other.bertlook"
-    np.save(path.open("wb"), np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with path.open("wb") as file:
+        np.save(file, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="another kind of file"):
         load_recording(path)
     inside = io.BytesIO()
@@ -346,7 +348,8 @@ def test_other_files_are_refused_and_nothing_in_them_is_run(tmp_path):
         file.writestr("about.npy", inside.getvalue())
     with pytest.raises(ValueError, match="another kind of file"):
         load_recording(path)
-    np.savez(path.open("wb"), weights=np.eye(2))
+    with path.open("wb") as file:
+        np.savez(file, weights=np.eye(2))
     with pytest.raises(ValueError, match="no recording of this course"):
         load_recording(path)
 

@@ -231,3 +231,9 @@ def test_the_tables_are_csv_with_a_header():
         with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
         assert len(rows) > 1 and len({len(row) for row in rows}) == 1, path.name
+
+
+def test_the_readme_names_every_file():
+    folder = data_path("bert_base", "measured")
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in folder.iterdir() if f"`{path.name}`" not in readme] == ["README.md"]
