@@ -357,7 +357,7 @@ def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
     about = json.loads((tmp_path / "out" / "layers.json").read_text(encoding="utf-8"))["about"]
     assert code == 0 and about["n_train"] == 6 and about["n_test"] == 12
     code, printed = run(
-        capsys, "--task", "pos", "--data", path, "--test", path, "--out", tmp_path / "out", *options
+        capsys, "layers", "--task", "pos", "--data", path, "--test", path, "--out", tmp_path / "out", *options
     )
     assert code == 1 and "documents are in both halves" in printed.err
     code, printed = run(

@@ -194,8 +194,7 @@ def bertviz_neuron_view(
     layer: int | None = None,
     head: int = 0,
     query: int | None = None,
-    height: int | None = None,
-    font_size: float = 24,
+    **frame,
 ) -> BertVizView:
     """BertViz's neuron view: query and key vectors, their product, score and softmax, number by number.
 
@@ -246,7 +245,7 @@ def bertviz_neuron_view(
         f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
         f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter."
     )
-    return _view("neuron_view", data, sentence, font_size=font_size, height=height, tall=tall)
+    return _view("neuron_view", data, sentence, tall=tall, **frame)
 
 
 def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
@@ -342,8 +341,8 @@ def _view(
     data: dict[str, object],
     sentence: str,
     *,
-    font_size: float,
-    height: int | None,
+    font_size: float = 24,
+    height: int | None = None,
     tall: tuple[float, float] | None = None,
 ) -> BertVizView:
     """The frame of one view; without a height it is as ``tall`` as its text: what grows with the type, and what does not."""
