@@ -22,7 +22,7 @@ _HOMES = {
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
     "recording": """
-        ENDING MATCHING NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
+        ENDING MATCHING NotComputed NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
         write_recording
     """,
     "states": "hidden_states read_states",

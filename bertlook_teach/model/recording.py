@@ -53,6 +53,13 @@ class NotRecorded(KeyError, ValueError):
         return str(self.args[0])
 
 
+class NotComputed(AttributeError, ValueError):
+    """What only a model that can be run has: its weights, its tokenizer, a forward pass."""
+
+
+_RUNS = frozenset({"model", "tokenizer", "word_tokenizer", "attend", "device", "has_segments", "head_size"})
+
+
 @dataclass(frozen=True, eq=False)
 class _Input:
     """One recorded input: fields of its `Attention`, and its arrays as they lie in the file."""
@@ -86,6 +93,11 @@ class Recording(Mapping):
         What makes a text the same as a recorded one.
     model_fingerprint : str
         Of the weights that gave it, as in `Encoder`; empty where they were not at hand.
+
+    Raises
+    ------
+    NotComputed
+        Where a function asks for the model itself, such as its tokenizer.
     """
 
     name: str
@@ -99,6 +111,14 @@ class Recording(Mapping):
 
     def __eq__(self, other) -> bool:
         return self is other
+
+    def __getattr__(self, name: str):
+        if name in _RUNS:
+            raise NotComputed(
+                f"{self.name} is {RECORDED}, so it has no {name}: its attention on {len(self)} inputs is all there is (.texts lists them). "
+                f"load_encoder({self.name!r}) has it, with a network; load_encoder('specimen') needs none."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def badge(self) -> str:

@@ -15,9 +15,11 @@ from bertlook_teach.measures import neuron_view, profile_heads
 from bertlook_teach.model import (
     NOT_RECORDED,
     SHIPPED_RECORDINGS,
+    NotComputed,
     NotRecorded,
     check_reading,
     matching_of,
+    random_twin,
     write_recording,
 )
 from tools.make_bert_base import provenance, text_of, with_table, words_of
@@ -192,6 +194,16 @@ def test_every_measure_takes_it(uncased):
 def test_a_recording_is_a_key_like_an_encoder(uncased):
     assert {uncased: 1}[uncased] == 1 and uncased != load_recording("bert-base-uncased")
     assert uncased.fingerprint == load_recording("bert-base-uncased").fingerprint
+
+
+def test_what_needs_the_model_itself_says_that_it_is_recorded(uncased):
+    with pytest.raises(NotComputed, match="recorded, not computed here, so it has no tokenizer: .*12 inputs"):
+        uncased.tokenizer  # noqa: B018
+    with pytest.raises(ValueError, match="so it has no model"):
+        random_twin(uncased)
+    assert not hasattr(uncased, "attend") and not hasattr(uncased, "anything")
+    with pytest.raises(AttributeError, match="no attribute 'anything'"):
+        uncased.anything  # noqa: B018
 
 
 # --- the file -----------------------------------------------------------------------------------------------
