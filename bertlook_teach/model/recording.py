@@ -54,6 +54,13 @@ class NotRecorded(KeyError, ValueError):
         return str(self.args[0])
 
 
+class NotComputed(AttributeError, ValueError):
+    """What only a model that can be run has: its weights, its tokenizer, a forward pass."""
+
+
+_RUNS = frozenset({"model", "tokenizer", "word_tokenizer", "attend", "device", "has_segments", "head_size"})
+
+
 @dataclass(frozen=True, eq=False)
 class _Input:
     """One recorded input: fields of its `Attention`, and its arrays as they lie in the file."""
@@ -87,6 +94,11 @@ class Recording(Mapping):
         What makes a text the same as a recorded one.
     model_fingerprint : str
         Of the weights that gave it, as in `Encoder`; empty where they were not at hand.
+
+    Raises
+    ------
+    NotComputed
+        Where a function asks for the model itself, such as its tokenizer.
     """
 
     name: str
@@ -100,6 +112,14 @@ class Recording(Mapping):
 
     def __eq__(self, other) -> bool:
         return self is other
+
+    def __getattr__(self, name: str):
+        if name in _RUNS:
+            raise NotComputed(
+                f"{self.name} is {RECORDED}, so it has no {name}: its attention on {len(self)} inputs is all there is (.texts lists them). "
+                f"load_encoder({self.name!r}) has it, with a network; load_encoder('specimen') needs none."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def badge(self) -> str:
@@ -382,6 +402,7 @@ def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input
         or weights.dtype != np.uint16
         or weights.ndim != 4
         or weights.shape[2] != weights.shape[3]
+        or not weights.size
     ):
         raise ValueError(f"{where}: its weights are missing or not uint16 of shape (layer, head, n, n).")
     n = weights.shape[-1]
@@ -399,6 +420,14 @@ def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input
     kinds_of_texts = type(about["text"]), type(about["text_pair"])
     if kinds_of_texts not in ((str, str), (str, type(None))):
         raise ValueError(f"{where}: text and text_pair must be texts.")
+    if not set(about["segment_ids"]) <= {0, 1}:
+        raise ValueError(f"{where}: segment ids are 0 and 1; got {sorted(set(about['segment_ids']))}.")
+    if about["segments"] not in (*SEGMENT_RULES, "none", "unknown"):
+        raise ValueError(
+            f"{where}: segments must be one of {', '.join(SEGMENT_RULES)}, none, unknown; got {about['segments']!r:.40}."
+        )
+    if not isinstance(about["truncated"], bool):
+        raise ValueError(f"{where}: truncated is true or false; got {about['truncated']!r:.40}.")  # noqa: TRY004
     sums = weights.sum(axis=-1, dtype=np.int64)
     if (sums != _PARTS).any():
         layer, head, row = np.argwhere(sums != _PARTS)[0]
@@ -411,9 +440,14 @@ def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input
             array, step = arrays[name], arrays[f"{name}_step"]
             if array.dtype != np.int16 or array.ndim != 4 or array.shape[:3] != weights.shape[:3]:
                 raise ValueError(f"{where}: its {name} are not int16 of shape (layer, head, token, dim).")
-            if step is None or step.dtype != np.float32 or step.shape != weights.shape[:2]:
+            if (
+                step is None
+                or step.dtype != np.float32
+                or step.shape != weights.shape[:2]
+                or not np.isfinite(step).all()
+            ):
                 raise ValueError(
-                    f"{where}: the step of its {name} is missing: float32 of shape (layer, head)."
+                    f"{where}: the step of its {name} is missing or not finite float32 of shape (layer, head)."
                 )
     fields = {name: tuple(about[name]) if name in _LISTS else about[name] for name in _FIELDS}
     source = about.get("source")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from render.test_render_claims import NAN, verdict
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN
+from bertlook_teach.claims import FAILS, HOLDS, OPEN, RecordedVerdict
 from bertlook_teach.render import claims_page
 
 
@@ -13,7 +13,12 @@ from bertlook_teach.render import claims_page
 def page(browser, tmp_path_factory):
     several = [verdict(0.2), verdict(0.9, result=HOLDS), verdict(NAN, result=OPEN, lesson="04", n=0)]
     file = tmp_path_factory.mktemp("ledger") / "claims.html"
-    file.write_text(claims_page(several, about=["A model."]), encoding="utf-8")
+    recorded = RecordedVerdict(
+        "03-back", 0.7, 0.6, 0.8, 0.0, 0.0, 0.1, 99, HOLDS, "", 0.5
+    )  # the widest table
+    file.write_text(
+        claims_page(several, about=["A model."], recorded={"03-back": recorded}), encoding="utf-8"
+    )
     context = browser.new_context(viewport={"width": 1280, "height": 720}, java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())

@@ -7,7 +7,7 @@ import re
 import pytest
 import tiny
 
-from bertlook_teach import load_encoder, load_recording
+from bertlook_teach import HeadExplorer, load_encoder, load_recording
 from bertlook_teach.commands import line as cli
 from bertlook_teach.measures import profile_heads
 
@@ -105,6 +105,17 @@ def test_a_page_holds_the_attention_and_runs_nothing_of_the_tokens(folder, tmp_p
 def test_what_cannot_be_shown_is_said(folder, args, message, capsys):
     assert run("show", folder / "tiny.bertlook", *args) == 1
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_the_explorer_takes_a_recording_as_it_takes_an_encoder():
+    recording = load_recording("bert-base-uncased")
+    explorer = HeadExplorer(recording, "the cat sat on the mat")
+    assert explorer.attention.recorded == "BERT-base, recorded" and explorer.head_view.shape == [12, 12, 8]
+    explorer.text_box.text.value = "another sentence"
+    assert "is not among the 12 inputs recorded of bert-base-uncased" in explorer.text_box.message.value
+    assert explorer.attention.text == "the cat sat on the mat"
+    explorer.text_box.text.value = "Time flies like an arrow"
+    assert explorer.attention.text == "time flies like an arrow" and not explorer.text_box.message.value
 
 
 def test_the_shipped_recording_has_a_page(tmp_path):

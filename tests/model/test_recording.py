@@ -9,15 +9,24 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder, load_recording
+from bertlook_teach import (
+    Attention,
+    extract_attention,
+    iter_attention,
+    load_encoder,
+    load_recording,
+    parse_head_label,
+)
 from bertlook_teach.disk import data_path
 from bertlook_teach.measures import neuron_view, profile_heads
 from bertlook_teach.model import (
     NOT_RECORDED,
     SHIPPED_RECORDINGS,
+    NotComputed,
     NotRecorded,
     check_reading,
     matching_of,
+    random_twin,
     write_recording,
 )
 from tools.make_bert_base import provenance, text_of, with_table, words_of
@@ -86,6 +95,31 @@ def test_the_readme_has_the_table_of_sources():
     readme = data_path("bert_base", "README.md").read_text(encoding="utf-8")
     assert with_table(readme, provenance([load_recording(name) for name in SHIPPED_RECORDINGS])) == readme
     assert "Apache License 2.0" in readme
+
+
+def test_the_examples_of_the_readme_are_in_the_numbers(uncased):
+    readme = data_path("bert_base", "README.md").read_text(encoding="utf-8")
+    shown = readme.split("## What they show")[1].split("## Where")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if "-" in line
+    ]
+    rows = [row for row in rows if row[0][0].isdigit()]
+    assert len(rows) == 9
+    text = ""
+    for label, query, key, weight, given in rows:
+        text = text if given == "the same" else given
+        attention = uncased[tuple(text.split(" / ")) if " / " in text else text]
+        i, j = (places(attention.tokens, words) for words in (query, key))
+        row = attention.head(*parse_head_label(label))[i]
+        assert f"{row[j]:.2f}"[1:] == weight.split(",")[0], (label, query, row[j])
+        most = attention.tokens[row.argmax()]
+        assert most == ("[SEP]" if "more to [SEP]" in weight else attention.tokens[j])
+
+
+def places(tokens, words):
+    """Where "the (second)" stands; a word alone is the first of its kind."""
+    word, _, which = words.partition(" ")
+    return [i for i, token in enumerate(tokens) if token == word][which == "(second)"]
 
 
 def test_everything_together_is_small():
@@ -194,6 +228,16 @@ def test_a_recording_is_a_key_like_an_encoder(uncased):
     assert uncased.fingerprint == load_recording("bert-base-uncased").fingerprint
 
 
+def test_what_needs_the_model_itself_says_that_it_is_recorded(uncased):
+    with pytest.raises(NotComputed, match="recorded, not computed here, so it has no tokenizer: .*12 inputs"):
+        uncased.tokenizer  # noqa: B018
+    with pytest.raises(ValueError, match="so it has no model"):
+        random_twin(uncased)
+    assert not hasattr(uncased, "attend") and not hasattr(uncased, "anything")
+    with pytest.raises(AttributeError, match="no attribute 'anything'"):
+        uncased.anything  # noqa: B018
+
+
 # --- the file -----------------------------------------------------------------------------------------------
 
 
@@ -295,6 +339,17 @@ WRONG = {
     "word": (
         lambda about, _: about["inputs"][0]["word_ids"].__setitem__(1, 9),
         "a word that is not in its 3",
+    ),
+    "segment": (
+        lambda about, _: about["inputs"][1]["segment_ids"].__setitem__(0, 2),
+        "segment ids are 0 and 1",
+    ),
+    "rule": (lambda about, _: about["inputs"][1].update(segments="all"), "segments must be one of standard"),
+    "cut": (lambda about, _: about["inputs"][1].update(truncated="no"), "truncated is true or false"),
+    "steps": (lambda _, members: members["q000_step"].__setitem__((0, 0), np.inf), "the step of its queries"),
+    "nothing": (
+        lambda _, members: members.update(w000=members["w000"][:, :0]),
+        "its weights are missing or not uint16 of shape",
     ),
     "text": (lambda about, _: about["inputs"][0].update(text=3), "text and text_pair must be texts"),
     "version": (lambda about, _: about.update(version=2), "version 2 of the format.*reads version 1"),
