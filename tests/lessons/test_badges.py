@@ -43,7 +43,18 @@ class Sources:
     def take(self, node) -> None:
         """Follow one statement."""
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            self.of[node.name] = self.read(node)
+            own = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+            own |= {
+                one.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
+            outside = {
+                name: self.of.pop(name) for name in own & set(self.of)
+            }  # a function's own names hide those of the deck
+            found = self.read(node)
+            self.of.update(outside)
+            self.of[node.name] = found
         elif isinstance(node, ast.Assign):
             self._assign(node.targets, node.value)
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
@@ -151,6 +162,7 @@ LOADED = 'small, large = load_encoder("specimen"), load_recording("bert-base-unc
         ("HeadView(read(small))", BADGE, "made from nothing recorded"),
         ("for one in [text]:\n    kept = one\nHeadView(kept)", "Head 1-1", "without the badge"),
         ("def draw():\n    return HeadView(text)\ndraw()", "Head 1-1", "without the badge"),
+        ("def draw():\n    text = read(small)\n    return HeadView(text)\ndraw()", "Head 1-1", None),
         ("many = {}\nmany['a'] = text\nmany", "Head 1-1", "without the badge"),
     ],
 )
