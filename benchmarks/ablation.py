@@ -76,7 +76,7 @@ def run(classifier, size: int, tokens: int, n_heads: int) -> None:
     def naive(pairs):
         answers = {}
         for pair in pairs:
-            with hooked(encoder, (pair,), "mask"):
+            with hooked(encoder, (pair,), "zero"):
                 answers[pair] = batch_outputs(scorer, batch)
         wait()
         return answers

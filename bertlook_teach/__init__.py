@@ -47,7 +47,7 @@ _HOMES = {
     "measures": "profile_heads",
     "model": """
         Attention extract_attention head_label iter_attention load_encoder load_recording
-        parse_head_label random_twin
+        parse_head_label random_twin read
     """,
     "render": "NumberTable TextTable claim_lines claim_table count_verdicts figure_picture",
     "widgets": "HeadExplorer HeadMap HeadView PaperPage PictureMenu",

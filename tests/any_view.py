@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import replace
 
+import made
 import numpy as np
 
 from bertlook_teach.corpora import CorefDocument, Mention, TreebankSentence
@@ -12,12 +13,13 @@ from bertlook_teach.model import Attention
 from bertlook_teach.widgets import (
     AntecedentView,
     ArcView,
+    BenchView,
     DistanceMap,
     HeadMap,
     HeadView,
     LensView,
     NeuronView,
-    SandboxView,
+    RecordedView,
     TrainingFilm,
     WeightedText,
 )
@@ -50,18 +52,10 @@ def maps(n: int, layers: int, heads: int, seed: int = 0) -> np.ndarray:
 
 
 def attention(tokens, layers: int, heads: int, weights=None, level: str = "wordpiece") -> Attention:
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    count = iter(range(len(tokens)))
-    return Attention(
-        weights=maps(len(tokens), layers, heads) if weights is None else weights,
-        tokens=tuple(tokens),
-        word_ids=tuple(None if flag else next(count) for flag in special),
-        segment_ids=tuple(int(i > len(tokens) // 2) for i in range(len(tokens))),
-        special=special,
-        words=tuple(token for token, flag in zip(tokens, special) if not flag),
-        text="",
-        level=level,
-    )
+    n = len(tokens)
+    weights = maps(n, layers, heads) if weights is None else weights
+    second = tuple(int(i > n // 2) for i in range(n))
+    return made.attention(tokens, weights=weights, segment_ids=second, level=level)
 
 
 def lines(tokens, layers, heads, weights=None):
@@ -123,6 +117,17 @@ def antecedents(tokens, layers, heads, weights=None):
     return AntecedentView([document], [looking])
 
 
+class Recorded(dict):
+    """What a view asks of a recording: texts, their attention, and what it calls itself."""
+
+    badge = BAD_NAME
+
+
+def recorded(tokens, layers, heads, weights=None):
+    looking = attention(tokens, layers, heads, weights)
+    return RecordedView(Recorded({BAD_NAME: looking, (BAD_NAME, "second"): looking}), other=BAD_NAME)
+
+
 def head_map(tokens, layers, heads, weights=None):
     """A map has no tokens; its names come from the user."""
     values = np.random.default_rng(0).random((layers, heads)) if weights is None else weights[:, :, 0, 0]
@@ -140,21 +145,8 @@ def distance_map(tokens, layers, heads, weights=None):
 
 
 def neurons(tokens, layers, heads, weights=None):
-    queries, keys = np.random.default_rng(5).normal(0, 1.5, size=(2, layers, heads, len(tokens), 6))
-    scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(6)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    made = (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
-    return NeuronView(
-        SimpleNamespace(
-            weights=made if weights is None else weights,
-            tokens=tuple(tokens),
-            special=tuple(token in ("[CLS]", "[SEP]") for token in tokens),
-            segment_ids=(0,) * len(tokens),
-            queries=queries.astype(np.float32),
-            keys=keys.astype(np.float32),
-            level="wordpiece",
-        )
-    )
+    given = made.vector_attention(tokens, layers, heads)
+    return NeuronView(given if weights is None else replace(given, weights=weights))
 
 
 def weighted_text(tokens, layers, heads, weights=None, minus=False):
@@ -185,7 +177,7 @@ def training_film(tokens, layers, heads, weights=None):
     return TrainingFilm(film, measure=BAD_NAME)
 
 
-def sandbox(tokens, layers, heads, weights=None):
+def bench(tokens, layers, heads, weights=None):
     result = {
         "off": [],
         "before": [[token, 0.2, "20 %"] for token in tokens[:5]],
@@ -202,16 +194,23 @@ def sandbox(tokens, layers, heads, weights=None):
         "masked": len(tokens) // 2,
         "mask": "[MASK]",
     }
-    return SandboxView(shape=[layers, heads], text=text, result=result, models=[BAD_NAME])
+    return BenchView(shape=[layers, heads], text=text, result=result, models=[BAD_NAME])
 
 
 VIEWS = {
     make.__name__: make
     for make in (
-        lines, grid, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, sandbox,
+        lines, grid, recorded, head_map, lenses, lens_grids, arcs, antecedents, distance_map, neurons, bench,
         weighted_text, weighted_difference, training_film,
         lines_difference, grid_difference, map_difference,
     )
 }  # fmt: skip
-FROM_WEIGHTS = ("lines", "grid", "lenses", "lens_grids", "neurons")  # and so refuse weights that are none
-ON_A_PAGE = tuple(name for name in VIEWS if name != "sandbox")  # needs a model
+FROM_WEIGHTS = (
+    "lines",
+    "grid",
+    "recorded",
+    "lenses",
+    "lens_grids",
+    "neurons",
+)  # and so refuse weights that are none
+ON_A_PAGE = tuple(name for name in VIEWS if name != "bench")  # needs a model

@@ -128,3 +128,11 @@ def specimen():
     from bertlook_teach import load_encoder
 
     return load_encoder("specimen")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A tiny BERT with random weights and no masked-LM head; anew for each file, since a test may change it."""
+    from made import tiny_encoder
+
+    return tiny_encoder(tmp_path_factory.mktemp("tiny") / "bert")

@@ -65,11 +65,12 @@ MODEL_ROOMS = (
 )  # the only ones that may name torch or transformers ...
 LOADS_TORCH = {"model.encoder"}  # ... and the only file that does so when imported
 LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
-COMES_WITH = {"traitlets": "ipywidgets"}  # imported, and part of a dependency's own interface
+# Imported, and part of a dependency's own interface, or the dependency under its other name.
+COMES_WITH = {"traitlets": "ipywidgets", "sklearn": "scikit-learn"}
 
 DEPENDENCIES = {
     "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "pandas", "safetensors",
-    "scipy", "threadpoolctl",
+    "scikit-learn", "scipy", "threadpoolctl",
     "tokenizers", "torch", "tqdm", "transformers",
 }  # fmt: skip
 EXTRAS = {

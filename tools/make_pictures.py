@@ -2,7 +2,7 @@
 
 python tools/make_pictures.py [--only NAME ...] [--look dark] [--chromium PATH] [--out docs/images]
 
-NAME is one of explorer, lenses, arcs, map, sandbox. "explorer" is also filmed (explorer.gif: one head after another).
+NAME is one of explorer, lenses, arcs, map, bench. "explorer" is also filmed (explorer.gif: one head after another).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHOTS = {
     "lenses": Shot("04", ".bertlook-lenses", ("ArrowDown",)),
     "arcs": Shot("06", ".bertlook-arcs", ("ArrowRight",)),
     "map": Shot("09", ".bertlook-distances", ("PageDown",)),
-    "sandbox": Shot("11", ".bertlook-sandbox", ("ArrowRight", "Enter", "ArrowDown", "Enter")),
+    "bench": Shot("11", ".bertlook-bench", ("ArrowRight", "Enter", "ArrowDown", "Enter")),
 }
 
 

@@ -62,7 +62,7 @@ def syntax_table(result):
         offset = f"{100 * row['baseline']:.1f} ({row['offset']})"
         twin = interval(row, "twin", "twin_low", "twin_high")
         cells = [row["relation"], f"{row['n']:,}", row["head"], interval(row), offset, gain(row), twin]
-        lines.append([*cells, f"{100 * row['optimistic']:.1f}", f"{row['p_corrected']:.3f}"])
+        lines.append([*cells, f"{100 * row['in_sample']:.1f}", f"{row['p_corrected']:.3f}"])
     return table(header, lines)
 
 
@@ -107,7 +107,7 @@ def value_table(result, name):
 def print_folder(folder):
     for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        about = {key: value for key, value in result["about"].items() if key != "left_out"}
+        about = {key: value for key, value in result["about"].items() if key != "too_rare"}
         print(f"### {folder.name}: {path.stem}\n\n{json.dumps(about)}\n")
         if path.stem == "syntax":
             print(syntax_table(result))

@@ -68,7 +68,7 @@ def relation_table(answers, min_cases=100):
             "cases": row.n,
             "heads": row.head,
             "accuracy": row.accuracy,
-            "offset": row.optimistic_offset,
+            "offset": row.in_sample_offset,
             "offset_accuracy": row.baseline,
         }
         for row in table.rows

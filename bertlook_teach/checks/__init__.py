@@ -3,9 +3,7 @@
 from .. import hand_on
 
 _HOMES = {
-    "feedback": """
-        Feedback args check_all check_array check_choice check_function check_list check_number
-        check_set check_text is_unanswered
-    """,
+    "answers": "check_array check_choice check_function check_list check_number check_set check_text",
+    "feedback": "Feedback args check_all is_unanswered",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

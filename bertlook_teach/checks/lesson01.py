@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import attention_scores, head_label, softmax, weighted_values
-from .feedback import (
-    Feedback,
-    args,
-    check_all,
+from .answers import (
     check_array,
     check_choice,
     check_function,
@@ -16,8 +13,8 @@ from .feedback import (
     check_number,
     check_set,
     check_text,
-    is_unanswered,
 )
+from .feedback import Feedback, args, check_all, is_unanswered
 
 
 def check_token_count(answer, attention):

@@ -8,22 +8,9 @@ import numpy as np
 
 from ..measures import looks_alike, margin_dimensions, pair_share, participation_ratio
 from ..model import head_label
-from .feedback import (
-    args,
-    check_all,
-    check_array,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-)
-
-
-def _rows(*shape, seed=0):
-    """Weights for a case: rows sum to 1, no two entries alike, sizes that differ from one another."""
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
-
+from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
+from .cases import case_rows, entropy
+from .feedback import args, check_all
 
 # --- 1: names ------------------------------------------------------------------------------------------
 COUNTS_FROM_0 = {
@@ -36,20 +23,15 @@ COUNTS_FROM_0 = {
 def check_vig_names(answer):
     """The printed names, from 1, of the three heads that the posts name from 0."""
     expected = [head_label(*place) for place in COUNTS_FROM_0.values()]
+    as_printed_there = [f"{layer}-{head}" for layer, head in COUNTS_FROM_0.values()]
     return check_list(
         answer,
         expected,
         mistakes=[
-            (
-                [f"{layer}-{head}" for layer, head in COUNTS_FROM_0.values()],
-                "the posts count from 0, printed names from 1",
-            ),
+            (as_printed_there, "the posts count from 0, names from 1"),
             ([head_label(head, layer) for layer, head in COUNTS_FROM_0.values()], "layer first, then head"),
             ([f"{layer + 1}-{head}" for layer, head in COUNTS_FROM_0.values()], "add 1 to the head as well"),
-            (
-                [f"{layer - 1}-{head - 1}" for layer, head in COUNTS_FROM_0.values()],
-                "the other way: the posts count from 0, so 1 is added",
-            ),
+            ([f"{layer - 1}-{head - 1}" for layer, head in COUNTS_FROM_0.values()], "the other way: add 1"),
         ],
         learnt="Three of the most reproduced heads, and two ways of counting. A name without its way of counting is worth "
         "nothing; one without its model even less.",
@@ -57,10 +39,14 @@ def check_vig_names(answer):
 
 
 # --- 2: masks ------------------------------------------------------------------------------------------
+def _apart(words):
+    return ~np.eye(len(words), dtype=bool)
+
+
 def same_words(words):
     """Which pairs of different positions hold the same word: booleans of shape (query, key)."""
     words = np.asarray(words)
-    return (words[:, None] == words[None, :]) & ~np.eye(len(words), dtype=bool)
+    return (words[:, None] == words[None, :]) & _apart(words)
 
 
 def check_same_word_mask(function):
@@ -71,26 +57,11 @@ def check_same_word_mask(function):
         [((words,), same_words(words)) for words in cases],
         axes=("query", "key"),
         mistakes=[
-            (
-                lambda words: same_words(words) | np.eye(len(words), dtype=bool),
-                "a word is not its own twin: a head that looks at itself is another pattern. Set the diagonal to False",
-            ),
-            (
-                lambda words: ~same_words(words) & ~np.eye(len(words), dtype=bool),
-                "that is True where the words *differ*",
-            ),
-            (
-                lambda words: np.triu(same_words(words)),
-                "only looking ahead; a word may find its twin behind it as well",
-            ),
-            (
-                lambda words: np.tril(same_words(words)),
-                "only looking back; a word may find its twin ahead of it as well",
-            ),
-            (
-                lambda words: same_words(words).any(axis=1),
-                "that says *which words* have a twin; a pair of positions was asked for",
-            ),
+            (lambda w: same_words(w) | ~_apart(w), "a word is not its own twin: set the diagonal to False"),
+            (lambda w: ~same_words(w) & _apart(w), "True where the words *differ*"),
+            (lambda w: np.triu(same_words(w)), "only ahead; a twin may stand behind as well"),
+            (lambda w: np.tril(same_words(w)), "only back; a twin may stand ahead as well"),
+            (lambda w: same_words(w).any(axis=1), "*which words* have a twin; give pairs of positions"),
         ],
         learnt="Comparing a column with a row gives all pairs at once. Every pattern of this lesson but one is such a mask.",
     )
@@ -98,7 +69,7 @@ def check_same_word_mask(function):
 
 def check_mask_share(function):
     """``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there."""
-    weights, mask = _rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
+    weights, mask = case_rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
     lopsided = np.zeros((5, 5), dtype=bool)
     lopsided[1, [0, 4]] = lopsided[3, 2] = True
 
@@ -117,18 +88,9 @@ def check_mask_share(function):
                 lambda w, m: w[m].mean(),
                 "that is the mean over pairs. With two twins a word may share out its attention: add over the keys, average over queries",
             ),
-            (
-                lambda w, m: (w * m).sum(),
-                "the sum is right; now divide by the number of queries that have a key in the mask",
-            ),
-            (
-                lambda w, m: (w.T * m).sum() / m.any(axis=1).sum(),
-                "query and key are swapped: row i of the weights is the token that looks, as in the mask",
-            ),
-            (
-                lambda w, m: (w * m).sum() / m.any(axis=0).sum(),
-                "you divided by the number of keys that are looked for; divide by the queries, `mask.any(axis=1)`",
-            ),
+            (lambda w, m: (w * m).sum(), "the sum is right; divide by the queries with a key in the mask"),
+            (lambda w, m: (w.T * m).sum() / m.any(axis=1).sum(), "swapped: row i is the token that looks"),
+            (lambda w, m: (w * m).sum() / m.any(axis=0).sum(), "divide by the queries, `mask.any(axis=1)`"),
         ],
         learnt="Add over the keys, average over the queries that have one. In a text with few repetitions the other average would hide a "
         "perfect head.",
@@ -138,7 +100,7 @@ def check_mask_share(function):
 # --- 3: the null model -----------------------------------------------------------------------------------
 def check_mean_rows(function):
     """``mean_rows(weights)``: every row replaced by the mean row."""
-    cases = [_rows(4, 4), np.eye(3), _rows(5, 5, seed=1)]
+    cases = [case_rows(4, 4), np.eye(3), case_rows(5, 5, seed=1)]
 
     def right(weights):
         return np.tile(weights.mean(axis=0), (len(weights), 1))
@@ -148,22 +110,10 @@ def check_mean_rows(function):
         [((weights,), right(weights)) for weights in cases],
         axes=("query", "key"),
         mistakes=[
-            (
-                lambda w: w.mean(axis=0),
-                "that is the mean row, once; a whole map was asked for, with this row for every query",
-            ),
-            (
-                lambda w: np.tile(w.mean(axis=1)[:, None], (1, len(w))),
-                "that is the mean of each *row*, which is always 1/n. Average over the queries, the first axis",
-            ),
-            (
-                lambda w: np.tile(w.mean(axis=0)[:, None], (1, len(w))),
-                "the mean row stands in the columns; its entries belong to the keys",
-            ),
-            (
-                lambda w: np.full_like(w, 1 / len(w)),
-                "that is uniform attention. The null model keeps what each token receives",
-            ),
+            (lambda w: w.mean(axis=0), "that is the mean row, once; every query gets this row"),
+            (lambda w: np.tile(w.mean(axis=1)[:, None], (1, len(w))), "average over queries, not over keys"),
+            (lambda w: np.tile(w.mean(axis=0)[:, None], (1, len(w))), "the mean row is a row, not a column"),
+            (lambda w: np.full_like(w, 1 / len(w)), "that is uniform; keep what each token receives"),
             (lambda w: np.tile(w.sum(axis=0), (len(w), 1)), "rows no longer sum to 1: the mean, not the sum"),
         ],
         learnt="What each token receives is kept, who gave it is not. What a measure loses thereby is due to the pair.",
@@ -211,10 +161,7 @@ def check_best_excess(answer, scores, key="within_word"):
     expected = name(excess, np.argmax)
     layer, head = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
     near = [
-        (
-            name(np.asarray(score.value), np.argmax),
-            "that head has the largest *share*; the largest excess was asked for",
-        ),
+        (name(np.asarray(score.value), np.argmax), "the largest *share*; the excess was asked for"),
         (f"{layer}-{head}", "printed names count from 1; `head_label(layer, head)` makes them"),
         (head_label(head, layer), "layer and head are swapped"),
         (name(excess, np.argmin), "that is the smallest excess"),
@@ -230,13 +177,12 @@ def check_best_excess(answer, scores, key="within_word"):
 
 # --- 5: the bag of words ---------------------------------------------------------------------------------
 def _evenness(row):
-    p = np.asarray(row, float) / np.sum(row)
-    return float(-(p[p > 0] * np.log(p[p > 0])).sum() / np.log(len(p)))
+    return entropy(np.asarray(row, float) / np.sum(row)) / np.log(len(row))
 
 
 def check_bag_row(function):
     """``bag_row(row, own)``: mass in the own text times how evenly it is spread there."""
-    rows = _rows(3, 6, seed=3)
+    rows = case_rows(3, 6, seed=3)
     own = np.array([True, True, True, True, False, False])
     sharp = np.array([0.0, 1.0, 0, 0, 0, 0])
 
@@ -247,18 +193,12 @@ def check_bag_row(function):
         function,
         [((row, own), right(row, own)) for row in (*rows, sharp, np.full(6, 1 / 6))],
         mistakes=[
-            (
-                lambda row, own: float(row[own].sum()),
-                "that is the mass in the own text; multiply by how evenly it is spread there",
-            ),
+            (lambda row, own: float(row[own].sum()), "that is the mass; multiply by how evenly it is spread"),
             (
                 lambda row, own: _evenness(row[own]),
                 "that is the evenness within the own text; a head that hardly looks there must score low: multiply by the mass",
             ),
-            (
-                lambda row, own: right(row, ~own),
-                "that is the *other* text; `own` is True for the token's own",
-            ),
+            (lambda row, own: right(row, ~own), "that is the *other* text; `own` is the token's"),
             (
                 lambda row, own: float(
                     row[own].sum() * -sum(p * np.log(p) for p in row[own] if p > 0) / np.log(own.sum())
@@ -308,14 +248,8 @@ def check_lost(answer, switch):
         tolerance=2e-3,
         mistakes=[
             (left / had, "that is the part that is *left*"),
-            (
-                report.difference.mean,
-                "that is the difference itself; divide it by what there was above chance",
-            ),
-            (
-                report.difference.mean / report.standard.mean,
-                "chance cannot be lost: divide by the share *above chance*",
-            ),
+            (report.difference.mean, "divide the difference by what there was above chance"),
+            (report.difference.mean / report.standard.mean, "divide by the share *above chance*"),
             (1 / expected, "the other way round: what is lost, divided by what there was"),
         ],
         learnt=f"Head {head_label(report.layer, report.head)}: {expected:.0%} of the limit is lost when every token is told the same segment, "
@@ -334,19 +268,10 @@ def check_contributions(answer, view):
         axes=("dimension",),
         tolerance=1e-5,
         mistakes=[
-            (
-                view.products[key],
-                "that adds up to the dot product; scores are divided by the root of the number of dimensions",
-            ),
+            (view.products[key], "that is the dot product; divide by the root of the number of dimensions"),
             (view.products[key] / view.head_size, "divide by the *root* of the number of dimensions"),
-            (
-                view.products / np.sqrt(view.head_size),
-                "those are the contributions for every key; take the row of the one looked at most",
-            ),
-            (
-                view.query_vector + view.key_vectors[key],
-                "the score is a product of query and key, dimension by dimension, not their sum",
-            ),
+            (view.products / np.sqrt(view.head_size), "those are all keys; take the one looked at most"),
+            (view.query_vector + view.key_vectors[key], "a product of query and key, not their sum"),
             (
                 view.products[view.query] / np.sqrt(view.head_size),
                 "that is the score of the token with itself; look for the largest weight, `weights.argmax()`",
@@ -368,18 +293,15 @@ def check_participation(function):
         [((case,), float(participation_ratio(case))) for case in cases],
         mistakes=[
             (without_clip, "negative contributions count as 0 here: `np.maximum(contributions, 0)` first"),
-            (
-                lambda c: float(np.abs(c).sum() ** 2 / (c**2).sum()),
-                "negative contributions count as 0, not as positive ones",
-            ),
+            (lambda c: float(np.abs(c).sum() ** 2 / (c**2).sum()), "negative ones count as 0, not positive"),
             (
                 lambda c: float((np.maximum(c, 0) ** 2).sum() / np.maximum(c, 0).sum() ** 2),
-                "upside down: the square of the sum, over the sum of the squares",
+                "upside down: squared sum over sum of squares",
             ),
             (lambda c: float((c > 0).sum()), "that counts positive ones alike, however small; weigh them"),
             (
                 lambda c: float(np.maximum(c, 0).sum() / (np.maximum(c, 0) ** 2).sum()),
-                "the sum is squared too, or doubling all contributions would change the number",
+                "square the sum too, or doubling all changes it",
             ),
         ],
         learnt="1 if one dimension does it all, n if n do it alike.",
@@ -407,15 +329,9 @@ def check_needed(function):
         [((case,), int(margin_dimensions(case))) for case in cases],
         tolerance=0,
         mistakes=[
-            (
-                first,
-                "in the order they stand; for the *fewest*, the largest come first: `np.sort(contributions)[::-1]`",
-            ),
+            (first, "for the *fewest*, the largest come first: `np.sort(contributions)[::-1]`"),
             (positive_only, "90 % of the whole sum, the negative contributions included"),
-            (
-                lambda c: int(margin_dimensions(c)) - 1,
-                "one too few: `argmax` gives a position counted from 0",
-            ),
+            (lambda c: int(margin_dimensions(c)) - 1, "one too few: `argmax` counts from 0"),
             (lambda c: first(np.sort(c)), "smallest first; the largest come first"),
             (lambda c: int(margin_dimensions(c, share=1.0)), "90 %, not all of it"),
         ],
@@ -439,14 +355,8 @@ def check_rotated_scores(answer, queries, keys, rotation):
             (queries @ rotation @ keys.T / root, "only the queries are rotated; rotate the keys alike"),
             (queries @ (keys @ rotation).T / root, "only the keys are rotated; rotate the queries alike"),
             (queries @ keys.T, "scores are divided by the root of the number of dimensions"),
-            (
-                queries @ rotation @ (keys @ rotation).T,
-                "scores are divided by the root of the number of dimensions",
-            ),
-            (
-                queries @ rotation @ (keys @ rotation.T).T / root,
-                "the keys are turned the other way; use the same rotation for both",
-            ),
+            (queries @ rotation @ (keys @ rotation).T, "divide by the root of the number of dimensions"),
+            (queries @ rotation @ (keys @ rotation.T).T / root, "the keys are turned the other way"),
         ],
         learnt="Not one score has changed, so not one weight can. The neurons are all different.",
     )
@@ -508,9 +418,14 @@ def EXAMPLES():
     products = query * keys
     powers = np.exp(products.sum(axis=1) / 2)
     view = SimpleNamespace(
-        query=0, head_size=4, query_vector=query, key_vectors=keys, products=products,
-        scores=products.sum(axis=1) / 2, weights=powers / powers.sum(),
-    )  # fmt: skip
+        query=0,
+        head_size=4,
+        query_vector=query,
+        key_vectors=keys,
+        products=products,
+        scores=products.sum(axis=1) / 2,
+        weights=powers / powers.sum(),
+    )
     mean = SimpleNamespace
     switch = SimpleNamespace(
         report=lambda: SimpleNamespace(
@@ -522,7 +437,7 @@ def EXAMPLES():
             chance=mean(mean=0.5),
         )
     )
-    queries = _rows(4, 3, seed=5)
+    queries = case_rows(4, 3, seed=5)
     turn = np.linalg.qr(np.random.default_rng(6).standard_normal((3, 3)))[0]
     reasons = {"same_word": "no word occurs twice", "bag_of_words": "there is one text only"}
 
@@ -536,7 +451,7 @@ def EXAMPLES():
         "check_vig_names": (["3-1", "8-4", "1-1"], ["2-0", "7-3", "0-0"], ...),
         "check_same_word_mask": (
             same_words,
-            lambda words: same_words(words) | np.eye(len(words), dtype=bool),
+            lambda w: same_words(w) | ~_apart(w),
             ...,
         ),
         "check_mask_share": (share, lambda w, m: (w * m).sum() / len(w), ...),

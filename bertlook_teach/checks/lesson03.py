@@ -7,21 +7,9 @@ import numpy as np
 from ..measures import Profile, attention_share, token_masks
 from ..model import head_label
 from ..published import published_layers
-from .feedback import (
-    args,
-    check_all,
-    check_array,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-)
-
-
-def _rows(*shape, seed=0):
-    """Weights for a case: rows sum to 1, no two entries alike, sizes that differ from one another."""
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
+from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
+from .cases import case_rows, entropy
+from .feedback import args, check_all
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
@@ -40,7 +28,7 @@ def check_offset_share(function):
     def summed(weights, offset):
         return np.diagonal(weights, offset, -2, -1).sum(axis=-1)
 
-    weights = _rows(2, 3, 5, 5)
+    weights = case_rows(2, 3, 5, 5)
     cases = [((weights, offset), right(weights, offset)) for offset in (-1, 1, 0, 3)]
     return check_function(
         function,
@@ -106,7 +94,7 @@ def check_previous_heads(answer, profile):
 # --- 3 and 4 ---------------------------------------------------------------------------------------------
 def check_share_to(function):
     """``share_to(weights, keys)``: the share of attention that goes to the tokens in a mask."""
-    weights, mask = _rows(2, 3, 5, 5), np.array([True, False, False, True, False])
+    weights, mask = case_rows(2, 3, 5, 5), np.array([True, False, False, True, False])
     one = np.array([False, False, True, False, False])
 
     def right(weights, keys):
@@ -141,7 +129,7 @@ def check_share_to(function):
 
 def check_sep_to_sep(function):
     """``sep_to_sep(weights, is_sep)``: of the attention from [SEP], the share that goes to [SEP]."""
-    weights = _rows(2, 3, 6, 6, seed=1)
+    weights = case_rows(2, 3, 6, 6, seed=1)
     mask = np.array([False, False, True, False, False, True])
 
     def right(weights, is_sep):
@@ -202,11 +190,6 @@ def check_baseline(answer, attention):
 
 
 # --- 6 and 7 ---------------------------------------------------------------------------------------------
-def _entropy(row, log=np.log):
-    row = np.asarray(row, dtype=float)
-    return float(-(row * log(np.where(row > 0, row, 1))).sum())
-
-
 def check_row_entropy(function):
     """``row_entropy(row)``: entropy of one row in nats, with 0 log 0 = 0."""
     rows = [
@@ -217,22 +200,22 @@ def check_row_entropy(function):
     ]
     return check_function(
         function,
-        [((row,), _entropy(row)) for row in rows],
+        [((row,), entropy(row)) for row in rows],
         mistakes=[
             (
-                lambda row: _entropy(row, np.log2),
+                lambda row: entropy(row) / np.log(2),
                 "that is in bits. In nats the logarithm is the natural one, `np.log`",
             ),
             (
-                lambda row: _entropy(row, np.log10),
+                lambda row: entropy(row) / np.log(10),
                 "that is the logarithm to base 10; nats need the natural one, `np.log`",
             ),
-            (lambda row: -_entropy(row), "the size is right, the sign is not: entropy is never negative"),
+            (lambda row: -entropy(row), "the size is right, the sign is not: entropy is never negative"),
             (
-                lambda row: _entropy(row) / np.log(len(row)),
+                lambda row: entropy(row) / np.log(len(row)),
                 "that is already divided by ln n; this exercise asks for nats",
             ),
-            (lambda row: _entropy(row) / len(row), "a sum over the keys, not their mean"),
+            (lambda row: entropy(row) / len(row), "a sum over the keys, not their mean"),
             (
                 lambda row: -(row * np.log(row)).sum(),
                 (
@@ -247,17 +230,17 @@ def check_row_entropy(function):
 
 def check_head_focus(function):
     """``head_focus(weights)``: mean entropy of a head's rows, divided by ln n."""
-    cases = [_rows(5, 5, seed=2), np.eye(4), np.full((3, 3), 1 / 3)]
+    cases = [case_rows(5, 5, seed=2), np.eye(4), np.full((3, 3), 1 / 3)]
 
     def right(weights):
-        return float(np.mean([_entropy(row) for row in weights]) / np.log(len(weights)))
+        return float(np.mean([entropy(row) for row in weights]) / np.log(len(weights)))
 
     return check_function(
         function,
         [((weights,), right(weights)) for weights in cases],
         mistakes=[
             (
-                lambda w: _entropy(w.mean(axis=0)) / np.log(len(w)),
+                lambda w: entropy(w.mean(axis=0)) / np.log(len(w)),
                 (
                     "you took the mean of the rows first. A head whose rows look sharply at different tokens then seems broad; "
                     "take the entropy of each row, then the mean"
@@ -267,7 +250,7 @@ def check_head_focus(function):
             (lambda w: right(w) * np.log(len(w)) / len(w), "divide by ln n, `np.log(n)`, not by n"),
             (lambda w: right(w.T), "the entropy of the columns: sum over the last axis, the keys"),
             (
-                lambda w: float(np.mean([_entropy(column) for column in w.T]) / np.log(len(w))),
+                lambda w: float(np.mean([entropy(column) for column in w.T]) / np.log(len(w))),
                 "the entropy of the columns: sum over the last axis, the keys",
             ),
         ],
@@ -422,7 +405,7 @@ def _attention(n=20):
 
     tokens = ("[CLS]", *["a"] * (n - 3), "[SEP]", "[SEP]")
     special = tuple(token != "a" for token in tokens)
-    return SimpleNamespace(weights=_rows(1, 1, n, n), tokens=tokens, special=special, n_tokens=n)
+    return SimpleNamespace(weights=case_rows(1, 1, n, n), tokens=tokens, special=special, n_tokens=n)
 
 
 def EXAMPLES():
@@ -445,7 +428,7 @@ def EXAMPLES():
         return weights[..., is_sep, :][..., is_sep].sum(axis=-1).mean(axis=-1)
 
     def focus(weights):
-        return np.mean([_entropy(row) for row in weights]) / np.log(len(weights))
+        return np.mean([entropy(row) for row in weights]) / np.log(len(weights))
 
     return {
         "check_offset_share": (diagonal, lambda w, o: diagonal(w, -o), ...),
@@ -453,8 +436,12 @@ def EXAMPLES():
         "check_share_to": (share, lambda w, keys: w[..., keys, :].sum(axis=-2).mean(axis=-1), ...),
         "check_sep_to_sep": (both, share, ...),
         "check_baseline": (args(2 / 20, _attention()), args(2 / 128, _attention()), args(..., _attention())),
-        "check_row_entropy": (_entropy, lambda row: _entropy(row, np.log2), ...),
-        "check_head_focus": (focus, lambda w: _entropy(w.mean(axis=0)) / np.log(len(w)), ...),
+        "check_row_entropy": (
+            lambda row: -sum(p * np.log(p) for p in row if p > 0),
+            lambda row: entropy(row) / np.log(2),
+            ...,
+        ),
+        "check_head_focus": (focus, lambda w: entropy(w.mean(axis=0)) / np.log(len(w)), ...),
         "check_why_divide": (LENGTH_OPTIONS[1], LENGTH_OPTIONS[2], ...),
         "check_fair_head": (
             args(name, fair, first, second),

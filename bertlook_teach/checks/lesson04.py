@@ -7,16 +7,14 @@ import numpy as np
 from ..measures import category_sums, token_masks
 from ..published import published_gradients
 from ..stats import partial_rank_correlation, rank_correlation
-from .feedback import args, check_all, check_choice, check_function, check_number, check_set
+from .answers import check_choice, check_function, check_number, check_set
+from .cases import case_rows
+from .feedback import args, check_all
 
 
 def _numbers(*shape, seed=0):
     """Numbers for a case, both signs, no two alike; sizes that differ from one another."""
     return np.random.default_rng(seed).normal(size=shape)
-
-
-def _rows(*shape, seed=0):
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
 
 
 # --- 1 to 3: norms -----------------------------------------------------------------------------------------
@@ -86,7 +84,7 @@ def check_naive_size(answer):
 
 def check_weighted_norms(function):
     """``weighted_norms(weights, norms)``: the length of alpha_ij f_h(x_j)."""
-    weights, norms = _rows(2, 4, 4), np.abs(_numbers(2, 4, seed=2))
+    weights, norms = case_rows(2, 4, 4), np.abs(_numbers(2, 4, seed=2))
 
     def right(weights, norms):
         return weights * norms[..., None, :]
@@ -295,7 +293,7 @@ def _summed(maps):
 
 def check_rollout(function):
     """``rollout(maps)``: the product of the layers' mixing matrices, (layer, head, query, key) -> (query, key)."""
-    cases = [_rows(3, 2, 4, 4, seed=8), _rows(2, 3, 5, 5, seed=9)]
+    cases = [case_rows(3, 2, 4, 4, seed=8), case_rows(2, 3, 5, 5, seed=9)]
     return check_function(
         function,
         [((maps,), _rollout(maps)) for maps in cases],
@@ -377,7 +375,7 @@ def _attention(n=9):
 
     tokens = ("[CLS]", *["a"] * (n - 3), "[SEP]", "[SEP]")
     special = tuple(token != "a" for token in tokens)
-    return SimpleNamespace(weights=_rows(2, 3, n, n), tokens=tokens, special=special, n_tokens=n)
+    return SimpleNamespace(weights=case_rows(2, 3, n, n), tokens=tokens, special=special, n_tokens=n)
 
 
 def EXAMPLES():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..measures import CLASSES, published_fractions
-from .feedback import args, check_choice, check_function, check_list, check_number, check_set
+from ..stats import cohen_kappa
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .feedback import args
 
 
 def _map(n, seed=0):
@@ -157,9 +159,15 @@ def _classify(vertical, diagonal, block, spread):
 def check_classify(function):
     """``classify(vertical, diagonal, block, spread)``: the name of the class, first match wins."""
     cases = [
-        (0.3, 0.3, 0.0, 0.5), (0.6, 0.6, 0.0, 0.5), (0.5, 0.1, 0.4, 0.9), (0.1, 0.5, 0.4, 0.9), (0.1, 0.1, 0.3, 0.75),
-        (0.1, 0.1, 0.4, 0.7), (0.4, 0.1, 0.1, 0.9), (0.25, 0.25, 0.4, 0.9),
-    ]  # fmt: skip
+        (0.3, 0.3, 0.0, 0.5),
+        (0.6, 0.6, 0.0, 0.5),
+        (0.5, 0.1, 0.4, 0.9),
+        (0.1, 0.5, 0.4, 0.9),
+        (0.1, 0.1, 0.3, 0.75),
+        (0.1, 0.1, 0.4, 0.7),
+        (0.4, 0.1, 0.1, 0.9),
+        (0.25, 0.25, 0.4, 0.9),
+    ]
 
     def late(v, d, b, e):
         if v >= 0.5:
@@ -235,13 +243,6 @@ def check_counts(answer, names):
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
-def _kappa(confusion):
-    confusion = np.asarray(confusion, dtype=float)
-    total = confusion.sum()
-    chance = (confusion.sum(axis=0) * confusion.sum(axis=1)).sum() / total**2
-    return float((np.trace(confusion) / total - chance) / (1 - chance))
-
-
 def check_kappa(function):
     """``kappa(confusion)``: Cohen's kappa of a confusion matrix."""
     cases = [np.array([[20, 5], [10, 15]]), np.array([[8, 1, 1], [0, 5, 2], [3, 0, 10]]), np.diag([4, 6])]
@@ -251,7 +252,7 @@ def check_kappa(function):
 
     return check_function(
         function,
-        [((confusion,), _kappa(confusion)) for confusion in cases],
+        [((confusion,), cohen_kappa(confusion)) for confusion in cases],
         mistakes=[
             (lambda c: float(np.trace(c) / c.sum()), "that is accuracy; now take chance agreement off"),
             (
@@ -359,6 +360,11 @@ def EXAMPLES():
         spread=flat,
         can_block=np.ones(2, bool),
     )
+
+    def kappa(c):
+        chance = (c.sum(axis=0) * c.sum(axis=1)).sum() / c.sum() ** 2
+        return float((np.trace(c) / c.sum() - chance) / (1 - chance))
+
     return {
         "check_vertical": (_vertical, lambda w: _vertical(w.T), ...),
         "check_diagonal": (_diagonal, lambda w: float(np.diagonal(w).mean()), ...),
@@ -366,7 +372,7 @@ def EXAMPLES():
         "check_classify": (_classify, lambda v, d, b, e: _classify(v, d, b, 1.0), ...),
         "check_turned": (TURN_OPTIONS[2], TURN_OPTIONS[0], ...),
         "check_counts": (args([1, 0, 0, 2, 1], names), args([2, 1, 1, 0, 0], names), args(..., names)),
-        "check_kappa": (_kappa, lambda c: float(np.trace(c) / c.sum()), ...),
+        "check_kappa": (kappa, lambda c: float(np.trace(c) / c.sum()), ...),
         "check_useful": (["MRPC", "QQP"], ["QQP", "MRPC"], ...),
         "check_movable": (args(1 / 3, scores), args(2 / 3, scores), args(..., scores)),
         "check_statements": ({"b", "e"}, {"a", "b", "e"}, ...),

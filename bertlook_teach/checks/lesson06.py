@@ -7,7 +7,8 @@ import numpy as np
 from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
 from ..published import published_table_1
-from .feedback import args, check_choice, check_function, check_list, check_number
+from .answers import check_choice, check_function, check_list, check_number
+from .feedback import args
 
 
 def _rows(n, seed=0):
@@ -19,7 +20,15 @@ def _rows(n, seed=0):
 def _sentence(words, governors, relations, upos):
     n = len(governors)
     blank = ("_",) * n
-    return TreebankSentence(tuple(words.split()), governors, tuple(relations.split()), tuple(upos.split()), blank, blank, ({},) * n)  # fmt: skip
+    return TreebankSentence(
+        tuple(words.split()),
+        governors,
+        tuple(relations.split()),
+        tuple(upos.split()),
+        blank,
+        blank,
+        ({},) * n,
+    )
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------
@@ -40,13 +49,25 @@ def check_named_governor(function):
         function,
         cases,
         mistakes=[
-            (lambda w, i: int(w[i].argmax()), "a word may not name itself: put the diagonal out of the race before you take the maximum"),
-            (lambda w, i: _named(w.T, i), "that is the word that looks most at this one: you read a column. Row i says where word i looks"),
-            (lambda w, i: int(np.delete(w[i], i).argmax()), "after deleting an entry the positions behind it have moved by one"),
-            (lambda w, i: int(np.argsort(w[i])[-2]), "the second largest is right only when the word's own weight is the largest"),
+            (
+                lambda w, i: int(w[i].argmax()),
+                "a word may not name itself: put the diagonal out of the race before you take the maximum",
+            ),
+            (
+                lambda w, i: _named(w.T, i),
+                "that is the word that looks most at this one: you read a column. Row i says where word i looks",
+            ),
+            (
+                lambda w, i: int(np.delete(w[i], i).argmax()),
+                "after deleting an entry the positions behind it have moved by one",
+            ),
+            (
+                lambda w, i: int(np.argsort(w[i])[-2]),
+                "the second largest is right only when the word's own weight is the largest",
+            ),
         ],
         learnt="One row, the diagonal out, the largest. A head answers even when almost all of its attention went to [SEP].",
-    )  # fmt: skip
+    )
 
 
 def check_by_columns(function):
@@ -58,11 +79,17 @@ def check_by_columns(function):
         function,
         cases,
         mistakes=[
-            (lambda w: [_named(w, i) for i in range(len(w))], "those are the rows: whom each word looks at. Here the governor looks; read column i"),
-            (lambda w: [int(w[:, i].argmax()) for i in range(len(w))], "the right columns, but the diagonal takes part"),
+            (
+                lambda w: [_named(w, i) for i in range(len(w))],
+                "those are the rows: whom each word looks at. Here the governor looks; read column i",
+            ),
+            (
+                lambda w: [int(w[:, i].argmax()) for i in range(len(w))],
+                "the right columns, but the diagonal takes part",
+            ),
         ],
         learnt="The same head, read the other way: 144 heads are 288 competitors, and the best of 288 is easier to find than the best of 144.",
-    )  # fmt: skip
+    )
 
 
 # --- 3 ---------------------------------------------------------------------------------------------------
@@ -94,18 +121,30 @@ def check_offset_accuracy(function):
         function,
         cases,
         mistakes=[
-            (lambda g, o: _offset_accuracy(g, -o), "the sign is turned: +1 is the next word, so the governor is at `word + offset`"),
-            (with_root, "roots have no governor and are not scored: divide by the words whose governor is not -1"),
-            (clipped, "an offset that points outside the sentence gives no answer; you took the first or the last word instead"),
+            (
+                lambda g, o: _offset_accuracy(g, -o),
+                "the sign is turned: +1 is the next word, so the governor is at `word + offset`",
+            ),
+            (
+                with_root,
+                "roots have no governor and are not scored: divide by the words whose governor is not -1",
+            ),
+            (
+                clipped,
+                "an offset that points outside the sentence gives no answer; you took the first or the last word instead",
+            ),
         ],
         learnt="The rival of every head. `+1`, always the next word, is also the parser that calls everything right-branching.",
-    )  # fmt: skip
+    )
 
 
 # --- 4 ---------------------------------------------------------------------------------------------------
 BOX = _sentence(
-    "The cat sat in the old box", (1, 2, -1, 6, 6, 6, 2), "det nsubj root case det amod obl", "DET NOUN VERB ADP DET ADJ NOUN"
-)  # fmt: skip
+    "The cat sat in the old box",
+    (1, 2, -1, 6, 6, 6, 2),
+    "det nsubj root case det amod obl",
+    "DET NOUN VERB ADP DET ADJ NOUN",
+)
 
 BOX_STANFORD = [1, 2, -1, 2, 6, 6, 3]
 
@@ -144,12 +183,18 @@ def check_auxpass_gain(answer):
         row.code_accuracy - row.code_baseline,
         tolerance=0.051,
         mistakes=[
-            (row.accuracy - row.baseline, "those are the printed numbers; the footnote says what the authors' code gives"),
-            (row.code_accuracy - row.baseline, "40.5 is the baseline of cop, the row above; take both numbers from the same output"),
+            (
+                row.accuracy - row.baseline,
+                "those are the printed numbers; the footnote says what the authors' code gives",
+            ),
+            (
+                row.code_accuracy - row.baseline,
+                "40.5 is the baseline of cop, the row above; take both numbers from the same output",
+            ),
             (row.code_accuracy, "that is the head's accuracy; subtract what the best offset reaches"),
         ],
         learnt="A gain of 11.6 points, not 42. The next word alone finds the verb of a passive auxiliary four times in five.",
-    )  # fmt: skip
+    )
 
 
 # --- 6 ---------------------------------------------------------------------------------------------------
@@ -181,13 +226,25 @@ def check_fair_accuracy(function):
         function,
         cases,
         mistakes=[
-            (lambda marks, half: float(marks.mean(axis=0).max()), "that is the best head on the very cases it is scored on: the flattering number"),
-            (same_half, "each half is scored with the head it chose itself; score it with the other half's choice"),
-            (one_way, "one way only: now let the second half choose and the first report, and put all cases together"),
-            (other_way, "one way only: now let the first half choose and the second report, and put all cases together"),
+            (
+                lambda marks, half: float(marks.mean(axis=0).max()),
+                "that is the best head on the very cases it is scored on: the flattering number",
+            ),
+            (
+                same_half,
+                "each half is scored with the head it chose itself; score it with the other half's choice",
+            ),
+            (
+                one_way,
+                "one way only: now let the second half choose and the first report, and put all cases together",
+            ),
+            (
+                other_way,
+                "one way only: now let the first half choose and the second report, and put all cases together",
+            ),
         ],
         learnt="Each case is scored once, by a head that was chosen without it. The two halves may well choose different heads.",
-    )  # fmt: skip
+    )
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
@@ -274,12 +331,20 @@ def check_what_p_says(answer):
         P_OPTIONS[1],
         options=P_OPTIONS,
         mistakes=[
-            (P_OPTIONS[0], ("chance is not the rival here: the shuffled distances keep what is typical for the relation, and the best of all heads is "
-             "compared with the best of all heads")),
-            (P_OPTIONS[2], "nothing was switched off; an arg max shows where a head looks, not what the model does with it"),
+            (
+                P_OPTIONS[0],
+                (
+                    "chance is not the rival here: the shuffled distances keep what is typical for the relation, and the best of all heads is "
+                    "compared with the best of all heads"
+                ),
+            ),
+            (
+                P_OPTIONS[2],
+                "nothing was switched off; an arg max shows where a head looks, not what the model does with it",
+            ),
         ],
         learnt="The rival knows the relation's distances and has as many tries. That is why so many impressive heads end with p = 1.",
-    )  # fmt: skip
+    )
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------

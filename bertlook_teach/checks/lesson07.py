@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..published import published_table_2
-from .feedback import check_choice, check_function, check_list, check_number
+from .answers import check_choice, check_function, check_list, check_number
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
@@ -64,12 +64,21 @@ def check_named_antecedent(function):
         function,
         cases,
         mistakes=[
-            (lambda r, c: int(np.argmax(r)), "that is the word with most attention of all; only the candidates may be named"),
-            (lambda r, c: int(np.argmax(np.asarray(r)[c])), "that counts within the list of candidates; the *word* it stands for was asked for"),
-            (lambda r, c: max(c), "that is always the last candidate: a rule of place, and no attention in it"),
+            (
+                lambda r, c: int(np.argmax(r)),
+                "that is the word with most attention of all; only the candidates may be named",
+            ),
+            (
+                lambda r, c: int(np.argmax(np.asarray(r)[c])),
+                "that counts within the list of candidates; the *word* it stands for was asked for",
+            ),
+            (
+                lambda r, c: max(c),
+                "that is always the last candidate: a rule of place, and no attention in it",
+            ),
         ],
         learnt="A head names a candidate even if nearly all of its attention went elsewhere.",
-    )  # fmt: skip
+    )
 
 
 # --- 3 ---------------------------------------------------------------------------------------------------
@@ -192,14 +201,29 @@ def check_fair_gain(answer):
         best - table["four sieves"].all,
         tolerance=0.01,
         mistakes=[
-            (best - table["nearest"].all, "that is the gain over the *weakest* of the three; take the strongest rule"),
-            (best - table["head match"].all, "head match is the second best; take the strongest of the three rules"),
-            (best - table["neural system"].all, "that row is a coreference system on whole documents, not one of the three rules"),
-            (table["four sieves"].all - best, "the sign: what the *head* gains, so the head's accuracy comes first"),
-            (table["best head"].proper - table["four sieves"].proper, "those are names only; take the column for all mentions"),
+            (
+                best - table["nearest"].all,
+                "that is the gain over the *weakest* of the three; take the strongest rule",
+            ),
+            (
+                best - table["head match"].all,
+                "head match is the second best; take the strongest of the three rules",
+            ),
+            (
+                best - table["neural system"].all,
+                "that row is a coreference system on whole documents, not one of the three rules",
+            ),
+            (
+                table["four sieves"].all - best,
+                "the sign: what the *head* gains, so the head's accuracy comes first",
+            ),
+            (
+                table["best head"].proper - table["four sieves"].proper,
+                "those are names only; take the column for all mentions",
+            ),
         ],
         learnt="-4: the head is behind. 65 against 27 is true as well, and tells another story.",
-    )  # fmt: skip
+    )
 
 
 # --- 6 ---------------------------------------------------------------------------------------------------
@@ -217,12 +241,18 @@ def check_candidates(answer):
         CANDIDATE_OPTIONS[1],
         options=CANDIDATE_OPTIONS,
         mistakes=[
-            (CANDIDATE_OPTIONS[0], "with more words to choose from there are only more wrong ones: every antecedent is a mention already"),
-            (CANDIDATE_OPTIONS[2], "suppose a head is right among all words. Is that word among the earlier mentions? Is anything there ahead of it?"),
+            (
+                CANDIDATE_OPTIONS[0],
+                "with more words to choose from there are only more wrong ones: every antecedent is a mention already",
+            ),
+            (
+                CANDIDATE_OPTIONS[2],
+                "suppose a head is right among all words. Is that word among the earlier mentions? Is anything there ahead of it?",
+            ),
         ],
         learnt="If the largest of all words is an antecedent, it is the largest of the mentions too. The reverse need not hold, so the definition "
         "moves the number one way only, and has to be told.",
-    )  # fmt: skip
+    )
 
 
 # --- 7 ---------------------------------------------------------------------------------------------------
@@ -242,12 +272,18 @@ def check_both_right(function):
         function,
         cases,
         mistakes=[
-            (lambda a, b: float(np.mean([np.mean(a), np.mean(b)])), "that is the plain accuracy: a pair counts only if *both* members are right"),
-            (lambda a, b: float(np.mean(a | b)), "that is *at least one* right; who always names the first candidate would score 1"),
+            (
+                lambda a, b: float(np.mean([np.mean(a), np.mean(b)])),
+                "that is the plain accuracy: a pair counts only if *both* members are right",
+            ),
+            (
+                lambda a, b: float(np.mean(a | b)),
+                "that is *at least one* right; who always names the first candidate would score 1",
+            ),
             (lambda a, b: float(np.mean(a == b)), "two wrong answers agree as well; both must be right"),
         ],
         learnt="Who always names the same place gets half of the cases, and not one pair. Guessing gets a quarter of the pairs.",
-    )  # fmt: skip
+    )
 
 
 # --- 8 ---------------------------------------------------------------------------------------------------
@@ -261,11 +297,17 @@ def check_unit(answer):
         "documents",
         options=UNIT_OPTIONS,
         mistakes=[
-            ("mentions", "ten mentions of one keeper are not ten independent cases: if *he* is easy in a text, it is easy ten times"),
-            ("sentences", "the antecedent often stands in an earlier sentence, so that sentences of one text hang together too"),
+            (
+                "mentions",
+                "ten mentions of one keeper are not ten independent cases: if *he* is easy in a text, it is easy ten times",
+            ),
+            (
+                "sentences",
+                "the antecedent often stands in an earlier sentence, so that sentences of one text hang together too",
+            ),
         ],
         learnt="What hangs together is drawn together. Drawn by mentions, the interval would be too narrow.",
-    )  # fmt: skip
+    )
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .feedback import args, check_choice, check_function, check_number
+from .answers import check_choice, check_function, check_number
+from .feedback import args
 
 
 # --- 1: the probe's answer -------------------------------------------------------------------------------
@@ -27,13 +28,22 @@ def check_probe_answers(function):
         function,
         cases,
         mistakes=[
-            (lambda b, w: (b @ w).argmax(axis=0).tolist(), "the first axis is the dependent, the second the candidate; the largest is wanted along the candidates"),
-            (lambda b, w: b.sum(axis=-1).argmax(axis=1).tolist(), "the heads count alike here; each feature has its own weight"),
-            (lambda b, w: (b @ np.abs(w)).argmax(axis=1).tolist(), "weights may be negative: a head that looks away from governors helps too"),
+            (
+                lambda b, w: (b @ w).argmax(axis=0).tolist(),
+                "the first axis is the dependent, the second the candidate; the largest is wanted along the candidates",
+            ),
+            (
+                lambda b, w: b.sum(axis=-1).argmax(axis=1).tolist(),
+                "the heads count alike here; each feature has its own weight",
+            ),
+            (
+                lambda b, w: (b @ np.abs(w)).argmax(axis=1).tolist(),
+                "weights may be negative: a head that looks away from governors helps too",
+            ),
             (lambda b, w: (b @ w).argmin(axis=1).tolist(), "that is the least likely candidate"),
         ],
         learnt="One number a head and direction, a weighted sum, the largest wins. The probe has no other freedom.",
-    )  # fmt: skip
+    )
 
 
 # --- 2: how many weights ---------------------------------------------------------------------------------
@@ -62,11 +72,17 @@ def check_right_branching(function):
         mistakes=[
             (lambda n: list(range(n)), "each word would govern itself; the *next* word was asked for"),
             (lambda n: list(range(-1, n - 1)), "that is the previous word"),
-            (lambda n: [*range(1, n), -1], "the last word's governor is ROOT, and ROOT is the last candidate: index n"),
-            (lambda n: [*range(1, n), n - 1], "the last word would govern itself; ROOT is the last candidate: index n"),
+            (
+                lambda n: [*range(1, n), -1],
+                "the last word's governor is ROOT, and ROOT is the last candidate: index n",
+            ),
+            (
+                lambda n: [*range(1, n), n - 1],
+                "the last word would govern itself; ROOT is the last candidate: index n",
+            ),
         ],
         learnt="It reads nothing, and a probe that does not beat it has found nothing.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: the score ----------------------------------------------------------------------------------------
@@ -90,13 +106,19 @@ def check_uas(function):
         function,
         cases,
         mistakes=[
-            (lambda p, g, c: float((p == g).mean()), "punctuation counts here too; the published UAS leaves it out: only words whose `counted` is True"),
-            (lambda p, g, c: float(((p == g) & c).mean()), "the right words are those that count, but you divide by all words"),
+            (
+                lambda p, g, c: float((p == g).mean()),
+                "punctuation counts here too; the published UAS leaves it out: only words whose `counted` is True",
+            ),
+            (
+                lambda p, g, c: float(((p == g) & c).mean()),
+                "the right words are those that count, but you divide by all words",
+            ),
             (lambda p, g, c: float((p == g)[~c].mean()), "that is the score of the punctuation alone"),
             (lambda p, g, c: float((p != g)[c].mean()), "that is the share of *wrong* governors"),
         ],
         learnt="Two papers with the same probe and another rule for punctuation print other numbers. Say which.",
-    )  # fmt: skip
+    )
 
 
 # --- 5: a made-up grammar --------------------------------------------------------------------------------
@@ -126,10 +148,13 @@ def check_made_up(function):
         mistakes=[
             (swapped, "first and last have changed places: the first word has index 0"),
             (lambda w, r: [g + 1 for g in _made_up(w, r)], "positions count from 0 here"),
-            (lambda w, r: [len(w) if r[x] == "last" else g for g, x in zip(_made_up(w, r), w)], "that index is ROOT; the last *word* has the index before it"),
+            (
+                lambda w, r: [len(w) if r[x] == "last" else g for g, x in zip(_made_up(w, r), w)],
+                "that index is ROOT; the last *word* has the index before it",
+            ),
         ],
         learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself, from the words.",
-    )  # fmt: skip
+    )
 
 
 # --- 6: the released bug ---------------------------------------------------------------------------------
@@ -197,13 +222,16 @@ def check_distance_accuracy(function):
         function,
         cases,
         mistakes=[
-            (near, "neighbours are linked more often than not only on one side; let the data decide for each distance"),
+            (
+                near,
+                "neighbours are linked more often than not only on one side; let the data decide for each distance",
+            ),
             (unsigned, "the sign is lost: in English the next word and the previous one are not alike"),
             (majority, "one guess for all pairs; guess for each distance separately"),
             (per_distance, "each distance counts alike here; a pair should"),
         ],
         learnt="No model was asked. A probe's 85.8 % has to be read beside this number, not beside 50.",
-    )  # fmt: skip
+    )
 
 
 # --- 8: what may be compared -----------------------------------------------------------------------------
@@ -222,10 +250,13 @@ def check_comparable(answer):
         options=COMPARE_OPTIONS,
         mistakes=[
             (COMPARE_OPTIONS[1], "its links have no direction (UUAS), and it reads the vectors of one layer"),
-            (COMPARE_OPTIONS[2], "half of those pairs are linked, so a coin gets 50; to find a governor one has to choose among all words"),
+            (
+                COMPARE_OPTIONS[2],
+                "half of those pairs are linked, so a coin gets 50; to find a governor one has to choose among all words",
+            ),
         ],
         learnt="The same task, the same score, the same sentences: only then is one number higher than another.",
-    )  # fmt: skip
+    )
 
 
 # --- 9: selectivity --------------------------------------------------------------------------------------
@@ -238,10 +269,13 @@ def check_selectivity(answer, real, made_up):
         mistakes=[
             (made_up - real, "the sign is turned: what is real minus what can be learnt anyway"),
             (real / made_up, "that is a ratio; selectivity is a difference"),
-            (real, "that is the score on the treebank; subtract what the same probe learns of a grammar that nobody speaks"),
+            (
+                real,
+                "that is the score on the treebank; subtract what the same probe learns of a grammar that nobody speaks",
+            ),
         ],
         learnt="A high score means little if the same probe scores as high on nonsense. The difference says how much more it finds where BERT may have something to give.",
-    )  # fmt: skip
+    )
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------

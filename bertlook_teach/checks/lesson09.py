@@ -7,27 +7,15 @@ import numpy as np
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from ..model import head_label
 from ..stats import kruskal_stress
-from .feedback import args, check_all, check_choice, check_function, check_list, check_number, check_set
-
-
-def _entropy(row, log=np.log) -> float:
-    row = np.asarray(row, dtype=float)
-    return float(-(row * log(np.where(row > 0, row, 1))).sum())
-
-
-def _js(p, q) -> float:
-    p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    return _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2
-
-
-def _rows(*shape, seed=0):
-    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .cases import case_rows, entropy, js_divergence
+from .feedback import args, check_all
 
 
 # --- 1 and 2 ---------------------------------------------------------------------------------------------
 def check_divergence(function):
     """``divergence(p, q)``: the Jensen-Shannon divergence of two rows, in nats."""
-    p, q = _rows(2, 4)
+    p, q = case_rows(2, 4)
     pairs = [
         (p, q),
         (p, p),
@@ -42,19 +30,43 @@ def check_divergence(function):
 
     return check_function(
         function,
-        [((a, b), _js(a, b)) for a, b in pairs],
+        [((a, b), js_divergence(a, b)) for a, b in pairs],
         mistakes=[
-            (naive, "it gives nan where a weight is 0. In the limit 0 log 0 is 0: the entropy of lesson 3 says so"),
-            (lambda p, q: np.sqrt(max(_js(p, q), 0)), "that is its square root, as SciPy's `jensenshannon` gives it; leave the root out"),
-            (lambda p, q: _js(p, q) / np.log(2), "that is in bits; in nats the logarithm is the natural one"),
-            (lambda p, q: -_js(p, q), "the size is right, the sign is not: the mixture is the broader one"),
-            (lambda p, q: 2 * _js(p, q), "twice too much: *half* of the sum of the two entropies, and half of p + q"),
-            (lambda p, q: _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)), "subtract the *mean* of the two entropies, not their sum"),
-            (lambda p, q: abs(_entropy(p) - _entropy(q)), "two rows can be equally broad and look at different tokens; you need the entropy of their mixture"),
-            (lambda p, q: _entropy(p + q) - (_entropy(p) + _entropy(q)) / 2, "p + q sums to 2; the mixture is (p + q) / 2"),
+            (
+                naive,
+                "it gives nan where a weight is 0. In the limit 0 log 0 is 0: the entropy of lesson 3 says so",
+            ),
+            (
+                lambda p, q: np.sqrt(max(js_divergence(p, q), 0)),
+                "that is its square root, as SciPy's `jensenshannon` gives it; leave the root out",
+            ),
+            (
+                lambda p, q: js_divergence(p, q) / np.log(2),
+                "that is in bits; in nats the logarithm is the natural one",
+            ),
+            (
+                lambda p, q: -js_divergence(p, q),
+                "the size is right, the sign is not: the mixture is the broader one",
+            ),
+            (
+                lambda p, q: 2 * js_divergence(p, q),
+                "twice too much: *half* of the sum of the two entropies, and half of p + q",
+            ),
+            (
+                lambda p, q: entropy((p + q) / 2) - (entropy(p) + entropy(q)),
+                "subtract the *mean* of the two entropies, not their sum",
+            ),
+            (
+                lambda p, q: abs(entropy(p) - entropy(q)),
+                "two rows can be equally broad and look at different tokens; you need the entropy of their mixture",
+            ),
+            (
+                lambda p, q: 2 * entropy((p + q) / 2) - 2 * np.log(2) - (entropy(p) + entropy(q)) / 2,
+                "p + q sums to 2; the mixture is (p + q) / 2",
+            ),
         ],
         learnt="0 for equal rows, ln 2 for rows that share no key, and defined when a weight is 0.",
-    )  # fmt: skip
+    )
 
 
 RANGE_OPTIONS = ("1", "ln 2", "ln n", "no limit")
@@ -86,20 +98,32 @@ def check_head_distance(function):
     """``head_distance(a, b)``: mean divergence over the rows of two maps of shape (query, key)."""
 
     def right(a, b):
-        return float(np.mean([_js(p, q) for p, q in zip(a, b)]))
+        return float(np.mean([js_divergence(p, q) for p, q in zip(a, b)]))
 
-    cases = [tuple(_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
+    cases = [tuple(case_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
     return check_function(
         function,
         [((a, b), right(a, b)) for a, b in cases],
         mistakes=[
-            (lambda a, b: right(a.T, b.T), "those are the columns; a row is what one query does, and only rows are distributions"),
-            (lambda a, b: right(a, b) * len(a), "that is the sum over the tokens, as in the paper; the *mean* was asked for"),
-            (lambda a, b: _js(a.mean(axis=0), b.mean(axis=0)), "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike"),
-            (lambda a, b: _js(a.ravel() / len(a), b.ravel() / len(b)) * len(a), "that is the sum over the tokens, as in the paper; the *mean* was asked for"),
+            (
+                lambda a, b: right(a.T, b.T),
+                "those are the columns; a row is what one query does, and only rows are distributions",
+            ),
+            (
+                lambda a, b: right(a, b) * len(a),
+                "that is the sum over the tokens, as in the paper; the *mean* was asked for",
+            ),
+            (
+                lambda a, b: js_divergence(a.mean(axis=0), b.mean(axis=0)),
+                "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike",
+            ),
+            (
+                lambda a, b: js_divergence(a.ravel() / len(a), b.ravel() / len(b)) * len(a),
+                "that is the sum over the tokens, as in the paper; the *mean* was asked for",
+            ),
         ],
         learnt="Row against row, then the mean: nats a token, from 0 to 0.693.",
-    )  # fmt: skip
+    )
 
 
 def check_closest_pair(answer, distances, n_heads):
@@ -130,7 +154,7 @@ def check_closest_pair(answer, distances, n_heads):
         named(i, j),
         mistakes=[(wrong, why) for wrong, why in mistakes if wrong != named(i, j)],
         learnt=f"{' and '.join(sorted(named(i, j)))}: {off[i, j]:.3f} nats a token; the mean of all pairs is {distances[np.triu_indices(len(distances), 1)].mean():.3f}.",
-    )  # fmt: skip
+    )
 
 
 # --- 5 and 6 ---------------------------------------------------------------------------------------------
@@ -149,7 +173,10 @@ def check_layer_gap(function):
     cases = []
     for seed, (n_layers, n_heads) in ((3, (3, 2)), (4, (2, 4))):
         cases.append(
-            (js_distances(_rows(n_layers, n_heads, 5, 5, seed=seed)), np.repeat(np.arange(n_layers), n_heads))
+            (
+                js_distances(case_rows(n_layers, n_heads, 5, 5, seed=seed)),
+                np.repeat(np.arange(n_layers), n_heads),
+            )
         )
 
     def with_diagonal(distances, layers):
@@ -160,13 +187,28 @@ def check_layer_gap(function):
         function,
         [(case, right(*case)) for case in cases],
         mistakes=[
-            (with_diagonal, "the zeros of the diagonal are in your mean within layers: a head is not its own neighbour. Use `np.triu(..., 1)`, or leave out the diagonal"),
-            (lambda d, layers: -right(d, layers), "the other way round: between minus within, so that a positive number says that layers keep together"),
-            (lambda d, layers: parts(d, layers)[1], "that is the mean between layers; subtract the mean within"),
-            (lambda d, layers: float(d[layers[:, None] != layers[None, :]].sum() / 2 - d[layers[:, None] == layers[None, :]].sum() / 2), "means, not sums: there are many more pairs between layers than within"),
+            (
+                with_diagonal,
+                "the zeros of the diagonal are in your mean within layers: a head is not its own neighbour. Use `np.triu(..., 1)`, or leave out the diagonal",
+            ),
+            (
+                lambda d, layers: -right(d, layers),
+                "the other way round: between minus within, so that a positive number says that layers keep together",
+            ),
+            (
+                lambda d, layers: parts(d, layers)[1],
+                "that is the mean between layers; subtract the mean within",
+            ),
+            (
+                lambda d, layers: float(
+                    d[layers[:, None] != layers[None, :]].sum() / 2
+                    - d[layers[:, None] == layers[None, :]].sum() / 2
+                ),
+                "means, not sums: there are many more pairs between layers than within",
+            ),
         ],
         learnt="Every pair once, no head with itself. Positive: heads of one layer are closer to each other.",
-    )  # fmt: skip
+    )
 
 
 def check_p_value(answer, distances, layers, shuffled):
@@ -176,11 +218,14 @@ def check_p_value(answer, distances, layers, shuffled):
     as_good = int((shuffled >= found - 1e-12).sum())
     expected = (1 + as_good) / (1 + len(shuffled))
     mistakes = [
-        (as_good / len(shuffled), "the true order is one of the possible orders: add 1 above and below, then p is never 0"),
+        (
+            as_good / len(shuffled),
+            "the true order is one of the possible orders: add 1 above and below, then p is never 0",
+        ),
         (as_good, "that is how many; the share was asked for"),
         (1 - expected, "that is the share of the shuffles that do worse"),
         (float((shuffled < found).mean()), "that is the share of the shuffles that do worse"),
-    ]  # fmt: skip
+    ]
     return check_number(
         answer,
         expected,
@@ -212,12 +257,21 @@ def check_stress(function):
         mistakes=[
             (wrong(1.0, lambda m, d: d), "that is stress squared: take the root at the end"),
             (wrong(0.5, lambda m, d: m), "divide by the squared distances that are *drawn*"),
-            (lambda m, d: float(np.sqrt(((d - m) ** 2).sum())), "without a division the number grows with the scale of the map; divide by the squared drawn distances"),
-            (lambda m, d: float(np.sqrt(((d - m) ** 2).mean())), "that is a mean error in nats; divide by the squared drawn distances to get rid of the scale"),
-            (lambda m, d: float(np.abs(d - m).sum() / d.sum()), "squares, not absolute values; and a root at the end"),
+            (
+                lambda m, d: float(np.sqrt(((d - m) ** 2).sum())),
+                "without a division the number grows with the scale of the map; divide by the squared drawn distances",
+            ),
+            (
+                lambda m, d: float(np.sqrt(((d - m) ** 2).mean())),
+                "that is a mean error in nats; divide by the squared drawn distances to get rid of the scale",
+            ),
+            (
+                lambda m, d: float(np.abs(d - m).sum() / d.sum()),
+                "squares, not absolute values; and a root at the end",
+            ),
         ],
         learnt="0 for a perfect map, and the same number in nats, bits or millimetres.",
-    )  # fmt: skip
+    )
 
 
 def check_labelled(answer, measures, label="broad"):
@@ -288,14 +342,19 @@ def check_best_partner(name, distance, distances, labels, n_heads):
             distance,
             float(distances[start, best]),
             tolerance=1e-6,
-            mistakes=[(float(distances[start, any_head]), "that is the distance of the nearest head, whatever its label")]
+            mistakes=[
+                (
+                    float(distances[start, any_head]),
+                    "that is the distance of the nearest head, whatever its label",
+                )
+            ]
             if any_head != best
             else [],
             learnt="The distance is right.",
         ),
         learnt=f"The loner is {head_label(*divmod(start, n_heads))} ({flat[start]}); its nearest head of another kind is {expected} "
         f"({flat[best]}), {distances[start, best]:.3f} nats a token away.",
-    )  # fmt: skip
+    )
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------
@@ -335,12 +394,16 @@ def EXAMPLES():
     def stress(measured, drawn):
         return np.sqrt(((drawn - measured) ** 2).sum() / (drawn**2).sum())
 
+    def divergence(p, q):
+        terms = [a * np.log(2 * a / (x + y)) for x, y in zip(p, q) for a in (x, y) if a > 0]
+        return float(np.sum(terms) / 2)
+
     return {
-        "check_divergence": (_js, lambda p, q: np.sqrt(_js(p, q)), ...),
+        "check_divergence": (divergence, lambda p, q: np.sqrt(js_divergence(p, q)), ...),
         "check_largest": ("ln 2", "1", ...),
         "check_head_distance": (
-            lambda a, b: np.mean([_js(p, q) for p, q in zip(a, b)]),
-            lambda a, b: np.sum([_js(p, q) for p, q in zip(a, b)]),
+            lambda a, b: np.mean([divergence(p, q) for p, q in zip(a, b)]),
+            lambda a, b: np.sum([divergence(p, q) for p, q in zip(a, b)]),
             ...,
         ),
         "check_closest_pair": (
@@ -362,4 +425,4 @@ def EXAMPLES():
             args("4-3", distances[2, partner], distances, labels, 3),
             args(..., ..., distances, labels, 3),
         ),
-    }  # fmt: skip
+    }

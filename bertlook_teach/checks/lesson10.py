@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .feedback import args, check_choice, check_function, check_number
+from ..model import softmax
+from .answers import check_choice, check_function, check_number
+from .cases import f1
+from .feedback import args
 
 
 # --- 1: the scalar mix -----------------------------------------------------------------------------------
-def _softmax(a):
-    powers = np.exp(np.asarray(a, float) - np.max(a))
-    return powers / powers.sum()
-
-
 def _mix(hidden, a, gamma):
-    return gamma * np.tensordot(_softmax(a), np.asarray(hidden, float), axes=1)
+    return gamma * np.tensordot(softmax(a), np.asarray(hidden, float), axes=1)
 
 
 def check_mix(function):
@@ -29,14 +27,26 @@ def check_mix(function):
         cases,
         axes=("word", "dim"),
         mistakes=[
-            (lambda h, a, g: g * np.tensordot(a, h, axes=1), "the scores are used as they are; their softmax gives shares that sum to 1"),
-            (lambda h, a, g: np.tensordot(_softmax(a), h, axes=1), "gamma is missing: it scales the whole mix"),
+            (
+                lambda h, a, g: g * np.tensordot(a, h, axes=1),
+                "the scores are used as they are; their softmax gives shares that sum to 1",
+            ),
+            (
+                lambda h, a, g: np.tensordot(softmax(a), h, axes=1),
+                "gamma is missing: it scales the whole mix",
+            ),
             (lambda h, a, g: g * h.mean(axis=0), "all layers count alike here; the shares are learned"),
-            (lambda h, a, g: g * h[int(np.argmax(a))], "that is the layer with the largest share alone; a mix takes of all"),
-            (lambda h, a, g: g * np.tensordot(a / a.sum(), h, axes=1), "dividing by the sum is no softmax: scores may be negative"),
+            (
+                lambda h, a, g: g * h[int(np.argmax(a))],
+                "that is the layer with the largest share alone; a mix takes of all",
+            ),
+            (
+                lambda h, a, g: g * np.tensordot(a / a.sum(), h, axes=1),
+                "dividing by the sum is no softmax: scores may be negative",
+            ),
         ],
         learnt="Seven shares and one scale: with so little to learn, the mix can be read as an answer.",
-    )  # fmt: skip
+    )
 
 
 # --- 2: centre of gravity --------------------------------------------------------------------------------
@@ -84,12 +94,15 @@ def check_expected(function):
         mistakes=[
             (lambda f: _expected(f) - 1, "the first gain belongs to layer 1, not to layer 0"),
             (clipped, "losses are clipped here; the expected layer keeps them (K(Delta) does not)"),
-            (lambda f: float(np.arange(len(f)) @ f / np.sum(f)), "these are the scores; what counts is what each layer *adds*"),
+            (
+                lambda f: float(np.arange(len(f)) @ f / np.sum(f)),
+                "these are the scores; what counts is what each layer *adds*",
+            ),
             (lambda f: float(np.diff(f) @ np.arange(1, len(f))), "divide by the whole gain"),
             (lambda f: float(np.diff(f).argmax() + 1), "that is the layer with the largest gain alone"),
         ],
         learnt="It answers: from which depth on is the label readable? It may even leave the model, where a layer loses.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: K, in bits ---------------------------------------------------------------------------------------
@@ -141,12 +154,6 @@ def check_flat(answer):
 
 
 # --- 6: F1 of the positive label -------------------------------------------------------------------------
-def _f1(gold, said):
-    gold, said = np.asarray(gold, bool), np.asarray(said, bool)
-    tp, fp, fn = (gold & said).sum(), (~gold & said).sum(), (gold & ~said).sum()
-    return float(2 * tp / (2 * tp + fp + fn))
-
-
 def check_f1(function):
     """``f1(gold, said)``: F1 of "the same thing"; pairs rightly called different count nothing."""
     rng = np.random.default_rng(6)
@@ -156,7 +163,7 @@ def check_f1(function):
         said = np.where(rng.random(n) < 0.7, gold, ~gold)
         gold[0] = said[0] = gold[1] = True
         said[1], gold[2], said[2] = False, False, True
-        cases.append(((gold, said), _f1(gold, said)))
+        cases.append(((gold, said), f1(gold, said)))
     return check_function(
         function,
         cases,
@@ -170,7 +177,7 @@ def check_f1(function):
                 "that is precision; those that were missed are not in it",
             ),
             (lambda g, s: float((g & s).sum() / g.sum()), "that is recall; wrong finds are not in it"),
-            (lambda g, s: _f1(~g, ~s), "that is the F1 of the *other* label"),
+            (lambda g, s: f1(~g, ~s), "that is the F1 of the *other* label"),
         ],
         learnt="Who always says “the same” gets 2p / (1 + p), not 0: a baseline that belongs beside every number of coreference.",
     )
@@ -201,11 +208,14 @@ def check_made_up(function):
         function,
         cases,
         mistakes=[
-            (lambda f, d: list(d), "the same form has different labels; then nothing at all can be learnt, not even by a word list"),
+            (
+                lambda f, d: list(d),
+                "the same form has different labels; then nothing at all can be learnt, not even by a word list",
+            ),
             (last, "a form keeps the *first* label that was drawn for it"),
         ],
         learnt="A word list can learn it, and nothing else can. What a probe scores here it has learnt itself.",
-    )  # fmt: skip
+    )
 
 
 # --- 8: two models ---------------------------------------------------------------------------------------
@@ -255,7 +265,11 @@ def EXAMPLES():
         "check_expected": (_expected, lambda f: _expected(f) - 1, ...),
         "check_bits": (_bits, lambda s: _bits(s) * np.log(2), ...),
         "check_flat": (FLAT_OPTIONS[1], FLAT_OPTIONS[0], ...),
-        "check_f1": (_f1, lambda g, s: float((g == s).mean()), ...),
+        "check_f1": (
+            lambda g, s: float(2 * (g & s).sum() / (g.sum() + s.sum())),
+            lambda g, s: float((g == s).mean()),
+            ...,
+        ),
         "check_made_up": (
             lambda f, d: [dict(reversed(list(zip(f, d))))[x] for x in f],
             lambda f, d: list(d),

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..model import head_label
 from ..stats import holm
-from .feedback import args, check_choice, check_function, check_list, check_number, check_set
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .feedback import args
 
 
 def _contexts(seed=0, tokens=5, heads=3, dim=4):
@@ -79,12 +80,18 @@ def check_disable(function):
         [(case, right(*case)) for case in cases],
         axes=("token", "head", "dim"),
         mistakes=[
-            (mean_of_contexts, "that is the mean of what the head *gave*; it should take the mean of the **values**, what there was to take"),
+            (
+                mean_of_contexts,
+                "that is the mean of what the head *gave*; it should take the mean of the **values**, what there was to take",
+            ),
             (sum_of_values, "that is the sum; weights of 1/L give the mean"),
-            (lambda contexts, values, head: _masked(contexts, head), "that is masking. With equal weights the head still hands on the mean of its values"),
+            (
+                lambda contexts, values, head: _masked(contexts, head),
+                "that is masking. With equal weights the head still hands on the mean of its values",
+            ),
         ],
         learnt="Every token gets the same: the mean of the head's value vectors. Less than before, but not nothing.",
-    )  # fmt: skip
+    )
 
 
 # --- 3: the positive control ---------------------------------------------------------------------------------
@@ -103,10 +110,13 @@ def check_control(answer):
         options=CONTROL_OPTIONS,
         mistakes=[
             (CONTROL_OPTIONS[0], "an intervention that is ignored passes this one with ease"),
-            (CONTROL_OPTIONS[1], "there may really be a head of no use; then a sound intervention would fail the test"),
+            (
+                CONTROL_OPTIONS[1],
+                "there may really be a head of no use; then a sound intervention would fail the test",
+            ),
         ],
         learnt="A positive control: something *must* happen, or nothing that follows can be believed.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: one head at a time -----------------------------------------------------------------------------------
@@ -119,8 +129,11 @@ def check_dearest(answer, change):
     heads = [head_label(layer, head) for layer, head in np.ndindex(change.shape)]
     mistakes = [
         (head_label(*(int(i) for i in least)), "without this head the loss is *lowest*"),
-        (head_label(int(at[1]), int(at[0])) if at[1] < len(change) and at[0] < change.shape[1] else None, "layer first, then head"),
-    ]  # fmt: skip
+        (
+            head_label(int(at[1]), int(at[0])) if at[1] < len(change) and at[0] < change.shape[1] else None,
+            "layer first, then head",
+        ),
+    ]
     mistakes = [m for m in mistakes if m[0] in heads and m[0] != expected]
     if isinstance(name, str) and name not in heads:
         mistakes.append(
@@ -162,13 +175,19 @@ def check_holm(function):
         function,
         [((np.array(p),), holm(p)) for p in cases],
         mistakes=[
-            (bonferroni, "that is Bonferroni's: *every* p times the number of tests. Holm's multiplies the second smallest by one less, and so on"),
-            (not_running, "a larger p must not end up below a smaller one: carry the largest value so far along"),
+            (
+                bonferroni,
+                "that is Bonferroni's: *every* p times the number of tests. Holm's multiplies the second smallest by one less, and so on",
+            ),
+            (
+                not_running,
+                "a larger p must not end up below a smaller one: carry the largest value so far along",
+            ),
             (sorted_out, "the right numbers, but in order of size; each belongs to its own head"),
             (uncapped, "a probability is at most 1"),
         ],
         learnt="Any false star among all of them now has a chance of 5 %, however many heads were tried.",
-    )  # fmt: skip
+    )
 
 
 # --- 6: paired answers -----------------------------------------------------------------------------------------
@@ -183,12 +202,21 @@ def check_flips(function):
         function,
         [((a, b), right(a, b)) for a, b in pairs],
         mistakes=[
-            (lambda a, b: right(b, a), "lost and gained are exchanged: *lost* was right before and is wrong after"),
-            (lambda a, b: (int((~a).sum()), int(a.sum())), "those are all wrong and right answers before; only those that *changed* count"),
-            (lambda a, b: (int(b.sum()) - int(a.sum()), 0), "that is the difference of the two scores; it hides how many flipped"),
+            (
+                lambda a, b: right(b, a),
+                "lost and gained are exchanged: *lost* was right before and is wrong after",
+            ),
+            (
+                lambda a, b: (int((~a).sum()), int(a.sum())),
+                "those are all wrong and right answers before; only those that *changed* count",
+            ),
+            (
+                lambda a, b: (int(b.sum()) - int(a.sum()), 0),
+                "that is the difference of the two scores; it hides how many flipped",
+            ),
         ],
         learnt="Two models may have the same score and disagree on half of the answers. McNemar's test looks at these two numbers alone.",
-    )  # fmt: skip
+    )
 
 
 # --- 7: the best of many ---------------------------------------------------------------------------------------
@@ -216,12 +244,18 @@ def check_other_half(function):
         function,
         [(case, right(*case)) for case in cases],
         mistakes=[
-            (both_halves_choose, "the other half chose a head of its own; it may only *report* on the head of the first"),
-            (worst, "that is the head without which the loss is highest. The gain is greatest where the change is lowest"),
+            (
+                both_halves_choose,
+                "the other half chose a head of its own; it may only *report* on the head of the first",
+            ),
+            (
+                worst,
+                "that is the head without which the loss is highest. The gain is greatest where the change is lowest",
+            ),
             (sign, "a gain is a loss that falls: turn the sign round"),
         ],
         learnt="One half chooses, the other reports. The second number is the one to print.",
-    )  # fmt: skip
+    )
 
 
 # --- 8: importance -----------------------------------------------------------------------------------------------
@@ -232,13 +266,22 @@ def check_importance(function):
         function,
         [((s,), np.abs(s).mean(axis=0)) for s in cases],
         mistakes=[
-            (lambda s: np.abs(s.mean(axis=0)), "the absolute value comes *before* the mean; this is the version of the script, where examples cancel"),
-            (lambda s: s.mean(axis=0), "signs are left: a head that helps one text and harms another would count as nothing"),
-            (lambda s: np.abs(s).mean(axis=1), "one number for each *head* was asked for; you averaged over the heads"),
+            (
+                lambda s: np.abs(s.mean(axis=0)),
+                "the absolute value comes *before* the mean; this is the version of the script, where examples cancel",
+            ),
+            (
+                lambda s: s.mean(axis=0),
+                "signs are left: a head that helps one text and harms another would count as nothing",
+            ),
+            (
+                lambda s: np.abs(s).mean(axis=1),
+                "one number for each *head* was asked for; you averaged over the heads",
+            ),
             (lambda s: np.abs(s).sum(axis=0), "that is the sum; I_h is a mean over examples"),
         ],
         learnt="How much the loss depends on the head, whichever way: up in one text and down in another both count.",
-    )  # fmt: skip
+    )
 
 
 # --- 9: a task ---------------------------------------------------------------------------------------------------
@@ -273,12 +316,15 @@ def check_saved(answer, width, head_size, heads):
         tolerance=0.5,
         mistakes=[
             (float(each), f"that is one head; {heads} go"),
-            (float(heads * head_size * 4 * width), "the biases of queries, keys and values go too: three for each dimension"),
+            (
+                float(heads * head_size * 4 * width),
+                "the biases of queries, keys and values go too: three for each dimension",
+            ),
             (float(heads * head_size * (3 * width + 3)), "the columns of the output projection go as well"),
             (0.0, "that would be masking; a pruned head's rows and columns are really gone"),
         ],
         learnt="Rows of three matrices with their biases, columns of a fourth. Its bias stays: it belongs to no head.",
-    )  # fmt: skip
+    )
 
 
 def check_order(answer, importance, n):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .feedback import args, check_choice, check_function, check_number
+from ..stats import auc
+from .answers import check_choice, check_function, check_number
+from .cases import f1
+from .feedback import args
 
 
 # --- 1: the column mean ----------------------------------------------------------------------------------
@@ -63,25 +66,25 @@ def check_of_words(function):
         cases,
         axes=("word",),
         mistakes=[
-            (lambda p, w: _of_words(p, w) / np.bincount(w), "that is the mean of the pieces; what a word receives is added up"),
+            (
+                lambda p, w: _of_words(p, w) / np.bincount(w),
+                "that is the mean of the pieces; what a word receives is added up",
+            ),
             (largest, "that is the largest piece; what a word receives is added up"),
-            (lambda p, w: np.array([p[w == i][0] for i in range(w.max() + 1)]), "that is the first piece alone"),
+            (
+                lambda p, w: np.array([p[w == i][0] for i in range(w.max() + 1)]),
+                "that is the first piece alone",
+            ),
         ],
         learnt="So a word of three pieces has three times as much from a head that looks everywhere alike. Remember it at exercise 4.",
-    )  # fmt: skip
+    )
 
 
 # --- 3: AUC ----------------------------------------------------------------------------------------------
-def _auc(scores, is_key):
-    scores, is_key = np.asarray(scores, float), np.asarray(is_key, bool)
-    gaps = scores[is_key][:, None] - scores[~is_key]
-    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
-
-
 def check_auc(function):
     """``auc(scores, is_key)``: share of pairs in which the key word is higher; ties count half."""
     cases = [
-        ((np.array(scores, float), np.array(key, bool)), _auc(scores, key))
+        ((np.array(scores, float), np.array(key, bool)), float(auc(scores, np.array(key, bool))))
         for scores, key in (
             ([3, 1, 2, 0], [1, 1, 0, 0]),
             ([1, 1, 1, 0, 2], [1, 0, 0, 1, 0]),
@@ -96,14 +99,26 @@ def check_auc(function):
         function,
         cases,
         mistakes=[
-            (strict, "a tie counts half, not nothing: else a score that says the same of every word has AUC 0"),
+            (
+                strict,
+                "a tie counts half, not nothing: else a score that says the same of every word has AUC 0",
+            ),
             (lambda s, k: float((s[k][:, None] >= s[~k]).mean()), "a tie counts half, not whole"),
-            (lambda s, k: 1 - _auc(s, k), "the wrong way round: count the pairs in which the *key* word is higher"),
-            (lambda s, k: float(s[k].mean() - s[~k].mean()), "that is the mean relative attention; AUC counts pairs"),
-            (lambda s, k: float(((s > s.mean()) == k).mean()), "that is an accuracy at one cut-off; AUC needs none"),
+            (
+                lambda s, k: 1 - float(auc(s, k)),
+                "the wrong way round: count the pairs in which the *key* word is higher",
+            ),
+            (
+                lambda s, k: float(s[k].mean() - s[~k].mean()),
+                "that is the mean relative attention; AUC counts pairs",
+            ),
+            (
+                lambda s, k: float(((s > s.mean()) == k).mean()),
+                "that is an accuracy at one cut-off; AUC needs none",
+            ),
         ],
         learnt="A share of pairs: no scale, no cut-off, .5 by chance.",
-    )  # fmt: skip
+    )
 
 
 # --- 4: the line to beat ---------------------------------------------------------------------------------
@@ -121,11 +136,14 @@ def check_line(answer):
         LINE_OPTIONS[1],
         options=LINE_OPTIONS,
         mistakes=[
-            (LINE_OPTIONS[0], "the twin has learnt nothing and stands above it: summed pieces alone give that much"),
+            (
+                LINE_OPTIONS[0],
+                "the twin has learnt nothing and stands above it: summed pieces alone give that much",
+            ),
             (LINE_OPTIONS[2], "two people who mark key words do not agree that well"),
         ],
         learnt="Chance is what the *recipe* gives without learning: the tokenizer's rare words are split, and splitting adds up.",
-    )  # fmt: skip
+    )
 
 
 # --- 5: the prior ----------------------------------------------------------------------------------------
@@ -160,22 +178,19 @@ def check_put_back(answer, log_odds, share):
         float(right),
         tolerance=0.01,
         mistakes=[
-            (float(log_odds - np.log(share / (1 - share))), "the wrong way: key words are *rarer* than in the weighted fit"),
+            (
+                float(log_odds - np.log(share / (1 - share))),
+                "the wrong way: key words are *rarer* than in the weighted fit",
+            ),
             (float(log_odds), "this still belongs to a world in which every second word is key"),
             (float(log_odds + np.log(share)), "odds are share / (1 - share)"),
             (float(1 / (1 + np.exp(-right))), "that is the probability; the log-odds were asked"),
         ],
         learnt="A weighted fit answers for a balanced world. Put the share back, or its cross-entropy loses against the prior.",
-    )  # fmt: skip
+    )
 
 
 # --- 7: F1 at a cut-off ----------------------------------------------------------------------------------
-def _f1(scores, is_key, cutoff):
-    called, is_key = np.asarray(scores) > cutoff, np.asarray(is_key, bool)
-    below = called.sum() + is_key.sum()
-    return float(2 * (called & is_key).sum() / below) if below else 0.0
-
-
 def check_f1(function):
     """``f1(scores, is_key, cutoff)`` of the words above the cut-off."""
     rng = np.random.default_rng(7)
@@ -185,7 +200,7 @@ def check_f1(function):
         is_key[:2] = True, False
         scores = rng.random(n) * 0.6 + 0.4 * is_key
         scores[0] = 0.95
-        cases.append(((scores, is_key, cutoff), _f1(scores, is_key, cutoff)))
+        cases.append(((scores, is_key, cutoff), f1(is_key, scores > cutoff)))
 
     def parts(s, k, c):
         called = s > c
@@ -201,7 +216,7 @@ def check_f1(function):
                 lambda s, k, c: float(((s > c) == k).mean()),
                 "that is accuracy: it pays for all the words that are not key",
             ),
-            (lambda s, k, c: _f1(-s, k, -c), "these are the words *below* the cut-off"),
+            (lambda s, k, c: f1(k, s < c), "these are the words *below* the cut-off"),
         ],
         learnt="F1 needs a cut-off, and the cut-off is a choice: make it on the texts you fitted on.",
     )
@@ -221,13 +236,16 @@ def check_sum(function):
         function,
         cases,
         mistakes=[
-            (lambda t: _sum(t / t.sum()), "you made the maxima sum to 1; the sum on the slides is of the numbers as they are"),
+            (
+                lambda t: _sum(t / t.sum()),
+                "you made the maxima sum to 1; the sum on the slides is of the numbers as they are",
+            ),
             (lambda t: -_sum(t), "the sign is turned"),
             (lambda t: _sum(t) / len(t), "that is the mean over words; the sum was asked"),
             (lambda t: _sum(t) / np.log(2), "that is in bits; take the natural logarithm"),
         ],
         learnt="0 for a maximum of 0, 0 for a maximum of 1, most at 1/e. It was never an entropy: nothing sums to 1.",
-    )  # fmt: skip
+    )
 
 
 # --- 9: what it ranks ------------------------------------------------------------------------------------
@@ -261,7 +279,11 @@ def EXAMPLES():
     return {
         "check_received": (_received, lambda w: _received(np.asarray(w).T), ...),
         "check_of_words": (_of_words, lambda p, w: _of_words(p, w) / np.bincount(w), ...),
-        "check_auc": (_auc, lambda s, k: 1 - _auc(s, k), ...),
+        "check_auc": (
+            lambda s, k: np.mean([(a > b) + (a == b) / 2 for a in s[k] for b in s[~k]]),
+            lambda s, k: 1 - float(auc(s, k)),
+            ...,
+        ),
         "check_line": (LINE_OPTIONS[1], LINE_OPTIONS[0], ...),
         "check_prior": (_prior, lambda p: _prior(p) / np.log(2), ...),
         "check_put_back": (
@@ -269,7 +291,11 @@ def EXAMPLES():
             args(1.0, 1.0, 0.1),
             args(..., 1.0, 0.1),
         ),
-        "check_f1": (_f1, lambda s, k, c: float(((s > c) == k).mean()), ...),
+        "check_f1": (
+            lambda s, k, c: 2 * ((s > c) & k).sum() / ((s > c).sum() + k.sum()),
+            lambda s, k, c: float(((s > c) == k).mean()),
+            ...,
+        ),
         "check_sum": (_sum, lambda t: -_sum(t), ...),
         "check_trap": (TRAP_OPTIONS[1], TRAP_OPTIONS[0], ...),
     }

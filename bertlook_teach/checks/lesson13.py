@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analyses.patterns import Pattern, Reading, parse_pattern
-from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split, pairs_above
+from ..analyses.patterns import Pattern, PatternText, parse_pattern
+from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
 from ..stats import holm
-from .feedback import (
-    Feedback,
-    _unanswered,
-    args,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-    is_unanswered,
-)
+from .answers import check_choice, check_function, check_list, check_number, check_set
+from .cases import auc_above
+from .feedback import Feedback, args, is_unanswered, unanswered
 
 VERDICTS = (SUPPORTED, REFUTED, UNDECIDED)
 
@@ -36,22 +28,17 @@ def check_refuting(answer):
         REFUTING_OPTIONS[1],
         options=REFUTING_OPTIONS,
         mistakes=[
-            (REFUTING_OPTIONS[0], "a tendency has exceptions; one of them refutes nothing, or every tendency would be refuted"),
+            (
+                REFUTING_OPTIONS[0],
+                "a tendency has exceptions; one of them refutes nothing, or every tendency would be refuted",
+            ),
             (REFUTING_OPTIONS[2], "a head may rest rarely, and still rest just where it has nothing to do"),
         ],
         learnt="A comparison, so that it can fail. As a number: an AUC of one half or less.",
-    )  # fmt: skip
+    )
 
 
 # --- 2: AUC ----------------------------------------------------------------------------------------------
-def _auc(outside, inside) -> float:
-    outside, inside = np.asarray(outside, dtype=float), np.asarray(inside, dtype=float)
-    above, pairs = pairs_above(
-        np.concatenate([outside, inside]), np.arange(len(outside) + len(inside)) >= len(outside)
-    )
-    return float(above / pairs)
-
-
 def check_auc(function):
     """``auc(outside, inside)``: how often a word outside gives more than a word inside; ties count half."""
     cases = [([0.9, 0.4, 0.4], [0.1, 0.4]), ([0.2, 0.2], [0.2]), ([0.1, 0.3, 0.8, 0.5], [0.6, 0.7, 0.05])]
@@ -66,16 +53,28 @@ def check_auc(function):
 
     return check_function(
         function,
-        [(case, _auc(*case)) for case in arrays],
+        [(case, auc_above(*case)) for case in arrays],
         mistakes=[
-            (with_ties(0.0), "ties are not counted at all; a tie is half a win, or a head that gives everybody the same would score 0"),
+            (
+                with_ties(0.0),
+                "ties are not counted at all; a tie is half a win, or a head that gives everybody the same would score 0",
+            ),
             (with_ties(1.0), "a tie counts as a whole win; it is half of one"),
-            (lambda o, i: 1 - _auc(o, i), "the other way round: how often does the word *outside* give more?"),
-            (lambda o, i: float(np.mean(o) - np.mean(i)), "that is a difference of means; one extreme word can carry it. Compare pairs"),
-            (lambda o, i: _auc(o, i) * len(o) * len(i), "that is how many pairs; divide by the number of pairs"),
+            (
+                lambda o, i: 1 - auc_above(o, i),
+                "the other way round: how often does the word *outside* give more?",
+            ),
+            (
+                lambda o, i: float(np.mean(o) - np.mean(i)),
+                "that is a difference of means; one extreme word can carry it. Compare pairs",
+            ),
+            (
+                lambda o, i: auc_above(o, i) * len(o) * len(i),
+                "that is how many pairs; divide by the number of pairs",
+            ),
         ],
         learnt="One half is a coin, whatever the scale of the weights. It is the statistic of Mann and Whitney, divided by the pairs.",
-    )  # fmt: skip
+    )
 
 
 # --- 3 and 4: phases ---------------------------------------------------------------------------------------
@@ -102,14 +101,26 @@ def check_explained(function):
         function,
         [(case, explained_by_split(*case)) for case in cases],
         mistakes=[
-            (lambda x, cuts: within(x, cuts) / total(x), "that is the share *left over* within the groups; 1 minus it is explained"),
-            (lambda x, cuts: 1 - within(x, cuts), "divide by the sum of squares of the whole, or the number depends on the scale"),
-            (lambda x, cuts: 1 - within(x, cuts) / (x**2).sum(), "the whole's squares are taken around its *mean* too: x - x.mean(axis=0)"),
+            (
+                lambda x, cuts: within(x, cuts) / total(x),
+                "that is the share *left over* within the groups; 1 minus it is explained",
+            ),
+            (
+                lambda x, cuts: 1 - within(x, cuts),
+                "divide by the sum of squares of the whole, or the number depends on the scale",
+            ),
+            (
+                lambda x, cuts: 1 - within(x, cuts) / (x**2).sum(),
+                "the whole's squares are taken around its *mean* too: x - x.mean(axis=0)",
+            ),
             (grand, "you took one mean over all columns; each kind of token has a mean of its own: axis=0"),
-            (lambda x, cuts: total(x) - within(x, cuts), "that is the explained sum of squares; the share of the total was asked for"),
+            (
+                lambda x, cuts: total(x) - within(x, cuts),
+                "that is the explained sum of squares; the share of the total was asked for",
+            ),
         ],
         learnt="1 if layers of a phase are all alike, 0 if phases do not differ.",
-    )  # fmt: skip
+    )
 
 
 def check_best_cuts(answer, series):
@@ -133,7 +144,7 @@ def check_best_cuts(answer, series):
         list(best),
         mistakes=[(cuts, why) for cuts, why in wrong if cuts != list(best)],
         learnt=f"After layers {best[0]} and {best[1]}: {max(shares):.1%}, of {len(pairs)} possible pairs of cuts.",
-    )  # fmt: skip
+    )
 
 
 def check_split_p(answer, observed, shuffled):
@@ -170,11 +181,17 @@ def check_null(answer):
         NULL_OPTIONS[1],
         options=NULL_OPTIONS,
         mistakes=[
-            (NULL_OPTIONS[0], "pairs drawn anywhere are far apart, pairs of a clause near: any head that looks near would win"),
-            (NULL_OPTIONS[2], "that takes every habit of the head away, its liking for near words too; then any head that looks near would win"),
+            (
+                NULL_OPTIONS[0],
+                "pairs drawn anywhere are far apart, pairs of a clause near: any head that looks near would win",
+            ),
+            (
+                NULL_OPTIONS[2],
+                "that takes every habit of the head away, its liking for near words too; then any head that looks near would win",
+            ),
         ],
         learnt="Moved boundaries leave as many pairs at each distance inside a clause. What is left can only come from where the boundaries *are*.",
-    )  # fmt: skip
+    )
 
 
 def check_inside(function):
@@ -197,12 +214,21 @@ def check_inside(function):
         [(case, share(*case)) for case in cases],
         mistakes=[
             (lambda w, ids: 1 - share(w, ids), "that is what leaves the clause"),
-            (lambda w, ids: float(w[ids[:, None] == ids].sum()), "divide by all of the attention: rows without special tokens do not sum to 1"),
-            (lambda w, ids: float(w[ids[:, None] == ids].mean()), "that is a mean over pairs; the sum inside, divided by the sum of all, was asked for"),
-            (by_rows, "you took the share of each row first; the sum inside over the sum of all weighs rows by what they give"),
+            (
+                lambda w, ids: float(w[ids[:, None] == ids].sum()),
+                "divide by all of the attention: rows without special tokens do not sum to 1",
+            ),
+            (
+                lambda w, ids: float(w[ids[:, None] == ids].mean()),
+                "that is a mean over pairs; the sum inside, divided by the sum of all, was asked for",
+            ),
+            (
+                by_rows,
+                "you took the share of each row first; the sum inside over the sum of all weighs rows by what they give",
+            ),
         ],
         learnt="A share of the mass. Beside it belongs the same share with the boundaries moved.",
-    )  # fmt: skip
+    )
 
 
 # --- 7 and 8: many tests, one rule -------------------------------------------------------------------------
@@ -255,7 +281,12 @@ def check_verdict(answer, low, high, line, p, against, level=0.05):
 
 
 # --- 9 and 10: a hypothesis of one's own -------------------------------------------------------------------
-_SAID = Reading(("well", ",", "she", "came", ",", "then", "left"), (False,) * 7, (0,) * 7, tuple((w,) for w in ("well", ",", "she", "came", ",", "then", "left")))  # fmt: skip
+_SAID = PatternText(
+    ("well", ",", "she", "came", ",", "then", "left"),
+    (False,) * 7,
+    (0,) * 7,
+    tuple((w,) for w in ("well", ",", "she", "came", ",", "then", "left")),
+)
 
 COMMA = parse_pattern("query.word(',') & key.previous()")
 
@@ -276,7 +307,7 @@ _WRONG_PATTERNS = (
 def check_pattern(answer):
     """The pattern "a comma looks at the word right before it": any expression that holds for the same pairs."""
     if is_unanswered(answer):
-        return _unanswered()
+        return unanswered()
     if isinstance(answer, str):
         try:
             answer = parse_pattern(answer)
@@ -335,7 +366,11 @@ def EXAMPLES():
 
     return {
         "check_refuting": (REFUTING_OPTIONS[1], REFUTING_OPTIONS[0], ...),
-        "check_auc": (_auc, lambda o, i: 1 - _auc(o, i), ...),
+        "check_auc": (
+            lambda o, i: np.mean([(a > b) + (a == b) / 2 for a in o for b in i]),
+            lambda o, i: 1 - auc_above(o, i),
+            ...,
+        ),
         "check_explained": (explained_by_split, lambda x, cuts: 1 - explained_by_split(x, cuts), ...),
         "check_best_cuts": (args((2, 5), phases), args((1, 4), phases), args(..., phases)),
         "check_split_p": (
@@ -357,4 +392,4 @@ def EXAMPLES():
             args(commit(12), 12, "fig"),
             args(..., 12, "fig"),
         ),
-    }  # fmt: skip
+    }

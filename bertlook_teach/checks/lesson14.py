@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..analyses.finetuning import match_heads
-from ..measures import js_between
 from ..model import head_label
 from ..stats import exact_sign_flip
-from .feedback import args, check_choice, check_function, check_list, check_number
+from .answers import check_choice, check_function, check_list, check_number
+from .cases import js_divergence
+from .feedback import args
 
 
 def _map(seed, n=5):
@@ -46,11 +47,14 @@ def check_cosine(function):
         mistakes=[
             (by_row, "that is the mean of the cosines of single rows; the whole map is *one* vector here"),
             (transposed, "one of the maps is turned: its rows became columns"),
-            (lambda a, b: float((a * b).sum()), "that is the scalar product; divide by the lengths of both vectors"),
+            (
+                lambda a, b: float((a * b).sum()),
+                "that is the scalar product; divide by the lengths of both vectors",
+            ),
             (lambda a, b: 1 - _cosine(a, b), "that is a distance; the cosine is 1 for two equal maps"),
         ],
         learnt="1: the same map. But weights are never negative, so 0 would mean that no weight stands where the other has one.",
-    )  # fmt: skip
+    )
 
 
 # --- 2: padding --------------------------------------------------------------------------------------------
@@ -68,13 +72,22 @@ def check_cropped(function):
         function,
         [(case, right(*case)) for case in cases],
         mistakes=[
-            (lambda a, b, n: _cosine(a, b), "the padding is still in it: rows that say nothing, and the same in both models"),
+            (
+                lambda a, b, n: _cosine(a, b),
+                "the padding is still in it: rows that say nothing, and the same in both models",
+            ),
             (rows_only, "the columns of the padding are gone, its *rows* are still there"),
-            (lambda a, b, n: _cosine(a[:n], b[:n]) if n else 0.0, "the rows of the padding are gone; take its columns away too"),
-            (lambda a, b, n: _cosine(a[1 : n - 1, 1 : n - 1], b[1 : n - 1, 1 : n - 1]), "[CLS] and [SEP] are tokens; only the padding goes"),
+            (
+                lambda a, b, n: _cosine(a[:n], b[:n]) if n else 0.0,
+                "the rows of the padding are gone; take its columns away too",
+            ),
+            (
+                lambda a, b, n: _cosine(a[1 : n - 1, 1 : n - 1], b[1 : n - 1, 1 : n - 1]),
+                "[CLS] and [SEP] are tokens; only the padding goes",
+            ),
         ],
         learnt="Rows of padding are alike in any two models, so they push the cosine up. Kovaleva's released code left them in.",
-    )  # fmt: skip
+    )
 
 
 # --- 3: the floor ------------------------------------------------------------------------------------------
@@ -105,21 +118,16 @@ def check_floor(function):
             (all_heads, "the head itself is among them; the floor is about the *others*"),
             (other_way, "before and after have changed places: one head *after*, the others *before*"),
             (lambda b, a, h: _cosine(b[h], a[h]), "that is the head with its own former self"),
-            (lambda b, a, h: max(_cosine(b[o], a[h]) for o in range(len(b)) if o != h), "that is the largest; the mean was asked for"),
+            (
+                lambda b, a, h: max(_cosine(b[o], a[h]) for o in range(len(b)) if o != h),
+                "that is the largest; the mean was asked for",
+            ),
         ],
-        learnt="What the cosine is for heads that have nothing to do with each other. Only what lies above it says \"the same head\".",
-    )  # fmt: skip
-
-
-# --- 4: divergence -----------------------------------------------------------------------------------------
-def _js(p, q):
-    return float(
-        js_between(np.tile(p, (len(p), 1))[None, None], np.tile(q, (len(q), 1))[None, None], smoothing=0)[
-            0, 0
-        ]
+        learnt='What the cosine is for heads that have nothing to do with each other. Only what lies above it says "the same head".',
     )
 
 
+# --- 4: divergence -----------------------------------------------------------------------------------------
 def check_js(function):
     """``js(p, q)``: Jensen-Shannon divergence of two rows without zeros, in nats."""
 
@@ -132,17 +140,26 @@ def check_js(function):
     cases = [(_map(s)[0] * 0.9 + 0.02, _map(s)[1] * 0.9 + 0.02) for s in (1, 2, 3)]
     return check_function(
         function,
-        [(case, _js(*case)) for case in cases],
+        [(case, js_divergence(*case)) for case in cases],
         tolerance=1e-6,
         mistakes=[
             (kl, "that is Kullback-Leibler: it is not the same from q to p, and infinite where q is 0"),
             (symmetric_kl, "compare both with their *mean* m, not with each other"),
-            (lambda p, q: float(np.sqrt(_js(p, q))), "that is the square root, the distance; the divergence was asked for"),
-            (lambda p, q: _js(p, q) / np.log(2), "that is in bits; nats need the natural logarithm"),
-            (lambda p, q: 2 * _js(p, q), "twice too much: the mean of the two divergences, not their sum"),
+            (
+                lambda p, q: float(np.sqrt(js_divergence(p, q))),
+                "that is the square root, the distance; the divergence was asked for",
+            ),
+            (
+                lambda p, q: js_divergence(p, q) / np.log(2),
+                "that is in bits; nats need the natural logarithm",
+            ),
+            (
+                lambda p, q: 2 * js_divergence(p, q),
+                "twice too much: the mean of the two divergences, not their sum",
+            ),
         ],
         learnt="0 for the same row, ln 2 for rows that share no key; and it has no floor to hide a change.",
-    )  # fmt: skip
+    )
 
 
 # --- 5: layers ---------------------------------------------------------------------------------------------
@@ -243,12 +260,18 @@ def check_f1(function):
         function,
         [(case, right(*case)) for case in cases],
         mistakes=[
-            (recall, "that is the recall; the words *outside* the scope that look at the cue are not counted yet"),
+            (
+                recall,
+                "that is the recall; the words *outside* the scope that look at the cue are not counted yet",
+            ),
             (precision, "that is the precision; how much of the scope was found is missing"),
-            (mean, "that is the ordinary mean of precision and recall; F1 is the *harmonic* one, 2 hits / (pointing + scope)"),
+            (
+                mean,
+                "that is the ordinary mean of precision and recall; F1 is the *harmonic* one, 2 hits / (pointing + scope)",
+            ),
         ],
         learnt="A head at which every word points alike has full recall and poor precision, for long scopes not even that poor.",
-    )  # fmt: skip
+    )
 
 
 # --- 9: who has learnt nothing -------------------------------------------------------------------------------
@@ -269,10 +292,13 @@ def check_why_twin(answer):
         mistakes=[
             (TWIN_OPTIONS[0], "another random seed gives the same; so it is nothing that the weights know"),
             (TWIN_OPTIONS[2], "that explains where its attention does *not* count, not why the cue wins"),
-            (TWIN_OPTIONS[3], "try the rule: the word before scores less. And what would make random weights prefer it?"),
+            (
+                TWIN_OPTIONS[3],
+                "try the rule: the word before scores less. And what would make random weights prefer it?",
+            ),
         ],
         learnt="What a word receives is added up over its pieces. Where all weights are alike, the word of most pieces wins every arg-max.",
-    )  # fmt: skip
+    )
 
 
 # --- 10: seeds -----------------------------------------------------------------------------------------------
@@ -296,12 +322,18 @@ def check_p(function):
         function,
         [((np.array(a), np.array(b)), right(a, b)) for a, b in cases],
         mistakes=[
-            (one_sided, "that is one-sided; a difference in the other direction would have been news too: compare sizes"),
+            (
+                one_sided,
+                "that is one-sided; a difference in the other direction would have been news too: compare sizes",
+            ),
             (lambda a, b: float((a > b).mean()), "that is the share of seeds in which negation is ahead"),
-            (lambda a, b: 2.0 ** -len(a), "that is the chance of one pattern of signs; count all whose sum is as far from 0"),
+            (
+                lambda a, b: 2.0 ** -len(a),
+                "that is the chance of one pattern of signs; count all whose sum is as far from 0",
+            ),
         ],
         learnt="With three seeds p is never below .25. The number of seeds decides what you may find.",
-    )  # fmt: skip
+    )
 
 
 # --- the checks' own proof -------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ _HOMES = {
     "from_patterns": "PatternEvidence PatternGain claim_of",
     "guesses": "commit reveal",
     "lessons.statistics": """
-        best_head best_layer early_minus_later first_third named_layers share_of_heads_above
-        share_of_heads_below
+        best_head best_layer early_minus_later first_third named_layers rank_agreement
+        share_of_heads_above share_of_heads_below
     """,
     "misconceptions.bank": "Misconception find_misconceptions read_misconceptions refute",
     "misconceptions.refutation": "MODULES Refutation all_refutations",

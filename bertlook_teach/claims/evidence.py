@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ..disk import Memory, cached
-from ..stats import REPLICATES, CannotDecide
+from ..stats import REPLICATES, CannotDecide, draws
 
 
 # --- what the claims are tried on -----------------------------------------------------------------------------
@@ -156,9 +156,8 @@ class _Sample:
         self.weights = np.zeros((2 + REPLICATES, evidence.n))
         self.weights[0, ::2] = self.weights[1, 1::2] = 1
         if self.n_reporting:
-            generator = np.random.default_rng([REPLICATES, self.n_reporting])
-            even = np.full(self.n_reporting, 1 / self.n_reporting)
-            self.weights[2:, 1::2] = generator.multinomial(self.n_reporting, even, REPLICATES)
+            seed = [REPLICATES, self.n_reporting]
+            self.weights[2:, 1::2] = draws(self.n_reporting, scheme="multinomial", seed=seed)
         self._known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def row(self, index: int) -> _Means:
@@ -192,6 +191,11 @@ class _Means(Mapping):
         if quantity not in self.sample.evidence.values:
             return 0
         return int(self.sample.means(quantity)[1][self.index])
+
+    def total(self, quantity: str) -> np.ndarray:
+        """Sum over the inputs of this row; one that was drawn twice counts twice."""
+        weights = self.sample.weights[self.index, self.sample.evidence.inputs[quantity]]
+        return self[quantity] * weights.sum()
 
     def __iter__(self) -> Iterator[str]:
         return (quantity for quantity in self.sample.evidence.values if self.count(quantity))

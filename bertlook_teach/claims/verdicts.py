@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm
+from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm, monte_carlo_p, percentile_interval
 from .claim import FAILS, HOLDS, NOISE, OPEN, Claim, Verdict
 from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
@@ -194,13 +194,15 @@ def _measure(claim: Claim, sample: _Sample | CannotDecide, strict: bool, tested:
 def _with_p(claim: Claim, sample: _Sample, found: Measurement) -> Measurement:
     """p counts the samples on the wrong side of the line, 1 added above and below; with a ``null``, the larger of the two p counts."""
     drawn = found.replicates[np.isfinite(found.replicates)]
-    p = (1 + (drawn <= claim.line).sum()) / (1 + len(drawn))
-    against = (1 + (drawn >= claim.line).sum()) / (1 + len(drawn))
+    p, against = (
+        monte_carlo_p(-drawn, -claim.line, tolerance=0),
+        monte_carlo_p(drawn, claim.line, tolerance=0),
+    )
     floor = 1 / (1 + len(drawn))
     if claim.null is not None:
         second, smallest = claim.null(sample.row(1), sample.row(0))
         p, floor = max(p, second), max(floor, smallest)
-    return replace(found, p=float(p), against=float(against), floor=float(floor))
+    return replace(found, p=float(p), against=against, floor=float(floor))
 
 
 def _with_interval(claim: Claim, sample: _Sample) -> Measurement:
@@ -233,9 +235,7 @@ def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, flo
     defined = np.isfinite(replicates)
     if defined.mean() < CONFIDENCE:
         raise CannotDecide(f"only {defined.sum()} of {REPLICATES} resamples of the inputs give a number")
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(replicates[defined], (tail, 1 - tail))
-    return float(low), float(high), replicates
+    return *percentile_interval(replicates[defined]), replicates
 
 
 def _too_few(quantity: str, values: _Means) -> str:

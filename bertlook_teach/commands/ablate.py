@@ -11,6 +11,7 @@ import numpy as np
 
 from ..analyses.ablation import (
     LEVEL,
+    ORDERS,
     STEPS,
     WAYS,
     MaskedLM,
@@ -20,7 +21,6 @@ from ..analyses.ablation import (
     importance_versions,
     layer_effects,
     pruning_curve,
-    random_curves,
     single_head_effects,
 )
 from ..disk import align, save_rows, with_interval, writable_folder
@@ -98,7 +98,7 @@ def run(args: Namespace) -> int:
     gain, chance = best_gain_p(effects, seed=args.seed)
     items = {
         "scored on": source,
-        "how": args.ablation,
+        "ablation": args.ablation,
         "measure": effects.measure,
         "score with all heads": float(effects.base_scores.mean()),
         "loss with all heads": float(effects.base_losses.mean()),
@@ -261,14 +261,12 @@ def _curves(scorer, rank_on, score_on, units, args, folder, about) -> str:
             score_on,
             order=order,
             rerank=args.rerank,
+            seed=args.seed,
             units=units,
             progress=common.bar(args, order, "step"),
         )
-        for order in ("worst first", "best first")
+        for order in ORDERS
     ]
-    curves.append(
-        random_curves(scorer, score_on, seed=args.seed, progress=common.bar(args, "random orders", "order"))
-    )
     unit = _unit(scorer)
     lines = [["heads off", *(curve.order for curve in curves)]]
     for step in range(STEPS + 1):
@@ -279,7 +277,9 @@ def _curves(scorer, rank_on, score_on, units, args, folder, about) -> str:
         lines.append([f"{100 * curves[0].shares[step]:.0f} %", *cells])
     rows = [row for curve in curves for row in curve.rows()]
     note = (
-        f"{scorer.measure.capitalize()}{' in per cent' if unit.factor > 1 else ''}, heads off (mask) step by step; ranked on other examples than scored, "
+        f"{scorer.measure.capitalize()}{' in per cent' if unit.factor > 1 else ''}, heads off (zero) step by step; ranked on other examples than scored, "
         f"{curves[0].ranked}. Intervals: 95 % over examples; for random the lowest and highest of {curves[-1].n_orders} orders."
     )
-    return "\n".join([note, align(lines), save_rows(folder, "ablate_curve", rows, {**about, "how": "mask"})])
+    return "\n".join(
+        [note, align(lines), save_rows(folder, "ablate_curve", rows, {**about, "ablation": "zero"})]
+    )

@@ -98,7 +98,7 @@ def _documents(args, path):
             model, documents, first_only=args.first_only, batch_size=args.batch_size, progress=progress
         )
         return antecedent_table(found, candidates=args.candidates), {
-            "n_sentences_the_model_cannot_read": found.n_unread
+            "n_sentences_the_model_cannot_read": found.n_skipped
         }
 
     about = {"kind": "documents", "candidates": args.candidates, "first_only": args.first_only}

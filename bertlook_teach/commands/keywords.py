@@ -6,18 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from ..analyses.keywords import (
-    RULES,
-    KeywordData,
-    auc_by_text,
-    judge,
-    random_removal,
-    read_keywords,
-    removal_curve,
-    remove_one,
-    slides_score,
-    worst_first,
-)
+from ..analyses.ablation import random_removal, removal_curve, remove_one, worst_first
+from ..analyses.keywords import RULES, KeywordData, auc_by_text, judge, read_keywords, slides_score
 from ..analyses.keywords import comparison as keyword_comparison
 from ..analyses.keywords import key_tagger as key_tagging
 from ..corpora import iter_keyphrases, load_keyphrases
@@ -168,7 +158,7 @@ def _rho(one, other) -> float | None:
 
 
 def _about(args, encoder, data: KeywordData, found, skipped) -> dict:
-    left_out = Counter(reason for _, reason in data.left_out)
+    left_out = Counter(reason for _, reason in data.skipped)
     items = {
         "data": Path(args.data).name if args.data else "the shipped texts",
         "n_train": found.train.n_texts,

@@ -124,7 +124,7 @@ def run(args: Namespace) -> int:
         "test": Path(args.test).name if args.test else "every second document",
         "n_train": len(train),
         "n_test": len(test),
-        "n_unread": train.n_unread + test.n_unread,
+        "n_skipped": train.n_skipped + test.n_skipped,
         "probe": f"hidden {args.hidden}, at most {args.max_iterations} iterations",
         "protocol": "one probe a depth, fitted and scored on different documents; micro-F1; 95 % bootstrap over documents",
     }
@@ -135,9 +135,9 @@ def run(args: Namespace) -> int:
     )
     print(_format_curve(rows, scored, rivals))
     print(_format_summary(summary))
-    if about["n_unread"]:
+    if about["n_skipped"]:
         print(
-            f"{about['n_unread']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
+            f"{about['n_skipped']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
         )
     print(save_rows(folder, "layers", rows, about))
     return 0

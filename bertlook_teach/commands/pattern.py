@@ -12,7 +12,7 @@ from ..analyses.patterns import (
     PAIRS,
     Pattern,
     PatternScore,
-    Reading,
+    PatternText,
     check_corpus,
     parse_pattern,
     score_pattern,
@@ -120,15 +120,15 @@ def _corpus(args, pattern: Pattern) -> tuple[str, list[Path]]:
     return kind, [data_path(*_SHIPPED[kind])]
 
 
-def _preview(corpus: Sequence) -> list[Reading]:
+def _preview(corpus: Sequence) -> list[PatternText]:
     """The texts as far as they can be known without a model."""
     readings = []
     for item in corpus:
         if isinstance(item, TreebankSentence):
-            readings.append(Reading.of(item))
+            readings.append(PatternText.of(item))
             continue
         parts = item if isinstance(item, tuple) else (item,)
         found = [(word, segment) for segment, part in enumerate(parts) for word in part.split()]
         words, segments = zip(*found)
-        readings.append(Reading(words, (False,) * len(words), segments, tuple((word,) for word in words)))
+        readings.append(PatternText(words, (False,) * len(words), segments, tuple((word,) for word in words)))
     return readings

@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
             "treebank": files["treebank"],
             "n_train": len(own[0]),
             "n_test": len(own[1]),
-            "n_unread": len(sentences) - len(readable),
+            "n_skipped": len(sentences) - len(readable),
             "broken": files["broken"],
             "word vectors": None if vectors is None else words,
             "protocol": "fitted on every second document, scored on the others; 95 % bootstrap over sentences",
@@ -91,9 +91,9 @@ def run(args: Namespace) -> int:
     )
     lines = ([r["probe"], r["measure"], with_interval(r["value"], r["low"], r["high"]), r["n"]] for r in rows)
     print(align([["probe", "measure", "value [95 %]", "n"], *lines]))
-    if about["n_unread"]:
+    if about["n_skipped"]:
         print(
-            f"{about['n_unread']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
+            f"{about['n_skipped']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
         )
     print(save_rows(folder, "probe", rows, about))
     return 0

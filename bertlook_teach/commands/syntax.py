@@ -17,9 +17,9 @@ def flat_row(row: RelationRow) -> dict[str, object]:
         **common.columns(
             row, "relation n n_sentences head accuracy low high offset baseline gain gain_low gain_high"
         ),
-        **common.columns(row, "twin twin_low twin_high optimistic"),
-        "optimistic_head": str(row.optimistic_choice),
-        **common.columns(row, "optimistic_baseline optimistic_offset twin_optimistic p p_corrected"),
+        **common.columns(row, "twin twin_low twin_high in_sample"),
+        "in_sample_head": str(row.in_sample_choice),
+        **common.columns(row, "in_sample_baseline in_sample_offset twin_in_sample p p_corrected"),
     }
 
 
@@ -38,7 +38,7 @@ def format_table(table: RelationTable, *, digits: int = 1) -> str:
         "acc",
         "gain [95 %]",
         "twin",
-        "optimistic",
+        "in-sample",
         "p corr.",
     ]
     lines = [
@@ -51,7 +51,7 @@ def format_table(table: RelationTable, *, digits: int = 1) -> str:
             percent(row.baseline),
             with_interval(row.gain, row.gain_low, row.gain_high, digits=digits, sign="+"),
             percent(row.twin),
-            percent(row.optimistic),
+            percent(row.in_sample),
             "" if row.p_corrected is None else f"{row.p_corrected:.3f}",
         ]
         for row in table.rows
@@ -63,8 +63,8 @@ def format_table(table: RelationTable, *, digits: int = 1) -> str:
         align([header, *lines]),
         "d>g: the dependent looks at its governor; g>d: the governor looks at its dependent. Accuracies in per cent.",
     ]
-    if table.left_out:
-        rare = ", ".join(f"{name} {n}" for name, n in sorted(table.left_out.items()))
+    if table.too_rare:
+        rare = ", ".join(f"{name} {n}" for name, n in sorted(table.too_rare.items()))
         text.append(f"Too rare for a row (under {about['min_cases']} cases): {rare}.")
     return "\n".join(text)
 
@@ -79,7 +79,7 @@ def save_table(table: RelationTable, folder: str | Path) -> str:
     """
     if not table.rows:
         raise ValueError("the table has no relation frequent enough for a row; lower min_cases.")
-    about = {**table.about, "left_out": table.left_out}
+    about = {**table.about, "too_rare": table.too_rare}
     return save_rows(folder, "syntax", [flat_row(row) for row in table.rows], about)
 
 

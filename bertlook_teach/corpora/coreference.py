@@ -328,7 +328,7 @@ def head_word(span: Sequence[str]) -> int:
     return len(span) - 1
 
 
-def _mention(start, end, head, cluster, span, head_at, upos, xpos, etype) -> Mention:
+def _mention(*, start, end, head, cluster, span, head_at, upos, xpos, etype) -> Mention:
     lower = [word.lower() for word in span]
     word = lower[head_at]
     if word in _PRONOUNS and (upos in ("PRON", "DET") or (not upos and end - start == 1)):

@@ -3,27 +3,37 @@
 from .. import hand_on
 
 _HOMES = {
+    "bases": """
+        Basis change_basis position_correlation position_keys query_key_matrices random_rotations
+        svd_basis
+    """,
     "distances": """
         GroupTest HeadDistances SMOOTHING THRESHOLDS UNLABELLED behaviour_labels group_test
         head_distances js_between js_distances nearest_heads
     """,
     "gradients": "Gradients attention_gradients each_masked gradient_importance",
     "kovaleva_classes": """
-        BLOCK BOTH CLASSES DEFAULT_THRESHOLDS DIAGONAL Fractions HETEROGENEOUS MapScores Robustness
-        SCORES Thresholds VERTICAL class_codes class_fractions class_rates class_shares
-        highest_scores input_kinds map_classes map_scores published_fractions sample_maps
-        stack_scores threshold_robustness threshold_sweep
+        BLOCK BOTH CLASSES DEFAULT_THRESHOLDS DIAGONAL HETEROGENEOUS MapScores SCORES Thresholds
+        VERTICAL class_codes highest_scores map_classes map_scores stack_scores
+    """,
+    "kovaleva_fractions": """
+        Fractions Robustness class_fractions class_rates class_shares input_kinds
+        published_fractions sample_maps threshold_robustness threshold_sweep
     """,
     "maxima": """
         CORE FEATURES NEGATION OBJECTS SUBJECTS argument_pairs chance_maxima chance_pair_maxima
         column_maxima feature_masks feature_maxima pair_maxima token_mask
     """,
     "neurons": """
-        Basis BasisComparison NeuronView change_basis compare_bases dimensions_used
-        margin_contributions margin_dimensions neuron_view participation_ratio position_correlation
-        position_keys query_key_matrices random_rotations svd_basis
+        BasisComparison HeadNeurons compare_bases dimensions_used margin_contributions
+        margin_dimensions neuron_view participation_ratio
     """,
     "norms": "summed_norms value_norms weighted_norms",
+    "pair_shares": """
+        UndefinedPattern bag_of_words closing_sep_pairs expected_at_offsets looks_alike
+        next_word_pairs pair_share same_word_pairs text_groups within_segment_entropy
+        within_segment_mass within_word_pairs
+    """,
     "profile": "FILES Profile layer_difference profile_heads",
     "rollout": "FLOW_TOKENS attention_flow attention_rollout mixing_matrices",
     "segments": """
@@ -43,11 +53,9 @@ _HOMES = {
     "token_kinds": "Curve category_means category_sums kinds_present macro_average maps_of",
     "training_film": "Baseline Film half_way measure_label read_film tokens_in_words",
     "vig_patterns": """
-        PATTERNS Pattern PatternScore UndefinedPattern bag_of_words closing_sep_pairs
-        expected_at_offsets looks_alike measure_patterns missing_patterns next_word_pairs pair_share
-        pattern_measures same_word_pairs sep_to_cls text_groups within_segment_entropy
-        within_segment_mass within_word_pairs
+        PATTERNS PatternShare VigPattern measure_patterns missing_patterns pattern_measures
+        sep_to_cls
     """,
-    "zeroing": "cut_effects cut_work losses_without value_zeroing",
+    "zeroing": "losses_without output_zeroing_work value_zeroing value_zeroing_to_output",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

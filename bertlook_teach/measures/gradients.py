@@ -17,18 +17,17 @@ from ..model import (
     TOKENS_AT_ONCE,
     Attention,
     Masking,
+    as_attention,
     attention_blocks,
     choose_masked,
     chosen_masked,
     masked_lm_head,
     output_projection,
-    read_text,
-    segment_tensor,
 )
 from .norms import value_norms
 
 if TYPE_CHECKING:
-    from ..model import Encoder
+    from ..model import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +87,11 @@ class Gradients:
 
 
 def attention_gradients(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None = None,
+    reading: Reading,
     *,
     masked: Sequence[int] | None = None,
     share: float = MASKED_SHARE,
     seed: int = 0,
-    segments: str = "standard",
-    truncate: bool = False,
 ) -> Gradients:
     """Mask some pieces of a text, and take the gradient of the loss with respect to all attention weights.
 
@@ -105,14 +100,11 @@ def attention_gradients(
 
     Parameters
     ----------
-    encoder : Encoder
-        With a masked-LM head in its folder.
-    text, text_pair : str
+    reading : Reading
+        Of an encoder with a masked-LM head in its folder; from :func:`bertlook_teach.model.read`.
     masked : sequence of int
         Positions that become [MASK]. Without it, ``share`` of the pieces, chosen by ``seed`` as in pre-training
         (80 % [MASK], 10 % a random piece, 10 % unchanged).
-    segments, truncate
-        As in :func:`bertlook_teach.model.extract_attention`.
 
     Returns
     -------
@@ -127,25 +119,19 @@ def attention_gradients(
     ----------
     Clark et al. (2019), section 3.2, Figure 3. Their code for it was not released; scale and masking are ours.
     """
-    encoding = read_text(encoder, text, text_pair, truncate)
-    special = encoding.fields["special"]
     if masked is None:
-        masking = choose_masked(encoder, encoding.ids, special, share=share, seed=seed)
+        masking = choose_masked(reading.encoder, reading.ids, reading.special, share=share, seed=seed)
     else:
-        masking = chosen_masked(encoder, masked, special)
-    return next(_gradients(encoder, encoding, [masking], segments))
+        masking = chosen_masked(reading.encoder, masked, reading.special)
+    return next(_gradients(reading, [masking]))
 
 
 def gradient_importance(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None = None,
+    reading: Reading,
     *,
     masked: Sequence[int] | str | None = None,
     share: float = MASKED_SHARE,
     seed: int = 0,
-    segments: str = "standard",
-    truncate: bool = False,
 ) -> np.ndarray:
     """|dL/dalpha| of every attention weight: how sharply the masked-LM loss depends on it.
 
@@ -160,49 +146,42 @@ def gradient_importance(
     ndarray of shape (layer, head, query, key)
         Compare ratios only: the scale depends on the length of the text and on how many pieces are masked.
     """
-    options = {"segments": segments, "truncate": truncate}
     if isinstance(masked, str):
         if masked != "each":
             raise ValueError(
                 f"masked is a list of positions, 'each', or None for a random choice; got {masked!r}."
             )
         total, n = 0.0, 0
-        for gradients in each_masked(encoder, text, text_pair, **options):
+        for gradients in each_masked(reading):
             total, n = total + gradients.importance, n + 1
         return total / n
-    return attention_gradients(
-        encoder, text, text_pair, masked=masked, share=share, seed=seed, **options
-    ).importance
+    return attention_gradients(reading, masked=masked, share=share, seed=seed).importance
 
 
-def each_masked(encoder, text, text_pair=None, *, segments="standard", truncate=False) -> Iterator[Gradients]:
+def each_masked(reading: Reading) -> Iterator[Gradients]:
     """Gradients with one piece masked at a time, for every piece that is not special, in the order of the text."""
-    encoding = read_text(encoder, text, text_pair, truncate)
-    special = encoding.fields["special"]
-    maskings = [chosen_masked(encoder, [i], special) for i, s in enumerate(special) if not s]
-    return _gradients(encoder, encoding, maskings, segments)
+    maskings = [
+        chosen_masked(reading.encoder, [i], reading.special) for i, s in enumerate(reading.special) if not s
+    ]
+    return _gradients(reading, maskings)
 
 
-def _gradients(encoder: Encoder, encoding, maskings: Sequence[Masking], segments: str) -> Iterator[Gradients]:
+def _gradients(reading: Reading, maskings: Sequence[Masking]) -> Iterator[Gradients]:
     """One Gradients for each masking of one input; passes are shared by as many as memory allows."""
     import torch
 
+    encoder = reading.encoder
     head, blocks, projection = masked_lm_head(encoder), attention_blocks(encoder), output_projection(encoder)
-    at_once = max(1, TOKENS_AT_ONCE // len(encoding.ids))
+    at_once = max(1, TOKENS_AT_ONCE // reading.n_tokens)
     for first in range(0, len(maskings), at_once):
         batch = maskings[first : first + at_once]
-        rows = []
-        for masking in batch:
-            ids = list(encoding.ids)
-            for position, piece in zip(masking.positions, masking.replaced_by):
-                ids[position] = piece
-            rows.append(ids)
+        rows = [masking.applied(reading.ids) for masking in batch]
         with torch.enable_grad():
-            run = _Run(encoder, blocks, rows, encoding, segments)
+            run = _Run(reading, blocks, rows)
             losses = []
             for row, masking in enumerate(batch):
                 positions = list(masking.positions)
-                truth = torch.tensor([encoding.ids[i] for i in positions], device=encoder.device)
+                truth = torch.tensor([reading.ids[i] for i in positions], device=encoder.device)
                 losses.append(torch.nn.functional.cross_entropy(head(run.hidden[row, positions]), truth))
             # A row of the batch depends on its own loss only, so their sum gives each row its own gradient.
             wanted = [*run.contexts, *run.outputs]
@@ -225,15 +204,8 @@ def _gradients(encoder: Encoder, encoding, maskings: Sequence[Masking], segments
 class _Run:
     """One forward pass with everything a gradient needs kept: maps, values, what heads write, what blocks get."""
 
-    def __init__(self, encoder: Encoder, blocks, rows, encoding, segments: str):
-        import torch
-
-        self.encoder, self.encoding = encoder, encoding
-        self.told = segments if encoder.has_segments else "none"
-        ids = torch.tensor(rows, device=encoder.device)
-        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        if encoder.has_segments:
-            inputs["token_type_ids"] = segment_tensor(encoding, segments, ids)
+    def __init__(self, reading: Reading, blocks, rows):
+        self.reading, self.encoder = reading, reading.encoder
         self.contexts, self.outputs = [], []
 
         def before(module, given):
@@ -247,8 +219,8 @@ class _Run:
             hooks.append(output.register_forward_pre_hook(before))
             hooks.append(output.register_forward_hook(lambda module, given, out: self.outputs.append(out)))
         try:
-            with encoder._capture_vectors() as captured:
-                done = encoder.model(**inputs, output_attentions=True)
+            with self.encoder._capture_vectors() as captured:
+                done = self.encoder.model(**reading.inputs(rows), output_attentions=True)
         finally:
             for hook in hooks:
                 hook.remove()
@@ -275,8 +247,6 @@ class _Run:
         return stacked.reshape(*stacked.shape[:2], self.encoder.n_heads, -1).swapaxes(1, 2)
 
     def attention(self, row: int, ids, values) -> Attention:
-        fields = self.encoding.fields | {"tokens": tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids))}
         weights = np.stack([layer[row].detach().cpu().numpy() for layer in self.maps])
-        return Attention(
-            weights=weights, segments=self.told, model=self.encoder.name, values=values, **fields
-        )
+        tokens = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids))
+        return as_attention(self.reading, weights=weights, values=values, tokens=tokens)

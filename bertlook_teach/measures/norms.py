@@ -93,7 +93,7 @@ def summed_norms(weights, values, projection):
     xp = array_namespace(weights, values, projection)
     vectors = xp.permute_dims(values @ projection, _swap(values.ndim, -3, -2))  # layer, token, head, width
     gram = vectors @ xp.matrix_transpose(vectors)  # layer, key, head, head
-    by_key = xp.permute_dims(weights, _rotate(weights.ndim))  # layer, key, head, query
+    by_key = xp.moveaxis(weights, -1, -3)  # layer, key, head, query
     squares = xp.sum((gram @ by_key) * by_key, axis=-2)  # layer, key, query
     return xp.sqrt(_not_negative(xp.matrix_transpose(squares)))
 
@@ -123,8 +123,3 @@ def _swap(ndim: int, a: int, b: int) -> tuple[int, ...]:
     axes = list(range(ndim))
     axes[a], axes[b] = axes[b], axes[a]
     return tuple(axes)
-
-
-def _rotate(ndim: int) -> tuple[int, ...]:
-    """(..., head, query, key) -> (..., key, head, query)."""
-    return (*range(ndim - 3), ndim - 1, ndim - 3, ndim - 2)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..stats import fair_choice, mean_interval
+from .pair_shares import _segments, within_segment_mass
 from .surface import attention_entropy
-from .vig_patterns import PATTERNS, _segments, within_segment_mass
+from .vig_patterns import PATTERNS
 
 if TYPE_CHECKING:
     from ..model import Encoder

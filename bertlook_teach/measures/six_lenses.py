@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..model import extract_attention, output_projection
+from ..model import output_projection, read
 from ..stats import partial_rank_correlation, rank_correlation
 from .gradients import attention_gradients, gradient_importance
 from .norms import value_norms, weighted_norms
 from .rollout import attention_rollout
 from .surface import token_masks
 from .token_kinds import Curve, category_means, category_sums, kinds_present, macro_average, maps_of
-from .zeroing import cut_effects, value_zeroing
+from .zeroing import value_zeroing, value_zeroing_to_output
 
 if TYPE_CHECKING:
-    from ..model import Attention, Encoder
+    from ..model import Attention, Encoder, Reading
 
 
 def attention_against_importance(share, gradient, norm) -> dict[str, float]:
@@ -138,23 +138,19 @@ LENSES = {
 
 
 def lenses(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None = None,
+    reading: Reading,
     *,
     only: Iterable[str] | None = None,
     masked: Sequence[int] | str | None = "each",
     seed: int = 0,
     by_head: bool = True,
-    segments: str = "standard",
-    truncate: bool = False,
 ) -> dict[str, np.ndarray]:
     """One text through every lens of :data:`LENSES`: what a head looks at, adds, depends on, passes on.
 
     Parameters
     ----------
-    encoder : Encoder
-    text, text_pair : str
+    reading : Reading
+        From :func:`bertlook_teach.model.read`.
     only : names of LENSES
         Compute these only; a model without a masked-LM head has no "gradient".
     masked, seed
@@ -172,22 +168,21 @@ def lenses(
     for name in wanted:
         if name not in LENSES:
             raise ValueError(f"there is no lens {name!r}; there are: {', '.join(LENSES)}.")
-    reading = {"segments": segments, "truncate": truncate}
-    attention = extract_attention(encoder, text, text_pair, vectors="norm" in wanted, **reading)
+    if {"value_zeroing", "ablation"}.intersection(wanted):
+        reading.layer_calls(vectors="norm" in wanted)  # first: the same run gives the attention
+    attention = reading.attention(vectors="norm" in wanted)
 
     def zeroing():
-        maps = value_zeroing(encoder, text, text_pair, by_head=by_head, **reading)
+        maps = value_zeroing(reading, by_head=by_head)
         return maps if by_head else np.repeat(maps[:, None], attention.n_heads, axis=1)
 
     compute = {
         "weight": lambda: attention.weights,
-        "norm": lambda: weighted_norms(attention, value_norms(attention, output_projection(encoder))),
-        "gradient": lambda: gradient_importance(
-            encoder, text, text_pair, masked=masked, seed=seed, **reading
-        ),
+        "norm": lambda: weighted_norms(attention, value_norms(attention, output_projection(reading.encoder))),
+        "gradient": lambda: gradient_importance(reading, masked=masked, seed=seed),
         "rollout": lambda: attention_rollout(attention, by_head=True),
         "value_zeroing": zeroing,
-        "ablation": lambda: cut_effects(encoder, text, text_pair, **reading),
+        "ablation": lambda: value_zeroing_to_output(reading),
     }
     return {name: compute[name]() for name in LENSES if name in wanted}
 
@@ -225,16 +220,15 @@ def category_curves(
     if of not in CURVES:
         raise ValueError(f"of must be one of {', '.join(CURVES)}; got {of!r}.")
     projection = output_projection(encoder) if of == "norm" else None
-    reading = {"segments": segments, "truncate": truncate}
     inputs = []
     for number, item in enumerate(corpus):
-        texts = item if isinstance(item, tuple) else (item,)
+        reading = read(encoder, item, segments=segments, truncate=truncate)
         if of == "gradient":
-            found = attention_gradients(encoder, *texts, seed=seed + number, **reading)
+            found = attention_gradients(reading, seed=seed + number)
             attention, maps, shown = found.attention, found.importance, found.unmasked()
             values = category_means(maps, attention, unmasked=shown)
         else:
-            attention = extract_attention(encoder, *texts, vectors=of == "norm", **reading)
+            attention = reading.attention(vectors=of == "norm")
             maps = attention.weights
             if of == "norm":
                 maps = weighted_norms(maps, value_norms(attention, projection))

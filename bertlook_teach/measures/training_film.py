@@ -49,14 +49,14 @@ class Film(Table):
         trained with fewer layers first.
     baselines : dict of str to Baseline
         For those measures that have one.
-    left_out : tuple of str
+    skipped : tuple of str
         Columns of the file that are empty throughout.
     """
 
     tokens: tuple[int, ...]
     values: Mapping[str, np.ndarray]
     baselines: Mapping[str, Baseline] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,8 +158,8 @@ def read_film(path=None, baselines=None) -> Film:
     kept = {name: values for name, values, empty in zip(names, whole, blank) if not empty}
     if not kept:
         raise ValueError(f"every measure of {path.name} is empty.")
-    left_out = tuple(name for name, empty in zip(names, blank) if empty)
-    return Film(tuple(tokens), kept, {} if baselines is None else _baselines(Path(baselines), kept), left_out)
+    skipped = tuple(name for name, empty in zip(names, blank) if empty)
+    return Film(tuple(tokens), kept, {} if baselines is None else _baselines(Path(baselines), kept), skipped)
 
 
 def measure_label(name: str) -> str:

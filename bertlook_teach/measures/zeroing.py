@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import TOKENS_AT_ONCE, attention_blocks, read_text, segment_tensor
+from ..model import TOKENS_AT_ONCE, attention_blocks
 
 if TYPE_CHECKING:
-    from ..model import Encoder
+    from ..model import Encoder, Reading
 
 
-def cut_effects(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None = None,
-    *,
-    segments: str = "standard",
-    truncate: bool = False,
-) -> np.ndarray:
+def value_zeroing_to_output(reading: Reading) -> np.ndarray:
     """How far the model's last vector of each token turns when one head is cut off from one token.
 
     In head h of one layer the value vector of token j is set to zero, and all layers above are run on what comes of it. The
@@ -29,8 +22,8 @@ def cut_effects(
 
     Parameters
     ----------
-    encoder : Encoder
-    text, text_pair : str
+    reading : Reading
+        From :func:`bertlook_teach.model.read`.
 
     Returns
     -------
@@ -39,17 +32,16 @@ def cut_effects(
 
     Notes
     -----
-    As many passes as there are heads and tokens: see `cut_work`.
+    As many passes as there are heads and tokens: see `output_zeroing_work`.
     """
     import torch
 
-    encoding = read_text(encoder, text, text_pair, truncate)
-    n = len(encoding.ids)
+    encoder, n = reading.encoder, reading.n_tokens
     cuts = [(key, head) for head in range(encoder.n_heads) for key in range(n)]
     at_once = max(1, TOKENS_AT_ONCE // n)
     maps = np.empty((encoder.n_layers, encoder.n_heads, n, n))
     with torch.inference_mode():
-        calls = _block_calls(encoder, encoding, segments)
+        calls = reading.layer_calls()
         last = calls[-1][2]
         for layer in range(encoder.n_layers):
             rows = []
@@ -69,8 +61,8 @@ def _run(encoder: Encoder, calls, cuts):
     return hidden
 
 
-def cut_work(encoder: Encoder, n_tokens: int) -> float:
-    """About how many multiplications `cut_effects` takes: heads x tokens passes through half of the layers, on average.
+def output_zeroing_work(encoder: Encoder, n_tokens: int) -> float:
+    """About how many multiplications `value_zeroing_to_output` takes: heads x tokens passes through half of the layers, on average.
 
     A core of a laptop does some 10 to 50 thousand million a second.
     """
@@ -82,15 +74,11 @@ _ROUNDING = 1e-12  # a smaller cosine distance is that of two runs of one comput
 
 
 def value_zeroing(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None = None,
+    reading: Reading,
     *,
     by_head: bool = False,
     normalized: bool = True,
     keys: Sequence[int] | None = None,
-    segments: str = "standard",
-    truncate: bool = False,
 ) -> np.ndarray:
     """How far each token's vector turns when a layer can take nothing from one token.
 
@@ -99,8 +87,8 @@ def value_zeroing(
 
     Parameters
     ----------
-    encoder : Encoder
-    text, text_pair : str
+    reading : Reading
+        From :func:`bertlook_teach.model.read`.
     by_head : bool
         Zero the value vector of one head at a time, and not of all heads of the layer.
     normalized : bool
@@ -118,8 +106,7 @@ def value_zeroing(
     """
     import torch
 
-    encoding = read_text(encoder, text, text_pair, truncate)
-    n = len(encoding.ids)
+    encoder, n = reading.encoder, reading.n_tokens
     if keys is not None and normalized:
         raise ValueError(
             "rows can be normalised over all keys only; pass normalized=False together with keys=."
@@ -132,9 +119,9 @@ def value_zeroing(
     at_once = max(1, TOKENS_AT_ONCE // n)
     layers = []
     with torch.inference_mode():
-        for block, (given, options), before in _block_calls(encoder, encoding, segments):
+        for block, (given, options), before in reading.layer_calls():
             distances = [
-                _distances(encoder, block, given, options, before, cuts[i : i + at_once])
+                _turn(_run(encoder, [(block, (given, options), before)], cuts[i : i + at_once]), before)
                 for i in range(0, len(cuts), at_once)
             ]
             by_cut = np.concatenate(distances).reshape(-1, len(keys), n)  # head or one, key, query
@@ -146,13 +133,12 @@ def value_zeroing(
     return np.divide(maps, sums, out=np.zeros_like(maps), where=sums > 0)
 
 
-def losses_without(encoder: Encoder, ids, masking, cuts, layers) -> np.ndarray:
+def losses_without(reading: Reading, masking, cuts, layers) -> np.ndarray:
     """Masked-LM loss in nats with the value vectors of some tokens set to 0 in some layers: shape (cut,).
 
     Parameters
     ----------
-    encoder : Encoder
-    ids : sequence of int
+    reading : Reading
         One text, not masked yet.
     masking : Masking
     cuts : sequence of tuples of int
@@ -164,12 +150,10 @@ def losses_without(encoder: Encoder, ids, masking, cuts, layers) -> np.ndarray:
 
     from ..model import masked_lm_head
 
+    encoder = reading.encoder
     head, blocks = masked_lm_head(encoder), attention_blocks(encoder)
-    row = list(ids)
-    for position, piece in zip(masking.positions, masking.replaced_by):
-        row[position] = piece
-    batch = torch.tensor([row] * len(cuts), device=encoder.device)
-    keep = torch.ones((*batch.shape, 1), device=encoder.device)
+    inputs = reading.inputs([masking.applied(reading.ids)] * len(cuts))
+    keep = torch.ones((len(cuts), reading.n_tokens, 1), device=encoder.device)
     for i, positions in enumerate(cuts):
         keep[i, list(positions)] = 0
     chosen, runs = {int(layer) for layer in layers}, [0]
@@ -179,15 +163,12 @@ def losses_without(encoder: Encoder, ids, masking, cuts, layers) -> np.ndarray:
         return output * keep if layer in chosen else None
 
     hooks = [value.register_forward_hook(zero) for value in {block.value: None for block in blocks}]
-    inputs = {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
-    if encoder.has_segments:
-        inputs["token_type_ids"] = torch.zeros_like(batch)
     try:
         with torch.inference_mode():
             hidden = encoder.model(**inputs).last_hidden_state
             positions = list(masking.positions)
             scores = head(hidden[:, positions])
-            truth = torch.tensor([ids[i] for i in positions], device=encoder.device)
+            truth = torch.tensor([reading.ids[i] for i in positions], device=encoder.device)
             losses = [torch.nn.functional.cross_entropy(scores[i], truth) for i in range(len(cuts))]
     finally:
         for hook in hooks:
@@ -197,34 +178,6 @@ def losses_without(encoder: Encoder, ids, masking, cuts, layers) -> np.ndarray:
             f"{encoder.name} made {runs[0]} value projections in {encoder.n_layers} layers, so they cannot be told apart."
         )
     return torch.stack(losses).cpu().double().numpy()
-
-
-def _block_calls(encoder: Encoder, encoding, segments: str):
-    """How each layer was called on the input, and what it gave: (block, (arguments, options), vectors)."""
-    import torch
-
-    blocks, calls = attention_blocks(encoder), []
-
-    def keep(module, given, options, output):
-        calls.append(((given, options), output[0] if isinstance(output, tuple) else output))
-
-    hooks = [
-        module.register_forward_hook(keep, with_kwargs=True)
-        for module in {block.module: None for block in blocks}
-    ]
-    try:
-        ids = torch.tensor([encoding.ids], device=encoder.device)
-        encoder.attend(ids, torch.ones_like(ids), segment_tensor(encoding, segments, ids))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return [(block, call, output[0]) for block, (call, output) in zip(blocks, calls)]
-
-
-def _distances(encoder: Encoder, block, given, options, before, cuts) -> np.ndarray:
-    """Cosine distance of the layer's output for each cut (key, head or None for all): shape (cut, query)."""
-    after = _cut_block(encoder, block, given[0].expand(len(cuts), -1, -1), given[1:], options, cuts)
-    return _turn(after, before)
 
 
 def _cut_block(encoder: Encoder, block, hidden, rest, options, cuts):

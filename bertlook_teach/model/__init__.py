@@ -3,24 +3,22 @@
 from .. import hand_on
 
 _HOMES = {
-    "attention": """
-        Attention NOT_RECORDED NO_PIECE ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN check_reading encode
-        extract_attention iter_attention
-    """,
-    "blocks": """
-        Block TOKENS_AT_ONCE attention_blocks output_projection read_text segment_tensor
-        with_pretraining_head
-    """,
+    "attention": "Attention",
+    "blocks": "Block TOKENS_AT_ONCE attention_blocks output_projection with_pretraining_head",
     "by_hand": """
         EmbeddingParts HeadMatrices attention_scores embedding_parts head_matrices join_heads
         layer_norm softmax weighted_values
     """,
     "encoder": """
-        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder quiet_loading
-        random_twin
+        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder random_twin
     """,
+    "folders": "quiet_loading",
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
+    "reading": """
+        NOT_RECORDED NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
+        check_reading extract_attention iter_attention read
+    """,
     "recording": """
         ENDING MATCHING NotComputed NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
         write_recording

@@ -94,26 +94,6 @@ def output_projection(encoder: Encoder) -> np.ndarray:
     return np.stack(layers)
 
 
-def read_text(encoder: Encoder, text: str, text_pair: str | None, truncate: bool):
-    """A text as the tokenizer gives it: ids, and the fields of an Attention."""
-    from .attention import encode
-
-    return encode(encoder, text if text_pair is None else (text, text_pair), truncate)
-
-
-def segment_tensor(encoding, segments: str, ids):
-    """The segment ids that go with a batch of one text, after the rule ``segments``."""
-    import torch
-
-    from .attention import SEGMENT_RULES
-
-    if segments not in SEGMENT_RULES:
-        raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
-    if segments == "zeros":
-        return torch.zeros_like(ids)
-    return torch.tensor(encoding.fields["segment_ids"], device=ids.device).expand_as(ids)
-
-
 def with_pretraining_head(
     encoder: Encoder, auto_class: str, missing_head: type[ValueError], none: str, advice: str
 ):
@@ -134,7 +114,7 @@ def with_pretraining_head(
     import torch
     import transformers
 
-    from .encoder import quiet_loading
+    from .folders import quiet_loading
 
     auto = getattr(transformers, auto_class)
     try:

@@ -179,7 +179,7 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
     ValueError
         As :func:`~bertlook_teach.model.extract_attention`, or if the model does not add these three parts.
     """
-    from .attention import extract_attention
+    from .reading import extract_attention
 
     block = getattr(encoder.model, "embeddings", None)
     names = {

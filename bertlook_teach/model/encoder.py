@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import hashlib
 import json
 import os
@@ -22,6 +21,15 @@ from typing import Any
 import torch
 
 from ..disk import data_path
+from .folders import (
+    first_line,
+    hub_folder,
+    quiet_loading,
+    read_config,
+    refuse_decoders,
+    require_safe_weights,
+    require_tokenizer_files,
+)
 
 RANDOM_SEED = 0
 
@@ -30,8 +38,6 @@ PRUNED_TYPE = (
 )
 
 _HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
-
-_HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 # The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
 _PROJECTIONS = {"queries": ("query", "q_lin"), "keys": ("key", "k_lin"), "values": ("value", "v_lin")}
@@ -264,7 +270,7 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
         raise ValueError(f"{name} is a file; a model is a folder with config.json, weights and a tokenizer.")
     if not _HUB_NAME.match(name):
         raise ValueError(f"{name!r} is neither a folder nor a name of the form 'model' or 'owner/model'.")
-    return _load_folder(_hub_folder(name), name, torch_device)
+    return _load_folder(hub_folder(name), name, torch_device)
 
 
 def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: bool = False) -> Encoder:
@@ -346,22 +352,14 @@ def choose_device(device: str) -> torch.device:
 def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-    config = _read_config(folder)
+    config = read_config(folder)
     if config.get("model_type") == PRUNED_TYPE:
         raise ValueError(
             f"{folder} holds a pruned model, whose layers have different numbers of heads; open it with "
             "bertlook_teach.analyses.ablation.load_pruned(folder)."
         )
-    _refuse_decoders(name, config)
-    if not any(folder.glob("*.safetensors")):
-        pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
-        hint = (
-            "It has weights in pickle format, which can run code when opened and is not read here; convert them with "
-            "model.save_pretrained(folder) in an environment you trust."
-            if pickled
-            else "Copy model.safetensors into it, or save the model there with model.save_pretrained(folder)."
-        )
-        raise FileNotFoundError(f"the model folder {folder} holds no *.safetensors file. {hint}")
+    refuse_decoders(name, config)
+    require_safe_weights(folder)
     try:
         with quiet_loading():
             settings = AutoConfig.from_pretrained(folder, local_files_only=True)
@@ -378,7 +376,7 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
             )
     except Exception as error:  # safetensors and transformers raise a dozen kinds for a damaged folder
         raise ValueError(
-            f"the model in {folder} cannot be loaded: {_first_line(error)}. Is a file damaged or cut short?"
+            f"the model in {folder} cannot be loaded: {first_line(error)}. Is a file damaged or cut short?"
         ) from error
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     mismatched = [str(key[0] if isinstance(key, tuple) else key) for key in report.get("mismatched_keys", ())]
@@ -388,59 +386,13 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
             f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
             f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
         )
-    _require_tokenizer_files(folder)
+    require_tokenizer_files(folder)
     try:
         with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
-        raise ValueError(f"the tokenizer in {folder} cannot be loaded: {_first_line(error)}.") from error
+        raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
     return _checked(Encoder(name, model.eval().to(device), tokenizer, device, folder=Path(folder)))
-
-
-def _read_config(folder: Path) -> dict:
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
-            "the model that ships with the course is called 'specimen'."
-        )
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
-        ) from None
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
-
-
-def _refuse_decoders(name: str, config: dict) -> None:
-    """Refuse before gigabytes are loaded; `_checked` catches by behaviour what is not told apart here."""
-    architectures = " ".join(config.get("architectures") or ())
-    if config.get("is_encoder_decoder"):
-        kind = "an encoder-decoder"
-    elif config.get("is_decoder") or re.search(r"CausalLM|LMHeadModel", architectures):
-        kind = "a decoder, which looks only backwards"
-    else:
-        return
-    raise ValueError(
-        f"{name} is {kind} ({architectures or config.get('model_type')}); bertlook needs an encoder, whose tokens look in both "
-        "directions: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT and the like."
-    )
-
-
-def _require_tokenizer_files(folder: Path) -> None:
-    wanted = (
-        "tokenizer.json",
-        "vocab.txt",
-        "vocab.json",
-        "spiece.model",
-        "sentencepiece.bpe.model",
-        "tokenizer.model",
-    )
-    if not any((folder / file).is_file() for file in wanted):
-        raise FileNotFoundError(
-            f"the model folder {folder} holds no tokenizer (tokenizer.json or vocab.txt). tokenizer.save_pretrained(folder) writes it."
-        )
 
 
 def _checked(encoder: Encoder) -> Encoder:
@@ -472,61 +424,3 @@ def _checked(encoder: Encoder) -> Encoder:
             f"{name} looks only backwards: it is a decoder. bertlook needs an encoder such as BERT."
         )
     return encoder
-
-
-def _hub_folder(name: str) -> Path:
-    """The local copy of a hub model: from the cache if it is there, else downloaded, with a progress bar."""
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
-    with contextlib.suppress(Exception):  # not in the cache, or only in part: then it must be fetched
-        folder = Path(snapshot_download(name, allow_patterns=_HUB_FILES, local_files_only=True))
-        if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")):
-            return folder
-    if constants.HF_HUB_OFFLINE:
-        raise ConnectionError(
-            f"{name} is not in the local cache, and HF_HUB_OFFLINE forbids the network. Unset it and run once with a network, or "
-            f"give a folder; 'specimen' needs neither.{_recorded_hint(name)}"
-        )
-    try:
-        return Path(snapshot_download(name, allow_patterns=_HUB_FILES, etag_timeout=10))
-    except (RepositoryNotFoundError, GatedRepoError) as error:
-        raise ValueError(
-            f"the hub has no open model {name!r} (and there is no such folder here). Check the spelling."
-        ) from error
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS):
-            raise  # the disk, not the network; the message says so
-        raise ConnectionError(
-            f"{name} is neither a folder here nor in the local cache, and it could not be fetched from the hub: {_first_line(error)}. "
-            "Check the network and run again (a download resumes where it stopped), or use 'specimen', which needs none."
-            f"{_recorded_hint(name)}"
-        ) from error
-
-
-def _recorded_hint(name: str) -> str:
-    """For a model that is not here, but whose attention on some inputs comes with the course."""
-    owner, _, short = name.rpartition("/")
-    if owner not in ("", "google-bert") or not data_path("bert_base", f"{short}.bertlook").is_file():
-        return ""
-    return f" What it did on some inputs comes with the course: load_recording({short!r})."
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-@contextlib.contextmanager
-def quiet_loading() -> Iterator[None]:
-    """Silence load reports and progress bars (their order changes from run to run), and put the settings back."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

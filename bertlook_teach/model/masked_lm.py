@@ -33,6 +33,13 @@ class Masking:
     positions: tuple[int, ...]
     replaced_by: tuple[int, ...]
 
+    def applied(self, ids: Sequence[int]) -> list[int]:
+        """The vocabulary numbers that the model reads."""
+        ids = list(ids)
+        for position, piece in zip(self.positions, self.replaced_by):
+            ids[position] = piece
+        return ids
+
 
 def choose_masked(
     encoder: Encoder, ids: Sequence[int], special: Sequence[bool], *, share=MASKED_SHARE, seed=0

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path, replacing
-from .attention import SEGMENT_RULES, Attention
+from .attention import Attention
 from .head_names import head_label
+from .reading import SEGMENT_RULES
 
 if TYPE_CHECKING:
     from .encoder import Encoder

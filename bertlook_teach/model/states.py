@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from .attention import check_reading
+from .reading import check_reading
 
 
 def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:

@@ -48,16 +48,16 @@ def published_table_1() -> dict[str, PublishedRelation]:
         relation = name.lower()
         theirs = code[relation]
         rows[relation] = PublishedRelation(
-            relation,
-            found["head"],
-            found["accuracy of best head"],
-            found["best fixed-offset baseline"],
-            int(found["best offset"]),
-            relation in GOVERNOR_LOOKS,
-            theirs["accuracy of best head"],
-            theirs["best fixed-offset baseline"],
-            int(theirs["dev occurrences"]) if "dev occurrences" in theirs else None,
-            AUXPASS if relation == "auxpass" else "",
+            relation=relation,
+            head=found["head"],
+            accuracy=found["accuracy of best head"],
+            baseline=found["best fixed-offset baseline"],
+            offset=int(found["best offset"]),
+            governor_looks=relation in GOVERNOR_LOOKS,
+            code_accuracy=theirs["accuracy of best head"],
+            code_baseline=theirs["best fixed-offset baseline"],
+            n=int(theirs["dev occurrences"]) if "dev occurrences" in theirs else None,
+            erratum=AUXPASS if relation == "auxpass" else "",
         )
     return rows
 

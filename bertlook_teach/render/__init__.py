@@ -6,6 +6,7 @@ its data. matplotlib is imported only when a figure is made."""
 from .. import hand_on
 
 _HOMES = {
+    "drawing.badge": "badge_figure badged with_badge",
     "drawing.figure_tables": "MOST_ROWS figure_numbers",
     "drawing.figures": "FORMATS describe_layers layer_curves scatter_by_layer",
     "drawing.inputs": """
@@ -84,7 +85,7 @@ _HOMES = {
         best_of_figure choices_cell flattery_table published_relations relation_gains signed_gain
     """,
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
-    "texts.bench": "OFF WAYS describe_change describe_off render_sandbox sandbox_result",
+    "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",
     "texts.reading": "describe_reading render_reading",
     "texts.weighted_text": "checked_key checked_scores describe_words render_words word_table",

@@ -8,94 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .bootstrap import REPLICATES, draws, percentile_interval
+from .metrics import accuracy, cohen_kappa, confusion_matrix, macro_f1
 
 FEWEST_FOR_INTERVAL = 10  # below it a bootstrap draws the same few items again and looks far too sure
-
-
-def confusion_matrix(first: Sequence, second: Sequence, classes: Sequence) -> np.ndarray:
-    """How often the first labelling said i while the second said j, shape (class, class).
-
-    Raises
-    ------
-    ValueError
-        If the two are of different length, hold no item, or name a class that is not listed.
-
-    Examples
-    --------
-    >>> confusion_matrix(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
-    array([[1, 1],
-           [0, 1]])
-    """
-    first, second, classes = list(first), list(second), list(classes)
-    if len(first) != len(second):
-        raise ValueError(
-            f"two labellings of the same items are needed; got {len(first)} and {len(second)} labels."
-        )
-    if not first:
-        raise ValueError("no item has been labelled by both, so there is nothing to compare.")
-    place = {name: i for i, name in enumerate(classes)}
-    for label in (*first, *second):
-        if label not in place:
-            raise ValueError(f"{label!r} is not one of the classes {', '.join(map(str, classes))}.")
-    counts = np.zeros((len(classes), len(classes)), dtype=int)
-    np.add.at(counts, ([place[label] for label in first], [place[label] for label in second]), 1)
-    return counts
-
-
-def accuracy(confusion) -> float:
-    """Share of items on which both say the same: the diagonal over everything."""
-    confusion = np.asarray(confusion, dtype=float)
-    return float(np.trace(confusion) / _total(confusion))
-
-
-def class_f1(confusion) -> np.ndarray:
-    """F1 of each class, 2 tp / (2 tp + fp + fn); -1 for a class that neither side uses.
-
-    F1 does not ask which side is the truth: it is the same with rows and columns swapped.
-    """
-    confusion = np.asarray(confusion, dtype=float)
-    used = confusion.sum(axis=0) + confusion.sum(axis=1)
-    return np.where(used > 0, 2 * np.diag(confusion) / np.where(used > 0, used, 1), -1.0)
-
-
-def macro_f1(confusion) -> float:
-    """Mean F1 over the classes that at least one side uses, each class weighing the same.
-
-    >>> round(macro_f1([[8, 2], [1, 4]]), 3)   # F1 = 16/19 and 8/11
-    0.785
-    """
-    _total(np.asarray(confusion, dtype=float))
-    scores = class_f1(confusion)
-    return float(scores[scores >= 0].mean())
-
-
-def cohen_kappa(confusion) -> float | None:
-    """Agreement beyond what two independent labellers with these habits would reach: 0 chance, 1 always.
-
-    None if both put everything into the same one class: then chance agrees always, and kappa is not defined.
-
-    References
-    ----------
-    Cohen (1960), A coefficient of agreement for nominal scales.
-
-    Examples
-    --------
-    >>> round(cohen_kappa([[20, 5], [10, 15]]), 3)   # (0.7 - 0.5) / (1 - 0.5)
-    0.4
-    """
-    confusion = np.asarray(confusion, dtype=float)
-    total = _total(confusion)
-    chance = float((confusion.sum(axis=0) * confusion.sum(axis=1)).sum() / total**2)
-    return None if chance >= 1 - 1e-12 else (accuracy(confusion) - chance) / (1 - chance)
-
-
-def _total(confusion: np.ndarray) -> float:
-    if confusion.ndim != 2 or confusion.shape[0] != confusion.shape[1]:
-        raise ValueError(f"a confusion matrix has as many rows as columns; got shape {confusion.shape}.")
-    total = float(confusion.sum())
-    if total <= 0:
-        raise ValueError("the confusion matrix is empty: no item has been labelled by both.")
-    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ def draws(units, *, scheme: str = "poisson", replicates: int = REPLICATES, seed=
         The rule is the Poisson bootstrap: each unit's weight is drawn by itself, so that units can be taken in one at a time.
         The other two draw as many units as there are, with replacement; they differ only in how they use the generator.
     replicates : int
-    seed : int or numpy.random.Generator
+    seed : int, sequence of int or numpy.random.Generator
 
     Returns
     -------
@@ -148,23 +148,29 @@ def unit_interval(
     return ratio_interval(totals, seed=seed, weights=weights)
 
 
-def resampled_interval(
-    statistic: Callable[[np.ndarray], float], units, *, seed: int = 0
-) -> tuple[float, float]:
-    """95 % bootstrap interval of any statistic of cases, drawing whole units with replacement.
+def resampled(statistic: Callable[[np.ndarray], float], units, *, seed=0) -> np.ndarray:
+    """Any statistic of cases in each resample of whole units, drawn with replacement: shape (REPLICATES,).
 
     Parameters
     ----------
     statistic : function(int array of case indices) -> float
     units : int array of shape (case,)
         The unit of each case, counted from 0.
-    seed : int
+    seed : int or numpy.random.Generator
     """
     units = np.asarray(units)
     order = np.argsort(units, kind="stable")
     cases = np.split(order, np.cumsum(np.bincount(units))[:-1])
-    values = [
-        statistic(np.concatenate([cases[i] for i in np.repeat(np.arange(len(cases)), row)]))
-        for row in draws(len(cases), scheme="indices", seed=seed)
-    ]
-    return percentile_interval(values)
+    return np.array(
+        [
+            statistic(np.concatenate([cases[i] for i in np.repeat(np.arange(len(cases)), row)]))
+            for row in draws(len(cases), scheme="indices", seed=seed)
+        ]
+    )
+
+
+def resampled_interval(
+    statistic: Callable[[np.ndarray], float], units, *, seed: int = 0
+) -> tuple[float, float]:
+    """95 % interval of any statistic of cases: that of `resampled`."""
+    return percentile_interval(resampled(statistic, units, seed=seed))

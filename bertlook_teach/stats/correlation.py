@@ -43,6 +43,8 @@ def partial_rank_correlation(x, y, given) -> float:
 
 def _ranks(*series) -> list[np.ndarray]:
     """Centred ranks of unit length, so that a correlation is an inner product."""
+    from scipy.stats import rankdata
+
     arrays = [np.asarray(values, dtype=float).ravel() for values in series]
     if len({len(a) for a in arrays}) > 1 or len(arrays[0]) < 2:
         raise ValueError(
@@ -52,11 +54,10 @@ def _ranks(*series) -> list[np.ndarray]:
     for name, values in zip(("x", "y", "given"), arrays):
         if not np.isfinite(values).all():
             raise ValueError(f"{name} holds a value that is not a number.")
-        distinct, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-        if len(distinct) == 1:
+        if np.ptp(values) == 0:
             raise ValueError(f"{name} is constant, so it has no order to correlate.")
-        ranks = (np.cumsum(counts) - (counts - 1) / 2)[where]
-        ranks = ranks - ranks.mean()
+        ranks = rankdata(values)
+        ranks -= ranks.mean()
         result.append(ranks / np.linalg.norm(ranks))
     return result
 

@@ -162,10 +162,6 @@ def _lengths(points) -> np.ndarray:
     return np.sqrt((difference**2).sum(axis=-1))
 
 
-def _squared_error(distances, points) -> float:
-    return float(((_lengths(points) - distances) ** 2).sum() / 2)
-
-
 def kruskal_stress(distances, points) -> float:
     """Kruskal's stress-1 of a map: the root of (squared errors of its distances / its squared distances).
 
@@ -189,7 +185,7 @@ def kruskal_stress(distances, points) -> float:
             f"a map of {len(distances)} points has shape ({len(distances)}, dimension); got {points.shape}."
         )
     drawn = (_lengths(points) ** 2).sum() / 2
-    wrong = _squared_error(distances, points)
+    wrong = float(((_lengths(points) - distances) ** 2).sum() / 2)
     if drawn == 0:
         return 0.0 if wrong == 0 else float("inf")
     return float(np.sqrt(wrong / drawn))

@@ -1,4 +1,4 @@
-"""Metrics of predictions, and softmax."""
+"""Metrics of predictions."""
 
 from __future__ import annotations
 
@@ -55,18 +55,6 @@ def checked_word_scores(scores, is_key) -> tuple[np.ndarray, np.ndarray]:
     return scores, is_key
 
 
-# --- the numbers that say "where" ------------------------------------------------------------------------
-def softmax(scores) -> np.ndarray:
-    """Softmax over the last axis.
-
-    >>> softmax([0.0, 0.0]).tolist()
-    [0.5, 0.5]
-    """
-    scores = np.asarray(scores, dtype=float)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
 def micro_f1(tp, fp, fn):
     """``2 tp / (2 tp + fp + fn)``, labels of all kinds added up; 0 where there is nothing to find and nothing is found.
 
@@ -81,6 +69,92 @@ def micro_f1(tp, fp, fn):
 
 def ratio_parts(counts: np.ndarray) -> np.ndarray:
     return np.stack([2 * counts[..., 0], 2 * counts[..., 0] + counts[..., 1] + counts[..., 2]], axis=-1)
+
+
+def confusion_matrix(first: Sequence, second: Sequence, classes: Sequence) -> np.ndarray:
+    """How often the first labelling said i while the second said j, shape (class, class).
+
+    Raises
+    ------
+    ValueError
+        If the two are of different length, hold no item, or name a class that is not listed.
+
+    Examples
+    --------
+    >>> confusion_matrix(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
+    array([[1, 1],
+           [0, 1]])
+    """
+    first, second, classes = list(first), list(second), list(classes)
+    if len(first) != len(second):
+        raise ValueError(
+            f"two labellings of the same items are needed; got {len(first)} and {len(second)} labels."
+        )
+    if not first:
+        raise ValueError("no item has been labelled by both, so there is nothing to compare.")
+    place = {name: i for i, name in enumerate(classes)}
+    for label in (*first, *second):
+        if label not in place:
+            raise ValueError(f"{label!r} is not one of the classes {', '.join(map(str, classes))}.")
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(counts, ([place[label] for label in first], [place[label] for label in second]), 1)
+    return counts
+
+
+def accuracy(confusion) -> float:
+    """Share of items on which both say the same: the diagonal over everything."""
+    confusion = np.asarray(confusion, dtype=float)
+    return float(np.trace(confusion) / _total(confusion))
+
+
+def class_f1(confusion) -> np.ndarray:
+    """F1 of each class, 2 tp / (2 tp + fp + fn); -1 for a class that neither side uses.
+
+    F1 does not ask which side is the truth: it is the same with rows and columns swapped.
+    """
+    confusion = np.asarray(confusion, dtype=float)
+    used = confusion.sum(axis=0) + confusion.sum(axis=1)
+    return np.where(used > 0, 2 * np.diag(confusion) / np.where(used > 0, used, 1), -1.0)
+
+
+def macro_f1(confusion) -> float:
+    """Mean F1 over the classes that at least one side uses, each class weighing the same.
+
+    >>> round(macro_f1([[8, 2], [1, 4]]), 3)   # F1 = 16/19 and 8/11
+    0.785
+    """
+    _total(np.asarray(confusion, dtype=float))
+    scores = class_f1(confusion)
+    return float(scores[scores >= 0].mean())
+
+
+def cohen_kappa(confusion) -> float | None:
+    """Agreement beyond what two independent labellers with these habits would reach: 0 chance, 1 always.
+
+    None if both put everything into the same one class: then chance agrees always, and kappa is not defined.
+
+    References
+    ----------
+    Cohen (1960), A coefficient of agreement for nominal scales.
+
+    Examples
+    --------
+    >>> round(cohen_kappa([[20, 5], [10, 15]]), 3)   # (0.7 - 0.5) / (1 - 0.5)
+    0.4
+    """
+    confusion = np.asarray(confusion, dtype=float)
+    total = _total(confusion)
+    chance = float((confusion.sum(axis=0) * confusion.sum(axis=1)).sum() / total**2)
+    return None if chance >= 1 - 1e-12 else (accuracy(confusion) - chance) / (1 - chance)
+
+
+def _total(confusion: np.ndarray) -> float:
+    if confusion.ndim != 2 or confusion.shape[0] != confusion.shape[1]:
+        raise ValueError(f"a confusion matrix has as many rows as columns; got shape {confusion.shape}.")
+    total = float(confusion.sum())
+    if total <= 0:
+        raise ValueError("the confusion matrix is empty: no item has been labelled by both.")
+    return total
 
 
 def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
@@ -107,21 +181,14 @@ def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
     if metric == "accuracy":
         return float((predicted == gold).mean())
     if metric == "matthews":
-        classes = np.unique(np.concatenate([predicted, gold]))
-        one, other = predicted[:, None] == classes, gold[:, None] == classes
-        return _correlation(one.astype(float), other.astype(float))
-    if metric == "spearman":
-        from scipy.stats import rankdata
+        from sklearn.metrics import matthews_corrcoef
 
-        predicted, gold = rankdata(predicted), rankdata(gold)
-    return _correlation(predicted[:, None].astype(float), gold[:, None].astype(float))
+        return float(matthews_corrcoef(gold, predicted))
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    from scipy.stats import pearsonr, spearmanr
 
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Covariance over standard deviations, summed over columns (one-hot classes: Matthews' correlation)."""
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    scale = np.sqrt((x * x).sum() * (y * y).sum())
-    return float((x * y).sum() / scale) if scale > 1e-12 else 0.0
+    return float((spearmanr if metric == "spearman" else pearsonr)(predicted, gold).statistic)
 
 
 METRICS = ("accuracy", "matthews", "spearman", "pearson")

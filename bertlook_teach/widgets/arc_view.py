@@ -10,10 +10,11 @@ import traitlets
 
 from ..model import head_label
 from ..render import EVERY, READINGS, arcs_of, describe_arcs, render_arcs
-from .assets import mime_bundle, module_source, style_source
+from .assets import module_source, style_source
+from .chosen_head import ChosenHead
 
 
-class ArcView(anywidget.AnyWidget):
+class ArcView(ChosenHead, anywidget.AnyWidget):
     """See which governors a head finds. Menus choose sentence, relation and reading; arrow keys run through the heads.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the layer, Page Up
@@ -48,8 +49,6 @@ class ArcView(anywidget.AnyWidget):
     _esm = module_source("arc_view")
     _css = style_source()
 
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     direction = traitlets.Int(0).tag(sync=True)
     relation = traitlets.Unicode(EVERY).tag(sync=True)
     sentence = traitlets.Int(0).tag(sync=True)
@@ -60,7 +59,6 @@ class ArcView(anywidget.AnyWidget):
     trees = traitlets.List([]).tag(sync=True)  # [{"words", "governors", "relations"}, ...]
     relations = traitlets.List(traitlets.Unicode(), [EVERY]).tag(sync=True)
     readings = traitlets.List(traitlets.Unicode(), list(READINGS)).tag(sync=True)
-    font_size = traitlets.Float(0).tag(sync=True)
     # What the menu of relations is called, and in which readings the word named is the one that looks.
     relation_name = traitlets.Unicode("relation").tag(sync=True)
     turned = traitlets.List(traitlets.Bool(), [False, True]).tag(sync=True)
@@ -113,15 +111,10 @@ class ArcView(anywidget.AnyWidget):
             **options,
         )
 
-    @traitlets.validate("layer", "head", "direction", "sentence")
-    def _inside(self, proposal):
-        name = proposal["trait"].name
-        limit = {"layer": self.shape[0], "head": self.shape[1], "direction": 2, "sentence": len(self.trees)}[
-            name
-        ]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(f"{name} counts from 0 to {limit - 1}; got {proposal['value']}.")
-        return proposal["value"]
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"direction": 2, "sentence": len(self.trees)}
+
+    _inside = traitlets.validate("direction", "sentence")(ChosenHead.check_choice)
 
     @traitlets.validate("relation")
     def _known(self, proposal):
@@ -148,9 +141,6 @@ class ArcView(anywidget.AnyWidget):
         reading, turned = self.readings[self.direction], int(self.turned[self.direction])
         svg = render_arcs(self.arcs(), head=(self.layer, self.head), direction=turned, reading=reading)
         return svg, self.caption
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape

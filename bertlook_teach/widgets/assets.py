@@ -11,7 +11,10 @@ from ..render import for_views, image_tag
 
 FOLDER = Path(__file__).parent / "js"
 
-_INSIDE = {"training_film": ("head_map",)}  # views that hold others
+_INSIDE = {
+    "training_film": ("head_map",),
+    "recorded_view": ("head_map", "head_view"),
+}  # views that hold others
 
 
 @cache
@@ -23,26 +26,27 @@ def module_source(view: str) -> str:
     """
     parts = [
         f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
-        (FOLDER / "core.js").read_text(encoding="utf-8"),
-        *(
-            (FOLDER / f"{name}.js").read_text(encoding="utf-8").partition("\nexport default")[0]
-            for name in _INSIDE.get(view, ())
-        ),
-        (FOLDER / f"{view}.js").read_text(encoding="utf-8"),
+        asset("core.js"),
+        *(asset(f"{name}.js").partition("\nexport default")[0] for name in _INSIDE.get(view, ())),
+        asset(f"{view}.js"),
     ]
     return "\n".join(parts)
 
 
 @cache
+def asset(name: str) -> str:
+    """One file of the browser half as it is, by its name."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
 def style_source() -> str:
     """The style sheet of all views."""
-    return (FOLDER / "views.css").read_text(encoding="utf-8")
+    return asset("views.css")
 
 
-@cache
 def view_style(view: str) -> str:
     """What one view adds to the style sheet."""
-    return (FOLDER / f"{view}.css").read_text(encoding="utf-8")
+    return asset(f"{view}.css")
 
 
 def static_page(*pictures: tuple[str, str]) -> str:
@@ -56,12 +60,10 @@ def static_page(*pictures: tuple[str, str]) -> str:
 
 def mime_bundle(widget, pictures) -> dict[str, object]:
     """A live view where one can run, its last state as a picture elsewhere, and a name without an address."""
-    return {
-        "text/plain": repr(widget),
-        "text/html": static_page(*pictures),
-        "application/vnd.jupyter.widget-view+json": {
-            "version_major": 2,
-            "version_minor": 0,
-            "model_id": widget.model_id,
-        },
-    }
+    return page_bundle(widget, static_page(*pictures))
+
+
+def page_bundle(widget, page: str) -> dict[str, object]:
+    """The same with any page in place of the pictures."""
+    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    return {"text/plain": repr(widget), "text/html": page, "application/vnd.jupyter.widget-view+json": view}

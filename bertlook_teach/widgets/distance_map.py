@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import ipywidgets
 import numpy as np
@@ -19,14 +17,15 @@ from ..render import (
     group_styles,
     render_distance_map,
 )
-from .assets import mime_bundle, module_source, style_source
+from .assets import mime_bundle, module_source, style_source, view_style
+from .chosen_head import ChosenHead
 from .head_view import HeadView
 from .links import link_heads
 
 BY = ("behaviour", "layer")
 
 
-class DistanceMap(anywidget.AnyWidget):
+class DistanceMap(ChosenHead, anywidget.AnyWidget):
     """Heads as points: near each other if their attention is alike. Click a point, or move with the keys.
 
     Arrow keys go to the next head in that direction, Page Down and Page Up through all heads, Home and End to the first
@@ -61,11 +60,9 @@ class DistanceMap(anywidget.AnyWidget):
     """
 
     _esm = module_source("distance_map")
-    _css = style_source() + (Path(__file__).parent / "js" / "distance_map.css").read_text(encoding="utf-8")
+    _css = style_source() + view_style("distance_map")
 
     # The choice. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     by_index = traitlets.Int(0, min=0, max=len(BY) - 1).tag(sync=True)
 
     # float32, little-endian: (head, 2) and (head, head).
@@ -79,7 +76,6 @@ class DistanceMap(anywidget.AnyWidget):
     neighbours = traitlets.Int(NEIGHBOURS, min=0).tag(sync=True)
     unit = traitlets.Unicode(DISTANCE_UNIT).tag(sync=True)
     stress = traitlets.Float(-1).tag(sync=True)  # below 0: not said
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -125,15 +121,6 @@ class DistanceMap(anywidget.AnyWidget):
     def by(self) -> str:
         return BY[self.by_index]
 
-    @traitlets.validate("layer", "head")
-    def _inside(self, proposal):
-        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(
-                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
-            )
-        return proposal["value"]
-
     def _said(self) -> dict:
         return {"k": self.neighbours, "unit": self.unit, "stress": None if self.stress < 0 else self.stress}
 
@@ -156,9 +143,6 @@ class DistanceMap(anywidget.AnyWidget):
             **self._said(),
         )
         return svg, self.sentence
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -9,11 +9,19 @@ import numpy as np
 import traitlets
 
 from ..model import head_label
-from ..render import checked_values, describe_head_map, difference_range, render_head_map, value_range
-from .assets import mime_bundle, module_source, style_source
+from ..render import (
+    checked_values,
+    describe_head_map,
+    difference_range,
+    render_head_map,
+    value_range,
+    with_badge,
+)
+from .assets import module_source, style_source
+from .chosen_head import ChosenHead
 
 
-class HeadMap(anywidget.AnyWidget):
+class HeadMap(ChosenHead, anywidget.AnyWidget):
     """One number per head: a row per layer, a column per head. Click a cell, or move with the arrow keys.
 
     Parameters
@@ -31,6 +39,8 @@ class HeadMap(anywidget.AnyWidget):
     minus : like ``values``, optional
         The same measures before a change: the map then shows ``values`` less ``minus``, more in blue and less in brown, each cell with
         its sign, from minus to plus the largest size.
+    badge : str
+        Which model this is, as a part of the picture: the ``badge`` of a recording.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the size of the map.
 
@@ -54,8 +64,6 @@ class HeadMap(anywidget.AnyWidget):
     _css = style_source()
 
     # The choice. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     measure = traitlets.Unicode("").tag(sync=True)
 
     # The numbers: float32, little-endian, (measure, layer, head). They are printed, so they stay exact.
@@ -64,8 +72,8 @@ class HeadMap(anywidget.AnyWidget):
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     difference = traitlets.Bool(False).tag(sync=True)
+    badge = traitlets.Unicode("").tag(sync=True)
 
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -78,6 +86,7 @@ class HeadMap(anywidget.AnyWidget):
         name: str = "value",
         ranges: Mapping[str, tuple[float, float]] | None = None,
         minus=None,
+        badge: str = "",
         font_size: float = 0,
         height: float = 0,
         **options,
@@ -85,7 +94,14 @@ class HeadMap(anywidget.AnyWidget):
         state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure
         super().__init__(
-            layer=layer, head=head, measure=measure, font_size=font_size, height=height, **state, **options
+            layer=layer,
+            head=head,
+            measure=measure,
+            badge=badge,
+            font_size=font_size,
+            height=height,
+            **state,
+            **options,
         )
 
     def _packed(self, values, name, ranges, minus=None) -> dict[str, object]:
@@ -116,10 +132,7 @@ class HeadMap(anywidget.AnyWidget):
         """Show other numbers of the same heads, keeping the choice where it still exists."""
         state = self._packed(values, name, ranges or {}, minus)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
+            self.take(state)
             if self.measure not in self.measures:
                 self.measure = self.measures[0]
 
@@ -127,15 +140,6 @@ class HeadMap(anywidget.AnyWidget):
     def value(self) -> float:
         """The number of the chosen head."""
         return float(self._values[self.measure][self.layer, self.head])
-
-    @traitlets.validate("layer", "head")
-    def _inside(self, proposal):
-        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(
-                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
-            )
-        return proposal["value"]
 
     @traitlets.validate("measure")
     def _known(self, proposal):
@@ -150,10 +154,9 @@ class HeadMap(anywidget.AnyWidget):
         values, choice = self._values[self.measure], (self.layer, self.head)
         low, high = self.ranges[self.measures.index(self.measure)]
         about = {"title": self.measure, "selected": choice, "difference": self.difference}
-        return render_head_map(values, vmin=low, vmax=high, **about), describe_head_map(values, **about)
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
+        svg = render_head_map(values, vmin=low, vmax=high, **about)
+        sentence = describe_head_map(values, **about)
+        return with_badge(svg, self.badge), f"{self.badge}. {sentence}" if self.badge else sentence
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -22,8 +22,10 @@ from ..render import (
     describe_token_norms,
     render_attention_grid,
     render_attention_lines,
+    with_badge,
 )
-from .assets import mime_bundle, module_source, style_source
+from .assets import module_source, style_source
+from .chosen_head import ChosenHead
 
 STYLES = ("lines", "grid")
 
@@ -36,7 +38,7 @@ FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed
 PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
 
 
-class HeadView(anywidget.AnyWidget):
+class HeadView(ChosenHead, anywidget.AnyWidget):
     """See what one head looks at. Arrow keys run through the heads without the kernel.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the
@@ -64,6 +66,8 @@ class HeadView(anywidget.AnyWidget):
         ``minus``.
     quantity : {"weight", "norm"}
         ``"norm"`` shows the weighted norm ``alpha_ij ||f_h(x_j)||`` in place of the weight ``alpha_ij``.
+    badge : str, optional
+        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
     bits : {8, 16}, optional
@@ -99,8 +103,6 @@ class HeadView(anywidget.AnyWidget):
     _css = style_source()
 
     # What is in view. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     hide_special = traitlets.Bool(False).tag(sync=True)
     query = traitlets.Int(-1).tag(sync=True)
 
@@ -122,7 +124,7 @@ class HeadView(anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)  # then a step below the middle one is a loss
     norms = traitlets.Bytes(b"").tag(sync=True)  # float32 (layer, head, token); empty: there are none
 
-    font_size = traitlets.Float(0).tag(sync=True)
+    badge = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -138,6 +140,7 @@ class HeadView(anywidget.AnyWidget):
         norms=None,
         minus=None,
         quantity: str = "weight",
+        badge: str | None = None,
         font_size: float = 0,
         height: float = 0,
         bits: int | None = None,
@@ -145,7 +148,7 @@ class HeadView(anywidget.AnyWidget):
     ):
         if bits not in (None, 8, 16):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
-        self._bits = bits
+        self._bits, self._badge = bits, badge
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,
@@ -187,6 +190,7 @@ class HeadView(anywidget.AnyWidget):
             "packing": packing,
             "texts": self._texts(attention, minus is not None),
             "difference": minus is not None,
+            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
             "norms": b"" if norms is None else self._packed_norms(norms, weights.shape[:3], tokens),
         }
 
@@ -250,24 +254,12 @@ class HeadView(anywidget.AnyWidget):
         """Show another text, keeping the head, the style, the level and the quantity where they still exist."""
         state = self._packed(attention, norms, minus)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
+            self.take(state)
             self.query = -1
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
             if self.level not in self.texts:
                 self.level = next(iter(self.texts))
             if not self.norms:
                 self.quantity = "weight"
-
-    @traitlets.validate("layer", "head")
-    def _inside(self, proposal):
-        limit = self.shape[0 if proposal["trait"].name == "layer" else 1]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(
-                f"{proposal['trait'].name} counts from 0 to {limit - 1}; got {proposal['value']}."
-            )
-        return proposal["value"]
 
     @traitlets.validate("level")
     def _possible(self, proposal):
@@ -388,10 +380,7 @@ class HeadView(anywidget.AnyWidget):
             **({"difference": True, "longest": text["largest"]} if self.difference else {}),
             **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
-        return svg, self.sentence
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
+        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
 
     def __repr__(self) -> str:
         layers, heads, _ = self.shape

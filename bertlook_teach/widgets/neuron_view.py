@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import anywidget
 import numpy as np
 import traitlets
 
-from ..measures import NeuronView as Neurons
+from ..measures import HeadNeurons
 from ..model import head_label
-from ..render import MOST, check_weights, checked_tokens, checked_vectors, describe_neurons, render_neurons
-from .assets import mime_bundle, module_source, style_source, view_style
+from ..render import (
+    MOST,
+    check_weights,
+    checked_tokens,
+    checked_vectors,
+    describe_neurons,
+    render_neurons,
+    with_badge,
+)
+from .assets import module_source, style_source, view_style
+from .chosen_head import ChosenHead
 
 _STEPS = 32767  # 16 bits with sign: a score of BERT-base is off by less than 0.01
 
@@ -18,7 +29,7 @@ _ALL_LAYERS_UP_TO = 1_500_000  # bytes: above it one layer travels, and Python s
 _TOLERANCE = 5e-3  # softmax of what is drawn against the model's own weights
 
 
-class NeuronView(anywidget.AnyWidget):
+class NeuronView(ChosenHead, anywidget.AnyWidget):
     """See how one token's weights come about: query and keys, their products, the scores, the softmax.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the layer.
@@ -37,8 +48,12 @@ class NeuronView(anywidget.AnyWidget):
         The token looked at that is described, or -1 for the one with the largest weight.
     most : int
         How many dimensions have a bar of their own, those that do most over all keys; the others are summed.
+    layers : iterable of int, optional
+        The layers that travel, counted from 0, so that a slide of a large model stays small; by default all, if they fit.
     all_dimensions : bool
         Give each dimension its own bar.
+    badge : str, optional
+        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
 
@@ -60,8 +75,6 @@ class NeuronView(anywidget.AnyWidget):
     _css = style_source() + view_style("neuron_view")
 
     # What is in view. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     query = traitlets.Int(0).tag(sync=True)
     key = traitlets.Int(-1).tag(sync=True)
     all_dimensions = traitlets.Bool(False).tag(sync=True)
@@ -75,7 +88,7 @@ class NeuronView(anywidget.AnyWidget):
     tokens = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     special = traitlets.List(traitlets.Bool(), []).tag(sync=True)
 
-    font_size = traitlets.Float(0).tag(sync=True)
+    badge = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -87,11 +100,14 @@ class NeuronView(anywidget.AnyWidget):
         query: int = 0,
         key: int = -1,
         most: int = MOST,
+        layers: Iterable[int] | None = None,
         all_dimensions: bool = False,
+        badge: str | None = None,
         font_size: float = 0,
         height: float = 0,
         **options,
     ):
+        self._badge, self._layers = badge, None if layers is None else sorted(set(layers))
         super().__init__(
             **self._read(attention, layer),
             layer=layer,
@@ -118,10 +134,15 @@ class NeuronView(anywidget.AnyWidget):
         self._check(weights, tokens)
         layers = range(queries.shape[0])
         carried = list(layers) if self._whole else [layer] if layer in layers else [0]
+        if self._layers is not None:
+            carried = self._layers
+            if not carried or not set(carried) <= set(layers):
+                raise ValueError(f"layers count from 0 to {layers[-1]}; got {carried}.")
         return {
             "shape": list(queries.shape),
             "tokens": list(tokens),
             "special": [bool(flag) for flag in attention.special],
+            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
             **self._packed(carried),
         }
 
@@ -159,21 +180,16 @@ class NeuronView(anywidget.AnyWidget):
         """Show another text, keeping the head where it still exists."""
         state = self._read(attention, self.layer)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
+            self.take(state)
             self.query, self.key = 0, -1
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
 
-    @traitlets.validate("layer", "head", "query", "key")
-    def _inside(self, proposal):
-        trait = proposal["trait"].name
-        limit = self.shape[{"layer": 0, "head": 1}.get(trait, 2)]
-        if trait == "key" and proposal["value"] == -1:
-            return -1
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(f"{trait} counts from 0 to {limit - 1}; got {proposal['value']}.")
-        return proposal["value"]
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"query": self.shape[2], "key": self.shape[2]}
+
+    @traitlets.validate("query", "key")
+    def _a_token(self, proposal):
+        nothing = proposal["trait"].name == "key" and proposal["value"] == -1
+        return -1 if nothing else self.check_choice(proposal)
 
     @traitlets.observe("layer")
     def _send_layer(self, change):
@@ -187,7 +203,7 @@ class NeuronView(anywidget.AnyWidget):
         """How many dimensions have a bar of their own; None for all."""
         return None if self.all_dimensions else self.most
 
-    def neurons(self) -> Neurons:
+    def neurons(self) -> HeadNeurons:
         """The row in view, computed from the numbers the page has."""
         vectors = (
             self._steps([self.layer])[:, 0, self.head]
@@ -198,9 +214,16 @@ class NeuronView(anywidget.AnyWidget):
         products = query * keys
         scores = products.sum(axis=-1) / np.sqrt(len(query))
         powers = np.exp(scores - scores.max())
-        tokens = tuple(self.tokens)
-        return Neurons(
-            self.layer, self.head, self.query, tokens, query, keys, products, scores, powers / powers.sum()
+        return HeadNeurons(
+            layer=self.layer,
+            head=self.head,
+            query=self.query,
+            tokens=tuple(self.tokens),
+            query_vector=query,
+            key_vectors=keys,
+            products=products,
+            scores=scores,
+            weights=powers / powers.sum(),
         )
 
     @property
@@ -210,14 +233,12 @@ class NeuronView(anywidget.AnyWidget):
 
     def picture(self) -> tuple[str, str]:
         """The view as it stands now: a standalone SVG and its sentence."""
-        return render_neurons(self.neurons(), **self._choice()), self.sentence
+        svg = render_neurons(self.neurons(), **self._choice())
+        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
 
     def _choice(self) -> dict[str, object]:
         key = None if self.key < 0 else self.key
         return {"key": key, "dimensions": self.dimensions, "special": self.special}
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads, tokens, size = self.shape

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets
 
+from .assets import page_bundle
 from .panels.explorer import TextBox
 
 # An HTML widget has the type of a control; its picture is to have the type of the text around it.
@@ -49,15 +50,7 @@ class TextView(ipywidgets.VBox):
         self.picture.value = _FRAME.format(self._draw(text, text_pair))
 
     def _repr_mimebundle_(self, **kwargs):
-        return {
-            "text/plain": repr(self),
-            "text/html": f'<div class="bertlook-static">{self.picture.value}</div>',
-            "application/vnd.jupyter.widget-view+json": {
-                "version_major": 2,
-                "version_minor": 0,
-                "model_id": self.model_id,
-            },
-        }
+        return page_bundle(self, f'<div class="bertlook-static">{self.picture.value}</div>')
 
     def __repr__(self) -> str:
         return f"TextView({', '.join(repr(text) for text in self.text_box.texts if text is not None)})"

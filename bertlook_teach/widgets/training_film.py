@@ -9,10 +9,11 @@ import traitlets
 from ..measures import Film, measure_label, read_film, tokens_in_words
 from ..model import head_label
 from ..render import describe_film, film_range, film_table, render_film
-from .assets import mime_bundle, module_source, style_source, view_style
+from .assets import module_source, style_source, view_style
+from .chosen_head import ChosenHead
 
 
-class TrainingFilm(anywidget.AnyWidget):
+class TrainingFilm(ChosenHead, anywidget.AnyWidget):
     """See heads being born. The slider, or Page Up and Page Down, goes through the checkpoints; Play runs through them.
 
     In the map of heads arrow keys choose a head; its menu chooses the measure. Where the reader asks for reduced motion, Play
@@ -44,8 +45,6 @@ class TrainingFilm(anywidget.AnyWidget):
 
     # The choice: in the page and in Python.
     point = traitlets.Int(0).tag(sync=True)
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     measure = traitlets.Unicode("").tag(sync=True)
 
     # float32, little-endian, (checkpoint, measure, layer, head).
@@ -57,7 +56,6 @@ class TrainingFilm(anywidget.AnyWidget):
     labels = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     baselines = traitlets.List([]).tag(sync=True)  # for each measure [name, value], or null
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -98,13 +96,10 @@ class TrainingFilm(anywidget.AnyWidget):
         self.layer, self.head = layer, head
         self.point = len(film.tokens) - 1 if point == -1 else point
 
-    @traitlets.validate("point", "layer", "head")
-    def _inside(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        limit = {"point": max(1, len(self.tokens)), "layer": self.shape[0], "head": self.shape[1]}[name]
-        if not 0 <= value < limit:
-            raise traitlets.TraitError(f"{name} counts from 0 to {limit - 1}; got {value}.")
-        return value
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"point": max(1, len(self.tokens))}
+
+    _inside = traitlets.validate("point")(ChosenHead.check_choice)
 
     @traitlets.validate("measure")
     def _known(self, proposal):
@@ -132,9 +127,6 @@ class TrainingFilm(anywidget.AnyWidget):
     def table(self):
         """The curve of the chosen head in numbers, a row a checkpoint."""
         return film_table(self._film, self.measure, (self.layer, self.head))
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape

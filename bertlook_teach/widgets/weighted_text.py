@@ -19,7 +19,8 @@ from ..render import (
     render_words,
     word_table,
 )
-from .assets import mime_bundle, module_source, style_source, view_style
+from .assets import module_source, style_source, view_style
+from .chosen_head import ChosenHead
 
 SHOWS = ("head", "mix")
 
@@ -28,7 +29,7 @@ _FIELDS = ("words", "scores", "key", "mix", "title")
 _PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated
 
 
-class WeightedText(anywidget.AnyWidget):
+class WeightedText(ChosenHead, anywidget.AnyWidget):
     """Words with the weights of one head as their background, dark for much; key words stand over a line.
 
     Arrow keys run through the heads: left and right change the head, up and down the layer, Home and End go to the first and the last
@@ -80,8 +81,6 @@ class WeightedText(anywidget.AnyWidget):
     _css = style_source() + view_style("weighted_text")
 
     # The choice: in the page and in Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     document = traitlets.Int(0).tag(sync=True)
     show_index = traitlets.Int(0, min=0, max=len(SHOWS) - 1).tag(sync=True)
 
@@ -95,7 +94,6 @@ class WeightedText(anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)
     unit = traitlets.Unicode("weight").tag(sync=True)
     mix_name = traitlets.Unicode("learnt mix").tag(sync=True)
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -176,13 +174,10 @@ class WeightedText(anywidget.AnyWidget):
             if mix is not None:
                 self._mixes[number] = self._mixes[number] - checked_scores(mix, text["words"])
 
-    @traitlets.validate("layer", "head", "document")
-    def _inside(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        limit = {"layer": self.shape[0], "head": self.shape[1], "document": max(1, len(self.texts))}[name]
-        if not 0 <= value < limit:
-            raise traitlets.TraitError(f"{name} counts from 0 to {limit - 1}; got {value}.")
-        return value
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"document": max(1, len(self.texts))}
+
+    _inside = traitlets.validate("document")(ChosenHead.check_choice)
 
     @traitlets.validate("show_index")
     def _has_a_mix(self, proposal):
@@ -237,9 +232,6 @@ class WeightedText(anywidget.AnyWidget):
     def table(self):
         """The numbers in view, a row a word."""
         return word_table(self.weights(), self.texts[self.document]["words"], **self._about())
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -301,6 +301,13 @@ def open_deck(open_page):
     return open_deck
 
 
+def use_encoder(explorer) -> None:
+    """Where an explorer stands on a recorded model, switch to the one that can read any sentence."""
+    first = explorer.locator(".bl-model input").first
+    if first.count():
+        first.check()
+
+
 def make_deck(cells, **rise):
     """A deck of pairs of a cell and its kind ("slide", "skip"), with settings of its own in the metadata ``rise``."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -31,7 +31,7 @@ from bertlook_teach.course import PAPERS
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.analyses.patterns import word_maps
 from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
-from bertlook_teach.widgets import AblationSandbox
+from bertlook_teach.widgets import AblationBench
 from bertlook_teach.widgets import PaperPage
 from bertlook_teach.widgets import PatternView
 from bertlook_teach.widgets import WeightedText
@@ -46,7 +46,7 @@ os.environ[PAPERS] = os.path.abspath("papers")
 """
 CELLS = {
     "lenses": "lenses",
-    "sandbox": 'AblationSandbox(specimen, "We saw the small birds.", twin=load_encoder("specimen-random"))',
+    "bench": 'AblationBench(specimen, "We saw the small birds.", twin=load_encoder("specimen-random"))',
     "words": 'WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")',
     "paper": "PaperPage('clark2019', 'section 3.1', page=2)",
     "no paper": "PaperPage('michel2019', 'section 3.1', page=2)",
@@ -134,9 +134,9 @@ def use_lenses(deck, place):
     deck.screenshot(f"alive-lenses-{deck.kind}")
 
 
-def use_sandbox(deck, place):
+def use_bench(deck, place):
     """A head, a layer, another word, all off, an error in words: each answered by the kernel."""
-    view = place.locator(".bertlook-sandbox")
+    view = place.locator(".bertlook-bench")
     view.wait_for(timeout=120_000)
     view.scroll_into_view_if_needed()
     said = view.locator(".bl-caption")
@@ -144,7 +144,7 @@ def use_sandbox(deck, place):
     def answered(text):
         deck.wait(
             f"""(s => s.getAttribute('aria-busy') === 'false' && s.querySelector('.bl-caption').textContent.includes({text!r}))
-            (document.querySelector('.bertlook-sandbox'))"""
+            (document.querySelector('.bertlook-bench'))"""
         )
 
     answered("All heads on")
@@ -161,11 +161,11 @@ def use_sandbox(deck, place):
     answered("positive control")
     view.get_by_text("all on").click()
     answered("All heads on")
-    explorer = place.locator(".bertlook-explorer:has(.bertlook-sandbox)")
+    explorer = place.locator(".bertlook-explorer:has(.bertlook-bench)")
     explorer.locator("input[type='text']").first.fill(" ")
     deck.press("Enter")
     explorer.locator(".bertlook-message [role='alert']").wait_for(timeout=60_000)
-    deck.screenshot(f"alive-sandbox-{deck.kind}")
+    deck.screenshot(f"alive-bench-{deck.kind}")
     assert said.get_attribute("aria-live") == "polite"
 
 
@@ -190,8 +190,8 @@ def test_the_lenses_on_a_slide(slides, show):
     use_lenses(slides, show("lenses"))
 
 
-def test_the_sandbox_on_a_slide(slides, show):
-    use_sandbox(slides, show("sandbox"))
+def test_the_bench_on_a_slide(slides, show):
+    use_bench(slides, show("bench"))
 
 
 def test_a_weighted_text_on_a_slide(slides, show):
@@ -300,8 +300,8 @@ def test_the_lenses_in_jupyterlab(lab):
     use_lenses(lab, lab.page.locator(".jp-NotebookPanel"))
 
 
-def test_the_sandbox_in_jupyterlab(lab):
-    use_sandbox(lab, lab.page.locator(".jp-NotebookPanel"))
+def test_the_bench_in_jupyterlab(lab):
+    use_bench(lab, lab.page.locator(".jp-NotebookPanel"))
 
 
 def test_bertviz_and_the_neurons_in_jupyterlab(lab):

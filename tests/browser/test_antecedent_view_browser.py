@@ -8,7 +8,7 @@ from bertlook_teach.corpora import CorefDocument, Mention
 from bertlook_teach.render import is_right
 from bertlook_teach.widgets import AntecedentView
 
-from .test_widgets_browser import show  # noqa: F401 - a fixture
+from .test_widgets_browser import choose, show  # noqa: F401 - a fixture
 
 
 def text(words, clusters):
@@ -37,15 +37,7 @@ def test_every_head_and_reading_is_said_as_python_says_it(show, view):  # noqa: 
     page = show(view=view)
     several = 0
     for sentence, direction, layer, head in np.ndindex(2, 2, 3, 2):
-        for name, value in (
-            ("sentence", sentence),
-            ("direction", direction),
-            ("layer", layer),
-            ("head", head),
-        ):
-            page.evaluate(f"models.view.set('{name}', {value})")
-            setattr(view, name, value)
-        page.wait_for_timeout(10)
+        choose(page, view, sentence=sentence, direction=direction, layer=layer, head=head)
         assert page.inner_text(".bl-caption") == view.caption
         arcs = view.arcs()["arcs"]
         right = sum(is_right(arc) for arc in arcs)

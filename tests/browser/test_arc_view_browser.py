@@ -6,7 +6,7 @@ import pytest
 from bertlook_teach.corpora import TreebankSentence
 from bertlook_teach.widgets import ArcView
 
-from .test_widgets_browser import show  # noqa: F401 - a fixture
+from .test_widgets_browser import choose, show  # noqa: F401 - a fixture
 
 WORDS = ("<img src=x onerror=window.broken=1>", "dog", "saw", "שלום", "e\u0301", ".")
 TREE = TreebankSentence(WORDS, (1, 2, -1, 2, 3, 2), ("det", "nsubj", "root", "obj", "amod", "punct"), *[("_",) * 6] * 3, ({},) * 6)  # fmt: skip
@@ -23,15 +23,7 @@ def view():
 def test_every_head_is_said_as_python_says_it(show, view):  # noqa: F811
     page = show(view=view)
     for sentence, direction, layer, head in np.ndindex(2, 2, 3, 2):
-        for name, value in (
-            ("sentence", sentence),
-            ("direction", direction),
-            ("layer", layer),
-            ("head", head),
-        ):
-            page.evaluate(f"models.view.set('{name}', {value})")
-            setattr(view, name, value)
-        page.wait_for_timeout(10)
+        choose(page, view, sentence=sentence, direction=direction, layer=layer, head=head)
         assert page.inner_text(".bl-caption") == view.caption
         assert page.locator(".bl-arc-word").count() == len(view.trees[sentence]["words"])
         right = sum(arc["answer"] == arc["governor"] for arc in view.arcs()["arcs"])

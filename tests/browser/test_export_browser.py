@@ -17,7 +17,7 @@ from classroom.test_export import EVIL, tiny_deck
 
 from bertlook_teach.classroom import LARGEST
 
-from .conftest import ROOT, Deck
+from .conftest import ROOT, Deck, use_encoder
 from .looking import SIZES, walk
 from .test_decks import DECKS
 
@@ -112,6 +112,7 @@ def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
         pytest.skip("this deck has no explorer")
     explorer = explorers.first
     deck.go(explorer.evaluate("node => node.closest('section').id").removeprefix("slide-"))
+    use_encoder(explorer)
     before = deck.slide
     caption = explorer.locator("[aria-live='polite']").last
     drawing = "node => node.querySelector('canvas')?.toDataURL() ?? node.querySelector('svg')?.outerHTML ?? node.innerHTML"

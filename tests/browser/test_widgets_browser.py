@@ -10,6 +10,7 @@ import base64
 import json
 import re
 
+import made
 import numpy as np
 import pytest
 
@@ -103,22 +104,16 @@ def page_of(font: int = 24, **widgets) -> str:
 
 
 def attention(tokens, layers=2, heads=3, seed=0, segments=None) -> Attention:
-    n = len(tokens)
-    weights = (
-        np.random.default_rng(seed).dirichlet(np.full(n, 0.3), size=(layers, heads, n)).astype(np.float32)
-    )
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    word = iter(range(n))
-    ids = tuple(None if flag else next(word) for flag in special)
-    return Attention(
-        weights=weights,
-        tokens=tuple(tokens),
-        word_ids=ids,
-        segment_ids=tuple(segments or (0,) * n),
-        special=special,
-        words=tuple(t for t, flag in zip(tokens, special) if not flag),
-        text="",
-    )
+    segments = tuple(segments or (0,) * len(tokens))
+    return made.attention(tokens, layers, heads, seed=seed, spread=0.3, segment_ids=segments)
+
+
+def choose(page, view, **state) -> None:
+    """Set the same in the page and in Python; the page draws it a moment later."""
+    for name, value in state.items():
+        page.evaluate(f"models.view.set('{name}', {value})")
+        setattr(view, name, value)
+    page.wait_for_timeout(10)
 
 
 SENTENCE = (

@@ -484,12 +484,12 @@ def test_losses_without_values_are_those_of_a_zeroed_projection(tiny):
     """A second way: the value projection's own weights set to 0 in the layers asked for."""
     import torch
 
-    from bertlook_teach.model import attention_blocks, choose_masked, read_text
+    from bertlook_teach.model import attention_blocks, choose_masked, read
 
-    encoding = read_text(tiny, TEXT, None, True)
-    masking = choose_masked(tiny, encoding.ids, encoding.fields["special"], seed=1)
-    everything = tuple(range(len(encoding.ids)))
-    losses = losses_without(tiny, encoding.ids, masking, [(), (3,), everything], [1, 2])
+    reading = read(tiny, TEXT, truncate=True)
+    masking = choose_masked(tiny, reading.ids, reading.special, seed=1)
+    everything = tuple(range(reading.n_tokens))
+    losses = losses_without(reading, masking, [(), (3,), everything], [1, 2])
     assert losses[0] != losses[1] and abs(losses[2] - losses[0]) > 1e-3  # the positive control
     blocks = attention_blocks(tiny)
     kept = [{k: v.clone() for k, v in blocks[i].value.state_dict().items()} for i in (1, 2)]
@@ -497,12 +497,12 @@ def test_losses_without_values_are_those_of_a_zeroed_projection(tiny):
         for i in (1, 2):
             for parameter in blocks[i].value.parameters():
                 torch.nn.init.zeros_(parameter)
-        again = losses_without(tiny, encoding.ids, masking, [()], [0])
+        again = losses_without(reading, masking, [()], [0])
     finally:
         for i, state in zip((1, 2), kept):
             blocks[i].value.load_state_dict(state)
     assert again[0] == pytest.approx(losses[2], abs=1e-5)
-    assert losses_without(tiny, encoding.ids, masking, [()], [1])[0] == pytest.approx(losses[0], abs=1e-5)
+    assert losses_without(reading, masking, [()], [1])[0] == pytest.approx(losses[0], abs=1e-5)
 
 
 def test_a_short_text_has_nothing_to_take_away(tiny):

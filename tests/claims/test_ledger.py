@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from made import attention
 
 from bertlook_teach.claims import Resources, collect_evidence, ledger
 from bertlook_teach.claims.lessons import lesson01, lesson03, statistics
-from bertlook_teach.model import Attention, merge_weights
+from bertlook_teach.model import merge_weights
 from bertlook_teach.published import published_heads, published_layers
 from bertlook_teach.stats import CannotDecide
 
@@ -150,15 +151,6 @@ def test_broad_heads_put_at_most_a_tenth_on_a_token_or_there_are_none():
     assert passes("03-broad-at-most-a-tenth", values)
     with pytest.raises(CannotDecide, match="no head is broad"):
         value("03-broad-at-most-a-tenth", {**values, "entropy_normalized": np.full((1, 3), 0.2)})
-
-
-def attention(tokens, seed=0, layers=3, heads=2, **about):
-    n = len(tokens)
-    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    word_ids = about.pop("word_ids", tuple(None if s else i for i, s in enumerate(special)))
-    words = about.pop("words", tokens)
-    return Attention(weights, tokens, word_ids, (0,) * n, special, words, " ".join(words), **about)
 
 
 def test_what_an_input_lacks_is_left_out():

@@ -11,8 +11,7 @@ import pytest
 from tiny import save_tiny_model
 
 from bertlook_teach import load_encoder
-from bertlook_teach.claims import Misconception, Refutation, read_misconceptions, refute
-from bertlook_teach.claims import all_refutations as refutations
+from bertlook_teach.claims import Misconception, Refutation, all_refutations, read_misconceptions, refute
 from bertlook_teach.claims import find_misconceptions as misconceptions
 from bertlook_teach.claims.misconceptions import on_models
 from bertlook_teach.commands import line as cli
@@ -41,7 +40,7 @@ def tiny(tmp_path_factory):
 
 
 def test_every_entry_has_its_refutation_and_the_other_way_round():
-    assert sorted(KEYS) == sorted(refutations())
+    assert sorted(KEYS) == sorted(all_refutations())
     assert len(KEYS) >= 25
 
 
@@ -63,7 +62,7 @@ def test_every_lesson_has_at_least_one(lesson):
 
 
 def test_the_docstring_of_a_refutation_names_the_lessons_of_its_entry():
-    functions = refutations()
+    functions = all_refutations()
     for entry in misconceptions():
         named = re.match(r"Lessons? ([\d, and]+)\.", functions[entry.key].__doc__)
         assert named, entry.key
@@ -257,5 +256,7 @@ def test_the_command_refuses_a_lesson_that_does_not_exist(capsys):
 
 def test_a_refutation_is_short_enough_to_read_in_class():
     """At most fifteen lines, without its helpers."""
-    lengths = {key: len(inspect.getsource(function).splitlines()) for key, function in refutations().items()}
+    lengths = {
+        key: len(inspect.getsource(function).splitlines()) for key, function in all_refutations().items()
+    }
     assert not {key: n for key, n in lengths.items() if n > 15}

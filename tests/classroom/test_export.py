@@ -36,7 +36,6 @@ from bertlook_teach.classroom import (
 from bertlook_teach.classroom.export import handout, reveal, runner
 from bertlook_teach.classroom.export import writing as command
 from bertlook_teach.commands import line as cli
-from bertlook_teach.course import decks as decks_module
 from bertlook_teach.course import find_root
 from bertlook_teach.render import Picture
 from bertlook_teach.widgets import (
@@ -633,12 +632,13 @@ def test_a_missing_browser_is_said_with_the_address(course, monkeypatch):
 
 def test_present_takes_the_static_way(course, monkeypatch):
     from bertlook_teach.classroom import server as launch
+    from bertlook_teach.commands import present
 
     root, _, done = course
-    monkeypatch.setattr(decks_module, "find_root", lambda: root)
+    monkeypatch.setattr(present, "find_root", lambda: root)
     monkeypatch.setattr(launch, "serve", lambda *args, **options: pytest.fail("Jupyter was started"))
     assert cli.main(["present", "07", "--static", "--no-browser"]) == 0
-    assert done == ["made"]
+    assert done == ["made"] and list((root / "exported").iterdir())
 
 
 def test_a_menu_alone_needs_no_kernel():

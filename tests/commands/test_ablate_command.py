@@ -3,17 +3,16 @@
 import csv
 import json
 
+import made
 import pytest
 import torch
 from tiny import HEADS, LAYERS, save_tiny_model
 
 from bertlook_teach import load_encoder
-from bertlook_teach.commands.line import main
 
 
 def run(capsys, *arguments):
-    code = main(["ablate", *map(str, arguments), "--quiet"])
-    return code, capsys.readouterr()
+    return made.run(capsys, "ablate", *arguments, "--quiet")
 
 
 def table(folder, name="ablate"):
@@ -80,7 +79,7 @@ def classes(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classes"), ("no", "yes"))
 
 
-@pytest.mark.parametrize("how", ["mask", "uniform"])
+@pytest.mark.parametrize("how", ["zero", "uniform"])
 def test_masked_words(masked_lm, texts, tmp_path, capsys, how):
     code, printed = run(
         capsys, "--model", masked_lm, "--masked-lm", texts, "--ablation", how, "--out", tmp_path
@@ -95,20 +94,24 @@ def test_masked_words(masked_lm, texts, tmp_path, capsys, how):
         assert float(row["p"]) <= float(row["p_corrected"]) <= 1
     about = json.loads((tmp_path / "ablate.json").read_text(encoding="utf-8"))["about"]
     assert (
-        about["how"] == how and about["p of"] == "loss" and len(about["layers off, change of loss"]) == LAYERS
+        about["ablation"] == how
+        and about["p of"] == "loss"
+        and len(about["layers off, change of loss"]) == LAYERS
     )
     assert "after Holm's correction" in printed.out and "corrected" in printed.out
 
 
-def test_a_classifier_on_a_file_with_a_curve(classes, tmp_path, capsys):
-    arguments = (
+def on_files(classes, *, train):
+    data = {"--test": "test", "--train": train}
+    return [
         "--model",
         classes / "classifier",
-        "--test",
-        classes / "test.jsonl",
-        "--train",
-        classes / "train.jsonl",
-    )
+        *(x for key, name in data.items() for x in (key, classes / f"{name}.jsonl")),
+    ]
+
+
+def test_a_classifier_on_a_file_with_a_curve(classes, tmp_path, capsys):
+    arguments = on_files(classes, train="train")
     code, printed = run(capsys, *arguments, "--curve", "--rerank", "--out", tmp_path)
     assert code == 0 and printed.err == ""
     assert len(table(tmp_path)) == LAYERS * HEADS and "score, points" in printed.out
@@ -150,13 +153,6 @@ def test_what_cannot_be_done_says_why(classes, masked_lm, texts, tmp_path, capsy
 
 
 def test_train_and_test_may_not_overlap(classes, tmp_path, capsys):
-    arguments = (
-        "--model",
-        classes / "classifier",
-        "--test",
-        classes / "test.jsonl",
-        "--train",
-        classes / "test.jsonl",
-    )
+    arguments = on_files(classes, train="test")
     code, printed = run(capsys, *arguments, "--curve", "--out", tmp_path)
     assert code == 1 and "among the examples to rank on and among those to score on" in printed.err

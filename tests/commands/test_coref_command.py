@@ -4,17 +4,11 @@ import csv
 import json
 
 import pytest
-
-from bertlook_teach.commands.line import main
-
-
-def run(capsys, *arguments):
-    code = main(["coref", *map(str, arguments)])
-    return code, capsys.readouterr()
+from made import run
 
 
 def test_the_shipped_treebank_gives_heads_rules_and_twin(tmp_path, capsys):
-    code, printed = run(capsys, "--limit", 6, "--out", tmp_path, "--quiet")
+    code, printed = run(capsys, "coref", "--limit", 6, "--out", tmp_path, "--quiet")
     assert code == 0 and printed.err == ""
     with open(tmp_path / "coref.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -45,7 +39,7 @@ def test_pronoun_pairs_are_told_by_their_content(tmp_path, capsys):
                 "b_coref": i % 2 == 1,
             }
             file.write(json.dumps(item) + "\n")
-    code, printed = run(capsys, "--data", data, "--out", tmp_path / "out", "--quiet", "--no-twin")
+    code, printed = run(capsys, "coref", "--data", data, "--out", tmp_path / "out", "--quiet", "--no-twin")
     assert code == 0 and "nearer" in printed.out and "specimen-random" not in printed.out
 
 
@@ -60,10 +54,10 @@ def test_pronoun_pairs_are_told_by_their_content(tmp_path, capsys):
 def test_what_is_wrong_with_a_file_is_said(tmp_path, capsys, content, message):
     data = tmp_path / "wrong.jsonl"
     data.write_text(content, encoding="utf-8")
-    code, printed = run(capsys, "--data", data, "--out", tmp_path / "out", "--quiet")
+    code, printed = run(capsys, "coref", "--data", data, "--out", tmp_path / "out", "--quiet")
     assert code == 1 and message in printed.err and printed.out == ""
 
 
 def test_a_limit_of_nothing_is_refused(tmp_path, capsys):
-    code, printed = run(capsys, "--limit", 0, "--out", tmp_path, "--quiet")
+    code, printed = run(capsys, "coref", "--limit", 0, "--out", tmp_path, "--quiet")
     assert code == 1 and "at least 1; got 0" in printed.err

@@ -3,12 +3,7 @@
 import csv
 import json
 
-from bertlook_teach.commands.line import main
-
-
-def run(capsys, *arguments):
-    code = main(["probe", *map(str, arguments)])
-    return code, capsys.readouterr()
+from made import run
 
 
 def rows(folder):
@@ -17,7 +12,7 @@ def rows(folder):
 
 
 def test_a_table_with_every_control(tmp_path, capsys):
-    code, printed = run(capsys, "--limit", 40, "--out", tmp_path, "--quiet", "--no-words")
+    code, printed = run(capsys, "probe", "--limit", 40, "--out", tmp_path, "--quiet", "--no-words")
     assert code == 0 and printed.err == ""
     table = rows(tmp_path)
     assert {
@@ -31,14 +26,14 @@ def test_a_table_with_every_control(tmp_path, capsys):
         float(r["low"]) <= float(r["value"]) <= float(r["high"]) and int(r["n"]) > 0 for r in table.values()
     )
     about = json.loads((tmp_path / "probe.json").read_text(encoding="utf-8"))["about"]
-    assert about["n_train"] + about["n_test"] + about["n_unread"] == 40
+    assert about["n_train"] + about["n_test"] + about["n_skipped"] == 40
     assert "right-branching" in printed.out and "probe.csv" in printed.out
 
 
 def test_with_word_vectors_of_ones_own(tmp_path, capsys):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 0\na 0 1\n", encoding="utf-8")
-    code, _ = run(capsys, "--limit", 12, "--out", tmp_path / "out", "--quiet", "--vectors", vectors)
+    code, _ = run(capsys, "probe", "--limit", 12, "--out", tmp_path / "out", "--quiet", "--vectors", vectors)
     assert code == 0
     assert {"distances and words", "attention and words", "attention and words, random attention"} <= set(
         rows(tmp_path / "out")
@@ -48,5 +43,5 @@ def test_with_word_vectors_of_ones_own(tmp_path, capsys):
 
 
 def test_too_few_sentences_are_refused(tmp_path, capsys):
-    code, printed = run(capsys, "--limit", 3, "--out", tmp_path, "--quiet")
+    code, printed = run(capsys, "probe", "--limit", 3, "--out", tmp_path, "--quiet")
     assert code == 1 and "at least eight sentences, four for each half; got 3" in printed.err

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.optimize
 
-from bertlook_teach.analyses.finetuning import baselines, fit_bag_of_words, majority, score
+from bertlook_teach.analyses.finetuning import baselines, fit_bag_of_words, majority, score, task_scores
 from bertlook_teach.corpora import SHIPPED, Example, Task, load_task, read_examples, read_glue
-from bertlook_teach.stats import metric_value as measure
-from bertlook_teach.stats import ratio_interval, resampled_interval
+from bertlook_teach.stats import metric_value, ratio_interval, resampled_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -216,9 +216,9 @@ def test_matthews_by_hand():
     predicted, gold = list("yyyynnnnnn"), list("yyynynnnnn")
     tp, tn, fp, fn = 3, 5, 1, 1
     expected = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    assert measure("matthews", predicted, gold) == pytest.approx(expected)
-    assert measure("matthews", list("abc"), list("abc")) == pytest.approx(1)
-    assert measure("matthews", list("yy"), list("yn")) == 0  # constant
+    assert metric_value("matthews", predicted, gold) == pytest.approx(expected)
+    assert metric_value("matthews", list("abc"), list("abc")) == pytest.approx(1)
+    assert metric_value("matthews", list("yy"), list("yn")) == 0  # constant
 
 
 def test_correlations_against_scipy():
@@ -226,8 +226,8 @@ def test_correlations_against_scipy():
 
     x, y = np.random.default_rng(0).normal(size=(2, 50))
     x[:10] = 1  # ties
-    assert measure("pearson", x, y) == pytest.approx(pearsonr(x, y).statistic)
-    assert measure("spearman", x, y) == pytest.approx(spearmanr(x, y).statistic)
+    assert metric_value("pearson", x, y) == pytest.approx(pearsonr(x, y).statistic)
+    assert metric_value("spearman", x, y) == pytest.approx(spearmanr(x, y).statistic)
 
 
 def test_a_score_has_its_metric_n_and_interval():
@@ -267,16 +267,19 @@ def test_the_bag_of_words_is_at_its_optimum():
     task = load_task("sentiment")
     small = replace(task, train=task.train[:120])
     model = fit_bag_of_words(small, l2=1e-2)
-    place = {label: i for i, label in enumerate(task.labels)}
+    found = model.regression.coef_[0]
+    x = model.words.transform(map(task_scores._bag, small.train))
+    sign = np.array(
+        [1.0 if example.label == model.regression.classes_[1] else -1.0 for example in small.train]
+    )
 
-    def loss(weights):
-        scores = replace(model, weights=weights).scores(small.train)
-        log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        gold = [place[example.label] for example in small.train]
-        return -log_p[np.arange(120), gold].mean() + 0.5e-2 * (weights**2).sum()
+    def loss(weights):  # two classes with w/2 and -w/2, each penalised by 1e-2
+        return np.logaddexp(0, -sign * (x @ weights)).mean() + 2 * 0.5e-2 * ((weights / 2) ** 2).sum()
 
-    rng, best = np.random.default_rng(0), loss(model.weights)
-    assert all(loss(model.weights + 0.01 * rng.normal(size=model.weights.shape)) > best for _ in range(20))
+    rng, best = np.random.default_rng(0), loss(found)
+    assert all(loss(found + 0.01 * rng.normal(size=found.shape)) > best for _ in range(20))
+    assert np.abs(scipy.optimize.approx_fprime(found, loss, 1e-6)).max() < 1e-5
+    assert "" in model.words.vocabulary_  # the bias
 
 
 def test_a_bag_of_words_for_numbers_and_pairs():

@@ -44,11 +44,11 @@ def relations():
         "gain_low": 0.1,
         "gain_high": 0.3,
     }
-    optimistic = {
-        "optimistic": 0.6,
-        "optimistic_choice": choice,
-        "optimistic_baseline": 0.4,
-        "optimistic_offset": -1,
+    in_sample = {
+        "in_sample": 0.6,
+        "in_sample_choice": choice,
+        "in_sample_baseline": 0.4,
+        "in_sample_offset": -1,
         "p": 0.01,
     }
     row = syntax.RelationRow(
@@ -58,7 +58,7 @@ def relations():
         choices=(choice, choice),
         offsets=(1, -2),
         **numbers,
-        **optimistic,
+        **in_sample,
     )
     return syntax.RelationTable([row], {})
 
@@ -67,7 +67,7 @@ def pattern():
     rows = tuple(
         patterns.ScoreRow(
             measure=name, n=9, n_texts=4, heads=("1-2", "2-1"), value=0.5, low=0.4, high=0.6, rules=("+1",), rule=0.3,
-            chance=0.1, gain=0.2, gain_low=0.1, gain_high=0.3, optimistic=0.7, optimistic_head="2-3",
+            chance=0.1, gain=0.2, gain_low=0.1, gain_high=0.3, in_sample=0.7, in_sample_head="2-3",
         )
         for name in ("accuracy", "mass")
     )  # fmt: skip
@@ -83,7 +83,7 @@ def curve(cls, **more):
 def effects(*shape):
     arrays = {"losses": RNG.random((*shape, 9)), "scores": RNG.random((*shape, 9))}
     return dict(
-        base_losses=RNG.random(9), base_scores=RNG.random(9), how="mask", measure="accuracy", **arrays
+        base_losses=RNG.random(9), base_scores=RNG.random(9), how="zero", measure="accuracy", **arrays
     )
 
 
@@ -153,18 +153,12 @@ def matter():
 CASES = {
     "Profile": (profile, 6, [*PLACE, "n", "sep", "sep_low", "sep_high"], lambda x: (x.mean("sep")[1, 2], "sep", 5)),
     "RelationTable": (relations, 1, ["relation", "n", "accuracy", "choices", "twin"], lambda x: (0.5, "accuracy", 0)),
-    "PatternScore": (pattern, 2, ["measure", "heads", "value", "twin"], lambda x: (0.7, "optimistic", 1)),
-    "PruningCurve": (
-        lambda: curve(ablation.PruningCurve, losses=RNG.random(3), ranked="once", measure="accuracy"),
+    "PatternScore": (pattern, 2, ["measure", "heads", "value", "twin"], lambda x: (0.7, "in_sample", 1)),
+    "RemovalCurve": (
+        lambda: curve(ablation.RemovalCurve, losses=RNG.random(3), ranked="once", measure="accuracy"),
         3,
         ["order", "share_off", "score", "loss", "n"],
         lambda x: (x.scores[2], "score", 2),
-    ),
-    "RemovalCurve": (
-        lambda: curve(keywords.RemovalCurve),
-        3,
-        ["order", "share_off", "score", "n"],
-        lambda x: (x.low[1], "low", 1),
     ),
     "HeadEffects": (
         lambda: ablation.HeadEffects(what="remove", **effects(*HEADS)),

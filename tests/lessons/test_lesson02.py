@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -49,16 +50,18 @@ def test_excess_claims_use_the_excess():
         assert claim.statistic(values, values) == pytest.approx(0.05) and claim.line == 0.1
 
 
-def test_the_limit_is_gone_only_if_it_was_there():
-    def statistic(standard, zeros, chance=0.5):
-        values = {
-            "standard": heads(h10=standard),
-            "zeros": heads(h10=zeros),
-            "chance": chance,
-            "bag": heads(h10=1),
-        }
-        return CLAIMS["02-segments-limit-gone"].statistic(values, values)
+def segments_statistic(key, standard, zeros, chance=0.5):
+    values = {
+        "standard": heads(h10=standard),
+        "zeros": heads(h10=zeros),
+        "chance": chance,
+        "bag": heads(h10=1),
+    }
+    return CLAIMS[key].statistic(values, values)
 
+
+def test_the_limit_is_gone_only_if_it_was_there():
+    statistic = partial(segments_statistic, "02-segments-limit-gone")
     assert statistic(0.95, 0.52) == pytest.approx(0.08)  # there was one, and it is gone
     assert statistic(0.95, 0.75) == pytest.approx(-0.15)  # a quarter is left
     assert statistic(0.95, 0.30) == pytest.approx(-0.10)  # it turned round: also a preference
@@ -66,15 +69,7 @@ def test_the_limit_is_gone_only_if_it_was_there():
 
 
 def test_the_part_that_is_lost():
-    def statistic(standard, zeros, chance=0.5):
-        values = {
-            "standard": heads(h10=standard),
-            "zeros": heads(h10=zeros),
-            "chance": chance,
-            "bag": heads(h10=1),
-        }
-        return CLAIMS["02-segments-most-lost"].statistic(values, values)
-
+    statistic = partial(segments_statistic, "02-segments-most-lost")
     assert statistic(0.9, 0.5) == pytest.approx(1) and statistic(0.9, 0.8) == pytest.approx(0.25)
     with pytest.raises(CannotDecide, match="no limit to lose"):
         statistic(0.55, 0.5)

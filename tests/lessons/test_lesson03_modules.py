@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from made import attention
 
 from bertlook_teach.measures import (
     Profile,
@@ -16,7 +17,6 @@ from bertlook_teach.measures import (
     special_token_attention,
     uniform_baseline,
 )
-from bertlook_teach.model import Attention
 from bertlook_teach.render import (
     Picture,
     TextTable,
@@ -26,14 +26,6 @@ from bertlook_teach.render import (
     render_offset_bars,
 )
 from bertlook_teach.widgets import HeadPictures, PictureMenu
-
-
-def attention(tokens=("[CLS]", "yes", ",", "we", "[SEP]", "can", "[SEP]"), layers=3, heads=2, seed=0):
-    n = len(tokens)
-    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    word_ids = tuple(None if s else i for i, s in enumerate(special))
-    return Attention(weights, tokens, word_ids, (0,) * n, special, tokens, " ".join(tokens))
 
 
 def profile_of(values, **about):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach import extract_attention, load_encoder, read
 from bertlook_teach.checks import lesson04 as checks
 from bertlook_teach.claims import Resources
 from bertlook_teach.claims.lessons import lesson04
@@ -116,14 +116,12 @@ def test_coefficient_of_variation_from_two_means():
 def test_zeroing_compares_turns_and_then_turns_per_weight():
     values = {
         "weight_sep": np.array([[0.5]]),
-        "turn_sep": np.array([0.04]),
-        "turn_other": np.array([0.01]),
         "angle_sep": np.array([0.2]),
         "angle_other": np.array([0.1]),
         "given_sep": np.array([0.4]),
         "given_other": np.array([0.05]),
     }
-    assert lesson04.turn_ratio(values, values) == -4.0  # turns further ...
+    assert lesson04.angle_ratio(values, values) == -2.0  # turns further ...
     assert lesson04.angle_per_weight_ratio(values, values) == pytest.approx(
         -0.25
     )  # ... but less than it was looked at
@@ -166,7 +164,7 @@ def test_every_claim_finds_its_quantities_in_its_evidence(specimen):
 
 
 def test_gradient_quantities_leave_out_what_was_masked_and_obey_the_bound(specimen):
-    found = attention_gradients(specimen, *PAIRS[0], masked=[1, 2])
+    found = attention_gradients(read(specimen, *PAIRS[0]), masked=[1, 2])
     quantities = lesson04.gradient_quantities(found)
     shown = [i for i in range(found.attention.n_tokens) if i not in (1, 2)]
     assert quantities["grad_all"] == pytest.approx(found.importance[..., shown].mean(axis=(-2, -1)))

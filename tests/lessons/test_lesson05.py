@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tiny import HEADS, LAYERS, save_tiny_model
+from tiny import HEADS, LAYERS
 
 from bertlook_teach.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
 from bertlook_teach.claims.lessons import lesson05
 from bertlook_teach.measures import BLOCK, BOTH, CLASSES, HETEROGENEOUS, VERTICAL
-from bertlook_teach.model import Attention, load_encoder
+from bertlook_teach.model import Attention
 from bertlook_teach.stats import CannotDecide
 
 SHAPE = (2, 3)
@@ -176,11 +176,6 @@ def test_the_part_of_the_columns_that_is_special_is_a_share_of_attention():
     weights = np.zeros((8, 8))
     weights[:, 0], weights[:, 1] = 0.3, 0.7  # [CLS] and a word
     assert lesson05.special_part(made(weights, PAIR, (0,) * 8)) == pytest.approx(0.3)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return load_encoder(str(save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")))
 
 
 PAIRS = [("the cat sat .", "it was tired , on a mat ."), ("a dog chased it", "the cat was on the mat"), ("it was a dog", "the dog sat")]  # fmt: skip

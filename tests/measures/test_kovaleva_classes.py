@@ -3,8 +3,10 @@
 import math
 from types import SimpleNamespace
 
+import made
 import numpy as np
 import pytest
+from made import looks_back
 
 from bertlook_teach.measures import (
     CLASSES,
@@ -47,12 +49,6 @@ def stripes(n=N, keys=(0, -1), rest=0.0):
     return weights
 
 
-def looks_back(n=N):
-    weights = np.eye(n, k=-1)
-    weights[0, 0] = 1
-    return weights
-
-
 def blocks(segments=SEGMENTS):
     same = np.equal.outer(segments, segments).astype(float)
     return same / same.sum(axis=1, keepdims=True)
@@ -67,20 +63,12 @@ def one(weights):
 
 
 def attention(weights, segments=SEGMENTS, tokens=None):
-    n = weights.shape[-1]
-    tokens = tokens or ("[CLS]", *["a"] * (n - 2), "[SEP]")
-    special = tuple(token in ("[CLS]", "[SEP]") for token in tokens)
-    ids, word_ids = iter(range(n)), []
-    for is_special in special:
-        word_ids.append(None if is_special else next(ids))
-    words = tuple(token for token, s in zip(tokens, special) if not s)
-    return Attention(
-        np.asarray(weights, dtype=np.float32), tokens, tuple(word_ids), segments, special, words, "a"
-    )
+    tokens = tokens or ("[CLS]", *["a"] * (weights.shape[-1] - 2), "[SEP]")
+    return made.attention(tokens, weights=weights, segment_ids=segments, text="a")
 
 
 def random_maps(layers=2, heads=3, n=N, seed=0, sharp=0.3):
-    return np.random.default_rng(seed).dirichlet(np.full(n, sharp), size=(layers, heads, n))
+    return made.random_maps(layers, heads, n, n, seed=seed, spread=sharp)
 
 
 # --- scores on paper -------------------------------------------------------------------------------------
@@ -96,7 +84,7 @@ def test_two_full_columns_score_one_minus_two_over_n():
 
 
 def test_a_head_that_looks_back_fills_one_diagonal_and_not_the_other():
-    scores = map_scores(one(looks_back()))
+    scores = map_scores(one(looks_back(N)))
     assert (scores.previous, scores.next) == (1, 0)  # all n - 1 queries that have a previous token look at it
     assert scores.self_diagonal == pytest.approx(1 / N)
     assert scores.diagonal == 1
@@ -138,9 +126,9 @@ def test_spread_inside_the_segment_is_an_entropy_divided_by_its_maximum():
     "weights, name",
     [
         (stripes(), "vertical"),
-        (looks_back(), "diagonal"),
-        (looks_back().T[::-1, ::-1].T, "diagonal"),  # next token
-        (0.5 * looks_back() + 0.5 * stripes(), "vertical+diagonal"),
+        (looks_back(N), "diagonal"),
+        (looks_back(N).T[::-1, ::-1].T, "diagonal"),  # next token
+        (0.5 * looks_back(N) + 0.5 * stripes(), "vertical+diagonal"),
         (blocks(), "block"),
         (uniform(), "heterogeneous"),
         (np.eye(N)[::-1], "heterogeneous"),  # one-hot rows with no line of their own
@@ -180,8 +168,8 @@ def test_a_vertical_map_turned_round_is_not_vertical():
 
 
 def test_looking_back_turned_round_is_looking_ahead():
-    back = map_scores(one(looks_back()))
-    ahead = map_scores(one(looks_back()[::-1, ::-1]))
+    back = map_scores(one(looks_back(N)))
+    ahead = map_scores(one(looks_back(N)[::-1, ::-1]))
     assert (back.previous, back.next) == (ahead.next, ahead.previous) == (1, 0)
 
 
@@ -211,7 +199,7 @@ def plain_scores(weights, segments):
 @pytest.mark.parametrize("segments", [SEGMENTS, (0,) * N, (0,) * 11 + (1,), (0, 1) * 6])
 def test_scores_equal_a_plain_transcription_of_the_rule(segments):
     weights = random_maps()
-    weights[1, 2] = looks_back()
+    weights[1, 2] = looks_back(N)
     scores = map_scores(weights, segments)
     for layer in range(2):
         for head in range(3):
@@ -323,7 +311,7 @@ def test_an_input_is_never_changed():
 
 # --- fractions -------------------------------------------------------------------------------------------
 
-KINDS = {"v": stripes(), "d": looks_back(), "b": blocks(), "u": uniform()}
+KINDS = {"v": stripes(), "d": looks_back(N), "b": blocks(), "u": uniform()}
 
 
 def corpus(*texts):

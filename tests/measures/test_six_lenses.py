@@ -10,7 +10,7 @@ import torch
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, save_tiny_model
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach import extract_attention, load_encoder, read
 from bertlook_teach.measures import (
     FLOW_TOKENS,
     LENSES,
@@ -78,7 +78,7 @@ def _ids(encoder, text=TEXT, pair=PAIR):
 
 def test_the_loss_is_that_of_the_library_s_own_model(encoder):
     masked = [2, 4]
-    ours = attention_gradients(encoder, TEXT, PAIR, masked=masked)
+    ours = attention_gradients(read(encoder, TEXT, PAIR), masked=masked)
     library = AutoModelForMaskedLM.from_pretrained(encoder.folder).double()
     encoded = encoder.tokenizer(TEXT, PAIR, return_tensors="pt", return_token_type_ids=encoder.has_segments)
     labels = torch.full_like(encoded["input_ids"], -100)
@@ -115,18 +115,18 @@ def test_fifteen_per_cent_are_masked_most_by_the_mask_and_never_a_special_token(
 
 
 def test_at_least_one_piece_is_masked(bert):
-    assert len(attention_gradients(bert, "cat").masked) == 1
+    assert len(attention_gradients(read(bert, "cat")).masked) == 1
 
 
 def test_a_random_twin_guesses_blindly(specimen):
-    loss = attention_gradients(random_twin(specimen), "The cat sat on the mat.").loss
+    loss = attention_gradients(read(random_twin(specimen), "The cat sat on the mat.")).loss
     assert loss == pytest.approx(np.log(len(specimen.tokenizer)), abs=1.5)
 
 
 def test_a_model_without_the_head_says_so(tmp_path):
     encoder = load_encoder(save_tiny_model(tmp_path, "bert"))
     with pytest.raises(ValueError, match=r"has no masked-LM head: the folder lacks cls\.predictions"):
-        gradient_importance(encoder, TEXT)
+        gradient_importance(read(encoder, TEXT))
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,14 @@ def test_a_model_without_the_head_says_so(tmp_path):
         ({"masked": [0]}, "position 0 holds a special token, which is never masked"),
         ({"masked": "all"}, "masked is a list of positions, 'each', or None"),
         ({"share": 0}, "share is the part of the pieces to mask, above 0 and at most 1; got 0"),
-        ({"segments": "both"}, "segments must be one of standard, zeros"),
     ],
 )
 def test_a_masking_that_cannot_be_is_refused(bert, options, message):
     with pytest.raises(ValueError, match=message):
-        gradient_importance(bert, TEXT, **options)
-    assert gradient_importance(bert, TEXT, masked=[1], share=1, segments="zeros").shape[0] == LAYERS
+        gradient_importance(read(bert, TEXT), **options)
+    with pytest.raises(ValueError, match="segments must be one of standard, zeros; got 'both'"):
+        read(bert, TEXT, segments="both")
+    assert gradient_importance(read(bert, TEXT, segments="zeros"), masked=[1], share=1).shape[0] == LAYERS
 
 
 # ---- gradients ----------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def test_gradients_equal_automatic_differentiation_through_the_weights(bert):
     masked, maps = [2, 4], []
     loss = _loss(bert, masked, keep=maps)
     expected = torch.stack(torch.autograd.grad(loss, maps))[:, 0].numpy()
-    ours = attention_gradients(bert, TEXT, PAIR, masked=masked)
+    ours = attention_gradients(read(bert, TEXT, PAIR), masked=masked)
     assert ours.loss == pytest.approx(float(loss.detach()), abs=1e-10)
     assert np.abs(ours.signed - expected).max() < 1e-10
     assert np.abs(expected).max() > 1e-3
@@ -188,7 +189,7 @@ def test_gradients_equal_automatic_differentiation_through_the_weights(bert):
 
 def test_gradients_equal_a_finite_difference_and_point_from_query_to_key(bert):
     masked, step = [2], 1e-5
-    ours = attention_gradients(bert, TEXT, PAIR, masked=masked)
+    ours = attention_gradients(read(bert, TEXT, PAIR), masked=masked)
     for layer, head, query, key in [(0, 1, 3, 5), (1, 0, 7, 2), (LAYERS - 1, 1, 2, 0)]:
 
         def push(by, layer=layer, head=head, query=query, key=key):
@@ -211,7 +212,7 @@ def test_gradients_equal_a_finite_difference_and_point_from_query_to_key(bert):
 def test_every_family_gives_the_gradient_of_a_gate_on_each_head(encoder):
     """sum alpha dL/dalpha = dL/dxi, with the gate xi put on by hooks and differentiated by the library."""
     masked = [2, 4]
-    ours = attention_gradients(encoder, TEXT, PAIR, masked=masked)
+    ours = attention_gradients(read(encoder, TEXT, PAIR), masked=masked)
     gates = torch.ones(LAYERS, HEADS, dtype=torch.float64, requires_grad=True)
     calls, hooks = itertools.count(), []
 
@@ -235,7 +236,7 @@ def test_every_family_gives_the_gradient_of_a_gate_on_each_head(encoder):
 
 
 def test_importance_is_bounded_by_the_norm_and_equals_an_inner_product(encoder):
-    ours = attention_gradients(encoder, TEXT, PAIR, masked=[2, 4])
+    ours = attention_gradients(read(encoder, TEXT, PAIR), masked=[2, 4])
     assert (ours.importance <= ours.bound * (1 + 1e-9) + 1e-15).all()
     assert ours.importance.max() > 0
     vectors = ours.attention.values @ output_projection(encoder)  # f_h(x_j)
@@ -244,19 +245,19 @@ def test_importance_is_bounded_by_the_norm_and_equals_an_inner_product(encoder):
 
 def test_each_masked_is_the_mean_of_one_mask_at_a_time(bert):
     special = extract_attention(bert, TEXT).special
-    one_by_one = [gradient_importance(bert, TEXT, masked=[i]) for i, s in enumerate(special) if not s]
-    assert gradient_importance(bert, TEXT, masked="each") == pytest.approx(
+    one_by_one = [gradient_importance(read(bert, TEXT), masked=[i]) for i, s in enumerate(special) if not s]
+    assert gradient_importance(read(bert, TEXT), masked="each") == pytest.approx(
         np.mean(one_by_one, axis=0), abs=1e-12
     )
-    assert [g.masked for g in each_masked(bert, "a cat")] == [(1,), (2,)]
+    assert [g.masked for g in each_masked(read(bert, "a cat"))] == [(1,), (2,)]
 
 
 def test_a_model_with_frozen_weights_gives_the_same_gradients(bert):
-    expected = gradient_importance(bert, TEXT, masked=[2])
+    expected = gradient_importance(read(bert, TEXT), masked=[2])
     bert.model.requires_grad_(False)
     try:
         with torch.no_grad():
-            assert gradient_importance(bert, TEXT, masked=[2]) == pytest.approx(expected, abs=1e-12)
+            assert gradient_importance(read(bert, TEXT), masked=[2]) == pytest.approx(expected, abs=1e-12)
     finally:
         bert.model.requires_grad_(True)
 
@@ -266,7 +267,7 @@ def test_heads_that_do_not_write_weights_times_values_are_refused(bert):
     hook = output.register_forward_pre_hook(lambda m, given: (given[0] + 1,))
     try:
         with pytest.raises(ValueError, match="in layer 2 of .* the heads do not write weights times values"):
-            attention_gradients(bert, TEXT, masked=[2])
+            attention_gradients(read(bert, TEXT), masked=[2])
     finally:
         hook.remove()
 
@@ -397,15 +398,15 @@ def test_value_zeroing_equals_the_whole_model_run_with_a_hook(encoder):
         return (1 - torch.nn.functional.cosine_similarity(a, b, dim=-1)).numpy()
 
     before = after(slice(0, 0))
-    whole = value_zeroing(encoder, TEXT, normalized=False)
+    whole = value_zeroing(read(encoder, TEXT), normalized=False)
     assert whole[layer, :, key] == pytest.approx(distance(after(slice(None)), before), abs=1e-9)
-    by_head = value_zeroing(encoder, TEXT, normalized=False, by_head=True)
+    by_head = value_zeroing(read(encoder, TEXT), normalized=False, by_head=True)
     part = slice(head * HEAD_SIZE, (head + 1) * HEAD_SIZE)
     assert by_head[layer, head, :, key] == pytest.approx(distance(after(part), before), abs=1e-9)
     assert whole[layer, :, key].max() > 1e-6
-    rows = value_zeroing(encoder, TEXT)
+    rows = value_zeroing(read(encoder, TEXT))
     assert rows == pytest.approx(whole / whole.sum(axis=-1, keepdims=True))
-    chosen = value_zeroing(encoder, TEXT, normalized=False, keys=[key, 0])
+    chosen = value_zeroing(read(encoder, TEXT), normalized=False, keys=[key, 0])
     assert chosen == pytest.approx(whole[:, :, [key, 0]], abs=1e-12)
 
 
@@ -413,16 +414,16 @@ def test_a_layer_that_takes_nothing_has_rows_of_zeros_and_no_nan(tmp_path):
     encoder = _tiny(tmp_path, "bert")
     with torch.no_grad():
         attention_blocks(encoder)[1].output.weight.zero_()
-    maps = value_zeroing(encoder, TEXT)
+    maps = value_zeroing(read(encoder, TEXT))
     assert (maps[1] == 0).all()
     assert maps[0].sum(axis=-1) == pytest.approx(np.ones(maps.shape[1]))
 
 
 def test_value_zeroing_of_keys_that_do_not_exist_is_refused(bert):
     with pytest.raises(ValueError, match="key 99 lies outside the input: its 7 tokens count from 0 to 6"):
-        value_zeroing(bert, TEXT, normalized=False, keys=[99])
+        value_zeroing(read(bert, TEXT), normalized=False, keys=[99])
     with pytest.raises(ValueError, match="rows can be normalised over all keys only"):
-        value_zeroing(bert, "the cat", keys=[1])
+        value_zeroing(read(bert, "the cat"), keys=[1])
 
 
 # ---- rollout and flow -------------------------------------------------------------------------------------------
@@ -600,10 +601,12 @@ def test_curves_of_norms_and_gradients_average_what_one_input_gives(bert):
     each = []
     for pair in corpus:
         attention = extract_attention(bert, *pair, vectors=True)
-        each.append(category_sums(lenses(bert, *pair, only=["norm"])["norm"], attention)["sep"].mean(axis=1))
+        each.append(
+            category_sums(lenses(read(bert, *pair), only=["norm"])["norm"], attention)["sep"].mean(axis=1)
+        )
     assert norms["sep"].mean == pytest.approx(np.mean(each, axis=0))
     gradients = category_curves(bert, corpus, "gradient", seed=5)
-    found = [attention_gradients(bert, *pair, seed=5 + i) for i, pair in enumerate(corpus)]
+    found = [attention_gradients(read(bert, *pair), seed=5 + i) for i, pair in enumerate(corpus)]
     each = [
         category_means(g.importance, g.attention, unmasked=g.unmasked())["all"].mean(axis=1) for g in found
     ]
@@ -690,7 +693,7 @@ def test_weight_and_norm_by_kind(bert):
 
 
 def test_lenses_give_one_map_per_head_and_each_says_what_it_is(encoder):
-    maps = lenses(encoder, TEXT, PAIR)
+    maps = lenses(read(encoder, TEXT, PAIR))
     n = len(_ids(encoder))
     assert (
         list(maps) == list(LENSES) == ["weight", "norm", "gradient", "rollout", "value_zeroing", "ablation"]
@@ -705,18 +708,46 @@ def test_lenses_give_one_map_per_head_and_each_says_what_it_is(encoder):
 
 def test_one_lens_needs_only_what_it_looks_through(tmp_path):
     encoder = load_encoder(save_tiny_model(tmp_path, "bert"))  # no masked-LM head
-    assert lenses(encoder, TEXT, only=["weight", "value_zeroing"]).keys() == {"weight", "value_zeroing"}
+    assert lenses(read(encoder, TEXT), only=["weight", "value_zeroing"]).keys() == {"weight", "value_zeroing"}
     with pytest.raises(ValueError, match="there is no lens 'xray'; there are: weight, norm"):
-        lenses(encoder, TEXT, only=["xray"])
+        lenses(read(encoder, TEXT), only=["xray"])
 
 
 def test_value_zeroing_of_a_layer_is_repeated_for_its_heads(bert):
-    maps = lenses(bert, TEXT, only=["value_zeroing"], by_head=False)["value_zeroing"]
+    maps = lenses(read(bert, TEXT), only=["value_zeroing"], by_head=False)["value_zeroing"]
     assert (maps[:, 0] == maps[:, 1]).all()
-    assert maps[:, 0] == pytest.approx(value_zeroing(bert, TEXT))
+    assert maps[:, 0] == pytest.approx(value_zeroing(read(bert, TEXT)))
 
 
 def test_one_piece_of_text_is_enough_for_every_lens(bert):
-    assert all(np.isfinite(values).all() for values in lenses(bert, "cat").values())
-    pair = lenses(bert, "cat", "cat")  # the same in both segments
+    assert all(np.isfinite(values).all() for values in lenses(read(bert, "cat")).values())
+    pair = lenses(read(bert, "cat", "cat"))  # the same in both segments
     assert all(np.isfinite(values).all() for values in pair.values())
+
+
+def test_all_lenses_together_tokenise_a_text_once_and_run_the_model_on_it_once(bert, monkeypatch):
+    tokenised, runs = [], []
+    call = type(bert.tokenizer).__call__
+    monkeypatch.setattr(
+        type(bert.tokenizer), "__call__", lambda self, *a, **k: tokenised.append(a) or call(self, *a, **k)
+    )
+    hook = bert.model.register_forward_hook(
+        lambda module, args, options, output: runs.append(options["input_ids"]), with_kwargs=True
+    )
+    attention_blocks(bert)  # finding the blocks takes a run of its own, once for an encoder
+    masked_lm_head(bert)
+    tokenised.clear(), runs.clear()
+    try:
+        reading = read(bert, TEXT, PAIR)
+        found = lenses(reading)
+        again = [value_zeroing(reading, by_head=True), reading.attention().weights]
+    finally:
+        hook.remove()
+    assert len(tokenised) == 1
+    expected = torch.tensor([_ids(bert)])
+    whole = [ids for ids in runs if torch.equal(ids, expected)]
+    assert len(whole) == 1 and len(runs) > 1  # the others have [MASK] in them
+    assert (again[0] == found["value_zeroing"]).all() and (again[1] == found["weight"]).all()
+    alone = {name: lenses(read(bert, TEXT, PAIR), only=[name])[name] for name in LENSES}
+    for name, values in found.items():
+        assert values == pytest.approx(alone[name], abs=1e-12), name

@@ -24,11 +24,6 @@ from bertlook_teach.model import (
 TEXT = "the unreal cat chased a dog."
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("walk")), device="cpu")
-
-
 @pytest.fixture
 def rng():
     return np.random.default_rng(3)

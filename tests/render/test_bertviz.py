@@ -6,10 +6,11 @@ import html
 import json
 import re
 import sys
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from made import random_maps, vector_attention
 
 from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from bertlook_teach.render.heads import bertviz as module
@@ -33,15 +34,10 @@ VIEWS = {"head": bertviz_head_view, "model": bertviz_model_view, "neuron": bertv
 def attention(
     tokens=("[CLS]", "cat", "sat", "[SEP]"), *, second=None, vectors=True, level="wordpiece", seed=3
 ):
-    """What extract_attention would return, as far as the views look; ``second`` is where the second text begins."""
-    rng = np.random.default_rng(seed)
-    n = len(tokens)
-    weights = rng.dirichlet(np.full(n, 0.4), size=(LAYERS, HEADS, n)).astype(np.float32)
-    queries, keys = rng.normal(0, 2, size=(2, LAYERS, HEADS, n, DIM)) if vectors else (None, None)
-    segments = tuple(int(second is not None and i >= second) for i in range(n))
-    return SimpleNamespace(
-        weights=weights, tokens=tuple(tokens), segment_ids=segments, queries=queries, keys=keys, level=level
-    )
+    """What extract_attention would return; ``second`` is where the second text begins."""
+    segments = tuple(int(second is not None and i >= second) for i in range(len(tokens)))
+    given = vector_attention(tokens, LAYERS, HEADS, dim=DIM, seed=seed, segment_ids=segments, level=level)
+    return given if vectors else replace(given, queries=None, keys=None)
 
 
 def data_of(view) -> dict:
@@ -65,7 +61,7 @@ def test_the_page_carries_every_weight_at_three_digits_and_once(name):
 def test_rows_are_queries():
     """A map in which everything looks at token 1: swapped, it would be looked at by token 1 alone."""
     given = attention()
-    given.weights = np.zeros_like(given.weights)
+    given.weights[:] = 0
     given.weights[..., 1] = 1
     for view in VIEWS.values():
         carried = np.array(data_of(view(given))["attention"])
@@ -177,9 +173,7 @@ def test_the_same_attention_makes_the_same_page(name):
 
 
 def test_a_saved_head_view_of_a_short_sentence_is_small():
-    rng = np.random.default_rng(0)
-    given = attention(["token"] * 12)
-    given.weights = rng.dirichlet(np.ones(12), size=(6, 6, 12))
+    given = replace(attention(["token"] * 12), weights=random_maps(6, 6, 12, 12))
     assert len(json.dumps(bertviz_head_view(given)._repr_html_())) < 200_000
 
 
@@ -272,7 +266,7 @@ def test_numbers_that_are_none_are_refused():
     with pytest.raises(ValueError, match="keys must be finite; layer 2, head 1, token 3"):
         bertviz_neuron_view(given)
     given = attention()
-    given.queries = given.queries[:, :, :3]
+    given = replace(given, queries=given.queries[:, :, :3])
     with pytest.raises(ValueError, match=r"queries must have shape \(layer, head, token, dim\)"):
         bertviz_neuron_view(given)
 

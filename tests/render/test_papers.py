@@ -122,7 +122,7 @@ def test_a_figure_keeps_its_own_size_and_its_type(tmp_path):
     assert size_of(save_figure(figure, tmp_path / "b.svg"))[0] == pytest.approx(8 * 25.4, abs=0.1)
 
 
-@pytest.mark.parametrize("name", [name for name in VIEWS if name != "sandbox"])
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "bench"])
 def test_every_view_is_saved_as_it_stands(tmp_path, name):
     view = VIEWS[name](HOSTILE, 2, 3)
     path = save_figure(view, tmp_path / "view.svg", width="120mm")

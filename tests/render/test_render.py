@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from made import looks_back
 
 from bertlook_teach.render import (
     attention_table,
@@ -54,13 +55,6 @@ PICTURES = [
     render_attention_grid,
     lambda w, t: render_attention_grid(w, t, numbers=False),
 ]
-
-
-def looks_back(n=5):
-    """Every token looks at the one before it; the first at itself."""
-    weights = np.eye(n, k=-1)
-    weights[0, 0] = 1
-    return weights
 
 
 def parse(svg):

@@ -414,7 +414,7 @@ def command(recipe_path, texts, run, out):
             "--checkpoint-seconds",
             "0",
             "--log-every",
-            "3",
+            "5",
             "--device",
             "cpu",
             "--precision",
@@ -434,20 +434,17 @@ def steps_logged(log):
     return int(rows[-1].split(",")[1]) if rows else 0
 
 
-def test_a_killed_run_ends_with_the_weights_of_an_unbroken_one(tmp_path, texts, recipe_path):
-    subprocess.run(
-        command(recipe_path, texts, tmp_path / "whole", tmp_path / "whole-out"),
-        check=True,
-        capture_output=True,
-    )
-    whole = load_file(tmp_path / "whole-out" / "model.safetensors")
-    last = pretrain.load_checkpoint(tmp_path / "whole" / "checkpoint.safetensors")
+def test_a_killed_run_ends_with_the_weights_of_an_unbroken_one(tmp_path, finished):
+    whole = load_file(finished / "out" / "model.safetensors")
+    last = pretrain.load_checkpoint(finished / "run" / "checkpoint.safetensors")
     n_steps = last[1]["step"]
 
     # Both runs read the same ids: two trainings of a tokenizer break ties differently and give different wordpieces.
     for folder in ("tokenizer", "corpus"):
-        shutil.copytree(tmp_path / "whole" / folder, tmp_path / "broken" / folder)
-    broken = command(recipe_path, texts, tmp_path / "broken", tmp_path / "broken-out")
+        shutil.copytree(finished / "run" / folder, tmp_path / "broken" / folder)
+    broken = command(
+        finished / "recipe.toml", finished / "texts", tmp_path / "broken", tmp_path / "broken-out"
+    )
     checkpoint = tmp_path / "broken" / "checkpoint.safetensors"
     stopped_at = []
     for share in (0.2, 0.75):  # once in each phase: without warning, then politely
@@ -469,10 +466,10 @@ def test_a_killed_run_ends_with_the_weights_of_an_unbroken_one(tmp_path, texts, 
         "optimizer state, in full precision"
     )
     for table in ("log.csv", "heldout.csv"):
-        assert read_csv(tmp_path / "whole" / table, "seconds") == read_csv(
+        assert read_csv(finished / "run" / table, "seconds") == read_csv(
             tmp_path / "broken" / table, "seconds"
         )
-    assert read_csv(tmp_path / "whole" / "log.csv")
+    assert read_csv(finished / "run" / "log.csv")
 
 
 @pytest.fixture(scope="module")

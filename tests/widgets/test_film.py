@@ -104,7 +104,7 @@ def test_files_that_are_none(write, tmp_path):
 def test_a_measure_that_is_empty_throughout_is_named(write):
     rows = [row.rpartition(",")[0] + "," for row in ROWS]
     film = read_film(write(HEADER + "\n".join(rows)))
-    assert film.left_out == ("det dependent-to-governor",) and list(film.values) == ["next"]
+    assert film.skipped == ("det dependent-to-governor",) and list(film.values) == ["next"]
 
 
 def test_half_way_starts_where_the_head_does():

@@ -6,15 +6,16 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ET
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import traitlets
+from made import HEADS, LAYERS, softmax
+from made import vector_attention as attention
 from tiny import save_tiny_model
 
-from bertlook_teach.measures import NeuronView as Neurons
-from bertlook_teach.measures import neuron_view
+from bertlook_teach.measures import HeadNeurons, neuron_view
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.render import (
     NEGATIVE,
@@ -30,29 +31,8 @@ from bertlook_teach.render import (
 from bertlook_teach.widgets import HeadMap, NeuronView, link_heads
 from bertlook_teach.widgets import neuron_view as module
 
-LAYERS, HEADS, TOKENS, DIM = 3, 2, 4, 6
+TOKENS, DIM = 4, 6
 WORDS = ("[CLS]", "cat", "sat", "[SEP]")
-
-
-def softmax(scores):
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def attention(tokens=WORDS, layers=LAYERS, heads=HEADS, dim=DIM, seed=5):
-    """Weights made from queries and keys, as a model makes them."""
-    queries, keys = np.random.default_rng(seed).normal(0, 1.5, size=(2, layers, heads, len(tokens), dim))
-    weights = softmax(queries @ keys.swapaxes(-1, -2) / np.sqrt(dim)).astype(np.float32)
-    return SimpleNamespace(
-        weights=weights,
-        tokens=tuple(tokens),
-        special=tuple(token in ("[CLS]", "[SEP]") for token in tokens),
-        segment_ids=(0,) * len(tokens),
-        queries=queries.astype(np.float32),
-        keys=keys.astype(np.float32),
-        level="wordpiece",
-        head=lambda layer, head: weights[layer, head],
-    )
 
 
 def by_hand():
@@ -61,7 +41,7 @@ def by_hand():
     keys = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
     products = query * keys
     scores = products.sum(axis=1) / 2
-    return Neurons(2, 3, 0, ("cat", "[SEP]"), query, keys, products, scores, softmax(scores))
+    return HeadNeurons(2, 3, 0, ("cat", "[SEP]"), query, keys, products, scores, softmax(scores))
 
 
 # ---- which dimensions, and the sentence -----------------------------------------------------------------------
@@ -113,7 +93,7 @@ def test_the_sentence_is_the_sum_on_paper():
 
 def test_the_sentence_names_what_takes_away_and_what_the_rest_comes_to():
     view = by_hand()
-    view = Neurons(**{**vars(view), "products": np.array([[1.0, -4.0, 0.5, 0.25], [0, 0, 0, 0]])})
+    view = HeadNeurons(**{**vars(view), "products": np.array([[1.0, -4.0, 0.5, 0.25], [0, 0, 0, 0]])})
     assert describe_neurons(view, dimensions=2).endswith(
         "dimension 2 takes away most, 4.00; the 2 that do least over all keys come to +0.75 together."
     )
@@ -158,7 +138,7 @@ def test_query_and_key_are_not_swapped():
     assert np.allclose(view.products, rows)
     swapped = attention().queries[1, 1].astype(float) * attention().keys[1, 1, 2].astype(float)
     assert not np.allclose(view.products, swapped)
-    assert render_neurons(view) != render_neurons(Neurons(**{**vars(view), "products": swapped}))
+    assert render_neurons(view) != render_neurons(HeadNeurons(**{**vars(view), "products": swapped}))
 
 
 def test_the_picture_is_the_same_twice_stands_alone_and_says_its_sentence():
@@ -190,15 +170,15 @@ def test_no_token_becomes_markup():
 def test_one_token_can_be_drawn_and_zeros_too():
     ET.fromstring(render_neurons(neuron_view(attention(["[CLS]"]), 0, 0, 0)))
     nothing = attention()
-    nothing.queries = nothing.queries * 0
-    nothing.weights = np.full_like(nothing.weights, 1 / TOKENS)
+    nothing.queries[:] = 0
+    nothing.weights[:] = 1 / TOKENS
     ET.fromstring(render_neurons(neuron_view(nothing, 0, 0, 0)))
 
 
 def test_a_picture_that_cannot_be_drawn_truly_is_refused():
     view = by_hand()
     with pytest.raises(ValueError, match="scores must be finite"):
-        render_neurons(Neurons(**{**vars(view), "scores": np.array([np.nan, 0])}))
+        render_neurons(HeadNeurons(**{**vars(view), "scores": np.array([np.nan, 0])}))
     with pytest.raises(ValueError, match="300 pixels leave no room for the bars; give width at least"):
         render_neurons(view, width=300)
 
@@ -300,8 +280,7 @@ def test_vectors_that_do_not_belong_to_the_weights_are_refused():
     given.weights[1, 0] = given.weights[1, 0][:, ::-1]
     with pytest.raises(ValueError, match=r"differs by \d\.\d+ from the attention of head 2-1, query"):
         NeuronView(given)
-    given = attention()
-    given.queries = None
+    given = replace(attention(), queries=None)
     with pytest.raises(ValueError, match="vectors=True"):
         NeuronView(given)
 
@@ -318,3 +297,15 @@ def test_a_saved_notebook_keeps_the_picture():
     again = NeuronView(attention(), layer=1, head=0)._repr_mimebundle_()
     assert again["text/html"] == bundle["text/html"]
     assert len(json.dumps(bundle)) < 60_000
+
+
+def test_a_teacher_says_which_layers_travel():
+    view = NeuronView(attention(), layer=2, layers=(2, 0, 2))
+    assert view.carried == [0, 2] and len(view.scales) == 2 * HEADS
+    assert len(view.data) == 2 * 2 * HEADS * TOKENS * DIM * 2  # queries and keys, two bytes a number
+    view.layer = 1  # with a kernel the layer that is chosen follows
+    assert view.carried == [1]
+    with pytest.raises(ValueError, match=r"layers count from 0 to 2; got \[3\]"):
+        NeuronView(attention(), layers=[3])
+    with pytest.raises(ValueError, match=r"got \[\]"):
+        NeuronView(attention(), layers=())

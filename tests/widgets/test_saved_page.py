@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
-from any_view import BAD_NAME, VIEWS, attention, lines, maps, sandbox
+from any_view import BAD_NAME, VIEWS, attention, bench, lines, maps
 
 from bertlook_teach.disk import write_file
 from bertlook_teach.widgets import HeadPictures, HeadView, NeuronView, page_source, precision_note, save_page
@@ -62,7 +62,7 @@ def test_144_heads_of_128_tokens_fit_three_megabytes():
 
 
 @pytest.mark.parametrize(
-    "make", [sandbox, lambda *shape: HeadPictures(np.ones((2, 3)), lambda layer, head: NO_PICTURE)]
+    "make", [bench, lambda *shape: HeadPictures(np.ones((2, 3)), lambda layer, head: NO_PICTURE)]
 )
 def test_what_python_answers_is_refused_with_what_to_do_instead(make):
     with pytest.raises(TypeError, match="is answered by Python.*save_figure.*bertlook export"):

@@ -7,12 +7,13 @@ import zlib
 from types import SimpleNamespace
 
 import ipywidgets
+import made
 import numpy as np
 import pytest
 import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
-from bertlook_teach.model import Attention, extract_attention, load_encoder
+from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.render import (
     describe_attention,
     describe_norms,
@@ -31,6 +32,7 @@ from bertlook_teach.widgets import (
     module_source,
     style_source,
 )
+from bertlook_teach.widgets.assets import FOLDER
 
 LAYERS, HEADS = 2, 3
 WORDS = ("the", "unreal", "cat")
@@ -40,19 +42,12 @@ TOKENS = ("[CLS]", "the", "un", "##real", "cat", "[SEP]")
 def attention(
     tokens=TOKENS, word_ids=(None, 0, 1, 1, 2, None), words=WORDS, layers=LAYERS, heads=HEADS, seed=0
 ):
-    n = len(tokens)
-    weights = (
-        np.random.default_rng(seed).dirichlet(np.full(n, 0.5), size=(layers, heads, n)).astype(np.float32)
-    )
-    return Attention(
-        weights=weights,
-        tokens=tuple(tokens),
-        word_ids=tuple(word_ids),
-        segment_ids=(0,) * n,
-        special=tuple(word is None for word in word_ids),
-        words=tuple(words),
-        text=" ".join(words),
-    )
+    about = {
+        "words": tuple(words),
+        "word_ids": tuple(word_ids),
+        "special": tuple(i is None for i in word_ids),
+    }
+    return made.attention(tokens, layers, heads, seed=seed, spread=0.5, text=" ".join(words), **about)
 
 
 def plain(n, layers=1, heads=1):
@@ -557,20 +552,16 @@ def test_hostile_tokens_stay_text_in_the_saved_picture():
 # ---- the browser half ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["head_view", "head_map"])
+# core.js and page.js stand in others; the label game shows pictures that the package made and escaped.
+NO_VIEW = ("core", "page", "label_game")
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.js") if path.stem not in NO_VIEW)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_the_browser_half_writes_text_only_and_asks_nobody(name):
-    source = module_source(name)
-    for forbidden in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-    ):
-        assert forbidden not in source
-    for request in ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSocket", "sendBeacon"):
-        assert request not in source
+    assert len(SCRIPTS) >= 10
+    source = module_source(name).replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+    assert [word for word in (*made.FORBIDDEN, *made.REQUESTS) if word in source] == []
     assert "import " not in re.sub(r"//.*", "", source)
     assert "@import" not in style_source() and "url(" not in style_source()
 

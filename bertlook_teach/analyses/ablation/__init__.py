@@ -14,7 +14,10 @@ _HOMES = {
         RECORD WEIGHTS folder_size load_pruned parameter_count parameters_per_head prune
         prune_classifier save_pruned
     """,
-    "removal_curves": "ORDERS PruningCurve STEPS pruning_curve random_curves",
+    "removal_curves": """
+        ORDERS RemovalCurve STEPS mean_parts pruning_curve random_removal removal_curve remove_one
+        worst_first
+    """,
     "replay": "Layer Trace layers_of trace",
     "scorers": "ClassifierScorer MaskedLM Scorer as_scorer batch_outputs on_device score_batches",
     "single_heads": "HeadEffects LayerEffects head_logits keep_one_effects layer_effects single_head_effects",

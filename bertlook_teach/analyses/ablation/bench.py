@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model import attention_blocks, choose_masked, chosen_masked, mask_id, masked_lm_head, read_text
+from ...model import attention_blocks, choose_masked, chosen_masked, mask_id, masked_lm_head, read
 from .heads_off import at_contexts, check_way, positive_control, read_heads, uniform_context
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Outcome:
     ----------
     off : tuple of (layer, head)
         Counted from 0.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     guesses : tuple of (piece, probability)
         The likeliest pieces for the masked one, best first.
     truth : float or None
@@ -96,9 +96,8 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
     ValueError
         If two masks were typed, one was typed and another position is asked for, or the position is not a piece of the text.
     """
-    encoding = read_text(encoder, text, None, False)
-    special, mask = tuple(encoding.fields["special"]), mask_id(encoder)
-    ids, tokens = tuple(int(i) for i in encoding.ids), tuple(encoding.fields["tokens"])
+    reading, mask = read(encoder, text), mask_id(encoder)
+    ids, tokens, special = reading.ids, reading.tokens, reading.special
     typed = [i for i, (number, s) in enumerate(zip(ids, special)) if number == mask and not s]
     name = encoder.tokenizer.mask_token
     if len(typed) > 1:
@@ -110,7 +109,7 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
             )
         return MaskedSentence(ids, tokens, special, typed[0], None)
     if masked is None:
-        masked = _last_word(tokens, special, encoding.fields["word_ids"])
+        masked = _last_word(tokens, special, reading.word_ids)
     position = chosen_masked(encoder, [masked], special).positions[0]
     shown = (*ids[:position], mask, *ids[position + 1 :])
     return MaskedSentence(shown, tokens, special, position, ids[position])
@@ -164,7 +163,7 @@ class Replay:
         self.last: tuple[dict[int, tuple], list] = ({}, self.on)
         self.layers_run = 0  # of the last run: what the kept vectors did not save
 
-    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "mask"):
+    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero"):
         """The last layer's output with these heads off: a tensor of shape (batch, token, width)."""
         import torch
 
@@ -214,7 +213,7 @@ class Replay:
         def change(layer, context, values, mask):  # the model itself is not called, so the mask is ours
             if layer not in parts:
                 return None
-            if changes[layer][0] == "mask":
+            if changes[layer][0] == "zero":
                 return context.masked_fill(parts[layer], 0)
             return uniform_context(values, self.mask).where(parts[layer], context)
 
@@ -282,14 +281,14 @@ class Bench:
         self._one = Replay(self.encoder, ids, torch.ones_like(ids))
         self._outcomes = {}
 
-    def run(self, off=(), how: str = "mask") -> Outcome:
+    def run(self, off=(), how: str = "zero") -> Outcome:
         """What comes out with these heads off.
 
         Parameters
         ----------
         off : heads, as :func:`~bertlook_teach.analyses.ablation.read_heads` takes them
             All of them is allowed here: that is the positive control.
-        how : {"mask", "uniform"}
+        how : {"zero", "uniform"}
 
         Raises
         ------
@@ -331,15 +330,12 @@ class Bench:
         encoder = self.encoder
         rows, places, truths, inputs = [], [], [], []
         for number, text in enumerate(self.texts):
-            encoding = read_text(encoder, text, None, True)
-            ids = list(encoding.ids)
-            chosen = choose_masked(encoder, ids, encoding.fields["special"], seed=number)
-            for position, piece in zip(chosen.positions, chosen.replaced_by):
-                rows.append(number)
-                places.append(position)
-                truths.append(ids[position])  # each position is chosen once, so it still holds its own piece
-                ids[position] = piece
-            inputs.append(ids)
+            reading = read(encoder, text, truncate=True)
+            chosen = choose_masked(encoder, reading.ids, reading.special, seed=number)
+            rows += [number] * len(chosen.positions)
+            places += chosen.positions
+            truths += [reading.ids[position] for position in chosen.positions]
+            inputs.append(chosen.applied(reading.ids))
         longest = max(map(len, inputs))
         pad = encoder.tokenizer.pad_token_id or 0
         padded = torch.tensor([[*ids, *[pad] * (longest - len(ids))] for ids in inputs])

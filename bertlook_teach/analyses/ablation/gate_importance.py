@@ -193,7 +193,7 @@ def _token_shares(scorer, batches, heads_off, progress):
                 return (context.unflatten(-1, (encoder.n_heads, -1)) * xi).flatten(2)
 
             # Gates before masks: a head that is off has gradient 0 and not that of a head that is on.
-            with torch.enable_grad(), at_contexts(encoder, gate), hooked(encoder, off, "mask"):
+            with torch.enable_grad(), at_contexts(encoder, gate), hooked(encoder, off, "zero"):
                 total = scorer.losses(batch_outputs(scorer, batch), batch).sum()
                 gradients = torch.autograd.grad(total, gates)
             stacked = torch.stack([g.squeeze(-1) for g in gradients], dim=1)

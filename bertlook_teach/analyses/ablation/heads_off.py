@@ -2,7 +2,7 @@
 
 Two ways of switching a head off circulate under one name, and they are not the same experiment:
 
-``"mask"``
+``"zero"``
     The head gives nothing: its context vectors are multiplied by 0 (Michel's xi = 0). The output bias stays.
 ``"uniform"``
     The head looks at all real tokens alike: each weight becomes 1/L (Kovaleva's "disable"). It still gives something,
@@ -25,7 +25,7 @@ from ...model import attention_blocks, head_label, parse_head_label
 if TYPE_CHECKING:
     from ...model import Encoder
 
-WAYS = ("mask", "uniform")
+WAYS = ("zero", "uniform")
 
 _CONTROL_TEXT = "a b c d"
 
@@ -120,7 +120,7 @@ def _read_one(head, encoder: Encoder) -> list[tuple[int, int]]:
 
 
 @contextlib.contextmanager
-def ablated(encoder: Encoder, heads, how: str = "mask", *, allow_all: bool = False) -> Iterator[None]:
+def ablated(encoder: Encoder, heads, how: str = "zero", *, allow_all: bool = False) -> Iterator[None]:
     """Switch heads off for all that runs through the encoder inside the ``with`` block.
 
     Parameters
@@ -129,8 +129,8 @@ def ablated(encoder: Encoder, heads, how: str = "mask", *, allow_all: bool = Fal
         Of any family that :func:`~bertlook_teach.model.attention_blocks` knows. Its weights stay as they are.
     heads : str or iterable
         As :func:`read_heads` takes them. None at all is allowed, and changes nothing.
-    how : {"mask", "uniform"}
-        ``"mask"``: the head's context vectors become 0. ``"uniform"``: they become the mean of its value vectors over the
+    how : {"zero", "uniform"}
+        ``"zero"``: the head's context vectors become 0. ``"uniform"``: they become the mean of its value vectors over the
         real tokens (those the attention mask lets through), so the heads' weights are 1/L.
     allow_all : bool
         Allow all heads of the model to be off, which leaves words that cannot see one another.
@@ -168,11 +168,11 @@ def ablated(encoder: Encoder, heads, how: str = "mask", *, allow_all: bool = Fal
 def check_way(how: str) -> None:
     if how not in WAYS:
         raise ValueError(
-            f"how is 'mask' (the head gives nothing) or 'uniform' (it looks at all tokens alike); got {how!r}."
+            f"how is 'zero' (the head gives nothing) or 'uniform' (it looks at all tokens alike); got {how!r}."
         )
 
 
-def positive_control(encoder: Encoder, how: str = "mask") -> None:
+def positive_control(encoder: Encoder, how: str = "zero") -> None:
     """Make sure that switching all heads off changes what the encoder gives; done once for each encoder and way.
 
     Raises
@@ -208,7 +208,7 @@ def hooked(encoder: Encoder, pairs, how: str) -> Iterator[None]:
     by_layer: dict[int, list[int]] = {}
     for layer, head in pairs:
         by_layer.setdefault(layer, []).append(head)
-    change = _Masking(encoder, by_layer) if how == "mask" else _Uniform(encoder, by_layer)
+    change = _Zeroing(encoder, by_layer) if how == "zero" else _Uniform(encoder, by_layer)
     with at_contexts(encoder, change.apply, values=how == "uniform"):
         yield
 
@@ -270,7 +270,7 @@ def at_contexts(encoder: Encoder, change, *, values: bool = False) -> Iterator[N
             hook.remove()
 
 
-class _Masking:
+class _Zeroing:
     """The heads give nothing."""
 
     def __init__(self, encoder: Encoder, by_layer):

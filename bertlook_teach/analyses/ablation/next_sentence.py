@@ -69,7 +69,7 @@ def next_sentence_head(encoder: Encoder) -> Callable:
 
 
 class NextSentence:
-    """Which of two sentences goes on with the text? A function for the sandbox: heads off in, right or wrong out.
+    """Which of two sentences goes on with the text? A function for the bench: heads off in, right or wrong out.
 
     The pairs are few and short, so that a click is answered at once; the interval beside the score says what that costs.
 
@@ -95,7 +95,7 @@ class NextSentence:
     def __init__(self, encoder: Encoder, pairs: Sequence[tuple[str, str]] | None = None):
         import torch
 
-        from ...model import read_text
+        from ...model import read
 
         if pairs is None:
             pairs = sorted(adjoining_sentences(), key=lambda pair: len(pair[0] + pair[1]))[:N_PAIRS]
@@ -107,20 +107,20 @@ class NextSentence:
         self.n = len(pairs)
         others = [pairs[(i + self.n // 2) % self.n][1] for i in range(self.n)]
         inputs = [(a, b) for a, b in pairs] + [(a, b) for (a, _), b in zip(pairs, others)]
-        read = [read_text(encoder, a, b, False) for a, b in inputs]
-        longest = max(len(one.ids) for one in read)
+        readings = [read(encoder, a, b) for a, b in inputs]
+        longest = max(one.n_tokens for one in readings)
 
         def padded(rows, filler):
             return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows])
 
         self._batch = Replay(
             encoder,
-            padded([one.ids for one in read], encoder.tokenizer.pad_token_id or 0),
-            padded([[1] * len(one.ids) for one in read], 0),
-            padded([one.fields["segment_ids"] for one in read], 0),
+            padded([one.ids for one in readings], encoder.tokenizer.pad_token_id or 0),
+            padded([[1] * one.n_tokens for one in readings], 0),
+            padded([one.segment_ids for one in readings], 0),
         )
 
-    def __call__(self, heads=(), how: str = "mask") -> np.ndarray:
+    def __call__(self, heads=(), how: str = "zero") -> np.ndarray:
         """Whether each pair is told from the other with these heads off: 1, 0 or, for a tie, 1/2; of shape (pair,)."""
         import torch
 

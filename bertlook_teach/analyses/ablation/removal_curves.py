@@ -1,19 +1,20 @@
-"""How many heads can go: heads switched off a tenth at a time, and the score after each step (Michel et al. 2019, section 4).
+"""How many heads can go: heads switched off step by step, and a score after each step (Michel et al. 2019, section 4).
 
-Heads are *ranked* on one set of examples and *scored* on another: tuning on the set that is reported flatters. Beside the
-order of interest stand its opposite (best first) and random orders, which say what any order would have given.
+Heads are *ranked* on some examples and *scored* on others: tuning on the set that is reported flatters. Beside the order of interest
+stand its opposite (best first) and random orders, which say what any order would have given. Anything that can be scored without some
+heads will do: a task with heads switched off, a mix of head scores, a fine-tuned tagger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...disk import Table
 from ...model import head_label
-from ...stats import unit_interval
+from ...stats import ratio_interval
 from .gate_importance import head_importance
 from .heads_off import all_heads
 from .scorers import as_scorer, checked_batches, score_batches
@@ -22,39 +23,79 @@ ORDERS = ("worst first", "best first", "random")
 
 STEPS = 10
 
+Head = tuple[int, int]
+
+# The heads that are off -> of each unit (a text, a minimal pair) what is summed above and below the line: (unit, 2).
+ScoreWithout = Callable[[Sequence[Head]], np.ndarray]
+
+
+def mean_parts(values, units=None) -> np.ndarray:
+    """Values of cases as sums and counts a unit, so that the ratio of the sums is their mean; shape (unit, 2).
+
+    ``units``: int array of shape (case,), the unit of each case; by default each is its own.
+    """
+    values = np.asarray(values, float)
+    units = np.arange(len(values)) if units is None else np.asarray(units)
+    return np.stack([np.bincount(units, values), np.bincount(units)], axis=1)
+
+
+def _ratio(parts: np.ndarray) -> float:
+    above, below = np.asarray(parts, float).sum(axis=0)
+    return float(above / below) if below else 0.0
+
+
+def remove_one(score: ScoreWithout, heads: Sequence[Head]) -> np.ndarray:
+    """What is lost without each head: score with all minus score without it, shape (head,). Negative: better without.
+
+    Parameters
+    ----------
+    score : function(heads that are off) -> array of shape (unit, 2)
+        See `mean_parts`.
+    heads : sequence of (layer, head)
+    """
+    whole = _ratio(score(()))
+    return np.array([whole - _ratio(score((head,))) for head in heads])
+
+
+def worst_first(losses, heads: Sequence[Head]) -> list[Head]:
+    """Heads in the order of the smallest loss."""
+    return [heads[i] for i in np.argsort(losses, kind="stable")]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PruningCurve(Table):
-    """Score and loss after each step.
+class RemovalCurve(Table):
+    """A score after each step.
 
     Attributes
     ----------
     off : list of tuples of (layer, head)
         The heads that are off at each step; the first step has none off, the last one all.
-    scores, losses : ndarrays of shape (step,)
-        Means over the test examples.
+    scores : ndarray of shape (step,)
     low, high : ndarrays of shape (step,)
-        95 % interval of the score: over examples; for random orders the lowest and highest of the orders drawn.
+        95 % interval of the score, drawing units; for random orders the lowest and highest of the orders drawn.
     order : str
-    ranked : str
-        ``"once"`` or ``"again at each step"``; empty for random orders.
-    measure : str
     n : int
-        Test examples.
+        Units, or the test examples of a task.
     n_orders : int
         How many random orders; 1 otherwise.
+    losses : ndarray of shape (step,), or None
+        Mean loss over the test examples of a task.
+    ranked : str
+        ``"once"`` or ``"again at each step"``; empty for random orders and for an order that was given.
+    measure : str
+        What the score is.
     """
 
     off: list
     scores: np.ndarray
-    losses: np.ndarray
     low: np.ndarray
     high: np.ndarray
     order: str
-    ranked: str
-    measure: str
     n: int
     n_orders: int = 1
+    losses: np.ndarray | None = None
+    ranked: str = ""
+    measure: str = "score"
 
     @property
     def shares(self) -> np.ndarray:
@@ -68,29 +109,110 @@ class PruningCurve(Table):
         return [head_label(*pair) for pair in self.off[step] if pair not in before]
 
     def rows(self) -> list[dict]:
-        """One dict a step, for a table or a file."""
+        """One dict a step, for a table or a file; the column ``loss`` only where there is one."""
+        columns = {
+            "share_off": self.shares,
+            "heads_off": [len(off) for off in self.off],
+            "score": self.scores,
+            "low": self.low,
+            "high": self.high,
+        } | ({} if self.losses is None else {"loss": self.losses})
         return [
-            {
-                "order": self.order,
-                "ranked": self.ranked,
-                "share_off": float(share),
-                "heads_off": len(off),
-                "score": float(score),
-                "low": float(low),
-                "high": float(high),
-                "loss": float(loss),
-                "n": self.n,
+            {"order": self.order, "ranked": self.ranked}
+            | {
+                name: values[step] if name == "heads_off" else float(values[step])
+                for name, values in columns.items()
             }
-            for share, off, score, low, high, loss in zip(
-                self.shares, self.off, self.scores, self.low, self.high, self.losses
-            )
+            | {"n": self.n, "last_removed": head_label(*off[-1]) if off and self.n_orders == 1 else ""}
+            for step, off in enumerate(self.off)
         ]
 
     def __repr__(self) -> str:
-        how = f", ranked {self.ranked}" if self.ranked else f", {self.n_orders} orders"
-        return f"PruningCurve({self.order}{how}: {self.measure} {self.scores[0]:.3f} with all heads, {self.scores[-1]:.3f} with none, n = {self.n})"
+        how = (
+            f", {self.n_orders} orders"
+            if self.n_orders > 1
+            else f", ranked {self.ranked}"
+            if self.ranked
+            else ""
+        )
+        return (
+            f"RemovalCurve({self.order}{how}: {self.measure} {self.scores[0]:.3f} with all heads, {self.scores[-1]:.3f} with none, "
+            f"n = {self.n})"
+        )
 
 
+def removal_curve(
+    score: ScoreWithout,
+    ranked: Sequence[Head] | Callable[[Sequence[Head]], Sequence[Head]],
+    *,
+    order: str = "worst first",
+    steps: int = STEPS,
+    progress: Callable = iter,
+) -> RemovalCurve:
+    """Take heads away in an order that was found on *other* examples, and score after each step.
+
+    Parameters
+    ----------
+    score : function(heads that are off) -> array of shape (unit, 2)
+        On the examples to report on; see `mean_parts`.
+    ranked : sequence of (layer, head), or function(heads that are off) -> such a sequence
+        All heads, the first to go first. A function is asked again at each step.
+    order : str
+        Name of the order.
+    steps : int
+        A step takes 1/steps of all heads.
+    progress : function
+        Wraps the iterable of steps.
+
+    Raises
+    ------
+    ValueError
+        If a head comes twice, or steps is not positive.
+    """
+    again = ranked if callable(ranked) else None
+    heads = [tuple(head) for head in (again(()) if again else ranked)]
+    if steps < 1 or not heads or len(set(heads)) < len(heads):
+        raise ValueError(
+            f"a curve needs heads, each once, and one step or more; got {len(heads)} heads ({len(set(heads))} different), {steps} steps."
+        )
+    off, parts = [], []
+    for step in progress(range(steps + 1)):
+        target, removed = round(len(heads) * step / steps), off[-1] if off else ()
+        if again and step and len(removed) < target < len(heads):
+            heads = [*removed, *(tuple(head) for head in again(removed) if tuple(head) not in set(removed))]
+        off.append(tuple(heads[:target]))
+        parts.append(np.asarray(score(off[-1]), float))
+    low, high = np.array([ratio_interval(part) for part in parts]).T
+    scores = np.array([_ratio(part) for part in parts])
+    return RemovalCurve(off=off, scores=scores, low=low, high=high, order=order, n=len(parts[0]))
+
+
+def random_removal(
+    score: ScoreWithout,
+    heads: Sequence[Head],
+    *,
+    n_orders: int = 10,
+    steps: int = STEPS,
+    seed: int = 0,
+    progress: Callable = iter,
+) -> RemovalCurve:
+    """Several random orders as one curve: mean, lowest and highest at each step. ``off`` is that of the first."""
+    if n_orders < 2:
+        raise ValueError(f"a band needs two random orders or more; got {n_orders}.")
+    heads = list(heads)
+    curves = [
+        removal_curve(score, _shuffled(heads, seed + number), order="random", steps=steps)
+        for number in progress(range(n_orders))
+    ]
+    scores = np.stack([curve.scores for curve in curves])
+    return replace(curves[0], scores=scores.mean(0), low=scores.min(0), high=scores.max(0), n_orders=n_orders)
+
+
+def _shuffled(heads: Sequence[Head], seed: int) -> list[Head]:
+    return [heads[i] for i in np.random.default_rng(seed).permutation(len(heads))]
+
+
+# --- a task that is scored with heads switched off -----------------------------------------------------------
 def pruning_curve(
     scorer,
     rank_on: Iterable,
@@ -100,10 +222,11 @@ def pruning_curve(
     rerank: bool = False,
     version: str = "paper",
     steps: int = STEPS,
+    n_orders: int = 5,
     seed: int = 0,
     units=None,
     progress: Callable = iter,
-) -> PruningCurve:
+) -> RemovalCurve:
     """Switch heads off step by step, in the order of their importance.
 
     Parameters
@@ -120,17 +243,17 @@ def pruning_curve(
         Which I_h.
     steps : int
         A step switches off 1/steps of all heads; at least one.
-    seed : int
-        Of the random order.
+    n_orders, seed : int
+        How many random orders, and what draws the first.
     units : int array of shape (example,), optional
         The unit that each test example belongs to (a minimal pair, a document): intervals draw whole units.
     progress : function
-        Wraps the iterable of steps.
+        Wraps the iterable of steps, or of random orders.
 
     Returns
     -------
-    PruningCurve
-        With steps + 1 points. At the last one all heads are off: what the model knows without any word seeing another.
+    RemovalCurve
+        With steps + 1 points and their losses. At the last one all heads are off: what the model knows without any word seeing another.
 
     Raises
     ------
@@ -143,90 +266,39 @@ def pruning_curve(
     """
     if order not in ORDERS:
         raise ValueError(f"order is one of {', '.join(ORDERS)}; got {order!r}.")
-    if steps < 1:
-        raise ValueError(f"steps is how many steps it takes to switch all heads off, 1 or more; got {steps}.")
     if rank_on is score_on and order != "random":
         raise ValueError(
             "rank_on and score_on are the same examples. Heads chosen on the examples they are scored on look better than they are; rank "
             "on train, score on test."
         )
-    scorer = as_scorer(scorer)
-    heads = all_heads(scorer.encoder)
-    score_on = list(checked_batches(score_on))
+    scorer, score_on = as_scorer(scorer), list(checked_batches(score_on))
+    losses, counts = [], []
+
+    def score(off) -> np.ndarray:
+        loss, right = score_batches(scorer, score_on, heads=off)
+        if units is not None and len(units) != len(right):
+            raise ValueError(f"one unit an example is needed: {len(right)} examples, {len(units)} units.")
+        losses.append(float(loss.mean()))
+        counts.append(len(right))
+        return mean_parts(right, units)
+
     if order == "random":
-        ranked = [heads[i] for i in np.random.default_rng(seed).permutation(len(heads))]
-        rerank = False
+        heads = all_heads(scorer.encoder)
+        curve = random_removal(score, heads, n_orders=n_orders, steps=steps, seed=seed, progress=progress)
     else:
         rank_on = list(checked_batches(rank_on))
         _refuse_shared_batches(rank_on, score_on)
-        ranked = _ranked(scorer, rank_on, version, order, ())
-    targets = [round(len(heads) * step / steps) for step in range(steps + 1)]
-    off, removed, tables = [], [], []
-    for step, target in enumerate(progress(targets)):
-        if rerank and step and len(removed) < target < len(heads):
-            again = _ranked(scorer, rank_on, version, order, tuple(removed))
-            ranked = removed + [pair for pair in again if pair not in set(removed)]
-        removed = ranked[:target]
-        off.append(tuple(removed))
-        tables.append(score_batches(scorer, score_on, heads=tuple(removed)))
-    losses, scores = (np.stack(part) for part in zip(*tables))
-    units = np.arange(scores.shape[1]) if units is None else np.asarray(units)
-    if len(units) != scores.shape[1]:
-        raise ValueError(f"one unit an example is needed: {scores.shape[1]} examples, {len(units)} units.")
-    low, high = np.array([unit_interval(row, units) for row in scores]).T
-    how = "" if order == "random" else "again at each step" if rerank else "once"
-    return PruningCurve(
-        off=off,
-        scores=scores.mean(1),
-        losses=losses.mean(1),
-        low=low,
-        high=high,
-        order=order,
-        ranked=how,
-        measure=scorer.measure,
-        n=scores.shape[1],
-    )
 
+        def ranked(off) -> list[Head]:
+            found = head_importance(scorer, rank_on, version, heads_off=off).ranking()
+            return found[::-1] if order == "best first" else found
 
-def random_curves(
-    scorer,
-    score_on: Iterable,
-    *,
-    n_orders: int = 5,
-    steps: int = STEPS,
-    seed: int = 0,
-    progress: Callable = iter,
-) -> PruningCurve:
-    """Several random orders as one curve: the mean, and the lowest and highest at each step as its band.
-
-    ``off`` is that of the first order.
-    """
-    if n_orders < 2:
-        raise ValueError(f"a band needs two random orders or more; got {n_orders}.")
-    score_on = list(checked_batches(score_on))
-    curves = [
-        pruning_curve(scorer, (), score_on, order="random", steps=steps, seed=seed + number)
-        for number in progress(range(n_orders))
-    ]
-    scores = np.stack([curve.scores for curve in curves])
-    first = curves[0]
-    return PruningCurve(
-        off=first.off,
-        scores=scores.mean(0),
-        losses=np.mean([curve.losses for curve in curves], axis=0),
-        low=scores.min(0),
-        high=scores.max(0),
-        order="random",
-        ranked="",
-        measure=first.measure,
-        n=first.n,
-        n_orders=n_orders,
-    )
-
-
-def _ranked(scorer, batches, version, order, off) -> list[tuple[int, int]]:
-    ranked = head_importance(scorer, batches, version, heads_off=off).ranking()
-    return ranked[::-1] if order == "best first" else ranked
+        curve = removal_curve(
+            score, ranked if rerank else ranked(()), order=order, steps=steps, progress=progress
+        )
+        curve = replace(curve, ranked="again at each step" if rerank else "once")
+    mean_losses = np.reshape(losses, (curve.n_orders, -1)).mean(axis=0)
+    return replace(curve, losses=mean_losses, measure=scorer.measure, n=counts[0])
 
 
 def _refuse_shared_batches(rank_on, score_on) -> None:

@@ -135,22 +135,22 @@ class MaskedLM:
         ValueError
             If there is no text, one is empty, or too long (unless ``truncate``).
         """
-        from ...model import encode
+        from ...model import read
 
         texts = list(texts)
         if not texts:
             raise ValueError("no text was given: there is nothing to score.")
         rows = []
         for number, text in enumerate(texts):
-            encoding = encode(self.encoder, text, truncate)
-            ids = list(encoding.ids)
+            reading = read(self.encoder, text, truncate=truncate)
             masking = choose_masked(
-                self.encoder, ids, encoding.fields["special"], share=share, seed=seed + number
+                self.encoder, reading.ids, reading.special, share=share, seed=seed + number
             )
-            labels = [IGNORED] * len(ids)
-            for place, piece in zip(masking.positions, masking.replaced_by):
-                labels[place], ids[place] = ids[place], piece
-            rows.append((ids, [1] * len(ids), list(encoding.fields["segment_ids"]), labels))
+            labels = [IGNORED] * reading.n_tokens
+            for place in masking.positions:
+                labels[place] = reading.ids[place]
+            ids = masking.applied(reading.ids)
+            rows.append((ids, [1] * len(ids), list(reading.segment_ids), labels))
         return [self._pad(rows[i : i + batch_size]) for i in range(0, len(rows), batch_size)]
 
     def _pad(self, rows) -> tuple:
@@ -235,7 +235,7 @@ def batch_outputs(scorer: Scorer, batch):
     return scorer.logits(take_rows(hidden, scorer.rows(batch)), batch)
 
 
-def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "mask") -> tuple[np.ndarray, np.ndarray]:
+def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> tuple[np.ndarray, np.ndarray]:
     """Loss and score of every example, with some heads off.
 
     Parameters

@@ -57,7 +57,7 @@ class HeadEffects(_Changes):
         In nats; and what the scorer counts, 1 for a right answer.
     base_losses, base_scores : ndarrays of shape (example,)
         With every head on.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     what : str
         What was done for each head.
     measure : str
@@ -116,7 +116,7 @@ def single_head_effects(
     scorer,
     batches: Iterable,
     *,
-    how: str = "mask",
+    how: str = "zero",
     fast: bool = True,
     logits: bool = False,
     progress: Callable = iter,
@@ -128,7 +128,7 @@ def single_head_effects(
     scorer : Scorer or classifier
         A fine-tuned classifier, or :class:`~bertlook_teach.analyses.ablation.MaskedLM`.
     batches : iterable of (input_ids, attention_mask, segment_ids, labels)
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
         As for :func:`bertlook_teach.analyses.ablation.ablated`.
     fast : bool
         Reuse the layers below (the default); False runs the naive loop, one forward pass a head: the same numbers to
@@ -160,7 +160,7 @@ def keep_one_effects(
     scorer,
     batches: Iterable,
     *,
-    how: str = "mask",
+    how: str = "zero",
     fast: bool = True,
     logits: bool = False,
     progress: Callable = iter,
@@ -177,7 +177,7 @@ def keep_one_effects(
 
 
 def layer_effects(
-    scorer, batches: Iterable, *, how: str = "mask", fast: bool = True, progress: Callable = iter
+    scorer, batches: Iterable, *, how: str = "zero", fast: bool = True, progress: Callable = iter
 ) -> LayerEffects:
     """Switch all heads of one layer off, each layer in turn (Kovaleva et al. 2019, section 4.6, with ``how="uniform"``).
 
@@ -237,7 +237,7 @@ def _judged(scorer, logits, batch) -> np.ndarray:
 
 
 def head_logits(
-    scorer, batch, what: str = REMOVE, how: str = "mask", *, fast: bool = True
+    scorer, batch, what: str = REMOVE, how: str = "zero", *, fast: bool = True
 ) -> Iterator[tuple]:
     """Logits of one batch for every head in turn: yields (layer, head, logits), in no promised order.
 

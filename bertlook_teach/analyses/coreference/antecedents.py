@@ -76,7 +76,7 @@ class Antecedents(Table):
     kinds : tuple of str, one of `KINDS` per anaphor
     documents : int ndarray of shape (anaphor,)
         The document each anaphor stands in; documents are the unit of the halves and of the bootstrap.
-    n_documents, n_unread : int
+    n_documents, n_skipped : int
         Documents (before cutting), and sentences left out because the model cannot read them whole.
     """
 
@@ -85,7 +85,7 @@ class Antecedents(Table):
     kinds: tuple[str, ...]
     documents: np.ndarray
     n_documents: int
-    n_unread: int
+    n_skipped: int
 
     def __len__(self) -> int:
         return len(self.kinds)

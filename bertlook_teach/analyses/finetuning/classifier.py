@@ -19,7 +19,7 @@ import numpy as np
 
 from ...corpora import Example, Task
 from ...disk import cached, writable_folder, write_json
-from ...stats import metric_value as measure
+from ...stats import metric_value
 from .batches import Batch, pad, target, tokenize
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
 from .training import checked_rate, train
@@ -384,7 +384,7 @@ def _on_dev(classifier: Classifier, task: Task) -> dict[str, float]:
     loss = _loss(logits, targets.float() if task.is_regression else targets.long())
     gold = [example.label for example in task.dev]
     answers = logits[:, 0].tolist() if task.is_regression else [task.labels[i] for i in logits.argmax(dim=-1)]
-    return {"dev_loss": float(loss), "dev_score": measure(task.metric, answers, gold)}
+    return {"dev_loss": float(loss), "dev_score": metric_value(task.metric, answers, gold)}
 
 
 def load_classifier(folder: str | Path, *, device: str = "auto") -> Classifier:

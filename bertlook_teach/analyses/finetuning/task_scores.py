@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...corpora import Example, Task
-from ...stats import metric_value as measure
-from ...stats import minimized, ratio_interval, resampled_interval, softmax_loss
+from ...stats import logistic_regression, metric_value, ratio_interval, resampled_interval
 
 if TYPE_CHECKING:
     from .classifier import Classifier
@@ -63,14 +62,14 @@ def score(
     gold = [example.label for example in examples]
     metric = metric or ("accuracy" if isinstance(gold[0], str) else "spearman")
     answers, gold = np.asarray(answers), np.asarray(gold)
-    value = measure(metric, answers, gold)
+    value = metric_value(metric, answers, gold)
     units = units_of(examples)
     if metric == "accuracy":
         right = np.bincount(units, answers == gold)
         low, high = ratio_interval(np.stack([right, np.bincount(units)], axis=1), seed=seed)
     else:
         low, high = resampled_interval(
-            lambda chosen: measure(metric, answers[chosen], gold[chosen]), units, seed=seed
+            lambda chosen: metric_value(metric, answers[chosen], gold[chosen]), units, seed=seed
         )
     return TaskScore(metric, value, low, high, len(examples))
 
@@ -97,45 +96,29 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 def _bag(example: Example) -> dict[str, float]:
     """Which words there are, whatever their order; of a pair, in the first, in the second and in both."""
+    bias = {"": 1.0}  # penalised as the words are, and no word is empty
     words = set(_WORD.findall(example.text.lower()))
     if example.text_pair is None:
-        return dict.fromkeys(words, 1.0)
+        return dict.fromkeys(words, 1.0) | bias
     others = set(_WORD.findall(example.text_pair.lower()))
     features = {f"1 {word}": 1.0 for word in words} | {f"2 {word}": 1.0 for word in others}
     features |= {f"both {word}": 1.0 for word in words & others}
     features["shared"] = len(words & others) / len(words | others)
-    return features
+    return features | bias
 
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords:
-    """A fitted bag-of-words model: ``weights`` of shape (feature + 1, class), the last row the bias."""
+    """A fitted bag-of-words model: scikit-learn's ``DictVectorizer`` and regression, and what was taken off the numbers before."""
 
-    features: dict[str, int]
-    labels: tuple[str, ...]
-    weights: np.ndarray
+    words: Any
+    regression: Any
     l2: float
     centre: float = 0.0
 
-    def scores(self, examples: Sequence[Example]) -> np.ndarray:
-        """Shape (example, class); (example, 1) for a regression."""
-        return _matrix(examples, self.features) @ self.weights + self.centre
-
     def predict(self, examples: Sequence[Example]) -> list:
-        scores = self.scores(examples)
-        return [self.labels[i] for i in scores.argmax(axis=-1)] if self.labels else scores[:, 0].tolist()
-
-
-def _matrix(examples: Sequence[Example], features: dict[str, int]):
-    from scipy.sparse import csr_matrix
-
-    rows, columns, values = [], [], []
-    for row, example in enumerate(examples):
-        for name, value in [*_bag(example).items(), ("", 1.0)]:  # "" is the bias
-            column = len(features) if name == "" else features.get(name)
-            if column is not None:
-                rows.append(row), columns.append(column), values.append(value)
-    return csr_matrix((values, (rows, columns)), shape=(len(examples), len(features) + 1))
+        answers = self.regression.predict(self.words.transform(map(_bag, examples)))
+        return (answers + self.centre if self.centre else answers).tolist()
 
 
 def fit_bag_of_words(task: Task, *, l2: float | None = None) -> BagOfWords:
@@ -147,34 +130,23 @@ def fit_bag_of_words(task: Task, *, l2: float | None = None) -> BagOfWords:
     l2 : float, optional
         Penalty ``l2 / 2 * |weights|^2`` beside the mean loss. By default the best on dev of 1e-4, 1e-3, 1e-2 and 1e-1.
     """
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import Ridge
+
+    gold = [example.label for example in task.train]
     if l2 is None:
-        gold = [example.label for example in task.dev]
+        wanted = [example.label for example in task.dev]
         fitted = [fit_bag_of_words(task, l2=choice) for choice in L2_CHOICES]
-        return max(fitted, key=lambda model: measure(task.metric, model.predict(task.dev), gold))
-    names = dict.fromkeys(name for example in task.train for name in _bag(example))
-    features = {name: i for i, name in enumerate(names)}
-    x, n_classes = _matrix(task.train, features), max(1, len(task.labels))
+        return max(fitted, key=lambda model: metric_value(task.metric, model.predict(task.dev), wanted))
+    words = DictVectorizer()
+    x = words.fit_transform(map(_bag, task.train))
     if task.is_regression:
-        target = np.array([example.label for example in task.train])
-        centre = float(target.mean())
-    else:
-        place = {label: i for i, label in enumerate(task.labels)}
-        target, centre = np.array([place[example.label] for example in task.train]), 0.0
-
-    def objective(flat):
-        weights = flat.reshape(-1, n_classes)
-        scores = x @ weights
-        if task.is_regression:
-            residual = scores + centre - target[:, None]
-            loss = 0.5 * float((residual**2).sum())
-        else:
-            loss, residual = softmax_loss(scores, target)
-        gradient = x.T @ residual / len(target)
-        return loss / len(target) + l2 / 2 * float(flat @ flat), gradient.ravel() + l2 * flat
-
-    start = np.zeros((len(features) + 1) * n_classes)
-    result = minimized(objective, start, maxiter=500)
-    return BagOfWords(features, task.labels, result.x.reshape(-1, n_classes), l2, centre)
+        centre = float(np.mean(gold))
+        regression = Ridge(alpha=l2 * len(gold), fit_intercept=False, solver="lsqr", tol=1e-8)
+        return BagOfWords(words, regression.fit(x, np.asarray(gold) - centre), l2, centre)
+    # Of two classes one has the weights w; a softmax over both would have w/2 and -w/2, and half the penalty.
+    penalty = l2 / 2 if len(set(gold)) == 2 else l2
+    return BagOfWords(words, logistic_regression(x, gold, l2=penalty, fit_intercept=False), l2)
 
 
 def baselines(task: Task, *, seed: int = 0) -> dict[str, TaskScore]:

@@ -22,7 +22,6 @@ from .models import (
     judge,
     single_log_odds,
 )
-from .removal import mean_parts
 from .rules import RULES, document_frequencies, rule_scores, texts_of
 from .scores import KeywordData, auc_by_text
 
@@ -128,7 +127,7 @@ def _regression(train: KeywordData, features) -> LogisticModel:
 def without_heads(
     model: LogisticModel | MixModel, data: KeywordData, measure: str = "AUC", cutoff: float = 0.0
 ) -> Callable[[Sequence], np.ndarray]:
-    """Score of a model of all heads without some of them, as `bertlook_teach.analyses.keywords.removal` takes it; nothing is fitted again.
+    """Score of a model of all heads without some of them, as `bertlook_teach.analyses.ablation.removal_curve` takes it; nothing is fitted again.
 
     Parameters
     ----------
@@ -141,6 +140,8 @@ def without_heads(
     """
     if measure not in ("AUC", "F1"):
         raise ValueError(f"the measure is 'AUC' or 'F1'; got {measure!r}.")
+    from ..ablation import mean_parts
+
     features = data.features()
 
     def score(heads: Sequence[tuple[int, int]]) -> np.ndarray:

@@ -42,7 +42,7 @@ class KeyTagger:
     def encoder(self) -> Encoder:
         return self.tagger.encoder
 
-    def log_odds(self, data: KeywordData, heads: Sequence = (), how: str = "mask") -> np.ndarray:
+    def log_odds(self, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
         """Log-odds of being key of each word of the texts, shape (word,).
 
         Parameters
@@ -54,7 +54,7 @@ class KeyTagger:
         return _log_odds(self.tagger, data, heads, how)
 
     def f1_without(self, data: KeywordData) -> Callable[[Sequence], np.ndarray]:
-        """F1 on these texts with heads off, as `bertlook_teach.analyses.keywords.removal` takes it: heads -> (text, 2)."""
+        """F1 on these texts with heads off, as `bertlook_teach.analyses.ablation.removal_curve` takes it: heads -> (text, 2)."""
         return lambda heads: f1_parts(self.log_odds(data, heads) > self.cutoff, data)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def fine_tune_key_tagger(
     return KeyTagger(tagger, best_cutoff(_log_odds(tagger, data), data.is_key))
 
 
-def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = (), how: str = "mask") -> np.ndarray:
+def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
     from ..ablation import ablated
 
     off = ablated(tagger.encoder, heads, how, allow_all=True) if len(heads) else contextlib.nullcontext()

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...stats import minimized, ratio_interval, softmax
+from ...stats import logistic_regression, minimized, ratio_interval
 from .scores import KeywordData, auc_by_text, mean_with_interval
 
 L2_CHOICES = (1e-3, 1e-2, 1e-1)
 
 MIX_L2 = 1e-4  # on the scores of the mix: without it one head takes all, however small its lead
+
+SINGLE_L2 = 1e-4  # a feature that separates perfectly, or not at all, still has an answer
 
 MAX_ITERATIONS = 200
 
@@ -33,21 +35,11 @@ def prior_entropy(is_key) -> float:
     return float(-sum(p * np.log(p) for p in (share, 1 - share) if p > 0))
 
 
-def balanced_weights(is_key) -> np.ndarray:
-    """Weight of each word so that key words and others weigh the same, mean 1.
-
-    Raises
-    ------
-    ValueError
-        If there is only one kind.
-    """
-    is_key = np.asarray(is_key, bool)
-    share = is_key.mean() if len(is_key) else 0.0
-    if not 0 < share < 1:
+def _check_kinds(is_key: np.ndarray) -> None:
+    if is_key.all() or not is_key.any():
         raise ValueError(
             f"a model needs key words and others to be fitted on; of {len(is_key)} words {int(is_key.sum())} are key."
         )
-    return np.where(is_key, 0.5 / share, 0.5 / (1 - share))
 
 
 def _log_odds(share: float) -> float:
@@ -118,6 +110,12 @@ def _matrix(features, width: int | None = None) -> np.ndarray:
     return features
 
 
+def _scale(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each feature; 1 for one that does not vary."""
+    spread = features.std(axis=0)
+    return features.mean(axis=0), np.where(spread > 1e-9, spread, 1.0)
+
+
 def fit_logistic(
     features, is_key, *, l2: float = 1e-2, max_iterations: int = MAX_ITERATIONS
 ) -> LogisticModel:
@@ -136,28 +134,18 @@ def fit_logistic(
         If there is only one kind of word, or the penalty is negative.
     """
     features, is_key = _matrix(features), np.asarray(is_key, bool)
-    if l2 < 0:
-        raise ValueError(f"l2 is a penalty of 0 or more; got {l2}.")
-    weigh = balanced_weights(is_key)
-    mean, spread = features.mean(axis=0), features.std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    scaled = (features - mean) / spread
-    sign = np.where(is_key, 1.0, -1.0)
-
-    def objective(parameters):
-        weights, bias = parameters[:-1], parameters[-1]
-        margins = sign * (scaled @ weights + bias)
-        slope = -weigh * sign * _sigmoid(-margins) / len(sign)
-        loss = float((weigh * np.logaddexp(0, -margins)).mean() + l2 / 2 * weights @ weights)
-        return loss, np.append(scaled.T @ slope + l2 * weights, slope.sum())
-
-    start = np.zeros(features.shape[1] + 1)
-    found = minimized(objective, start, maxiter=max_iterations, gtol=1e-6).x
-    return LogisticModel(found[:-1], mean, spread, float(found[-1]) + _log_odds(is_key.mean()), l2)
+    _check_kinds(is_key)
+    mean, spread = _scale(features)
+    model = logistic_regression(
+        (features - mean) / spread, is_key, l2=l2, max_iterations=max_iterations, class_weight="balanced"
+    )
+    return LogisticModel(
+        model.coef_[0], mean, spread, float(model.intercept_[0]) + _log_odds(is_key.mean()), l2
+    )
 
 
-def fit_singles(features, is_key, *, steps: int = 25) -> LogisticModel:
-    """One class-weighted logistic regression for each feature alone, all at once by Newton's method.
+def fit_singles(features, is_key, *, l2: float = SINGLE_L2) -> LogisticModel:
+    """`fit_logistic` of each feature alone.
 
     Returns
     -------
@@ -165,25 +153,9 @@ def fit_singles(features, is_key, *, steps: int = 25) -> LogisticModel:
         Whose ``weights`` and ``bias`` hold one fit a feature (``bias`` an array); use `single_log_odds`.
     """
     features, is_key = _matrix(features), np.asarray(is_key, bool)
-    weigh = balanced_weights(is_key)[:, None]
-    mean, spread = features.mean(axis=0), features.std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    x = (features - mean) / spread
-    gold = is_key[:, None].astype(float)
-    weights, bias = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    ridge = 1e-4  # a feature that separates perfectly, or not at all, still has an answer
-    for _ in range(steps):
-        p = _sigmoid(x * weights + bias)
-        error, curve = weigh * (p - gold), weigh * p * (1 - p)
-        g1, g0 = (error * x).mean(0) + ridge * weights, error.mean(0)
-        h11, h10, h00 = (curve * x * x).mean(0) + ridge, (curve * x).mean(0), curve.mean(0) + 1e-9
-        determinant = h11 * h00 - h10**2
-        step1, step0 = (h00 * g1 - h10 * g0) / determinant, (h11 * g0 - h10 * g1) / determinant
-        scale = np.minimum(1, 4 / np.maximum(np.abs(step1) + np.abs(step0), 1e-12))
-        weights, bias = weights - scale * step1, bias - scale * step0
-        if np.abs(scale * step1).max() < 1e-8:
-            break
-    return LogisticModel(weights, mean, spread, bias + _log_odds(is_key.mean()), ridge)
+    fits = [fit_logistic(column[:, None], is_key, l2=l2) for column in features.T]
+    weights, biases = np.array([fit.weights[0] for fit in fits]), np.array([fit.bias for fit in fits])
+    return LogisticModel(weights, *_scale(features), biases, l2)
 
 
 def single_log_odds(model: LogisticModel, features) -> np.ndarray:
@@ -208,6 +180,8 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
     The loss has several valleys: with a positive scale (more attention speaks for a key word) and with a negative one, round one head or
     another. Four starts are tried, two for each sign, and the deepest valley is taken.
     """
+    from scipy.special import expit, softmax
+
     features, is_key = _matrix(features), np.asarray(is_key, bool)
     sign = np.where(is_key, 1.0, -1.0)
     # Equal shares can be a dead end, where the best scale is 0; so it starts from what each head says alone, and from the best one.
@@ -222,7 +196,7 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
             shares = softmax(a)
             mixed = features @ shares
             margins = sign * (gamma * mixed + bias)
-            slope = -sign * _sigmoid(-margins) / len(sign)
+            slope = -sign * expit(-margins) / len(sign)
             by_share = gamma * (features.T @ slope)
             gradient = shares * (by_share - shares @ by_share) + l2 * a
             loss = float(np.logaddexp(0, -margins).mean() + l2 / 2 * a @ a)
@@ -239,10 +213,6 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
     direction, deepest = min(valleys, key=lambda valley: valley[1].fun)
     found = deepest.x
     return MixModel(softmax(found[:-2]), float(direction * np.exp(found[-2])), float(found[-1]))
-
-
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.exp(-np.logaddexp(0, -x))
 
 
 # --- choosing and cross-validating, whole texts at a time ----------------------------------------------------

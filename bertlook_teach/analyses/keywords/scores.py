@@ -157,7 +157,7 @@ class KeywordData:
         Mean entropy of the rows of the wordpiece map, nats, divided by ln n (1 for uniform attention).
     sep : float ndarray of shape (text, layer, head)
         Mean share that goes to [SEP].
-    left_out : tuple of (id, reason)
+    skipped : tuple of (id, reason)
         Texts on which nothing can be decided.
     n_cut : int
         Texts that were too long and of which the beginning was read.
@@ -174,7 +174,7 @@ class KeywordData:
     documents: tuple[KeyphraseDocument, ...]
     entropy: np.ndarray
     sep: np.ndarray
-    left_out: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
     n_cut: int = 0
     n_missing: int = 0
     model: str = ""
@@ -263,7 +263,7 @@ def read_keywords(
     """Run an encoder over texts with key phrases and keep what each word receives.
 
     A text that is too long is read from its beginning, whole words only. A text on which nothing can be decided (no phrase in
-    what is read, every word key, one word) is left out and named in ``left_out``.
+    what is read, every word key, one word) is left out and named in ``skipped``.
 
     Parameters
     ----------
@@ -281,20 +281,20 @@ def read_keywords(
     from ...measures import attention_entropy, special_token_attention
     from ...model import iter_attention
 
-    readable, left_out, n_cut, n_missing = [], [], 0, 0
+    readable, skipped, n_cut, n_missing = [], [], 0, 0
     for document in documents:
         kept, was_cut = readable_words(encoder, document.words)
         key = np.array(document.is_key(), bool)[kept]
         reason = _reason(kept, key)
         if reason:
-            left_out.append((document.id, reason))
+            skipped.append((document.id, reason))
             continue
         n_cut += was_cut
         end = document.word_spans[kept[-1]][1]
         n_missing += sum(not any(b <= end for _, b in places) for places in document.spans)
         readable.append((document, kept, key))
     if not readable:
-        raise ValueError(f"nothing can be decided on these {len(documents)} texts: {_reasons(left_out)}.")
+        raise ValueError(f"nothing can be decided on these {len(documents)} texts: {_reasons(skipped)}.")
     lists = [[document.words[i] for i in kept] for document, kept, _ in readable]
     stream = iter_attention(encoder, lists, batch_size=batch_size)
     scores: dict[str, list] = {column: [] for column in COLUMNS}
@@ -315,7 +315,7 @@ def read_keywords(
         documents=tuple(document for document, *_ in readable),
         entropy=np.stack(entropy),
         sep=np.stack(sep),
-        left_out=tuple(left_out),
+        skipped=tuple(skipped),
         n_cut=n_cut,
         n_missing=n_missing,
         model=encoder.name,
@@ -344,9 +344,9 @@ def _reason(kept: Sequence[int], key: np.ndarray) -> str:
     return NO_KEY if not key.any() else ALL_KEY if key.all() else ""
 
 
-def _reasons(left_out: Sequence[tuple[str, str]]) -> str:
+def _reasons(skipped: Sequence[tuple[str, str]]) -> str:
     counts: dict[str, int] = {}
-    for _, reason in left_out:
+    for _, reason in skipped:
         counts[reason] = counts.get(reason, 0) + 1
     return "; ".join(f"{n} times: {reason}" for reason, n in counts.items()) or "there are none"
 

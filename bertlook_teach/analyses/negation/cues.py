@@ -343,7 +343,7 @@ def random_word(sentences: Iterable[NegationSentence]) -> CueScores:
 
 
 # --- chosen on one half, reported on the other -------------------------------------------------------------
-class BestHead(NamedTuple):
+class BestCueHead(NamedTuple):
     """The head with the highest F1 where heads are chosen, and what it reaches elsewhere."""
 
     layer: int
@@ -361,12 +361,12 @@ class BestHead(NamedTuple):
         return head_label(self.layer, self.head)
 
 
-def best_head(choose: CueScores, report: CueScores) -> BestHead:
+def best_head(choose: CueScores, report: CueScores) -> BestCueHead:
     """The best head of one half of the data, scored on the other; of equals the first."""
     layer, head = best_index(choose.f1)
     f1, low, high = report.interval(layer, head)
     precision, recall = (float(part[layer, head]) for part in (report.precision, report.recall))
-    return BestHead(
+    return BestCueHead(
         layer=layer,
         head=head,
         chosen_on=float(choose.f1[layer, head]),
@@ -379,7 +379,7 @@ def best_head(choose: CueScores, report: CueScores) -> BestHead:
     )
 
 
-class Agreement(NamedTuple):
+class HeadAgreement(NamedTuple):
     """Kendall's tau over heads of two scores, with its 95 % bootstrap interval over sentences."""
 
     tau: float
@@ -388,7 +388,7 @@ class Agreement(NamedTuple):
     n_heads: int
 
 
-def head_agreement(one: CueScores, other: CueScores, *, resamples: int = 300) -> Agreement:
+def head_agreement(one: CueScores, other: CueScores, *, resamples: int = 300) -> HeadAgreement:
     """Do two corpora (or halves) rank the heads alike?
 
     Raises
@@ -402,4 +402,4 @@ def head_agreement(one: CueScores, other: CueScores, *, resamples: int = 300) ->
         if np.ptp(a) and np.ptp(b):
             drawn.append(kendall(a, b))
     low, high = percentile_interval(drawn) if drawn else (float("nan"),) * 2
-    return Agreement(tau, low, high, one.f1.size)
+    return HeadAgreement(tau, low, high, one.f1.size)

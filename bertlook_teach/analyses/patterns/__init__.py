@@ -3,7 +3,7 @@
 from ... import hand_on
 
 _HOMES = {
-    "conditions": "CONDITIONS Kind PAIRS Reading SEGMENTS TREEBANK",
+    "conditions": "CONDITIONS Kind PAIRS PatternText SEGMENTS TREEBANK",
     "language": "Both Either Not Pattern key parse_pattern query",
     "readings": "WordMaps word_maps",
     "scores": """

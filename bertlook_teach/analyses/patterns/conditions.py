@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ SEGMENTS = ("A", "B")
 
 # --- what a pattern is asked of ------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class Reading:
+class PatternText:
     """One text as the patterns see it: a position for every word and for every special token.
 
     Attributes
@@ -50,12 +50,12 @@ class Reading:
     governors: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, sentence: TreebankSentence, attention=None) -> Reading:
+    def of(cls, sentence: TreebankSentence, attention=None) -> PatternText:
         """A sentence of a treebank: as a model has read it, or without ``attention`` its words alone.
 
         >>> tree = TreebankSentence(("it", "sat"), (1, -1), ("nsubj", "root"), ("PRON", "VERB"), *[("_",) * 2] * 2, ({},) * 2)
-        >>> Reading.of(tree)
-        Reading(it sat, with its tree)
+        >>> PatternText.of(tree)
+        PatternText(it sat, with its tree)
         """
         if attention is None:
             words = sentence.words
@@ -74,19 +74,16 @@ class Reading:
                 row[position] = value
             return tuple(row)
 
-        return cls(
-            plain.words,
-            plain.special,
-            plain.segments,
-            plain.tokens,
-            spread(sentence.upos, ""),
-            spread(sentence.lemmas, ""),
-            spread(sentence.relations, ""),
-            spread([-1 if g < 0 else int(at[g]) for g in sentence.governors], -1),
+        return replace(
+            plain,
+            upos=spread(sentence.upos, ""),
+            lemmas=spread(sentence.lemmas, ""),
+            relations=spread(sentence.relations, ""),
+            governors=spread([-1 if g < 0 else int(at[g]) for g in sentence.governors], -1),
         )
 
     @classmethod
-    def of_attention(cls, attention) -> Reading:
+    def of_attention(cls, attention) -> PatternText:
         """A plain text, or a pair, as a model has read it; ``attention`` at wordpiece level."""
         groups = word_groups(attention.word_ids)
         words = attention.to_words()
@@ -121,7 +118,7 @@ class Reading:
 
     def __repr__(self) -> str:
         shown = " ".join(self.words[:12]) + (" ..." if len(self) > 12 else "")
-        return f"Reading({shown}{', with its tree' if self.governors is not None else ''})"
+        return f"PatternText({shown}{', with its tree' if self.governors is not None else ''})"
 
 
 # --- the conditions ------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from .conditions import (
     STEPS,
     TEXTS,
     TREEBANK,
-    Reading,
+    PatternText,
 )
 
 LONGEST, DEEPEST = 2000, 200  # of an expression: characters, and parts within parts
@@ -61,7 +61,7 @@ class Pattern:
     (query.pos("DET") | query.word("my")) & ~key.next()
     """
 
-    def mask(self, reading: Reading) -> np.ndarray:
+    def mask(self, reading: PatternText) -> np.ndarray:
         """Where the pattern holds: bool array of shape (query, key), over words and special tokens.
 
         Raises
@@ -90,10 +90,10 @@ class Pattern:
         """Whether it asks for special tokens or for the query itself; "not a special token" does not."""
         raise NotImplementedError
 
-    def pairs(self, reading: Reading) -> list[tuple[str, str]]:
+    def pairs(self, reading: PatternText) -> list[tuple[str, str]]:
         """The words of all pairs for which it holds, (query, key).
 
-        >>> reading = Reading(("it", "sat"), (False, False), (0, 0), (("it",), ("sat",)))
+        >>> reading = PatternText(("it", "sat"), (False, False), (0, 0), (("it",), ("sat",)))
         >>> key.next().pairs(reading)
         [('it', 'sat')]
         """

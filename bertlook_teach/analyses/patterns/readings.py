@@ -17,7 +17,7 @@ from ...corpora import TreebankSentence
 from ...disk import replacing
 from ...model import check_reading
 from ..syntax import predicted_governors
-from .conditions import Reading
+from .conditions import PatternText
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class WordMaps:
 
     Attributes
     ----------
-    readings : list of Reading
+    readings : list of PatternText
     weights : list of float16 ndarray of shape (layer, head, query, key)
         Pieces looked at are added up, rows of pieces averaged; special tokens are positions too.
     answers : list of int16 ndarray of shape (2, layer, head, query)
@@ -35,7 +35,7 @@ class WordMaps:
     about : dict
     """
 
-    readings: list[Reading]
+    readings: list[PatternText]
     weights: list[np.ndarray]
     answers: list[np.ndarray]
     skipped: Counter
@@ -73,7 +73,9 @@ class WordMaps:
 
     def save(self, path: str | Path) -> None:
         """Write one ``.npz`` file."""
-        fields = [{name: getattr(r, name) for name in Reading.__dataclass_fields__} for r in self.readings]
+        fields = [
+            {name: getattr(r, name) for name in PatternText.__dataclass_fields__} for r in self.readings
+        ]
         content = {
             "about": self.about,
             "skipped": dict(self.skipped),
@@ -100,7 +102,7 @@ class WordMaps:
                 f"{path} was not written by WordMaps.save, or is damaged ({error}). Delete it; it is made anew."
             ) from None
         readings = [
-            Reading(**{name: _tuple(value) for name, value in row.items()}) for row in content["readings"]
+            PatternText(**{name: _tuple(value) for name, value in row.items()}) for row in content["readings"]
         ]
         layers, heads = content["shape"]
         sizes = [len(r) for r in readings]
@@ -203,9 +205,11 @@ def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
     return WordMaps(readings, weights, answers, skipped, about)
 
 
-def _entry(attention, tree: TreebankSentence | None, query: str) -> tuple[Reading, np.ndarray, np.ndarray]:
+def _entry(
+    attention, tree: TreebankSentence | None, query: str
+) -> tuple[PatternText, np.ndarray, np.ndarray]:
     words = attention.to_words(query)
-    reading = Reading.of_attention(attention) if tree is None else Reading.of(tree, attention)
+    reading = PatternText.of_attention(attention) if tree is None else PatternText.of(tree, attention)
     return reading, words.weights.astype(np.float16), _answers(words)
 
 

@@ -18,7 +18,7 @@ from ...disk import Table, align, with_interval
 from ...model import head_label
 from ...stats import CONFIDENCE, REPLICATES, CannotDecide, best_index, fair_choice, ratio_interval
 from ..syntax import OFFSETS
-from .conditions import PAIRS, TREEBANK, Reading
+from .conditions import PAIRS, TREEBANK, PatternText
 from .language import Pattern, needs_treebank, parse_pattern
 from .readings import WordMaps
 
@@ -58,7 +58,7 @@ class PatternCounts:
         return self.mass, self.mass_rules, (*self.rule_names, "even attention")
 
 
-def _candidates(reading: Reading, answers: str) -> np.ndarray:
+def _candidates(reading: PatternText, answers: str) -> np.ndarray:
     """(query, key): what may be looked at and counts as an answer."""
     if answers == "anything":
         return np.ones((len(reading), len(reading)), dtype=bool)
@@ -70,7 +70,7 @@ def _rule_names(answers: str) -> tuple[str, ...]:
     return (*(f"{step:+d}" if step else "itself" for step in steps), f"first {kind}", f"last {kind}")
 
 
-def _rules(reading: Reading, answers: str) -> np.ndarray:
+def _rules(reading: PatternText, answers: str) -> np.ndarray:
     """Where each fixed rule looks from every position, (rule, position); -1: nowhere."""
     if answers == "anything":
         at = places = np.arange(len(reading))
@@ -94,7 +94,7 @@ class _Cases:
     answers: str
 
 
-def _find_cases(pattern: Pattern, readings: Sequence[Reading], answers: str) -> _Cases:
+def _find_cases(pattern: Pattern, readings: Sequence[PatternText], answers: str) -> _Cases:
     """Raises CannotDecide where nothing, or everything, matches."""
     everywhere, cases = [], np.zeros(len(readings))
     right_rules, mass_rules = np.zeros((2, len(readings), len(_rule_names(answers)) + 1))
@@ -154,7 +154,7 @@ def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts
 class ScoreRow:
     """One measure. Shares between 0 and 1; intervals are 95 % bootstrap intervals over texts.
 
-    ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``optimistic`` is
+    ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``in_sample`` is
     the best of all heads on the very texts it is scored on. ``rule`` is the best of the rules that know
     no language, chosen as fairly: always the same offset, always the first or last word, or chance; the mass of a rule is that of a
     head which looks nowhere else. ``chance``: guessing among the candidates; for the mass, even attention.
@@ -173,8 +173,8 @@ class ScoreRow:
     gain: float
     gain_low: float
     gain_high: float
-    optimistic: float
-    optimistic_head: str
+    in_sample: float
+    in_sample_head: str
     twin: float | None = None
     twin_low: float | None = None
     twin_high: float | None = None
@@ -240,7 +240,7 @@ class PatternScore(Table):
             "chance",
             "gain [95 %]",
             "twin [95 %]",
-            "optimistic",
+            "in-sample",
         ]
         lines = [header]
         for row in self.rows:
@@ -255,7 +255,7 @@ class PatternScore(Table):
                     f"{100 * row.chance:.1f}",
                     with_interval(row.gain, row.gain_low, row.gain_high),
                     "" if row.twin is None else with_interval(row.twin, row.twin_low, row.twin_high),
-                    f"{100 * row.optimistic:.1f} ({row.optimistic_head})",
+                    f"{100 * row.in_sample:.1f} ({row.in_sample_head})",
                 ]
             )
         among = "other words" if self.about["answers"] == "words" else "all positions"
@@ -353,7 +353,7 @@ def answers_of(pattern: Pattern) -> str:
     return "anything" if pattern.asks_beyond_words() else "words"
 
 
-def check_corpus(pattern: Pattern, readings: Sequence[Reading]) -> None:
+def check_corpus(pattern: Pattern, readings: Sequence[PatternText]) -> None:
     """Whether a pattern can be asked of these texts at all.
 
     Raises
@@ -411,7 +411,7 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
         gain=float((found - by_rule).sum() / n),
         gain_low=gain_low,
         gain_high=gain_high,
-        optimistic=float(best.max() / n),
-        optimistic_head=head_label(*best_index(best)),
+        in_sample=float(best.max() / n),
+        in_sample_head=head_label(*best_index(best)),
         **more,
     )

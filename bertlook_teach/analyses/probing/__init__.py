@@ -4,7 +4,7 @@ from ... import hand_on
 
 _HOMES = {
     "attention_probes": """
-        AttentionProbe DistanceProbe Score WordProbe control_task evaluate fit_attention_probe
+        AttachmentScore AttentionProbe DistanceProbe WordProbe control_task evaluate fit_attention_probe
         fit_distance_probe fit_word_probe learning_curve right_branching
     """,
     "beliefs": "sentence_beliefs settles_late typed_beliefs",

@@ -22,7 +22,7 @@ WORD_L2 = 1e-3  # the probe with words has a hundred times as many weights
 
 
 @dataclass(frozen=True)
-class Score:
+class AttachmentScore:
     """Unlabelled attachment score: the share of words whose governor was found, with its 95 % interval and n."""
 
     uas: float
@@ -313,7 +313,7 @@ def control_task(sentences: Iterable[ProbeSentence], *, seed: int = 0) -> list[P
 
 def evaluate(
     predict: Callable, sentences: Sequence[ProbeSentence], *, punctuation: bool = False, seed: int = 0
-) -> Score:
+) -> AttachmentScore:
     """UAS of a probe or a baseline, with a 95 % bootstrap interval over sentences.
 
     Parameters
@@ -334,7 +334,7 @@ def evaluate(
     if len(counts) < 2 or not counts[:, 1].sum():
         raise ValueError(f"a score with an interval needs two sentences with words; got {len(counts)}.")
     right, total = counts.sum(axis=0)
-    return Score(float(right / total), *ratio_interval(counts, seed=seed), int(total), len(counts))
+    return AttachmentScore(float(right / total), *ratio_interval(counts, seed=seed), int(total), len(counts))
 
 
 def learning_curve(
@@ -345,7 +345,7 @@ def learning_curve(
     *,
     punctuation: bool = False,
     seed: int = 0,
-) -> dict[int, Score]:
+) -> dict[int, AttachmentScore]:
     """UAS after fitting on so many sentences, each time on the same sentences to score.
 
     Parameters
@@ -358,7 +358,7 @@ def learning_curve(
 
     Returns
     -------
-    dict of int -> Score
+    dict of int -> AttachmentScore
         The interval is that of the sentences to score; how the choice of training sentences matters is not in it.
 
     Raises

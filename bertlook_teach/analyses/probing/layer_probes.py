@@ -25,7 +25,6 @@ from ...stats import (
     percentile_interval,
     ratio_interval,
     ratio_parts,
-    softmax,
 )
 from .vectors import SpanVectors, four_fifths
 from .where import centre_of_gravity, delta_bits, expected_layer, mixing_bits
@@ -92,11 +91,13 @@ class MixProbe:
 
     def beliefs(self, vectors: np.ndarray) -> np.ndarray:
         """Probability of each label for each case, shape (case, label), from vectors (layer, case, span * dim). They need not sum to 1."""
+        from scipy.special import expit
+
         mixed = np.tensordot(self.weights.astype(np.float32), vectors[: len(self.weights)], axes=1)
         scores = _scores(
             self.parameters, _features(self.gamma * (mixed - self.mean) / self.spread, self.n_spans)
         )
-        return 1 / (1 + np.exp(-np.clip(scores, -60, 60)))
+        return expit(scores)
 
 
 def _features(mixed: np.ndarray, n_spans: int) -> np.ndarray:
@@ -144,6 +145,8 @@ def fit_mix_probe(
     ValueError
         If there are no cases or only one label, or there is no such layer.
     """
+    from scipy.special import softmax
+
     layer = data.n_layers if layer is None else layer
     if not 0 <= layer <= data.n_layers:
         raise ValueError(f"layer lies between 0, the embeddings, and {data.n_layers}; got {layer}.")
@@ -164,7 +167,7 @@ def fit_mix_probe(
     result = minimized(problem.objective, problem.start, maxiter=max_iterations, ftol=1e-9, gtol=1e-6)
     scores, gamma, parameters = problem.unpack(result.x.astype(np.float32))
     return MixProbe(
-        weights=softmax(scores),
+        weights=softmax(scores.astype(float)),
         gamma=float(gamma),
         labels=labels,
         parameters=parameters,
@@ -205,8 +208,10 @@ class _Problem:
         return scores, gamma[0], {n: m.reshape(shape) for (n, shape), m in zip(self.shapes.items(), maps)}
 
     def objective(self, theta):
+        from scipy.special import expit, softmax
+
         scores, gamma, maps = self.unpack(theta.astype(np.float32))
-        shares = softmax(scores).astype(np.float32)
+        shares = softmax(scores.astype(float)).astype(np.float32)
         mixed = np.tensordot(shares, self.layers, axes=1)  # (case, span * dim)
         scaled = gamma * mixed
         features = _features(scaled, self.n_spans)
@@ -214,7 +219,7 @@ class _Problem:
         z = inner @ maps["out"] + maps["bias"]
         n = len(z)
         loss = float((np.logaddexp(0, z) - self.gold * z).sum(dtype=float)) / n
-        error = (1 / (1 + np.exp(-np.clip(z, -60, 60))) - self.gold) / n
+        error = (expit(z) - self.gold) / n
         back = {"out": inner.T @ error, "bias": error.sum(axis=0)}
         towards = error @ maps["out"].T
         if "in" in maps:

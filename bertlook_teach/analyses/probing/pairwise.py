@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...stats import minimized, unit_interval
+from ...stats import logistic_regression, unit_interval
 from .probe_inputs import ProbeSentence
 
 NEGATIVES = ("uniform", "distance-matched")
@@ -137,7 +137,7 @@ def _match(arcs: np.ndarray, others: np.ndarray, rng) -> tuple[np.ndarray, np.nd
 
 
 def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
-    """L2-regularised logistic regression on the attention of all heads, solved by L-BFGS.
+    """L2-regularised logistic regression on the attention of all heads.
 
     Returns
     -------
@@ -147,16 +147,8 @@ def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
     if len(np.unique(pairs.linked)) < 2:
         raise ValueError(f"the probe needs linked and unlinked pairs; got {len(pairs)} of one kind.")
     mean, spread = pairs.features.mean(axis=0), pairs.features.std(axis=0) + 1e-6
-    x, sign = (pairs.features - mean) / spread, np.where(pairs.linked, 1.0, -1.0)
-
-    def objective(weights):
-        margin = sign * (x @ weights[:-1] + weights[-1])
-        loss = np.logaddexp(0, -margin).mean() + l2 / 2 * weights[:-1] @ weights[:-1]
-        slope = -sign / (1 + np.exp(np.clip(margin, -500, 500))) / len(sign)
-        return loss, np.append(slope @ x + l2 * weights[:-1], slope.sum())
-
-    result = minimized(objective, np.zeros(x.shape[1] + 1))
-    weights, bias = result.x[:-1], float(result.x[-1])
+    model = logistic_regression(((pairs.features - mean) / spread).astype(float), pairs.linked, l2=l2)
+    weights, bias = model.coef_[0], float(model.intercept_[0])
 
     def predict(pairs: Pairs) -> np.ndarray:
         return (pairs.features - mean) / spread @ weights + bias > 0

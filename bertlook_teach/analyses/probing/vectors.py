@@ -32,7 +32,7 @@ class SpanVectors:
         Which sentence, and which of its targets.
     negative : str or None
         The label that is no find: micro-F1 counts only the others.
-    n_unread : int
+    n_skipped : int
         Sentences left out because the model cannot read them whole.
     """
 
@@ -44,7 +44,7 @@ class SpanVectors:
     documents: tuple[str, ...]
     places: tuple[tuple[int, int], ...]
     negative: str | None = None
-    n_unread: int = 0
+    n_skipped: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -122,7 +122,7 @@ def span_vectors(
         documents=tuple(documents),
         places=tuple(places),
         negative=negative,
-        n_unread=unread,
+        n_skipped=unread,
     )
 
 

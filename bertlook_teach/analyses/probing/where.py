@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...stats import softmax
-
 
 def scalar_mix(hidden, scores, gamma: float = 1.0) -> np.ndarray:
     """``gamma * sum_l softmax(scores)_l hidden[l]``: one vector a word from all layers. No layer is normalised.
@@ -22,6 +20,8 @@ def scalar_mix(hidden, scores, gamma: float = 1.0) -> np.ndarray:
     ValueError
         If there is not one score a layer.
     """
+    from scipy.special import softmax
+
     hidden, scores = np.asarray(hidden), np.asarray(scores, dtype=float)
     if scores.shape != hidden.shape[:1]:
         raise ValueError(

@@ -6,7 +6,7 @@ _HOMES = {
     "answers": "Answers SCHEMES collect_answers in_scheme",
     "gold": "gold_cases offset_answers",
     "predictors": """
-        ALL DIRECTIONS EDGES NO_ANSWER ROOT Score WITHOUT_PUNCT evaluate head_predictor judge
+        ALL Accuracy DIRECTIONS EDGES NO_ANSWER ROOT WITHOUT_PUNCT evaluate head_predictor judge
         offset_predictor predicted_governors
     """,
     "relations": """

@@ -26,7 +26,7 @@ ALL, WITHOUT_PUNCT = "all", "all but punct"
 Predictor = Callable[[TreebankSentence], Sequence[int]]
 
 
-class Score(NamedTuple):
+class Accuracy(NamedTuple):
     """Right answers out of so many."""
 
     right: int
@@ -208,7 +208,7 @@ def evaluate(
     *,
     poss_rule: str = "",
     count_root: bool = False,
-) -> dict[str, Score]:
+) -> dict[str, Accuracy]:
     """Score any predictor, relation by relation.
 
     Parameters
@@ -223,14 +223,14 @@ def evaluate(
 
     Returns
     -------
-    dict of relation -> Score
+    dict of relation -> Accuracy
         With "all" (every arc, punctuation included) and "all but punct".
 
     Examples
     --------
     >>> sentence = TreebankSentence(("the", "cat", "sat"), (1, 2, -1), ("det", "nsubj", "root"), *[("_",) * 3] * 3, ({},) * 3)
     >>> evaluate(offset_predictor(+1), [sentence])["all"]
-    Score(right=2, n=2)
+    Accuracy(right=2, n=2)
     """
     right, n = defaultdict(int), defaultdict(int)
     for sentence in sentences:
@@ -244,4 +244,4 @@ def evaluate(
             for name in names:
                 right[name] += int(is_right)
                 n[name] += 1
-    return {name: Score(right[name], n[name]) for name in n}
+    return {name: Accuracy(right[name], n[name]) for name in n}

@@ -14,7 +14,7 @@ import numpy as np
 from ... import __version__
 from ...disk import Table
 from ...model import head_label
-from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, unit_interval
+from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, monte_carlo_p, unit_interval
 from .answers import _ROOT, Answers, in_scheme
 from .gold import Gold, gold_cases, offset_answers
 
@@ -34,14 +34,14 @@ def best_of_many(
 
     Returns
     -------
-    optimistic, fair : float
+    in_sample, fair : float
         Means over the repetitions. The second is ``accuracy``, up to chance; the first lies above it, the more so the more
         heads and the fewer cases there are.
 
     Examples
     --------
-    >>> optimistic, fair = best_of_many(72, 50, 0.1)
-    >>> optimistic > 0.18, abs(fair - 0.1) < 0.01
+    >>> in_sample, fair = best_of_many(72, 50, 0.1)
+    >>> in_sample > 0.18, abs(fair - 0.1) < 0.01
     (True, True)
     """
     if n_heads < 1 or n_cases < 1 or not 0 <= accuracy <= 1:
@@ -72,8 +72,8 @@ class RelationRow:
     """One relation. Accuracies are fractions; intervals are 95 % bootstrap intervals over sentences.
 
     ``accuracy`` and ``baseline`` are fair: chosen on one half of the sentences, scored on the other, both ways, each
-    case once. ``optimistic`` is the best of all heads on the very sentences it is scored on, as in the paper.
-    ``p`` asks whether the optimistic head knows more than the typical distance of the relation; ``p_corrected``
+    case once. ``in_sample`` is the best of all heads on the very sentences it is scored on, as in the paper.
+    ``p`` asks whether the in-sample best head knows more than the typical distance of the relation; ``p_corrected``
     whether the best of all heads does, given that it is the best of so many.
     """
 
@@ -89,16 +89,16 @@ class RelationRow:
     gain: float
     gain_low: float
     gain_high: float
-    optimistic: float
-    optimistic_choice: Choice
-    optimistic_baseline: float
-    optimistic_offset: int
+    in_sample: float
+    in_sample_choice: Choice
+    in_sample_baseline: float
+    in_sample_offset: int
     p: float | None = None
     p_corrected: float | None = None
     twin: float | None = None
     twin_low: float | None = None
     twin_high: float | None = None
-    twin_optimistic: float | None = None
+    twin_in_sample: float | None = None
 
     @property
     def head(self) -> str:
@@ -114,19 +114,19 @@ class RelationRow:
 class RelationTable(Table):
     """Rows by falling number of cases, and what the table is about.
 
-    ``left_out`` counts the cases of relations that are too rare for a row.
+    ``too_rare`` counts the cases of relations that are too rare for a row.
     """
 
     rows: list[RelationRow]
     about: dict
-    left_out: dict[str, int] = field(default_factory=dict)
+    too_rare: dict[str, int] = field(default_factory=dict)
 
     def __getitem__(self, relation: str) -> RelationRow:
         for row in self.rows:
             if row.relation == relation:
                 return row
         known = ", ".join(row.relation for row in self.rows)
-        cases = self.left_out.get(relation, 0)
+        cases = self.too_rare.get(relation, 0)
         why = f"it has {cases} cases, too few" if cases else "it never occurs"
         raise KeyError(f"there is no row for {relation!r}: {why}. Rows: {known}.")
 
@@ -164,7 +164,7 @@ def score_relations(
     twin : Answers, optional
         Of the random twin on the same sentences; it gets the same chance.
     min_cases : int
-        Relations with fewer cases get no row; they are counted in ``left_out``.
+        Relations with fewer cases get no row; they are counted in ``too_rare``.
     as_published : bool
         The conventions of the code released with the paper: head and offset are chosen on the sentences they are
         scored on, offsets run from -3 to +2 and name the root (left) or the last word (right) outside the sentence, the
@@ -208,11 +208,11 @@ def score_relations(
         competitors["twin"] = twin.distances
     generator = np.random.default_rng(seed)
     weights = draws(len(trees), replicates=replicates, seed=generator).astype(float)  # floats multiply fast
-    rows, left_out = [], {}
+    rows, too_rare = [], {}
     for relation, words in gold.cases(as_published).items():
         half = gold.sentences[words] % 2
         if len(words) < max(min_cases, 1) or len(np.unique(half)) < 2:
-            left_out[relation] = len(words)  # too rare, or all in one half: no fair choice
+            too_rare[relation] = len(words)  # too rare, or all in one half: no fair choice
             continue
         marks = {
             name: _marks(_effective(distances, gold, words), gold.distances[words])
@@ -251,7 +251,7 @@ def score_relations(
         "seed": seed,
         "version": __version__,
     }
-    return RelationTable(rows, about, left_out)
+    return RelationTable(rows, about, too_rare)
 
 
 def _effective(distances: np.ndarray, gold: Gold, words: np.ndarray) -> np.ndarray:
@@ -266,7 +266,7 @@ def _marks(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return answers == gold[:, None]
 
 
-def _row(relation, words, half, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
+def _row(*, relation, words, half, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
     sentences = gold.sentences[words]
     right, chosen, top = {}, {}, {}
     for name, found in marks.items():
@@ -296,7 +296,7 @@ def _row(relation, words, half, marks, gold, offsets, weights, shape, as_publish
             "twin": float(right["twin"].mean()),
             "twin_low": twin_low,
             "twin_high": twin_high,
-            "twin_optimistic": float(marks["twin"][:, top["twin"]].mean()),
+            "twin_in_sample": float(marks["twin"][:, top["twin"]].mean()),
         }
     return RelationRow(
         relation=relation,
@@ -311,10 +311,10 @@ def _row(relation, words, half, marks, gold, offsets, weights, shape, as_publish
         gain=float(gain.mean()),
         gain_low=gain_low,
         gain_high=gain_high,
-        optimistic=float(marks["heads"][:, top["heads"]].mean()),
-        optimistic_choice=named(top["heads"]),
-        optimistic_baseline=float(marks["offsets"][:, top["offsets"]].mean()),
-        optimistic_offset=offsets[top["offsets"]],
+        in_sample=float(marks["heads"][:, top["heads"]].mean()),
+        in_sample_choice=named(top["heads"]),
+        in_sample_baseline=float(marks["offsets"][:, top["offsets"]].mean()),
+        in_sample_offset=offsets[top["offsets"]],
         **twin,
     )
 
@@ -322,17 +322,15 @@ def _row(relation, words, half, marks, gold, offsets, weights, shape, as_publish
 def _with_p(row: RelationRow, answers, gold, words, permutations, generator) -> RelationRow:
     """Add both p values: shuffle the gold distances among the relation's cases."""
     found = np.ascontiguousarray(_effective(answers.distances, gold, words))
-    best = row.optimistic_choice
+    best = row.in_sample_choice
     index = np.ravel_multi_index((best.direction, best.layer, best.head), answers.distances.shape[1:])
-    observed = round(row.optimistic * row.n)
-    alone = any_head = 0
+    observed = round(row.in_sample * row.n)
+    alone, any_head = [], []
     for target in shuffled_distances(gold.distances[words], gold.room[words], permutations, generator):
         counts = _marks(found, target).sum(0)
-        alone += counts[index] >= observed
-        any_head += counts.max() >= observed
-    return replace(
-        row, p=(1 + int(alone)) / (1 + permutations), p_corrected=(1 + int(any_head)) / (1 + permutations)
-    )
+        alone.append(counts[index])
+        any_head.append(counts.max())
+    return replace(row, p=monte_carlo_p(alone, observed), p_corrected=monte_carlo_p(any_head, observed))
 
 
 def shuffled_distances(

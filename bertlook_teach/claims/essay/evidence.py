@@ -216,12 +216,11 @@ def zeroed_losses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
 
 def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     from ...measures import losses_without
-    from ...model import choose_masked, read_text
+    from ...model import choose_masked, read
 
-    encoding = read_text(encoder, text, None, True)
-    special = np.asarray(encoding.fields["special"])
-    masking = choose_masked(encoder, encoding.ids, special, seed=seed)
-    tokens = np.asarray(encoding.fields["tokens"])
+    reading = read(encoder, text, truncate=True)
+    special, tokens = np.asarray(reading.special), np.asarray(reading.tokens)
+    masking = choose_masked(encoder, reading.ids, special, seed=seed)
     sep = np.flatnonzero(special & np.isin(tokens, list(SEP_TOKENS)))
     others = np.setdiff1d(np.flatnonzero(~special & ~np.isin(tokens, [".", ","])), masking.positions)
     if not len(sep) or len(others) < OTHERS_ZEROED:
@@ -229,7 +228,7 @@ def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     some = others[np.linspace(0, len(others) - 1, OTHERS_ZEROED).round().astype(int)]
     cuts = [(), tuple(sep), *((int(i),) for i in some), tuple(range(len(tokens)))]
     layers = relative_layers(*HAVEN_LAYERS, encoder.n_layers)
-    losses = losses_without(encoder, encoding.ids, masking, cuts, layers)
+    losses = losses_without(reading, masking, cuts, layers)
     change = np.abs(losses[1:] - losses[0])
     return {"loss sep": change[0], "loss other": change[1:-1].mean(), "loss all": change[-1]}
 
@@ -241,11 +240,11 @@ def drifters(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     unmasked token that is neither special nor a mark.
     """
     from ...measures import attention_gradients
-    from ...model import NoMaskedLMHead
+    from ...model import NoMaskedLMHead, read
 
     for number, (text, _) in enumerate(resources.pairs):
         try:
-            found = attention_gradients(encoder, text, truncate=True, seed=number)
+            found = attention_gradients(read(encoder, text, truncate=True), seed=number)
         except NoMaskedLMHead as reason:
             raise CannotDecide(str(reason)) from None
         yield drift_quantities(found)

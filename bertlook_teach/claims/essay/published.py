@@ -18,7 +18,16 @@ from ...published import (
     published_probing,
     read_published,
 )
-from ...stats import CONFIDENCE, REPLICATES, CannotDecide, rank_correlation, resampled_interval
+from ...stats import (
+    REPLICATES,
+    CannotDecide,
+    draws,
+    monte_carlo_p,
+    percentile_interval,
+    rank_correlation,
+    resampled,
+    resampled_interval,
+)
 from ..claim import Claim, Verdict
 from ..verdicts import Measurement, settle
 from .register import REGISTER
@@ -101,16 +110,13 @@ def _importance(claim: Claim) -> Measurement:
     value = -rank_correlation(share, gradient)
     random = np.random.default_rng(0)
     null = np.array([-rank_correlation(random.permutation(share), gradient) for _ in range(SHUFFLES // 10)])
-    p = (1 + (null >= value - 1e-9).sum()) / (1 + len(null))
 
     def again(layers):
         return -rank_correlation(share[layers], gradient[layers])
 
     low, high = resampled_interval(again, np.arange(12))
-    against = (1 + (null <= value + 1e-9).sum()) / (1 + len(null))
-    return Measurement(
-        value=value, low=low, high=high, n=12, p=float(p), against=float(against), floor=1 / (1 + len(null))
-    )
+    p, against = monte_carlo_p(null, value), monte_carlo_p(-null, -value)
+    return Measurement(value=value, low=low, high=high, n=12, p=p, against=against, floor=1 / (1 + len(null)))
 
 
 # --- 9 and 10 ------------------------------------------------------------------------------------------
@@ -149,14 +155,11 @@ def _direction(claim: Claim) -> Measurement:
 
     value = difference(np.arange(len(heads)))
     random = np.random.default_rng(0)
-    null = np.array([looks[o][closed].mean() - looks[o][~closed].mean() for o in _orders(random, len(heads))])
-    drawn = np.array([difference(random.integers(len(heads), size=len(heads))) for _ in range(REPLICATES)])
-    p = (1 + (null >= value - 1e-9).sum()) / (1 + len(null))
-    return _with_p(claim, value, drawn[np.isfinite(drawn)], len(heads), float(p), 1 / (1 + len(null)))
-
-
-def _orders(random, n: int):
-    return random.permuted(np.tile(np.arange(n), (SHUFFLES // 4, 1)), axis=1)
+    shuffled = random.permuted(np.tile(looks, (SHUFFLES // 4, 1)), axis=1)
+    null = shuffled[:, closed].mean(axis=1) - shuffled[:, ~closed].mean(axis=1)
+    drawn = resampled(difference, np.arange(len(heads)), seed=random)
+    p = monte_carlo_p(null, value)
+    return _with_p(claim, value, drawn[np.isfinite(drawn)], len(heads), p, 1 / (1 + len(null)))
 
 
 def _middle(claim: Claim) -> Measurement:
@@ -169,9 +172,7 @@ def _middle(claim: Claim) -> Measurement:
     value = inside.mean() - band / 12
     n, k = len(inside), int(inside.sum())
     p, against = hypergeom.sf(k - 1, 144, 12 * band, n), hypergeom.cdf(k, 144, 12 * band, n)
-    random = np.random.default_rng(0)
-    drawn = inside[random.integers(n, size=(REPLICATES, n))].mean(axis=1) - band / 12
-    low, high = _interval(drawn)
+    low, high = percentile_interval(draws(n, scheme="indices") @ inside / n - band / 12)
     return Measurement(value=float(value), low=low, high=high, n=n, p=float(p), against=float(against))
 
 
@@ -193,21 +194,15 @@ def _with_p(claim: Claim, value: float, drawn: np.ndarray, n: int, p: float, flo
     """The larger of the p of the samples and the permutation p."""
     if not len(drawn):
         raise CannotDecide("no sample gives a number")
-    low, high = _interval(drawn)
-    below = (1 + (drawn <= claim.line).sum()) / (1 + len(drawn))
-    against = (1 + (drawn >= claim.line).sum()) / (1 + len(drawn))
+    low, high = percentile_interval(drawn)
+    below = monte_carlo_p(-drawn, -claim.line, tolerance=0)
+    against = monte_carlo_p(drawn, claim.line, tolerance=0)
     return Measurement(
         value=float(value),
         low=low,
         high=high,
         n=n,
-        p=float(max(p, below)),
-        against=float(against),
+        p=max(p, below),
+        against=against,
         floor=max(floor, 1 / (1 + len(drawn))),
     )
-
-
-def _interval(drawn: np.ndarray) -> tuple[float, float]:
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn, (tail, 1 - tail))
-    return float(low), float(high)

@@ -16,7 +16,7 @@ from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
-from ...stats import CannotDecide, rank_correlation
+from ...stats import CannotDecide, monte_carlo_p, rank_correlation
 from ..claim import Values
 
 DEPTH = 12  # of BERT-base, for which the essay names its layers
@@ -455,7 +455,7 @@ def within_layers_p(share, gradient, *, shuffles: int = 2000, seed: int = 0) -> 
     random = np.random.default_rng(seed)
     shuffled = random.permuted(np.broadcast_to(ranks, (shuffles, *ranks.shape)), axis=2)
     sums = (shuffled * fixed).sum(axis=(1, 2))
-    return float((1 + (sums <= (ranks * fixed).sum() + 1e-9).sum()) / (1 + shuffles))
+    return monte_carlo_p(-sums, -(ranks * fixed).sum())
 
 
 def looks_where_it_matters_less(values: Values, choice: Values | None = None) -> float:
@@ -508,12 +508,12 @@ def direction_p(
     observed = rank_correlation(gains, shares)
     random = np.random.default_rng(seed)
     found = [rank_correlation(random.permutation(gains), shares) for _ in range(shuffles)]
-    p = (1 + sum(rho >= observed - 1e-9 for rho in found)) / (1 + shuffles)
+    p = monte_carlo_p(found, observed)
     named = [gain for gain, name in zip(gains, names) if name in OPEN_RELATIONS]
     closed = gains[shares > 0.5]
     if len(named) and len(closed) and np.mean(named) >= closed.mean():
         p = 1.0
-    return float(p), 1 / (1 + shuffles)
+    return p, 1 / (1 + shuffles)
 
 
 # --- 10: layers of syntax ----------------------------------------------------------------------------------
@@ -545,7 +545,7 @@ def syntax_p(values: Values, choice: Values | None = None) -> tuple[float, float
     """How often relations with shuffled distances have as many of their best heads there."""
     null = np.asarray(values["null middle"])
     observed = middle_share(values["right"], values["cases"])
-    return float((1 + (null >= observed - 1e-9).sum()) / (1 + len(null))), 1 / (1 + len(null))
+    return monte_carlo_p(null, observed), 1 / (1 + len(null))
 
 
 # --- 11: what the phases learn -----------------------------------------------------------------------------

@@ -54,19 +54,18 @@ def scores(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
 
 
 def score_quantities(weights, queries, keys) -> dict[str, np.ndarray]:
+    from scipy.special import expit, softmax
+
     raw = queries.astype(float) @ keys.astype(float).swapaxes(-1, -2)
     scaled = raw / np.sqrt(queries.shape[-1])
     return {
-        "softmax_error": np.abs(_softmax(scaled) - weights).max(),
-        "unscaled_error": np.abs(_softmax(raw) - weights).max(),
-        "sigmoid_error": np.abs(0.5 + 0.5 * np.tanh(scaled / 2) - weights).max(),
-        "entropy_lost_unscaled": (attention_entropy(weights) - attention_entropy(_softmax(raw))).mean(),
+        "softmax_error": np.abs(softmax(scaled, axis=-1) - weights).max(),
+        "unscaled_error": np.abs(softmax(raw, axis=-1) - weights).max(),
+        "sigmoid_error": np.abs(expit(scaled) - weights).max(),
+        "entropy_lost_unscaled": (
+            attention_entropy(weights) - attention_entropy(softmax(raw, axis=-1))
+        ).mean(),
     }
-
-
-def _softmax(scores):
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def segments(encoder, resources) -> Iterator[dict[str, np.ndarray]]:

@@ -235,7 +235,7 @@ claim(
 
 @claim(
     key="segments-limit-gone",
-    sentence="No segment ids, no limit",
+    sentence="Without segment ids, less than .1 of the limit is left",
     source="our inference from Vig 2018-2019",
     section="part 2",
     operational="smaller of: limit before - .25, .1 - limit after",

@@ -38,11 +38,11 @@ OTHERS_ZEROED = 6  # tokens of the text whose values are zeroed beside those of 
 def gradients(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair, 15 % of it masked: |dL/dalpha|, weight and norm of each kind of token, shape (layer, head)."""
     from ...measures import attention_gradients
-    from ...model import NoMaskedLMHead
+    from ...model import NoMaskedLMHead, read
 
     for number, pair in enumerate(resources.pairs):
         try:
-            found = attention_gradients(encoder, *pair, truncate=True, seed=number)
+            found = attention_gradients(read(encoder, pair, truncate=True), seed=number)
         except NoMaskedLMHead as reason:
             raise CannotDecide(str(reason)) from None
         yield gradient_quantities(found)
@@ -134,10 +134,11 @@ def _mixing_ratio(attention, projection) -> float:
 def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: how far a layer turns other tokens when it can take nothing from [SEP], or from some other token."""
     from ...measures import category_sums, value_zeroing
-    from ...model import extract_attention
+    from ...model import read
 
     for pair in resources.pairs:
-        attention = extract_attention(encoder, *pair, truncate=True)
+        reading = read(encoder, pair, truncate=True)
+        attention = reading.attention()
         masks = token_masks(attention)
         sep, other = np.flatnonzero(masks["sep"]), np.flatnonzero(masks["other"])
         found = {f"weight_{kind}": value for kind, value in category_sums(attention, attention).items()}
@@ -147,9 +148,10 @@ def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
             else other
         )
         keys = [*sep, *some]
-        turns = value_zeroing(encoder, *pair, truncate=True, normalized=False, keys=keys)
+        turns = value_zeroing(reading, normalized=False, keys=keys)
         given = attention.weights.mean(axis=1)[..., keys]
-        quantities = {"turn": turns, "angle": np.arccos(1 - np.minimum(turns, 2)), "given": given}
+        # An angle, for sizes are compared: a cosine distance grows with its square, and eight times reads as sixty.
+        quantities = {"angle": np.arccos(1 - np.minimum(turns, 2)), "given": given}
         for name, maps in quantities.items():
             maps = maps.copy()
             maps[:, keys, range(len(keys))] = np.nan  # what a token does to itself is left out
@@ -615,14 +617,14 @@ claim(
     sentence="Without [SEP]'s value a layer gives the same",
     source=ESSAY,
     section="Havens",
-    operational="minus the turn without [SEP] / without another token, in the layer that gives [SEP] most",
+    operational="minus the angle turned without [SEP] / without another token, in the layer that gives [SEP] most",
     refuted_if="the output turns as far as without another token",
     evidence="value zeroing",
     line=-1.0,
 )
-def turn_ratio(values, choice) -> float:
+def angle_ratio(values, choice) -> float:
     layer = sep_layer(choice)
-    return -values["turn_sep"][layer] / values["turn_other"][layer]
+    return -values["angle_sep"][layer] / values["angle_other"][layer]
 
 
 @claim(

@@ -16,9 +16,9 @@ import numpy as np
 
 from ...analyses.probing import (
     NEGATIVES,
+    AttachmentScore,
     AttentionProbe,
     PairScore,
-    Score,
     UndirectedScore,
     chain_edges,
     control_task,
@@ -190,10 +190,10 @@ class Measured:
         Sentences.
     probe : AttentionProbe
         The model's.
-    scores : dict of str -> Score
+    scores : dict of str -> AttachmentScore
         Right-branching, the five probes of `fit_word_probes`, and the controls: the twin's attention, made-up grammars.
-    with_punctuation : dict of str -> Score
-    curves : dict of str -> dict of int -> Score
+    with_punctuation : dict of str -> AttachmentScore
+    curves : dict of str -> dict of int -> AttachmentScore
         After fitting on so many sentences.
     pairs : dict of negatives -> list of three PairScore
         The distance rule, all heads, the twin's heads.
@@ -206,9 +206,9 @@ class Measured:
     n_train: int
     n_test: int
     probe: AttentionProbe
-    scores: dict[str, Score]
-    with_punctuation: dict[str, Score]
-    curves: dict[str, dict[int, Score]]
+    scores: dict[str, AttachmentScore]
+    with_punctuation: dict[str, AttachmentScore]
+    curves: dict[str, dict[int, AttachmentScore]]
     pairs: dict[str, list[PairScore]]
     links: dict[str, UndirectedScore]
     rows: dict[str, tuple[Evidence, Evidence]]

@@ -14,9 +14,10 @@ import numpy as np
 
 from ...disk import Memory, cached
 from ...published import read_published
-from ...stats import CannotDecide, rank_correlation
+from ...stats import CannotDecide
 from ..claim import Claims, Values
 from ..evidence import Resources
+from .statistics import rank_agreement
 
 if TYPE_CHECKING:
     from ...analyses.ablation import HeadImportance
@@ -38,7 +39,7 @@ ORDERS = ("worst", "best", "random")
 
 # --- evidence ------------------------------------------------------------------------------------------
 def measured(encoder, resources) -> dict[str, object]:
-    """What the sentences' loss becomes without each head ("mask", "uniform") and each layer ("layer"); kept."""
+    """What the sentences' loss becomes without each head ("zero", "uniform") and each layer ("layer"); kept."""
     return _measured.once(
         (encoder.fingerprint, resources.digest),
         lambda: cached(
@@ -77,7 +78,7 @@ def _measure(encoder, texts) -> dict[str, object]:
     from ...analyses.ablation import layer_effects, single_head_effects
 
     scorer, batches = _masked_lm(encoder, texts)
-    found = {how: single_head_effects(scorer, batches, how=how) for how in ("mask", "uniform")}
+    found = {how: single_head_effects(scorer, batches, how=how) for how in ("zero", "uniform")}
     return found | {"layer": layer_effects(scorer, batches)}
 
 
@@ -89,7 +90,7 @@ def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     scorer, batches = _masked_lm(encoder, resources.texts)
     found = measured(encoder, resources)
     gates = gate_gradients(scorer, batches)
-    base = found["mask"].base_losses
+    base = found["zero"].base_losses
     for i in range(len(base)):
         changes = {name: effect.losses[..., i] - base[i] for name, effect in found.items()}
         yield {"loss": base[i], "signed": gates[i], "paper": np.abs(gates[i]), **changes}
@@ -182,13 +183,6 @@ def ranking_saves(share: float):
     return lambda values, choice: (values["random"][step] - values["worst"][step]) / values["loss"]
 
 
-def _rho(one, other) -> float:
-    try:
-        return rank_correlation(np.ravel(one), np.ravel(other))
-    except ValueError as reason:
-        raise CannotDecide(str(reason)) from None
-
-
 # --- what was published --------------------------------------------------------------------------------
 def _table1() -> tuple[np.ndarray, np.ndarray]:
     """BLEU changes of the 96 heads, and which of them are significant."""
@@ -264,7 +258,7 @@ claim = Claims("11", EVIDENCE, source=MICHEL, evidence="head effects")
     control=False,
 )
 def share_unnoticed(values: Values, choice: Values | None = None) -> float:
-    return float((values["mask"] < NOTICED * values["loss"]).mean())
+    return float((values["zero"] < NOTICED * values["loss"]).mean())
 
 
 @claim(
@@ -278,7 +272,7 @@ def share_unnoticed(values: Values, choice: Values | None = None) -> float:
     line=NOTICED,
 )
 def dearest_head(values: Values, choice: Values) -> float:
-    return values["mask"].flat[int(choice["mask"].argmax())] / values["loss"]
+    return values["zero"].flat[int(choice["zero"].argmax())] / values["loss"]
 
 
 claim(
@@ -290,7 +284,7 @@ claim(
     operational="share of the loss saved without the head that helps most to remove, chosen on other texts",
     refuted_if="nothing saved on texts that did not choose",
     line=0.001,
-    statistic=gain_without("mask"),
+    statistic=gain_without("zero"),
 )
 claim(
     key="disabling-gains",
@@ -360,7 +354,7 @@ def best_kept(values: Values, choice: Values) -> float:
     line=0.005,
 )
 def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
-    return float((values["layer"] - values["mask"].sum(axis=1)).mean() / values["loss"])
+    return float((values["layer"] - values["zero"].sum(axis=1)).mean() / values["loss"])
 
 
 @claim(
@@ -373,7 +367,7 @@ def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
     control=False,
 )
 def ways_agree(values: Values, choice: Values | None = None) -> float:
-    return _rho(values["mask"], values["uniform"])
+    return rank_agreement(values["zero"], values["uniform"])
 
 
 @claim(
@@ -386,7 +380,7 @@ def ways_agree(values: Values, choice: Values | None = None) -> float:
     control=False,
 )
 def first_order(values: Values, choice: Values | None = None) -> float:
-    predicted, true = -values["signed"].ravel(), values["mask"].ravel()
+    predicted, true = -values["signed"].ravel(), values["zero"].ravel()
     if np.ptp(predicted) == 0 or np.ptp(true) == 0:
         raise CannotDecide("all heads have the same effect")
     return float(np.corrcoef(predicted, true)[0, 1])
@@ -403,7 +397,7 @@ def first_order(values: Values, choice: Values | None = None) -> float:
 def importance_finds(values: Values, choice: Values) -> float:
     ranked = choice["paper"].ravel().argsort()[::-1]
     third = max(1, len(ranked) // 3)
-    cost = values["mask"].ravel()
+    cost = values["zero"].ravel()
     return float(cost[ranked[:third]].mean() - cost[ranked[third:]].mean())
 
 
@@ -418,7 +412,7 @@ def importance_finds(values: Values, choice: Values) -> float:
 )
 def script_agrees(values: Values, choice: Values | None = None) -> float:
     """Rank correlation of the mean of |dL/dxi| with |the mean of dL/dxi|, each divided by its layer's norm."""
-    return _rho(per_layer(values["paper"]), per_layer(np.abs(values["signed"])))
+    return rank_agreement(per_layer(values["paper"]), per_layer(np.abs(values["signed"])))
 
 
 claim(

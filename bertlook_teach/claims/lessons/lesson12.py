@@ -12,6 +12,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from ...analyses.ablation import remove_one, worst_first
 from ...analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
@@ -26,16 +27,15 @@ from ...analyses.keywords import (
     f1_parts,
     read_keywords,
     relative_by_text,
-    remove_one,
     slides_score,
     without_heads,
-    worst_first,
 )
 from ...corpora import load_keyphrases
 from ...disk import Memory, cached
 from ...published import read_published
-from ...stats import CannotDecide, rank_correlation
+from ...stats import CannotDecide
 from ..claim import Claims, Values
+from .statistics import rank_agreement
 
 SLIDES, COURSE = "Stefanik, lecture slides", "This course"
 
@@ -276,7 +276,7 @@ def saved(name: str):
 
 def score_and(quantity: str, sign: int = 1):
     """Rank correlation over heads of the slides' score with another quantity, times ``sign``."""
-    return lambda values, choice: sign * _rho(values["score"], values[quantity])
+    return lambda values, choice: sign * rank_agreement(values["score"], values[quantity])
 
 
 def kept_without(order: str, share: float):
@@ -288,13 +288,6 @@ def kept_without(order: str, share: float):
 def ranking_saves(share: float):
     step = SHARES.index(share)
     return lambda values, choice: float(values["worst first"][step] - values["at random"][step])
-
-
-def _rho(one, other) -> float:
-    try:
-        return rank_correlation(np.ravel(one), np.ravel(other))
-    except ValueError as reason:
-        raise CannotDecide(str(reason)) from None
 
 
 # --- what was published --------------------------------------------------------------------------------
@@ -318,7 +311,7 @@ def published_f1(quantity: str) -> str:
 
 def _published_rho() -> str:
     heads = published_scores().values()
-    return f"{_rho([h['score'] for h in heads], [h['entropy'] for h in heads]):+.2f} (ten heads)"
+    return f"{rank_agreement([h['score'] for h in heads], [h['entropy'] for h in heads]):+.2f} (ten heads)"
 
 
 # --- the claims ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...stats import CannotDecide
+from ...stats import CannotDecide, rank_correlation
 from ..claim import Values
 
 Statistic = Callable[[Values, Values], float]
@@ -63,3 +63,11 @@ def named_layers(quantity: np.ndarray, first: int, last: int, *, depth: int = 12
     if len(quantity) != depth:
         raise CannotDecide(f"layers of {depth}; here {len(quantity)}")
     return quantity[first - 1 : last]
+
+
+def rank_agreement(one, other) -> float:
+    """Spearman's correlation over heads; where one side has no order, nothing can be decided."""
+    try:
+        return rank_correlation(np.ravel(one), np.ravel(other))
+    except ValueError as reason:
+        raise CannotDecide(str(reason)) from None

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...disk import data_path
-from .refutation import Refutation
-from .refutation import all_refutations as refutations
+from .refutation import Refutation, all_refutations
 
 _FIELDS = ("key", "lessons", "says", "true", "sources")
 
@@ -54,7 +53,7 @@ class Misconception:
 
     def refute(self, **inputs) -> Refutation:
         """Run its refutation; ``inputs`` replace the data it is run on."""
-        return refutations()[self.key](**inputs)
+        return all_refutations()[self.key](**inputs)
 
 
 def read_misconceptions(text: str) -> tuple[Misconception, ...]:

@@ -46,7 +46,9 @@ def columns_sum_to_one(weights=_THREE) -> Refutation:
 
 def attention_is_a_sigmoid(scores=_SCORES) -> Refutation:
     """Lesson 01."""
-    rows = (1 / (1 + np.exp(-np.asarray(scores, dtype=float)))).sum(axis=-1)
+    from scipy.special import expit
+
+    rows = expit(scores).sum(axis=-1)
     off = float(np.abs(rows - 1).max())
     told = ", ".join(f"{row:.2f}" for row in rows)
     return Refutation(

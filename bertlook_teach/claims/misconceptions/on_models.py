@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analyses.ablation import ablated, all_heads
 from ...measures import attention_entropy, attention_gradients, map_classes
-from ...model import extract_attention
+from ...model import extract_attention, read
 from .refutation import Refutation
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def padding_needs_no_mask(encoder: Encoder | None = None, padding: int = 20) -> 
 
 def two_methods_two_proofs(encoder: Encoder | None = None) -> Refutation:
     """Lesson 04. The gradient of a weight against the length of what the weight would move."""
-    found = attention_gradients(encoder or _shipped("specimen"), TEXT)
+    found = attention_gradients(read(encoder or _shipped("specimen"), TEXT))
     inside = float((found.importance <= 1.001 * found.bound).mean())
     sentence = f"{inside:.0%} of {found.importance.size} gradients lie below the bound that the norm sets."
     return Refutation(sentence, inside, inside > 0.999)
@@ -103,7 +103,7 @@ def head_mask_switches_heads_off(encoder: Encoder | None = None) -> Refutation:
 def switched_off_means_zero(encoder: Encoder | None = None, heads=((0, 0), (0, 1))) -> Refutation:
     """Lesson 11. The same heads, masked and made uniform."""
     encoder, states = encoder or _shipped("specimen"), []
-    for how in ("mask", "uniform"):
+    for how in ("zero", "uniform"):
         with ablated(encoder, heads, how):
             states.append(_states(encoder))
     apart = float(np.abs(states[0] - states[1]).max())

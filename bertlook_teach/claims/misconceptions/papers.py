@@ -17,7 +17,7 @@ from ...published import (
     published_table_2,
     read_published,
 )
-from ...stats import rank_correlation
+from ...stats import monte_carlo_p, rank_correlation
 from .refutation import Refutation
 
 SATURATED = ((3, 1), (3, 10), (8, 4), (8, 8), (8, 7), (6, 8), (6, 2), (9, 6), (9, 1), (10, 5))
@@ -120,8 +120,8 @@ def every_special_token_is_a_no_op(share=None, gradient=None, shuffles: int = 50
     share = published_layers("punct") if share is None else np.asarray(share)
     gradient = published_gradients("punct") if gradient is None else np.asarray(gradient)
     rho, generator = rank_correlation(share, gradient), np.random.default_rng(0)
-    lower = sum(rank_correlation(generator.permutation(share), gradient) <= rho for _ in range(shuffles))
-    p = 2 * (lower + 1) / (shuffles + 1)
+    null = [rank_correlation(generator.permutation(share), gradient) for _ in range(shuffles)]
+    p = 2 * monte_carlo_p(np.negative(null), -rho)
     sentence = f"For . and , rho = {rho:.2f} over {len(share)} layers, p = {p:.2f}; for [CLS] no gradient was published."
     return Refutation(sentence, p, p > 0.05)
 

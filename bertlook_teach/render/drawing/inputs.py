@@ -119,6 +119,11 @@ def checked_mask(mask, tokens: Sequence[str], name: str) -> tuple[bool, ...]:
     return mask
 
 
+def special_tokens(tokens: Sequence[str], special: Sequence[bool] | None = None) -> tuple[bool, ...]:
+    """Which tokens the tokenizer added: as said, or by default those written like one."""
+    return tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
+
+
 def as_array(values) -> np.ndarray:
     """Any array or torch tensor, also on another device, as a new float64 array."""
     if hasattr(values, "detach"):

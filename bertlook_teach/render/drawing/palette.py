@@ -42,6 +42,13 @@ MARKER_CYCLE = ("o", "s", "^", "D", "v", "P", "X")
 
 DASH_CYCLE = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
+
+def series_look(position: int) -> dict[str, object]:
+    """How matplotlib draws the line of one series on a slide: colour, marker and dash each tell it from the others."""
+    cycles = {"color": CATEGORY_CYCLE, "marker": MARKER_CYCLE, "linestyle": DASH_CYCLE}
+    return {name: cycle[position % len(cycle)] for name, cycle in cycles.items()} | {"linewidth": 2.5}
+
+
 LINE = OKABE_ITO["blue"]
 
 SELECTED = OKABE_ITO["vermillion"]

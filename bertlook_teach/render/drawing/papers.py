@@ -170,10 +170,8 @@ def _printed(svg: str, ending: str, wide: float, high: float, dpi: int, sentence
                 f"--force-device-scale-factor={dpi / 96}",
                 "--hide-scrollbars",
             ]
-        command = [
-            str(chromium), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-            f"--user-data-dir={folder}/profile", *how, source.as_uri(),
-        ]  # fmt: skip
+        quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        command = [str(chromium), *quiet, f"--user-data-dir={folder}/profile", *how, source.as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
         except subprocess.TimeoutExpired:

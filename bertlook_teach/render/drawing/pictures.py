@@ -116,28 +116,21 @@ def _renamed_ids(svg: str) -> str:
 def interval_curves(
     series: Mapping[str, object],
     *,
-    published: Mapping[str, object] | None = None,
     baseline: tuple[str, float] | None = None,
-    ylabel: str = "",
-    title: str = "",
-    ylim: tuple[float, float] | None = None,
     size: tuple[float, float] = (9.8, 3.9),
     font_size: float = 18,
+    **curves,
 ):
-    """Layer curves with their intervals, published curves and a baseline, at the size of a slide.
+    """Layer curves with their intervals, published curves and a baseline, at the size of a slide: a matplotlib figure.
 
     Parameters
     ----------
     series : mapping of name to (mean, low, high), each of shape (layer,)
         What ``Profile.layer_mean`` returns.
-    published : mapping of name to array of shape (layer,)
-        Drawn dashed with open markers; nobody printed an interval for them.
     baseline : (name, value), optional
         A horizontal line.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    published, ylabel, title, ylim, size, font_size
+        As in `layer_curves`. A published curve has no band: nobody printed an interval for it.
 
     Raises
     ------
@@ -152,9 +145,7 @@ def interval_curves(
                 f"series {name!r} needs (mean, low, high) with low <= mean <= high in every layer."
             )
     means = {name: np.asarray(mean) for name, (mean, _, _) in series.items()}
-    figure = layer_curves(
-        means, published=published, ylabel=ylabel, title=title, ylim=ylim, size=size, font_size=font_size
-    )
+    figure = layer_curves(means, size=size, font_size=font_size, **curves)
     axes = figure.axes[0]
     for line, (_, low, high) in zip(list(axes.lines), series.values()):
         axes.fill_between(line.get_xdata(), low, high, color=line.get_color(), alpha=0.25, linewidth=0)

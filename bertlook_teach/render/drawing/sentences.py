@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...model import head_label
-from .inputs import checked_attention, checked_mask, checked_present, checked_tokens, looks_special
+from .inputs import checked_attention, checked_present, looks_special, special_tokens
 
 # Letters written from right to left, and the invisible marks that turn the direction of what follows.
 _TURNS = re.compile("[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -56,6 +57,32 @@ def percent(share: float) -> str:
     if 0.995 <= share < 0.9999:
         return "over 99 %"
     return f"{math.floor(share * 100 + 0.5)} %"
+
+
+@dataclass(kw_only=True)
+class TokensInView:
+    """Which tokens of one head's picture are drawn, and how a sentence names them and the head."""
+
+    tokens: Sequence[str]
+    head: tuple[int, int] | None = None
+    special: Sequence[bool] | None = None
+    hide_special: bool = False
+    unit: str = "token"
+
+    def __post_init__(self):
+        self.special = special_tokens(self.tokens, self.special)
+        everywhere = range(len(self.tokens))
+        self.shown = [i for i in everywhere if not (self.hide_special and self.special[i])]
+        self.hidden = [i for i in everywhere if self.hide_special and self.special[i]]
+        self.name = "This head" if self.head is None else f"Head {head_label(*self.head)}"
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every query with every key that is drawn."""
+        return [(i, j) for i in self.shown for j in self.shown]
+
+    def quoted(self, position: int, beside: int | None = None) -> str:
+        """A token in a sentence; "itself" where the one beside it is the same."""
+        return "itself" if position == beside else quoted(self.tokens[position], self.special[position])
 
 
 def describe_attention(
@@ -102,20 +129,15 @@ def describe_attention(
     'Head 3-1: 90 % of “the” goes to “cat”. On average, 45 % goes to the token itself.'
     """
     weights, tokens = checked_attention(weights, tokens)
-    special = _special(tokens, special)
-    shown = [i for i in range(len(tokens)) if not (hide_special and special[i])]
-    name = "This head" if head is None else f"Head {head_label(*head)}"
-    if not shown:
-        return f"{name}: every token is special and hidden."
-    query, key = max(((i, j) for i in shown for j in shown), key=lambda pair: weights[pair])
-    target = "itself" if query == key else quoted(tokens[key], special[key])
-    sentences = [
-        f"{name}: {percent(weights[query, key])} of {quoted(tokens[query], special[query])} goes to {target}."
-    ]
-    sentences.append(_habit(weights, tokens, special, shown, unit))
-    if hide_special and len(shown) < len(tokens):
-        hidden = [j for j in range(len(tokens)) if special[j]]
-        mass = sum(weights[i, j] for i in shown for j in hidden) / len(shown)
+    view = TokensInView(tokens=tokens, head=head, special=special, hide_special=hide_special, unit=unit)
+    if not view.shown:
+        return f"{view.name}: every token is special and hidden."
+    query, key = max(view.pairs(), key=lambda pair: weights[pair])
+    share = percent(weights[query, key])
+    sentences = [f"{view.name}: {share} of {view.quoted(query)} goes to {view.quoted(key, query)}."]
+    sentences.append(_habit(weights, view))
+    if view.hidden:
+        mass = sum(weights[i, j] for i in view.shown for j in view.hidden) / len(view.shown)
         sentences.append(f"Special tokens are hidden and hold {percent(mass)}.")
     return " ".join(sentences)
 
@@ -137,22 +159,19 @@ def describe_token(
     '“cat” is looked at by “the” 90 %, itself 80 %.'
     """
     weights, tokens = checked_attention(weights, tokens)
-    special = _special(tokens, special)
+    view = TokensInView(tokens=tokens, special=special)
     if side not in ("query", "key"):
         raise ValueError(f"side is 'query' (the token looks) or 'key' (it is looked at); got {side!r}.")
     if not 0 <= position < len(tokens):
         raise ValueError(f"position must lie between 0 and {len(tokens) - 1}; got {position}.")
     line = weights[position] if side == "query" else weights[:, position]
     order = sorted(range(len(tokens)), key=lambda j: (-line[j], j))
-    named = [
-        f"{'itself' if j == position else quoted(tokens[j], special[j])} {percent(line[j])}"
-        for j in order[:top]
-    ]
+    named = [f"{view.quoted(j, position)} {percent(line[j])}" for j in order[:top]]
     rest = len(tokens) - len(named)
     if rest and side == "query":
         named.append(f"{rest} other{'s' if rest > 1 else ''} {percent(sum(line[j] for j in order[top:]))}")
     verb = "looks at" if side == "query" else "is looked at by"
-    return f"{quoted(tokens[position], special[position])} {verb} {', '.join(named)}."
+    return f"{view.quoted(position)} {verb} {', '.join(named)}."
 
 
 def describe_head_map(
@@ -237,13 +256,6 @@ def short_number(value: float) -> str:
     return f"{sign}{math.floor(size + 0.5):.0f}"
 
 
-def _special(tokens: Sequence[str], special: Sequence[bool] | None) -> tuple[bool, ...]:
-    tokens = checked_tokens(tokens)
-    if special is None:
-        return tuple(looks_special(token) for token in tokens)
-    return checked_mask(special, tokens, "special")
-
-
 def simple_places(tokens, special, shown, unit) -> dict[str, Callable[[int], list[int]]]:
     """Where a habit may lead, in words, each with the keys it means for a query: itself, a neighbour, a special token."""
     n = len(tokens)
@@ -258,16 +270,24 @@ def simple_places(tokens, special, shown, unit) -> dict[str, Callable[[int], lis
     return places
 
 
-def _habit(weights, tokens, special, shown, unit) -> str:
-    """Where the head looks on average: the best of a few simple places, or nowhere in particular."""
-    places = simple_places(tokens, special, shown, unit)
-    visible = set(shown)
+def clear_habit(rows: Mapping[int, Sequence[float]], view: TokensInView) -> tuple[str | None, float]:
+    """Where rows of shares lead on average: the best of a few simple places and its share, or None and the mean of the largest shares.
+
+    ``rows`` holds the shares of each query that counts, by its position.
+    """
+    visible = set(view.shown)
     shares = {
-        place: sum(weights[i, j] for i in shown for j in keys(i) if j in visible) / len(shown)
-        for place, keys in places.items()
+        place: sum(row[j] for i, row in rows.items() for j in keys(i) if j in visible) / len(rows)
+        for place, keys in simple_places(view.tokens, view.special, view.shown, view.unit).items()
     }
     best = max(shares, key=shares.get)  # the first of equals, in the order above
-    if shares[best] >= _CLEAR_HABIT and len(shown) > 1:
-        return f"On average, {percent(shares[best])} goes to {best}."
-    peak = sum(max(weights[i, j] for j in shown) for i in shown) / len(shown)
-    return f"On average, a {unit}'s largest weight is {percent(peak)}."
+    if shares[best] >= _CLEAR_HABIT and len(view.shown) > 1:
+        return best, shares[best]
+    return None, sum(max(row[j] for j in view.shown) for row in rows.values()) / len(rows)
+
+
+def _habit(weights, view: TokensInView) -> str:
+    place, share = clear_habit({i: weights[i] for i in view.shown}, view)
+    if place is None:
+        return f"On average, a {view.unit}'s largest weight is {percent(share)}."
+    return f"On average, {percent(share)} goes to {place}."

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-from .palette import INK, PAPER
+from .palette import INK, MUTED, PAPER
 from .sentences import visible_token
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
@@ -66,6 +66,12 @@ def text(x: float, y: float, value: str, *, anchor: str = "start", fill: str = I
         f'<text x="{coordinate(x)}" y="{coordinate(y)}" dy=".35em" text-anchor="{anchor}" fill="{fill}" '
         f'style="unicode-bidi:isolate;white-space:pre"{extra}>{content(value)}</text>'
     )
+
+
+def upright(x: float, y: float, value: str) -> str:
+    """The name of a vertical axis: read from below, its middle at (x, y)."""
+    turned = f' transform="rotate(-90 {coordinate(x)} {coordinate(y)})"'
+    return text(x, y, value, anchor="middle", fill=MUTED, extra=turned)
 
 
 def text_width(value: str, font_size: float) -> float:

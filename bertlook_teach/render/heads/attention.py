@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...model import head_label
-from ..drawing.inputs import checked_attention, checked_mask, looks_special
+from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.palette import (
     INK,
     LESS,
@@ -22,6 +23,7 @@ from ..drawing.palette import (
     text_colour,
 )
 from ..drawing.sentences import (
+    TokensInView,
     describe_attention,
     describe_token,
     number,
@@ -29,7 +31,7 @@ from ..drawing.sentences import (
     short_number,
     visible_token,
 )
-from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width, upright
 from .difference import (
     checked_difference,
     describe_difference,
@@ -50,23 +52,14 @@ def render_attention_lines(
     weights,
     tokens: Sequence[str],
     *,
-    title: str | None = None,
-    head: tuple[int, int] | None = None,
-    special: Sequence[bool] | None = None,
-    hide_special: bool = False,
-    segment_ids: Sequence[int] | None = None,
-    query: int | None = None,
     direction: str = "columns",
     min_weight: float | None = None,
-    unit: str = "token",
-    norms=None,
-    longest: float | None = None,
-    difference: bool = False,
     font_size: float = 16,
+    **picture,
 ) -> str:
-    """Draw one head's attention as lines from each query to the keys it looks at.
+    """Draw one head's attention as lines from each query to the keys it looks at: a standalone SVG.
 
-    Width and darkness of a line grow with its weight.
+    Width and darkness of a line grow with its weight. The same input gives the same bytes.
 
     Parameters
     ----------
@@ -104,11 +97,6 @@ def render_attention_lines(
     font_size : float
         In pixels. On a slide 24 or more.
 
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
-
     Raises
     ------
     ValueError
@@ -123,20 +111,7 @@ def render_attention_lines(
     """
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
-    view = _View(
-        weights,
-        tokens,
-        title,
-        head,
-        special,
-        hide_special,
-        segment_ids,
-        query,
-        unit,
-        norms,
-        longest,
-        difference,
-    )
+    view = _View(weights=weights, tokens=tokens, **picture)
     em, n = float(font_size), len(view.labels)
     floor = min(0.01, 0.5 / n) if min_weight is None else min_weight
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
@@ -182,7 +157,7 @@ def render_attention_lines(
         )
         number_at = [(centres[j], below + 1.15 * em, "middle") for j in range(n)]
     width = max(width, text_width(view.title, em) * 1.1 + 2.4 * em)
-    if difference:
+    if view.difference:
         body.append(_legend(view, ("solid", "dashed"), em, height + 0.6 * em))
         height, width = height + 1.6 * em, max(width, 34 * em)
     body += _curves(view, start, end, floor, em, vertical=direction == "rows")
@@ -210,18 +185,9 @@ def render_attention_grid(
     weights,
     tokens: Sequence[str],
     *,
-    title: str | None = None,
-    head: tuple[int, int] | None = None,
-    special: Sequence[bool] | None = None,
-    hide_special: bool = False,
-    segment_ids: Sequence[int] | None = None,
-    query: int | None = None,
     numbers: bool | None = None,
-    unit: str = "token",
-    norms=None,
-    longest: float | None = None,
-    difference: bool = False,
     font_size: float = 16,
+    **picture,
 ) -> str:
     """Draw one head's attention as a grid: a row per query, a column per key, darker for more weight.
 
@@ -237,20 +203,7 @@ def render_attention_grid(
     >>> "query (looks)" in svg and "key (is looked at)" in svg
     True
     """
-    view = _View(
-        weights,
-        tokens,
-        title,
-        head,
-        special,
-        hide_special,
-        segment_ids,
-        query,
-        unit,
-        norms,
-        longest,
-        difference,
-    )
+    view = _View(weights=weights, tokens=tokens, **picture)
     em, n = float(font_size), len(view.labels)
     labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
     widest = max(*(text_width(label, em) for label in labels), 2 * em)
@@ -261,18 +214,10 @@ def render_attention_grid(
     side = n * cell
     width = max(left + side + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
     height = top + side + 0.9 * em
-    middle = top + side / 2
     body = [
         _heading(view.title, em),
         text(left, 2.6 * em, KEY_TITLE, fill=MUTED),
-        text(
-            1.3 * em,
-            middle,
-            QUERY_TITLE,
-            anchor="middle",
-            fill=MUTED,
-            extra=f' transform="rotate(-90 {coordinate(1.3 * em)} {coordinate(middle)})"',
-        ),
+        upright(1.3 * em, top + side / 2, QUERY_TITLE),
         *_cells(view, left, top, cell),
         (
             f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(side)}" height="{coordinate(side)}" '
@@ -297,7 +242,7 @@ def render_attention_grid(
             for j in range(n):
                 weight = view.weights[i, j]
                 if abs(weight) * view.full >= 0.005:
-                    colour = difference_colour if difference else magnitude_colour
+                    colour = difference_colour if view.difference else magnitude_colour
                     ink = text_colour(colour(_level(weight)))
                     size = f' font-size="{coordinate(0.8 * em)}"'
                     body.append(
@@ -310,7 +255,7 @@ def render_attention_grid(
                             extra=size,
                         )
                     )
-    if difference:
+    if view.difference:
         if not numbers and cell >= 0.7 * em:
             body += _signs(view, left, top, cell, em)
         body.append(_legend(view, ("+", "-"), em, height + 0.6 * em))
@@ -323,75 +268,67 @@ def render_attention_grid(
     return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
 
 
+@dataclass(kw_only=True)
 class _View:
     """The checked input of a picture, special tokens already left out where asked."""
 
-    def __init__(
-        self,
-        weights,
-        tokens,
-        title,
-        head,
-        special,
-        hide_special,
-        segment_ids,
-        query,
-        unit,
-        norms,
-        longest,
-        difference,
-    ):
-        self.difference = difference
-        if difference and norms is not None:
+    weights: object  # checked: what is drawn, from 0 to 1, in a difference from -1 to 1
+    tokens: Sequence[str]
+    title: str | None = None
+    head: tuple[int, int] | None = None
+    special: Sequence[bool] | None = None
+    hide_special: bool = False
+    segment_ids: Sequence[int] | None = None
+    query: int | None = None
+    unit: str = "token"
+    norms: object = None
+    longest: float | None = None
+    difference: bool = False
+
+    def __post_init__(self):
+        if self.difference and self.norms is not None:
             raise ValueError("norms of a difference are not drawn; leave norms out.")
-        weights, tokens = (checked_difference if difference else checked_attention)(weights, tokens)
+        check = checked_difference if self.difference else checked_attention
+        weights, tokens = check(self.weights, self.tokens)
         n = len(tokens)
-        special = (
-            tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
-        )
+        about = {"head": self.head, "hide_special": self.hide_special, "unit": self.unit}
+        about["special"] = special_tokens(tokens, self.special)
+        segment_ids, query = self.segment_ids, self.query
         if segment_ids is not None and len(segment_ids) != n:
             raise ValueError(f"segment_ids needs one entry per token: {n} expected, got {len(segment_ids)}.")
         if query is not None and not 0 <= query < n:
             raise ValueError(f"query must lie between 0 and {n - 1}; got {query}.")
-        shown = [i for i in range(n) if not (hide_special and special[i])]
+        shown = TokensInView(tokens=tokens, **about).shown
         if not shown:
             raise ValueError("every token is special, so with hide_special=True there is nothing to draw.")
-        about = {"head": head, "special": special, "hide_special": hide_special, "unit": unit}
-        name = f"Head {head_label(*head)}" if head is not None else "Attention of one head"
-        self.full = 1.0
-        if difference:
-            self.full = float(longest or np.abs(weights).max() or 1)
-            self.norms, strength = None, np.clip(weights / self.full, -1, 1)
-            self.sentence = (
-                describe_difference(weights, tokens, **about)
-                if query is None
-                else describe_token_difference(weights, tokens, query, special=special)
+        describe, describe_one, kind, strength = describe_attention, describe_token, "", weights
+        drawn, self.full = weights, 1.0
+        if self.difference:
+            describe, describe_one, kind = (
+                describe_difference,
+                describe_token_difference,
+                ", after minus before",
             )
-            name += ", after minus before"
-        elif norms is None:
-            self.norms, strength = None, weights
-            self.sentence = (
-                describe_attention(weights, tokens, **about)
-                if query is None
-                else describe_token(weights, tokens, query, special=special)
-            )
-        else:
-            norms, _ = checked_norms(norms, tokens)
-            full = float(norms.max() if longest is None else longest)
-            if full < norms.max() * (1 - 1e-6):
+            self.full = float(self.longest or np.abs(weights).max() or 1)
+            strength = np.clip(weights / self.full, -1, 1)
+        elif self.norms is not None:
+            describe, describe_one, kind = describe_norms, describe_token_norms, ", norms"
+            drawn, _ = checked_norms(self.norms, tokens)
+            full = float(drawn.max() if self.longest is None else self.longest)
+            if full < drawn.max() * (1 - 1e-6):
                 raise ValueError(
-                    f"longest is drawn at full strength, so no norm may exceed it; the largest is {norms.max():g}, "
+                    f"longest is drawn at full strength, so no norm may exceed it; the largest is {drawn.max():g}, "
                     f"longest {full:g}."
                 )
-            self.norms, strength = norms[np.ix_(shown, shown)], norms / (full or 1)
-            self.sentence = (
-                describe_norms(norms, tokens, longest=longest, **about)
-                if query is None
-                else describe_token_norms(norms, tokens, query, special=special)
-            )
-            name += ", norms"
-        self.title = title or name
-        self.weights = strength[np.ix_(shown, shown)]  # what is drawn, from 0 to 1
+            self.norms, strength = drawn[np.ix_(shown, shown)], drawn / (full or 1)
+            about["longest"] = self.longest
+        if query is None:
+            self.sentence = describe(drawn, tokens, **about)
+        else:
+            self.sentence = describe_one(drawn, tokens, query, special=about["special"])
+        name = "Attention of one head" if self.head is None else f"Head {head_label(*self.head)}"
+        self.title = self.title or name + kind
+        self.weights = strength[np.ix_(shown, shown)]
         self.tokens = [tokens[i] for i in shown]
         self.labels = [visible_token(token) for token in self.tokens]
         pair = segment_ids is not None and len({segment_ids[i] for i in shown}) > 1

@@ -30,7 +30,7 @@ NEURON_VIEW_TOKENS = 32
 
 STEPS = 1000  # numbers travel as whole thousandths: three digits after the point, no point
 
-_VENDOR = Path(__file__).parent / "vendor"
+_VENDOR, _FRAME = Path(__file__).parent / "vendor", Path(__file__).parent / "frame"
 
 _TYPE = {"head_view": 18, "model_view": 24, "neuron_view": 24}  # pixels, before the frame is scaled
 
@@ -109,10 +109,6 @@ def bertviz_head_view(
     font_size : float
         Of the tokens, in pixels; smaller where the frame is too narrow.
 
-    Returns
-    -------
-    BertVizView
-
     Raises
     ------
     ValueError
@@ -135,16 +131,12 @@ def bertviz_head_view(
         "heads": heads,
         "include_layers": layers,
     }
-    zoom = font_size / _TYPE["head_view"]
-    natural = zoom * (len(tokens) * 22.5 + 30 + 36) + 24
-    return _view(
-        "head_view",
-        data,
-        font_size,
-        height or min(_TALLEST, int(natural)),
+    tall = (len(tokens) * 22.5 + 30 + 36, 24)
+    sentence = (
         f"BertViz's head view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, counted from 0. "
-        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter.",
+        "Point at a token to see where it looks; double-click a colour to see that head alone. Keys: Tab, arrows, Shift+Enter."
     )
+    return _view("head_view", data, sentence, font_size=font_size, height=height, tall=tall)
 
 
 def bertviz_model_view(
@@ -168,10 +160,6 @@ def bertviz_model_view(
     font_size : float
         Of the labels, in pixels; smaller where the frame is too narrow.
 
-    Returns
-    -------
-    BertVizView
-
     Raises
     ------
     ValueError
@@ -192,14 +180,11 @@ def bertviz_model_view(
         "total_heads": len(heads),  # ours: the small pictures share the width, also when heads are chosen
         "thumbnail_box_height": round(min(14.0, max(1.5, (room / len(layers) - 10) / len(tokens))), 2),
     }
-    return _view(
-        "model_view",
-        data,
-        font_size,
-        int(height),
+    sentence = (
         f"BertViz's model view: {_count(len(tokens), attention)}, {_layers(layers)}, {_heads(heads)}, counted from 0. "
-        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter.",
+        "Click a head to enlarge it, and again to close it. Keys: Tab, arrows, Enter."
     )
+    return _view("model_view", data, sentence, font_size=font_size, height=int(height))
 
 
 def bertviz_neuron_view(
@@ -209,8 +194,7 @@ def bertviz_neuron_view(
     layer: int | None = None,
     head: int = 0,
     query: int | None = None,
-    height: int | None = None,
-    font_size: float = 24,
+    **frame,
 ) -> BertVizView:
     """BertViz's neuron view: query and key vectors, their product, score and softmax, number by number.
 
@@ -225,14 +209,8 @@ def bertviz_neuron_view(
     query : int, optional
         The token whose computation is in view at first; by default the picture opens with lines only, and the plus
         sign beside a token opens its computation.
-    height : int, optional
-        Of the frame, in pixels. By default what the text needs, at most 440; longer texts scroll.
-    font_size : float
-        Of the tokens, in pixels; smaller where the frame is too narrow.
-
-    Returns
-    -------
-    BertVizView
+    height, font_size
+        As in `bertviz_head_view`.
 
     Raises
     ------
@@ -262,16 +240,12 @@ def bertviz_neuron_view(
         "include_layers": layers,
         "query": query,
     }
-    zoom = font_size / _TYPE["neuron_view"]
-    natural = zoom * (len(tokens) * 28 + 48 + 36) + 12
-    return _view(
-        "neuron_view",
-        data,
-        font_size,
-        height or min(_TALLEST, int(natural)),
+    tall = (len(tokens) * 28 + 48 + 36, 12)
+    sentence = (
         f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
-        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter.",
+        f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter."
     )
+    return _view("neuron_view", data, sentence, tall=tall, **frame)
 
 
 def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
@@ -361,117 +335,36 @@ def _heads(heads: Sequence[int]) -> str:
 
 # ---- what comes out -------------------------------------------------------------------------------------------
 
-# The rest of what BertViz's Python would send, made in the page: a pair of texts is its whole matrix and four cuts of it.
-_UNPACK = """
-const whole = (x) => (Array.isArray(x) ? x.map(whole) : x / STEPS);
-const sides = {"": [0, Infinity], A: [0, data.boundary], B: [data.boundary, Infinity]};
-const cut = ([name, query, key]) => {
-  const [i, j] = [sides[query], sides[key]];
-  const part = {
-    name,
-    attn: whole(data.attention.map((layer) => layer.map((head) => head.slice(...i).map((row) => row.slice(...j))))),
-    left_text: data.tokens.slice(...i),
-    right_text: data.tokens.slice(...j),
-  };
-  const vectors = (all, side) => whole(all.map((layer) => layer.map((head) => head.slice(...side))));
-  if (data.queries) Object.assign(part, {queries: vectors(data.queries, i), keys: vectors(data.keys, j)});
-  return part;
-};
-const parts = FILTERS.slice(0, data.boundary === null ? 1 : FILTERS.length).map(cut);
-window.bertvizParams = {...data, attention: data.queries ? Object.fromEntries(parts.map((part, i) => [NEURON_FILTERS[i], part])) : parts};
-"""
 
-# The frame's own width is known only in the browser, and is nothing while its slide is hidden.
-_FIT = """
-const fit = () => {
-  if (innerWidth) document.body.style.zoom = Math.max(0.4, Math.min(ZOOM, (innerWidth - 8) / WIDTH));
-};
-addEventListener("resize", fit);
-fit();
-"""
-
-# BertViz knows the mouse alone. What it draws to be clicked or pointed at gets one tab stop each, arrows within, Enter for
-# a click and Shift+Enter for two; they are found by the handlers that d3 has put on them, and anew after each drawing.
-_KEYS = """
-const vis = document.getElementById("vis");
-vis.setAttribute("role", "toolbar");
-vis.setAttribute("aria-label", "Arrows go from one to the next, Enter clicks, Shift+Enter clicks twice.");
-const hears = (node, type) => (node.__on ?? []).some((one) => one.type === type);
-const place = {click: 0, mouseover: 0};
-const found = {click: [], mouseover: []};
-const name = (node, i) => {
-  const {include_layers: layers, include_heads: heads} = bertvizParams; // heads: in the model view alone
-  const token = node.closest("g")?.textContent.trim();
-  return token || (heads ? `layer ${layers[Math.floor(i / heads.length)]}, head ${heads[i % heads.length]}` : `head ${i}`);
-};
-const choose = (type, i, focus) => {
-  place[type] = Math.max(0, Math.min(found[type].length - 1, i));
-  found[type].forEach((node, j) => node.setAttribute("tabindex", j === place[type] ? 0 : -1));
-  if (focus) found[type][place[type]]?.focus();
-};
-const mark = () => {
-  const had = vis.dataset.focus;
-  const all = [...vis.querySelectorAll("g, rect, text")].filter((node) => node.checkVisibility({visibilityProperty: true}));
-  found.click = all.filter((node) => hears(node, "click"));
-  found.mouseover = all.filter((node) => hears(node, "mouseover") && !hears(node, "click"));
-  for (const [type, nodes] of Object.entries(found)) {
-    nodes.forEach((node, i) => {
-      node.dataset.kind = type;
-      node.setAttribute("role", type === "click" ? "button" : "img");
-      node.setAttribute("aria-label", name(node, i));
-      if (type === "click" && getComputedStyle(node).opacity === "0") node.classList.add("unseen");
-    });
-    choose(type, place[type], false);
-  }
-  if (had && (document.activeElement === document.body || !document.activeElement.checkVisibility({visibilityProperty: true}))) found[had][place[had]]?.focus();
-};
-const send = (node, type) => node.dispatchEvent(new MouseEvent(type, {bubbles: true, cancelable: true}));
-vis.addEventListener("focusin", ({target}) => {
-  const type = target.dataset.kind;
-  if (!type) return;
-  vis.dataset.focus = type;
-  if (type !== "mouseover") return;
-  send(target, "mouseover");
-  const own = found.click.findIndex((node) => target.contains(node)); // its plus sign comes next
-  if (own >= 0) choose("click", own, false);
-});
-vis.addEventListener("focusout", ({target, relatedTarget}) => {
-  if (target.dataset.kind === "mouseover") ["mouseout", "mouseleave"].forEach((type) => send(target, type));
-  if (relatedTarget && !vis.contains(relatedTarget)) delete vis.dataset.focus;
-});
-vis.addEventListener("keydown", (event) => {
-  const {target, key, shiftKey} = event;
-  const type = target.dataset.kind, i = (found[type] ?? []).indexOf(target);
-  const step = {ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1}[key];
-  if (i < 0 || !(step || key === "Enter" || key === " ")) return;
-  event.preventDefault();
-  if (step) choose(type, i + step, true);
-  else if (type === "click") {
-    send(target, shiftKey ? "dblclick" : "click");
-    setTimeout(mark); // what was clicked may have made room for another
-  }
-});
-new MutationObserver(mark).observe(vis, {childList: true, subtree: true});
-mark();
-"""
-
-
-def _view(name: str, data: dict[str, object], font_size: float, height: int, sentence: str) -> BertVizView:
+def _view(
+    name: str,
+    data: dict[str, object],
+    sentence: str,
+    *,
+    font_size: float = 24,
+    height: int | None = None,
+    tall: tuple[float, float] | None = None,
+) -> BertVizView:
+    """The frame of one view; without a height it is as ``tall`` as its text: what grows with the type, and what does not."""
+    if not height and tall is not None:
+        height = min(_TALLEST, int(font_size / _TYPE[name] * tall[0] + tall[1]))
     if not font_size > 0 or not height > 0:
         raise ValueError(f"font_size and height are pixels above 0; got {font_size} and {height}.")
     data.setdefault("default_filter", "0")
     data["root_div_id"] = "bertviz-view"  # BertViz draws a new one each time; here a frame holds one view
-    unpack = _UNPACK.replace("NEURON_FILTERS", json.dumps(_NEURON_FILTERS)).replace(
-        "FILTERS", json.dumps(_FILTERS)
+    unpack = (
+        _own("unpack")
+        .replace("NEURON_FILTERS", json.dumps(_NEURON_FILTERS))
+        .replace("FILTERS", json.dumps(_FILTERS))
     )
-    fit = _FIT.replace("ZOOM", f"{font_size / _TYPE[name]:.6g}").replace("WIDTH", str(_WIDTH[name]))
+    fit = _own("fit").replace("ZOOM", f"{font_size / _TYPE[name]:.6g}").replace("WIDTH", str(_WIDTH[name]))
     scripts = [
         _script("jquery.slim.min"),
         _script("d3.min"),
         "{" + f"const data = {_json(data)};" + unpack.replace("STEPS", str(STEPS)) + "}",
         _script(f"bertviz_{name}"),
         "{" + fit + "}",
-        "{" + _KEYS + "}",
+        "{" + _own("keys") + "}",
     ]
     page = "\n".join(
         [
@@ -508,6 +401,13 @@ def _controls(name: str, data: dict[str, object]) -> str:
         f'<div id="{data["root_div_id"]}" style="font-family:\'Helvetica Neue\',Helvetica,Arial,sans-serif">'
         f'<span style="user-select:none">{"".join(menus)}</span><div id="vis"></div></div>'
     )
+
+
+@cache
+def _own(name: str) -> str:
+    """A script of ours for the frame, without the comment it begins with."""
+    text = (_FRAME / f"{name}.js").read_text(encoding="utf-8")
+    return "\n" + re.sub(r"\A(?://.*\n)+", "", text)
 
 
 @cache

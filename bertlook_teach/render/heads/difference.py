@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model import head_label
-from ..drawing.inputs import _SLACK, as_array, checked_mask, checked_tokens, looks_special
-from ..drawing.sentences import percent, quoted
+from ..drawing.inputs import _SLACK, as_array, checked_tokens
+from ..drawing.sentences import TokensInView, percent
 
 
 def points(change: float) -> str:
@@ -82,45 +81,36 @@ def checked_difference(changes, tokens: Sequence[str]) -> tuple[np.ndarray, tupl
 def describe_difference(
     changes,
     tokens: Sequence[str],
-    *,
-    head: tuple[int, int] | None = None,
-    special: Sequence[bool] | None = None,
-    hide_special: bool = False,
-    unit: str = "token",
+    **view,
 ) -> str:
     """Where a head looks more and less than before, and how much of a token's weight has moved on average.
 
     What moved is half the sum of all changes of a row without their signs (total variation): 100 % if none of the weight stayed.
+    ``head``, ``special``, ``hide_special`` and ``unit`` are as in `describe_attention`.
 
     >>> describe_difference([[.3, -.3], [-.1, .1]], ["the", "cat"], head=(2, 0))
     "Head 3-1, after minus before: “the” gives 30.0 points more to itself; “the” gives 30.0 points less to “cat”. On average 20 % of a token's weight has moved."
     """
     changes, tokens = checked_difference(changes, tokens)
-    special = (
-        tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
-    )
-    shown = [i for i in range(len(tokens)) if not (hide_special and special[i])]
-    name = f"{'This head' if head is None else f'Head {head_label(*head)}'}, after minus before"
+    view = TokensInView(tokens=tokens, **view)
+    name, shown, pairs = f"{view.name}, after minus before", view.shown, view.pairs()
     if not shown:
         return f"{name}: every token is special and hidden."
-    pairs = [(i, j) for i in shown for j in shown]
     up, down = max(pairs, key=lambda pair: changes[pair]), min(pairs, key=lambda pair: changes[pair])
     parts = []
     for (query, key), word, counts in ((up, "more", changes[up] > 0), (down, "less", changes[down] < 0)):
         if counts:
-            to = "itself" if query == key else quoted(tokens[key], special[key])
-            parts.append(
-                f"{quoted(tokens[query], special[query])} gives {points(changes[query, key])} points {word} to {to}"
-            )
+            size = points(changes[query, key])
+            parts.append(f"{view.quoted(query)} gives {size} points {word} to {view.quoted(key, query)}")
     if not parts:
-        return (
-            f"{name}: nothing has changed{' between the tokens in view' if len(shown) < len(tokens) else ''}."
-        )
+        return f"{name}: nothing has changed{' between the tokens in view' * bool(view.hidden)}."
     moved = sum(sum(abs(x) for x in changes[i].tolist()) for i in shown) / 2 / len(shown)
-    said = [f"{name}: {'; '.join(parts)}.", f"On average {percent(moved)} of a {unit}'s weight has moved."]
-    if len(shown) < len(tokens):
-        hidden = [j for j in range(len(tokens)) if j not in set(shown)]
-        mass = sum(float(changes[i, j]) for i in shown for j in hidden) / len(shown)
+    said = [
+        f"{name}: {'; '.join(parts)}.",
+        f"On average {percent(moved)} of a {view.unit}'s weight has moved.",
+    ]
+    if view.hidden:
+        mass = sum(float(changes[i, j]) for i in shown for j in view.hidden) / len(shown)
         said.append(f"Special tokens are hidden; to them go {signed_points(mass)} points on average.")
     return " ".join(said)
 
@@ -134,9 +124,7 @@ def describe_token_difference(
     '“the” looks more at itself (+30.0 points) and less at “cat” (-30.0).'
     """
     changes, tokens = checked_difference(changes, tokens)
-    special = (
-        tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
-    )
+    view = TokensInView(tokens=tokens, special=special)
     line = (changes[position] if side == "query" else changes[:, position]).tolist()
     verb, preposition = ("looks", "at") if side == "query" else ("is looked at", "by")
     parts = []
@@ -147,11 +135,11 @@ def describe_token_difference(
         if order:
             unit = "" if parts else " points"
             named = ", ".join(
-                f"{'itself' if j == position else quoted(tokens[j], special[j])} ({signed_points(line[j])}{unit if not i else ''})"
+                f"{view.quoted(j, position)} ({signed_points(line[j])}{unit if not i else ''})"
                 for i, j in enumerate(order[:top])
             )
             parts.append(f"{word} {preposition} {named}")
-    name = quoted(tokens[position], special[position])
+    name = view.quoted(position)
     if not parts:
         return (
             f"{name} {verb} {preposition} the same as before."

@@ -41,7 +41,9 @@ SHAPES = {
     "star": "M0 -1.35L.38 -.42L1.3 -.42L.56 .15L.82 1.1L0 .55L-.82 1.1L-.56 .15L-1.3 -.42L-.38 -.42Z",
 }
 
-_MARKERS = {"ring": "o", "disc": "o", "square": "s", "diamond": "D", "right": ">", "left": "<", "up": "^", "plus": "P", "star": "*"}  # fmt: skip
+_MARKERS = {"ring": "o", "disc": "o", "square": "s", "diamond": "D"}
+
+_MARKERS |= {"right": ">", "left": "<", "up": "^", "plus": "P", "star": "*"}
 
 # Behaviour -> colour and shape; a triangle points to where its heads look.
 _KNOWN = {
@@ -279,7 +281,9 @@ def _labelled(places, which, n_heads, radius, em, width, height, top=0.0):
         wide = text_width(head_label(*divmod(i, n_heads)), em)
         x, y = places[i]
         best, best_cost = None, math.inf
-        for dx, dy, anchor in ((1, 0, "start"), (-1, 0, "end"), (0, -1.05, "middle"), (0, 1.05, "middle"), (0.7, -0.8, "start"), (-0.7, -0.8, "end"), (0.7, 0.8, "start"), (-0.7, 0.8, "end")):  # fmt: skip
+        beside = ((1, 0, "start"), (-1, 0, "end"), (0, -1.05, "middle"), (0, 1.05, "middle"))
+        slanting = [(dx, dy, "start" if dx > 0 else "end") for dy in (-0.8, 0.8) for dx in (0.7, -0.7)]
+        for dx, dy, anchor in (*beside, *slanting):
             cx, cy = x + dx * gap, y + dy * (gap + 0.3 * em)
             left = cx - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
             box = (left, cy - 0.55 * em, left + wide, cy + 0.55 * em)
@@ -341,11 +345,9 @@ def distance_map_figure(
         for name, (colour, form) in sorted(styles.items(), key=lambda item: item[0] != "unlabelled"):
             at = points[groups == name]
             hollow = form == "ring"
-            drawn = axes.scatter(
-                at[:, 0], at[:, 1], marker=_MARKERS[form], s=(36 if hollow else 90), linewidths=1.2 if hollow else 0.6,
-                facecolors="none" if hollow else colour, edgecolors=colour if hollow else PAPER,
-            )  # fmt: skip
-            handles[name] = drawn
+            size, width, face, edge = (36, 1.2, "none", colour) if hollow else (90, 0.6, colour, PAPER)
+            look = {"marker": _MARKERS[form], "facecolors": face, "edgecolors": edge}
+            handles[name] = axes.scatter(at[:, 0], at[:, 1], s=size, linewidths=width, **look)
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xticks([])
         axes.set_yticks([])
@@ -353,10 +355,7 @@ def distance_map_figure(
         for spine in axes.spines.values():
             spine.set_color(RULE)
     names = list(styles)
-    figure.legend(
-        [handles[name] for name in names], names, loc="outside lower center", ncols=min(4, len(names)),
-        frameon=False, fontsize=font_size, handletextpad=0.1, columnspacing=0.9,
-    )  # fmt: skip
+    _legend_below(figure, [handles[name] for name in names], names, columns=4, font_size=font_size, gap=0.9)
     return figure
 
 
@@ -423,10 +422,8 @@ def family_figure(
     styles = group_styles(groups)
     for name, (colour, form) in styles.items():
         rows = [row for row, leaf in enumerate(order) if groups[leaf] == name]
-        marks.scatter(
-            [0] * len(rows), rows, marker=_MARKERS[form], s=42, facecolors="none" if form == "ring" else colour,
-            edgecolors=colour, linewidths=1, label=name,
-        )  # fmt: skip
+        look = {"facecolors": "none" if form == "ring" else colour, "edgecolors": colour, "linewidths": 1}
+        marks.scatter([0] * len(rows), rows, marker=_MARKERS[form], s=42, label=name, **look)
     colours = LinearSegmentedColormap.from_list("bertlook", [magnitude_colour(1 - k / 32) for k in range(33)])
     image = heat.imshow(
         distances[np.ix_(order, order)], cmap=colours, aspect="auto", vmin=0, interpolation="nearest"
@@ -447,8 +444,10 @@ def family_figure(
         axes.tick_params(length=0, colors=INK)
     marks.set_xticks([])
     handles, labels = marks.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(7, len(labels)), frameon=False, fontsize=font_size,
-        handletextpad=0.1, columnspacing=0.8,
-    )  # fmt: skip
+    _legend_below(figure, handles, labels, columns=7, font_size=font_size, gap=0.8)
     return figure
+
+
+def _legend_below(figure, handles, names, *, columns: int, font_size: float, gap: float) -> None:
+    look = {"frameon": False, "fontsize": font_size, "handletextpad": 0.1, "columnspacing": gap}
+    figure.legend(handles, names, loc="outside lower center", ncols=min(columns, len(names)), **look)

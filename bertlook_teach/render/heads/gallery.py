@@ -10,7 +10,7 @@ from ...model import head_label
 from ..drawing.inputs import checked_attention
 from ..drawing.palette import MUTED, RULE, SELECTED, magnitude_colour
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import coordinate, frame, text
+from ..drawing.svg import coordinate, frame, text, upright
 
 
 def describe_gallery(weights, tokens: Sequence[str]) -> str:
@@ -35,7 +35,7 @@ def render_gallery(
     size: float = 64,
     font_size: float = 24,
 ) -> str:
-    """Draw every head's map small: rows of the picture are layers, columns heads, counted from 1.
+    """Draw, as a standalone SVG, every head's map small: rows of the picture are layers, columns heads, counted from 1.
 
     Parameters
     ----------
@@ -47,11 +47,6 @@ def render_gallery(
     size : float
         Side of one map in pixels.
     font_size : float
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------
@@ -67,11 +62,9 @@ def render_gallery(
     n_layers, n_heads, n, _ = weights.shape
     em, gap = float(font_size), 8.0
     left, top, pitch = 3.2 * em, 2.8 * em, size + gap
-    middle = top + n_layers * pitch / 2
-    turned = f' transform="rotate(-90 {coordinate(0.8 * em)} {coordinate(middle)})"'
     body = [
         text(left, 0.8 * em, "head", fill=MUTED),
-        text(0.8 * em, middle, "layer", anchor="middle", fill=MUTED, extra=turned),
+        upright(0.8 * em, top + n_layers * pitch / 2, "layer"),
     ]
     body += [text(left + h * pitch + size / 2, 2.0 * em, str(h + 1), anchor="middle") for h in range(n_heads)]
     cell = size / n

@@ -8,7 +8,7 @@ from ...model import head_label
 from ..drawing.inputs import checked_present, checked_values
 from ..drawing.palette import INK, MISSING, MUTED, SELECTED, difference_colour, magnitude_colour, text_colour
 from ..drawing.sentences import describe_head_map, number, short_number, short_signed, signed_number
-from ..drawing.svg import coordinate, frame, text, text_width
+from ..drawing.svg import coordinate, frame, text, text_width, upright
 
 DIFFERENCE_LEGEND = "blue, +: more than before; brown, -: less"
 
@@ -59,7 +59,7 @@ def render_head_map(
     numbers: bool | None = None,
     font_size: float = 16,
 ) -> str:
-    """Draw one number per head as a grid of layers and heads, counted from 1.
+    """Draw, as a standalone SVG, one number per head as a grid of layers and heads, counted from 1.
 
     Parameters
     ----------
@@ -81,11 +81,6 @@ def render_head_map(
         Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
     font_size : float
         In pixels. On a slide 24 or more.
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------
@@ -116,12 +111,10 @@ def render_head_map(
         left + n_heads * cell + 1.2 * em, text_width(f"{'Change: ' * difference}{title}", em) * 1.1 + 2.4 * em
     )
     height = top + n_layers * cell + 1.2 * em
-    middle = top + n_layers * cell / 2
-    turned = f' transform="rotate(-90 {coordinate(1.4 * em)} {coordinate(middle)})"'
     body = [
         text(1.2 * em, 1.2 * em, f"Change: {title}" if difference else title, extra=' font-weight="600"'),
         text(left, 2.6 * em, "head", fill=MUTED),
-        text(1.4 * em, middle, "layer", anchor="middle", fill=MUTED, extra=turned),
+        upright(1.4 * em, top + n_layers * cell / 2, "layer"),
     ]
     body += [
         text(left + (h + 0.5) * cell, top - 0.8 * em, str(h + 1), anchor="middle") for h in range(n_heads)

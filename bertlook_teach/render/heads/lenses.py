@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...model import head_label
-from ..drawing.inputs import as_array, check_weights, checked_mask, checked_tokens, looks_special
+from ..drawing.inputs import as_array, check_weights, checked_tokens, special_tokens
 from ..drawing.palette import LINE, MUTED, RULE, SELECTED, magnitude_colour
 from ..drawing.sentences import quoted, visible_token
 from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width
@@ -143,7 +143,7 @@ def first_query(tokens: Sequence[str], special: Sequence[bool] | None = None) ->
     >>> first_query(["[CLS]", "birds", "sing", "[SEP]"])
     1
     """
-    flags = tuple(map(looks_special, tokens)) if special is None else special
+    flags = special_tokens(tokens, special)
     return next((i for i, flag in enumerate(flags) if not flag), 0)
 
 
@@ -174,7 +174,7 @@ def describe_lenses(
     'Head 1-1, query “cat”: first is [SEP] in weight, itself in norm.'
     """
     lenses, tokens = checked_lenses(lenses, tokens)
-    special = _flags(tokens, special)
+    special = special_tokens(tokens, special)
     _check_place(lenses, layer, head, query)
     first: dict[int, list[str]] = {}
     little = []
@@ -248,7 +248,7 @@ def render_lenses(
     font_size: float = 24,
     width: float = 1180,
 ) -> str:
-    """Draw one head under every lens, side by side, the tokens written once.
+    """Draw, as a standalone SVG, one head under every lens, side by side, the tokens written once.
 
     Parameters
     ----------
@@ -266,18 +266,13 @@ def render_lenses(
     font_size, width : float
         In pixels.
 
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
-
     Raises
     ------
     ValueError
         If the lenses cannot be drawn (see `checked_lenses`), or there is no such head or query.
     """
     lenses, tokens = checked_lenses(lenses, tokens)
-    special = _flags(tokens, special)
+    special = special_tokens(tokens, special)
     query = first_query(tokens, special) if query is None else query
     _check_place(lenses, layer, head, query)
     if style not in STYLES:
@@ -368,10 +363,6 @@ def _title_lines(title: str, across: float, em: float) -> list[str]:
     if len(words) == 1 or 1.1 * text_width(title, em) <= across - 0.4 * em:  # bold is wider
         return [title]
     return [words[0], " ".join(words[1:])]
-
-
-def _flags(tokens, special) -> tuple[bool, ...]:
-    return tuple(map(looks_special, tokens)) if special is None else checked_mask(special, tokens, "special")
 
 
 def _check_place(lenses: Mapping[str, np.ndarray], layer: int, head: int, query: int) -> None:

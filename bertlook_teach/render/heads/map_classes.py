@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...measures import CLASSES, Fractions, map_scores
-from ..drawing.inputs import checked_attention, looks_special
+from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, RULE, SEGMENT_A, SEGMENT_B, magnitude_colour, rgb
 from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import content, coordinate, frame, text
+from ..drawing.svg import content, coordinate, frame, text, upright
 from ..drawing.text_table import TextTable
 from .attention import KEY_TITLE, QUERY_TITLE
 
@@ -135,19 +135,12 @@ def render_map(
     """
     weights, tokens = checked_attention(weights, tokens)
     n, em, side = len(tokens), float(font_size), float(size)
-    special = [looks_special(token) for token in tokens] if special is None else special
+    special = special_tokens(tokens, special)
     left, top, cell = 6.4 * em, 5.2 * em, side / n
     body = [
         text(0.3 * em, 0.9 * em, title, extra=' font-weight="600"'),
         text(left, 2.4 * em, KEY_TITLE, fill=MUTED),
-        text(
-            1.0 * em,
-            top + side / 2,
-            QUERY_TITLE,
-            anchor="middle",
-            fill=MUTED,
-            extra=f' transform="rotate(-90 {coordinate(1.0 * em)} {coordinate(top + side / 2)})"',
-        ),
+        upright(1.0 * em, top + side / 2, QUERY_TITLE),
         (
             f'<image x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(side)}" height="{coordinate(side)}" '
             f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{map_address(weights)}"/>'
@@ -168,7 +161,8 @@ def render_map(
         last = centre
         body.append(text(left - 0.6 * em, top + centre, token, anchor="end"))
         anchor = "start" if centre < 2 * em else "end" if centre > side - 2 * em else "middle"
-        body.append(text(across - (0.5 * cell if anchor == "start" else -0.5 * cell if anchor == "end" else 0), top - 0.9 * em, token, anchor=anchor))  # fmt: skip
+        shift = {"start": -0.5 * cell, "end": 0.5 * cell, "middle": 0}[anchor]
+        body.append(text(across + shift, top - 0.9 * em, token, anchor=anchor))
     if segment_ids is not None and len(set(segment_ids)) > 1:
         start = 0
         for i in range(1, n + 1):
@@ -294,7 +288,9 @@ def fraction_bars(
     for position, name in enumerate(names):
         colour, y = CATEGORY_CYCLE[position], top - 1.2 * em
         if name in series:
-            body.append(f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.7 * em)}" height="{coordinate(0.7 * em)}" fill="{colour}"/>')  # fmt: skip
+            body.append(
+                f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.7 * em)}" height="{coordinate(0.7 * em)}" fill="{colour}"/>'
+            )
         else:
             body.append(_bracket(x, x + 0.9 * em, y, em, INK))
         body.append(text(x + 1.1 * em, y, name))

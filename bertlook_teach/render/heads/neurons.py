@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...model import head_label
-from ..drawing.inputs import looks_special
+from ..drawing.inputs import special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted, visible_token
@@ -82,7 +82,7 @@ def describe_neurons(
 
     Parameters
     ----------
-    view : bertlook_teach.measures.NeuronView
+    view : bertlook_teach.measures.HeadNeurons
     key : int, optional
         The token looked at; by default the one with the largest weight.
     dimensions : int or None
@@ -95,7 +95,7 @@ def describe_neurons(
     str
         Dimensions are counted from 1, like layers and heads in print.
     """
-    special = _special(view.tokens, special)
+    special = special_tokens(view.tokens, special)
     key = _checked_key(view, key)
     own, rest = split_dimensions(view.products, dimensions)
     products = view.products[key]
@@ -130,11 +130,11 @@ def render_neurons(
     font_size: float = 24,
     width: float = 940,
 ) -> str:
-    """Draw how one token's row of weights comes about.
+    """Draw, as a standalone SVG, how one token's row of weights comes about.
 
     Parameters
     ----------
-    view : bertlook_teach.measures.NeuronView
+    view : bertlook_teach.measures.HeadNeurons
         What ``neuron_view(attention, layer, head, query)`` returned.
     key : int, optional
         A token looked at, to be framed and described.
@@ -147,11 +147,6 @@ def render_neurons(
     font_size, width : float
         In pixels. On a slide 24 or more.
 
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
-
     Raises
     ------
     ValueError
@@ -163,7 +158,7 @@ def render_neurons(
         if not np.isfinite(getattr(view, name)).all():
             raise ValueError(f"{name} must be finite; this one is not.")
     sentence = describe_neurons(view, key=key, dimensions=dimensions, special=special)
-    special = _special(view.tokens, special)
+    special = special_tokens(view.tokens, special)
     own, rest = split_dimensions(view.products, dimensions)
     em, n = float(font_size), len(view.tokens)
     row, pad = 1.2 * em, 0.4 * em
@@ -296,10 +291,6 @@ def _legend(x: float, y: float, em: float, rest: int) -> list[str]:
         )
         x += 0.8 * em + text_width(words, em) + 0.9 * em
     return body
-
-
-def _special(tokens: Sequence[str], special: Sequence[bool] | None) -> list[bool]:
-    return [looks_special(token) for token in tokens] if special is None else [bool(flag) for flag in special]
 
 
 def _checked_key(view, key: int | None) -> int:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model import head_label
 from ..drawing.inputs import as_array, checked_tokens
-from ..drawing.sentences import _CLEAR_HABIT, _special, number, percent, quoted, simple_places
+from ..drawing.sentences import TokensInView, clear_habit, number, percent
 
 
 def checked_norms(norms, tokens: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -38,10 +37,7 @@ def describe_norms(
     tokens: Sequence[str],
     *,
     longest: float | None = None,
-    head: tuple[int, int] | None = None,
-    special: Sequence[bool] | None = None,
-    hide_special: bool = False,
-    unit: str = "token",
+    **view,
 ) -> str:
     """What one head's weighted norms show, in sentences computed from them.
 
@@ -72,26 +68,21 @@ def describe_norms(
     'Head 3-1, norms: the largest, 1.800, comes to “the” from “cat”. On average, 47 % of a sum comes from the next token. Drawn against 2.000, the longest vector.'
     """
     norms, tokens = checked_norms(norms, tokens)
-    special = _special(tokens, special)
-    n = len(tokens)
-    shown = [i for i in range(n) if not (hide_special and special[i])]
-    name = "This head" if head is None else f"Head {head_label(*head)}"
-    if not shown:
-        return f"{name}, norms: every token is special and hidden."
-    query, key = max(((i, j) for i in shown for j in shown), key=lambda pair: norms[pair])
+    view = TokensInView(tokens=tokens, **view)
+    name = f"{view.name}, norms"
+    if not view.shown:
+        return f"{name}: every token is special and hidden."
+    query, key = max(view.pairs(), key=lambda pair: norms[pair])
     if norms[query, key] == 0:
-        return f"{name}, norms: all are 0, so this head adds nothing here."
-    source = "itself" if query == key else quoted(tokens[key], special[key])
-    receiver = quoted(tokens[query], special[query])
+        return f"{name}: all are 0, so this head adds nothing here."
+    largest = number(norms[query, key])
     sentences = [
-        f"{name}, norms: the largest, {number(norms[query, key])}, comes to {receiver} from {source}."
+        f"{name}: the largest, {largest}, comes to {view.quoted(query)} from {view.quoted(key, query)}."
     ]
-    counted = [i for i in shown if norms[i].sum() > 0]
-    shares = {i: norms[i] / norms[i].sum() for i in counted}
-    sentences.append(_source(shares, tokens, special, shown, unit))
-    if hide_special and len(shown) < n:
-        hidden = [j for j in range(n) if special[j]]
-        mass = sum(shares[i][j] for i in counted for j in hidden) / len(counted)
+    shares = {i: norms[i] / norms[i].sum() for i in view.shown if norms[i].sum() > 0}
+    sentences.append(_source(shares, view))
+    if view.hidden:
+        mass = sum(share[j] for share in shares.values() for j in view.hidden) / len(shares)
         sentences.append(f"Special tokens are hidden and give {percent(mass)}.")
     if longest is not None:
         sentences.append(f"Drawn against {number(longest)}, the longest vector.")
@@ -115,13 +106,13 @@ def describe_token_norms(
     '“cat” gives norms to “the” 1.900, itself 1.600.'
     """
     norms, tokens = checked_norms(norms, tokens)
-    special = _special(tokens, special)
+    view = TokensInView(tokens=tokens, special=special)
     if side not in ("query", "key"):
         raise ValueError(f"side is 'query' (the token gets) or 'key' (it gives); got {side!r}.")
     if not 0 <= position < len(tokens):
         raise ValueError(f"position must lie between 0 and {len(tokens) - 1}; got {position}.")
     line = norms[position] if side == "query" else norms[:, position]
-    name, total = quoted(tokens[position], special[position]), float(line.sum())
+    name, total = view.quoted(position), float(line.sum())
     if total == 0:
         return f"{name} gets nothing: every norm is 0." if side == "query" else f"{name} gives nothing."
 
@@ -129,26 +120,16 @@ def describe_token_norms(
         return number(value) + (f" ({percent(value / total)})" if side == "query" else "")
 
     order = sorted(range(len(tokens)), key=lambda j: (-line[j], j))
-    named = [
-        f"{'itself' if j == position else quoted(tokens[j], special[j])} {amount(line[j])}"
-        for j in order[:top]
-    ]
+    named = [f"{view.quoted(j, position)} {amount(line[j])}" for j in order[:top]]
     rest = len(tokens) - len(named)
     if rest and side == "query":
         named.append(f"{rest} other{'s' if rest > 1 else ''} {amount(sum(line[j] for j in order[top:]))}")
     return f"{name} {'gets norms from' if side == 'query' else 'gives norms to'} {', '.join(named)}."
 
 
-def _source(shares, tokens, special, shown, unit) -> str:
-    """Where a token's sum of norms comes from on average: the best of a few simple places, or nowhere in particular."""
-    places = simple_places(tokens, special, shown, unit)
-    visible = set(shown)
-    means = {
-        place: sum(share[j] for i, share in shares.items() for j in keys(i) if j in visible) / len(shares)
-        for place, keys in places.items()
-    }
-    best = max(means, key=means.get)  # the first of equals, in the order above
-    if means[best] >= _CLEAR_HABIT and len(shown) > 1:
-        return f"On average, {percent(means[best])} of a sum comes from {best}."
-    peak = sum(max(share[j] for j in shown) for share in shares.values()) / len(shares)
-    return f"On average, the largest part of a {unit}'s sum is {percent(peak)}."
+def _source(shares, view: TokensInView) -> str:
+    """Where a token's sum of norms comes from on average."""
+    place, share = clear_habit(shares, view)
+    if place is None:
+        return f"On average, the largest part of a {view.unit}'s sum is {percent(share)}."
+    return f"On average, {percent(share)} of a sum comes from {place}."

@@ -8,8 +8,6 @@ import numpy as np
 
 from ...model import head_label
 from ..drawing.palette import (
-    CATEGORY_CYCLE,
-    DASH_CYCLE,
     INK,
     LINE,
     MARKER_CYCLE,
@@ -17,6 +15,7 @@ from ..drawing.palette import (
     RULE,
     SELECTED,
     SELECTED_INK,
+    series_look,
 )
 from ..drawing.sentences import short_number
 from ..drawing.svg import attribute, content
@@ -239,10 +238,7 @@ def pruning_figure(
     percent = 100 * np.asarray(shares, float)
     for axes, (title, curves) in zip(rows, panels.items()):
         for i, (name, values) in enumerate(curves.items()):
-            axes.plot(
-                percent, np.asarray(values, float), MARKER_CYCLE[i], linestyle=DASH_CYCLE[i], color=CATEGORY_CYCLE[i],
-                linewidth=2.5, markersize=8, label=name,
-            )  # fmt: skip
+            axes.plot(percent, np.asarray(values, float), label=name, markersize=8, **series_look(i))
         if bands and title in bands:
             band = np.asarray(bands[title], float)
             axes.fill_between(percent, band.min(axis=0), band.max(axis=0), color=RULE, linewidth=0, zorder=0)
@@ -270,10 +266,9 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
     width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
     bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
     for i, (name, values) in enumerate(gains.items()):
-        axes.hist(
-            np.asarray(values, float), bins, histtype="step", linewidth=2.5, color=CATEGORY_CYCLE[i],
-            linestyle=DASH_CYCLE[i], label=name, weights=np.full(len(values), 100 / len(values)),
-        )  # fmt: skip
+        look = {key: value for key, value in series_look(i).items() if key != "marker"}
+        shares = np.full(len(values), 100 / len(values))
+        axes.hist(np.asarray(values, float), bins, histtype="step", label=name, weights=shares, **look)
     axes.axvline(observed, color=SELECTED, linewidth=3)
     top = axes.get_ylim()[1]
     axes.annotate(

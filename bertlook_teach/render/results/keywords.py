@@ -53,6 +53,6 @@ def heads_figure(
         x, y = (np.asarray(side, float)[tuple(head)] for side in next(iter(panels.values())))
         rows[0].annotate(
             head_label(*head), (x, y), (10, 14 * i - 4), textcoords="offset points", fontsize=font_size
-        )  # fmt: skip
+        )
     rows[0].set_ylabel(ylabel, fontsize=font_size)
     return figure

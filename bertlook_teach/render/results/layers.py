@@ -8,14 +8,12 @@ import numpy as np
 
 from ...published import published_probing
 from ..drawing.palette import (
-    CATEGORY_CYCLE,
-    DASH_CYCLE,
     INK,
-    MARKER_CYCLE,
     MUTED,
     RULE,
     SELECTED,
     magnitude_colour,
+    series_look,
     text_colour,
 )
 from ..drawing.sentences import percent, quoted
@@ -27,10 +25,15 @@ NONE = "-"
 
 # --- curves over depth ---------------------------------------------------------------------------------------
 def depth_figure(
-    curves: Mapping[str, object], *, ylabel: str = "F1 (per cent)", baseline: tuple[str, float] | None = None,
-    ylim: tuple[float, float] | None = None, xlabel: str = "layers 0 (embeddings) to ...", size: tuple[float, float] = (9.8, 3.4),
-):  # fmt: skip
-    """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given.
+    curves: Mapping[str, object],
+    *,
+    ylabel: str = "F1 (per cent)",
+    baseline: tuple[str, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    xlabel: str = "layers 0 (embeddings) to ...",
+    size: tuple[float, float] = (9.8, 3.4),
+):
+    """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given: a matplotlib figure.
 
     Parameters
     ----------
@@ -40,10 +43,6 @@ def depth_figure(
     baseline : (name, value), optional
         A dotted line.
     ylim : (float, float), optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
@@ -68,13 +67,10 @@ def depth_figure(
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         for i, (name, (value, low, high)) in enumerate(parts.items()):
-            k = i % len(CATEGORY_CYCLE)
-            axes.plot(
-                range(depth), value, label=name, color=CATEGORY_CYCLE[k], marker=MARKER_CYCLE[k], linestyle=DASH_CYCLE[k],
-                linewidth=2.5, markersize=8,
-            )  # fmt: skip
+            look = series_look(i)
+            axes.plot(range(depth), value, label=name, markersize=8, **look)
             if low is not None:
-                axes.fill_between(range(depth), low, high, color=CATEGORY_CYCLE[k], alpha=0.18, linewidth=0)
+                axes.fill_between(range(depth), low, high, color=look["color"], alpha=0.18, linewidth=0)
         if baseline:
             axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
         step = 1 if depth <= 14 else 2
@@ -126,9 +122,9 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
         low, high = s.interval()
         interval = f" [{low:.1f}, {high:.1f}]" if np.isfinite(low) else ""
         where = f"{s.expected_layer:.2f}{interval}" if np.isfinite(s.expected_layer) else "no gain"
-        rows.append(
-            [name, f"{100 * s.f1[0]:.0f} → {100 * s.f1[-1]:.0f}", where, _two(s.delta_bits), _two(s.centre_of_gravity), _two(s.mixing_bits)]
-        )  # fmt: skip
+        rise = f"{100 * s.f1[0]:.0f} → {100 * s.f1[-1]:.0f}"
+        bits = [_two(bits) for bits in (s.delta_bits, s.centre_of_gravity, s.mixing_bits)]
+        rows.append([name, rise, where, *bits])
     counts = sorted({s.n_test for s in scores.values()})
     span = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     about = f"Layers 0 to {depth}; K in bits; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents; none where too few samples gain."

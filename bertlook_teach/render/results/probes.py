@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...published import read_published
-from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, INK, MARKER_CYCLE, MUTED, RULE
+from ..drawing.palette import INK, MUTED, RULE, series_look
 from ..drawing.text_table import TextTable
 
 
@@ -32,7 +32,7 @@ def score_table(
 
     Parameters
     ----------
-    scores : mapping of name to `bertlook_teach.analyses.probing.Score`
+    scores : mapping of name to `bertlook_teach.analyses.probing.AttachmentScore`
     published : mapping of name to per cent, optional
         Names without a number get a dash.
     """
@@ -60,7 +60,7 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
 
     Parameters
     ----------
-    curves : mapping of name to mapping of int to Score
+    curves : mapping of name to mapping of int to AttachmentScore
         From `bertlook_teach.analyses.probing.learning_curve`.
     baseline : (name, UAS), optional
         A dotted line.
@@ -81,12 +81,10 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
         axes = figure.subplots()
         for i, (name, curve) in enumerate(curves.items()):
             sizes = list(curve)
-            axes.plot(
-                sizes, [100 * s.uas for s in curve.values()], label=name, color=CATEGORY_CYCLE[i], marker=MARKER_CYCLE[i],
-                linestyle=DASH_CYCLE[i], linewidth=2.5, markersize=9,
-            )  # fmt: skip
+            look = series_look(i)
+            axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)
             low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
-            axes.fill_between(sizes, low, high, color=CATEGORY_CYCLE[i], alpha=0.2, linewidth=0)
+            axes.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
         if baseline:
             name, value = baseline
             axes.axhline(100 * value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name)

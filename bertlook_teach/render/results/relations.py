@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.palette import CATEGORY_CYCLE, DASH_CYCLE, MARKER_CYCLE, MUTED
+from ..drawing.palette import MUTED, series_look
 from ..drawing.text_table import TextTable
 
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
@@ -54,7 +54,7 @@ def relation_gains(table, relations: Sequence[str], published: Mapping | None = 
                 "-" if row.twin is None else percent(row.twin),
             ]
         else:
-            cells = [name, str(table.left_out.get(name, 0)), "too rare", "-", "-", "-", "-"]
+            cells = [name, str(table.too_rare.get(name, 0)), "too rare", "-", "-", "-", "-"]
         if published is not None:
             theirs = published.get(name)
             cells.append(
@@ -85,9 +85,9 @@ def flattery_table(table, relations: Sequence[str]) -> TextTable:
             [
                 name,
                 f"{row.n:,}",
-                percent(row.optimistic, 1),
+                percent(row.in_sample, 1),
                 percent(row.accuracy, 1),
-                "-" if row.twin_optimistic is None else percent(row.twin_optimistic, 1),
+                "-" if row.twin_in_sample is None else percent(row.twin_in_sample, 1),
                 "-" if row.twin is None else percent(row.twin, 1),
                 "-" if row.p_corrected is None else f"{row.p_corrected:.3f}",
             ]
@@ -129,10 +129,7 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
         figure = Figure(figsize=(9.8, 4.0), layout="constrained")
         axes = figure.subplots()
         for i, (name, values) in enumerate(curves.items()):
-            axes.plot(
-                heads, values, label=name, color=CATEGORY_CYCLE[i], marker=MARKER_CYCLE[i], linestyle=DASH_CYCLE[i], linewidth=2.5,
-                markersize=9,
-            )  # fmt: skip
+            axes.plot(heads, values, label=name, markersize=9, **series_look(i))
         axes.axhline(
             level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label="what each head truly reaches"
         )

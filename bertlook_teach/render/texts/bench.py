@@ -10,12 +10,12 @@ from ...model import head_label
 from ...stats import unit_interval
 from ..drawing.palette import INK, LINE, MUTED, PAPER, SELECTED_INK
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import coordinate, frame, shortened, text, text_width
+from ..drawing.svg import coordinate, frame, shortened, text, text_width, upright
 
 OFF = SELECTED_INK
 
 WAYS = {
-    "mask": ("it gives nothing", "they give nothing"),
+    "zero": ("it gives nothing", "they give nothing"),
     "uniform": ("it looks at all tokens alike", "they look at all tokens alike"),
 }
 
@@ -71,7 +71,7 @@ def _signed(value: float, places: int) -> str:
     return f"{0:.{places}f}" if float(shown) == 0 else shown.replace("-", "−")
 
 
-def sandbox_result(bench, before, after) -> dict[str, object]:
+def bench_result(bench, before, after) -> dict[str, object]:
     """Two outcomes of one bench as the texts that are shown.
 
     Parameters
@@ -119,7 +119,7 @@ def sandbox_result(bench, before, after) -> dict[str, object]:
     }
 
 
-def render_sandbox(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> str:
+def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> str:
     """The switches and what they did as a standalone SVG.
 
     Parameters
@@ -132,7 +132,7 @@ def render_sandbox(shape, off, tokens, masked, mask, result, *, font_size: float
     masked : int
         Position of the piece to guess, shown as ``mask``.
     result : dict
-        From :func:`sandbox_result`.
+        From :func:`bench_result`.
     """
     n_layers, n_heads = shape
     em = float(font_size)
@@ -142,11 +142,8 @@ def render_sandbox(shape, off, tokens, masked, mask, result, *, font_size: float
     off = {tuple(head) for head in off}
     body = [
         text(left, 1.2 * em, "head", fill=MUTED),
-        text(
-            1.4 * em, top + n_layers * cell / 2, "layer", anchor="middle", fill=MUTED,
-            extra=f' transform="rotate(-90 {coordinate(1.4 * em)} {coordinate(top + n_layers * cell / 2)})"',
-        ),
-    ]  # fmt: skip
+        upright(1.4 * em, top + n_layers * cell / 2, "layer"),
+    ]
     for head in range(n_heads):
         body.append(text(left + (head + 0.5) * cell, top - 0.7 * em, str(head + 1), anchor="middle"))
     for layer in range(n_layers):

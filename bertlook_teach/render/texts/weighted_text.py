@@ -134,7 +134,7 @@ def render_words(
     font_size: float = 24,
     width: float = 900,
 ) -> str:
-    """Draw a text whose words are the darker the larger their number; key words stand over a line.
+    """Draw, as a standalone SVG, a text whose words are the darker the larger their number; key words stand over a line.
 
     Parameters
     ----------
@@ -150,11 +150,6 @@ def render_words(
         The numbers are after minus before.
     font_size, width : float
         In pixels.
-
-    Returns
-    -------
-    str
-        A standalone SVG: the same input gives the same bytes.
 
     Raises
     ------

@@ -180,8 +180,7 @@ function createArcView(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const [layers, heads] = get("shape");
     const count = (n) => Array.from({ length: n }, (_, i) => [i, String(i + 1)]);
     fill(menus.sentence, count(get("trees").length), get("sentence"));
@@ -206,20 +205,12 @@ function createArcView(host, get, emit) {
     emit({ layer: next[0], head: next[1] });
   });
   let lastSize = "";
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [root], () => {
     const size = `${root.clientWidth} ${getComputedStyle(root).fontSize}`;
     if (size !== lastSize && root.clientWidth) draw();
     lastSize = size;
   });
-  observer.observe(root);
-
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const ARC_VIEW_TRAITS = [

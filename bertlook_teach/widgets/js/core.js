@@ -436,6 +436,26 @@ function oncePerTurn(draw) {
   };
 }
 
+// The type of a view: as large as asked for in pixels, or as the page's.
+function setType(root, pixels) {
+  if (pixels) root.style.setProperty("--bertlook-font-size", `${pixels}px`);
+  else root.style.removeProperty("--bertlook-font-size");
+}
+
+// What a view hands its host: `resized` is called when one of `watched` changes its size, `stop` when the view goes.
+function hosted(root, update, watched, resized, stop = () => {}) {
+  const observer = new ResizeObserver(resized);
+  for (const node of watched) observer.observe(node);
+  return {
+    update,
+    destroy() {
+      stop();
+      observer.disconnect();
+      root.remove();
+    },
+  };
+}
+
 // A host keeps its view in step with a model (anywidget's, or a plain stand-in on a saved page):
 // `create` gets the page element and returns {update, destroy}; `names` are the traits that redraw it.
 function mount({ model, el }, names, create) {

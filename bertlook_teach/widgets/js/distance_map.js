@@ -184,8 +184,7 @@ function createDistanceMap(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     onLeave();
     paint();
   }
@@ -267,22 +266,13 @@ function createDistanceMap(host, get, emit) {
   select.addEventListener("keydown", (event) => event.stopPropagation());
   select.addEventListener("change", () => emit({ by_index: select.value === "layer" ? 1 : 0 }));
   let seen = "";
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [host, root], () => {
     const now = `${root.clientWidth} ${em()}`;
     if (now === seen) return;
     seen = now;
     paint();
   });
-  observer.observe(host);
-  observer.observe(root);
-
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const DISTANCE_MAP_TRAITS = [

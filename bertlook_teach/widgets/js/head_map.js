@@ -16,7 +16,8 @@ function createHeadMap(host, get, emit) {
   const tip = element("div", "bl-tip", { "aria-hidden": "true" });
   legend.append(low, bar, high);
   foot.append(readout, legend);
-  title.append(heading, select);
+  const badge = element("span", "bl-badge");
+  title.append(badge, heading, select);
   root.append(title, grid, foot, tip);
   host.append(root);
   const prefix = `bl-map-${(createHeadMap.count = (createHeadMap.count || 0) + 1)}`;
@@ -127,6 +128,8 @@ function createHeadMap(host, get, emit) {
       cell.textContent = gone ? "–" : numbers ? short(v) : sign;
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
+    badge.textContent = get("badge") ?? "";
+    badge.hidden = !badge.textContent;
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
     low.textContent = (difference ? "less " : "") + short(bottom);
@@ -148,8 +151,7 @@ function createHeadMap(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     onLeave();
     build();
     layOut();
@@ -192,26 +194,16 @@ function createHeadMap(host, get, emit) {
   grid.addEventListener("keydown", onKey);
   select.addEventListener("keydown", (event) => event.stopPropagation());
   select.addEventListener("change", () => emit({ measure: select.value }));
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [host, root, foot], () => {
     const before = numbers;
     if (layOut() && numbers !== before) paint();
   });
-  observer.observe(host);
-  observer.observe(root);
-  observer.observe(foot);
-
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const HEAD_MAP_TRAITS = [
   "data", "shape", "measures", "measure", "ranges", "layer", "head", "font_size", "height",
-  "difference",
+  "difference", "badge",
 ];
 
 export default {

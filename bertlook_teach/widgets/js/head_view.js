@@ -37,6 +37,10 @@ function createHeadView(host, get, emit) {
   }
   changeKey.append(strongest);
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  const badge = element("span", "bl-badge");
+  const said = element("span");
+  const gap = document.createTextNode("");
+  caption.append(badge, gap, said);
   const table = element("table", "bl-unseen");
   header.append(queryTitle, name, keyTitle);
   scroller.append(sheet);
@@ -140,7 +144,7 @@ function createHeadView(host, get, emit) {
 
   // Room for a sentence of the usual length, so that the page does not move from head to head.
   function captionLines(width) {
-    const usual = "Head 12-12: over 99 % of “something” goes to “somebody”. On average, 99 % goes to the previous token.";
+    const usual = `${get("badge") ?? ""} Head 12-12: over 99 % of “something” goes to “somebody”. On average, 99 % goes to the previous token.`;
     return Math.max(1, Math.min(4, Math.ceil((1.06 * textWidth(usual)) / width)));
   }
 
@@ -168,7 +172,7 @@ function createHeadView(host, get, emit) {
     const left = Math.max(0, Math.min((width - numbers - 2 * column - spread) / 2, 6 * em));
     const pad = 0.16 * em; // letters may be taller than their row
     let pitch = (height - 2 * pad) / Math.max(1, n);
-    if (pitch < 0.82 * em) pitch = 1.3 * em; // then the tokens scroll
+    if (pitch < 0.74 * em) pitch = 1.3 * em; // then the tokens scroll
     pitch = Math.min(pitch, 2 * em);
     Object.assign(layout, { pad, pitch, column, left, x0: left + column, x1: left + column + spread });
     sheet.style.height = `${Math.floor(n * pitch + 2 * pad)}px`;
@@ -376,14 +380,17 @@ function createHeadView(host, get, emit) {
   function speak() {
     const focus = focusOf();
     const [layer, head] = [get("layer"), get("head")];
+    badge.textContent = get("badge") ?? "";
+    badge.hidden = !badge.textContent;
+    gap.data = badge.hidden ? "" : " ";
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
     const position = focus && shown[focus.position];
-    if (changes && focus) caption.textContent = describeTokenDifference(changes, text, position, focus.side);
-    else if (changes) caption.textContent = describeDifference(changes, text, shown, layer, head);
-    else if (norms && focus) caption.textContent = describeTokenNorms(norms, text, position, focus.side);
-    else if (norms) caption.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
-    else if (focus) caption.textContent = describeToken(weights, text, position, focus.side);
-    else caption.textContent = describeHead(weights, text, shown, layer, head);
+    if (changes && focus) said.textContent = describeTokenDifference(changes, text, position, focus.side);
+    else if (changes) said.textContent = describeDifference(changes, text, shown, layer, head);
+    else if (norms && focus) said.textContent = describeTokenNorms(norms, text, position, focus.side);
+    else if (norms) said.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
+    else if (focus) said.textContent = describeToken(weights, text, position, focus.side);
+    else said.textContent = describeHead(weights, text, shown, layer, head);
     const more = keyNorms() ? " N changes between weights and norms." : "";
     scroller.setAttribute("aria-label", `${changes ? "Change of attention" : "Attention"} of one head. ${KEYS_HELP}${more}`);
     clearTimeout(tableTimer);
@@ -442,8 +449,7 @@ function createHeadView(host, get, emit) {
 
   function update() {
     if (gone || !load()) return;
-    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     choose();
     if (hover && hover.position >= shown.length) hover = null;
     if (layOut()) draw();
@@ -519,20 +525,13 @@ function createHeadView(host, get, emit) {
   scroller.addEventListener("click", onClick);
   scroller.addEventListener("keydown", onKey);
   scroller.addEventListener("scroll", onScroll, { passive: true });
-  const observer = new ResizeObserver(() => {
-    if (all && weights && layOut()) draw();
-  });
-  observer.observe(root);
 
-  return {
-    update,
-    destroy() {
-      gone = true;
-      clearTimeout(tableTimer);
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [root], () => {
+    if (all && weights && layOut()) draw();
+  }, () => {
+    gone = true;
+    clearTimeout(tableTimer);
+  });
 }
 
 const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
@@ -541,7 +540,7 @@ const DIFFERENCE_RGB = PALETTE.difference.map((colour) => [1, 3, 5].map((at) => 
 
 const HEAD_VIEW_TRAITS = [
   "data", "difference", "texts", "shape", "layer", "head", "style_index", "level_index", "quantity_index", "norms",
-  "hide_special", "query", "font_size", "height",
+  "hide_special", "query", "badge", "font_size", "height",
 ];
 
 export default {

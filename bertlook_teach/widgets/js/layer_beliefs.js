@@ -88,8 +88,7 @@ function createBeliefs(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const cases = get("cases");
     if (listed !== cases) {
       listed = cases;

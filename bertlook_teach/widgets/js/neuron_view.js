@@ -69,7 +69,8 @@ function createNeuronView(host, get, emit) {
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   queryLabel.append("query ", querySelect);
   allLabel.append(allBox, allText);
-  controls.append(name, queryLabel, allLabel, legend);
+  const badge = element("span", "bl-badge");
+  controls.append(badge, name, queryLabel, allLabel, legend);
   scroller.append(table);
   root.append(controls, scroller, caption);
   host.append(root);
@@ -190,13 +191,14 @@ function createNeuronView(host, get, emit) {
 
   function update() {
     if (gone || !load()) return;
-    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const text = { tokens: get("tokens"), special: get("special") };
     const [layer, head, key] = [get("layer"), get("head"), get("key")];
     const [, , tokens, size] = get("shape");
     menu(text);
     querySelect.value = String(get("query"));
+    badge.textContent = get("badge") ?? "";
+    badge.hidden = !badge.textContent;
     name.textContent = `Head ${headLabel(layer, head)}`;
     allBox.checked = get("all_dimensions");
     allText.textContent = `all ${size} dimensions`;
@@ -206,7 +208,7 @@ function createNeuronView(host, get, emit) {
       table.replaceChildren();
       legend.textContent = "";
       const carried = get("carried").map((index) => index + 1).join(", ");
-      caption.textContent = `Head ${headLabel(layer, head)}: with this many heads only layer ${carried} travels with the view; others need the kernel.`;
+      caption.textContent = `Head ${headLabel(layer, head)}: with this many heads only ${get("carried").length > 1 ? "layers" : "layer"} ${carried} ${get("carried").length > 1 ? "travel" : "travels"} with the view; others need the kernel.`;
       return;
     }
     const view = neuronsOf(unpacked(0), unpacked(1), get("query"));
@@ -257,26 +259,19 @@ function createNeuronView(host, get, emit) {
   querySelect.addEventListener("change", onQuery);
   allBox.addEventListener("change", onAll);
   let width = 0;
-  const observer = new ResizeObserver(() => {
+
+  return hosted(root, update, [root], () => {
     if (root.clientWidth === width) return;
     width = root.clientWidth;
     if (vectors && width) layOut(get("shape")[2]);
+  }, () => {
+    gone = true;
   });
-  observer.observe(root);
-
-  return {
-    update,
-    destroy() {
-      gone = true;
-      observer.disconnect();
-      root.remove();
-    },
-  };
 }
 
 const NEURON_VIEW_TRAITS = [
   "data", "scales", "carried", "shape", "tokens", "special", "layer", "head", "query", "key", "all_dimensions", "most",
-  "font_size", "height",
+  "badge", "font_size", "height",
 ];
 
 export default {

@@ -71,14 +71,17 @@ function controlFor(model, { trait, label, options }) {
 const saved = JSON.parse(document.getElementById("bertlook-saved").textContent);
 const models = saved.views.map(({ state }) => new SavedModel(restored(state)));
 for (const trait of saved.shared) {
-  for (const model of models) model.on(`change:${trait}`, () => models.forEach((other) => other.set(trait, model.get(trait))));
+  const tied = models.filter((_, i) => !saved.alone.includes(i)); // a recorded model has heads of its own
+  for (const model of tied) model.on(`change:${trait}`, () => tied.forEach((other) => other.set(trait, model.get(trait))));
 }
 const controls = document.getElementById("bertlook-controls");
 const stage = document.getElementById("bertlook-views");
+stage.classList.toggle("bertlook-two", saved.alone.length > 0 && models.length > 1);
 saved.controls.forEach((one) => controls.append(controlFor(models[one.view], one)));
 models.forEach((model, i) => {
   const el = document.createElement("div");
   el.className = `saved-view ${saved.views[i].module}`;
+  if (saved.alone.includes(i)) el.classList.add("bertlook-switch");
   stage.append(el);
   globalThis.bertlookViews[saved.views[i].module].render({ model, el });
 });

@@ -253,8 +253,7 @@ function createSixLenses(host, get, emit) {
 
   function update() {
     if (gone || !load()) return;
-    root.style.setProperty("--bertlook-font-size", get("font_size") ? `${get("font_size")}px` : "");
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     choose();
     if (build()) draw();
     speak();
@@ -293,20 +292,13 @@ function createSixLenses(host, get, emit) {
   }
   scroller.addEventListener("click", onClick);
   scroller.addEventListener("keydown", onKey);
-  const observer = new ResizeObserver(() => {
-    if (steps && maps.length && build()) draw();
-  });
-  observer.observe(root);
 
-  return {
-    update,
-    destroy() {
-      gone = true;
-      clearTimeout(tableTimer);
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [root], () => {
+    if (steps && maps.length && build()) draw();
+  }, () => {
+    gone = true;
+    clearTimeout(tableTimer);
+  });
 }
 
 const SIX_LENSES_TRAITS = [

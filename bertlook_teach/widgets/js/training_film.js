@@ -162,8 +162,7 @@ function createFilm(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     map.update();
     say();
     drawCurve();
@@ -208,21 +207,14 @@ function createFilm(host, get, emit) {
     stop();
     emit({ point: Math.max(0, Math.min(last(), get("point") + turn)) });
   });
-  const observer = new ResizeObserver(() => drawCurve());
-  observer.observe(curveHost);
   showButton();
 
-  return {
-    update,
-    destroy() {
-      clearTimeout(timer);
-      clearTimeout(tableTimer);
-      still.removeEventListener("change", onMotion);
-      observer.disconnect();
-      map.destroy();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [curveHost], drawCurve, () => {
+    clearTimeout(timer);
+    clearTimeout(tableTimer);
+    still.removeEventListener("change", onMotion);
+    map.destroy();
+  });
 }
 
 const FILM_TRAITS = [

@@ -158,8 +158,7 @@ function createWeightedText(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     if (!load()) return;
     const [layers, heads] = get("shape");
     const count = (n) => Array.from({ length: n }, (_, i) => [i, String(i + 1)]);
@@ -219,16 +218,8 @@ function createWeightedText(host, get, emit) {
     keep(event);
     emit({ layer: next[0], head: next[1], show_index: 0 });
   });
-  const observer = new ResizeObserver(fit);
-  observer.observe(host);
 
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [host], fit);
 }
 
 const WEIGHTED_TEXT_TRAITS = [

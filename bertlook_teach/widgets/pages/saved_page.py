@@ -12,13 +12,14 @@ from pathlib import Path
 from ...disk import write_file
 from ...render import STYLES as LENS_STYLES
 from ..arc_view import ArcView
-from ..assets import FOLDER, module_source, static_page
+from ..assets import asset, module_source, static_page
 from ..distance_map import DistanceMap, FamilyExplorer
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..neuron_view import NeuronView
 from ..panels.explorer import HeadExplorer
 from ..panels.six_lenses import LensView, SixLenses
+from ..recorded_view import RecordedView
 from ..training_film import TrainingFilm
 from ..weighted_text import WeightedText
 
@@ -32,6 +33,7 @@ _MODULES = {
     NeuronView: "neuron_view",
     WeightedText: "weighted_text",
     TrainingFilm: "training_film",
+    RecordedView: "recorded_view",
 }
 
 _BOXES = (HeadExplorer, SixLenses, FamilyExplorer)  # of views tied together in the page
@@ -49,7 +51,7 @@ def save_page(view, path, *, title: str | None = None) -> Path:
     Parameters
     ----------
     view : HeadView, HeadMap, LensView, ArcView, AntecedentView, DistanceMap, NeuronView,
-        WeightedText or TrainingFilm.
+        RecordedView, WeightedText or TrainingFilm.
         Or a box of such views tied together: HeadExplorer, SixLenses, FamilyExplorer; their text boxes stay out,
         because a new sentence needs the model.
     path : str or Path
@@ -94,11 +96,12 @@ def page_source(view, *, title: str | None = None) -> str:
     state = {
         "views": [{"module": _module(one), "state": _state(one)} for one in views],
         "shared": [name for name in _SHARED if len(views) > 1],
+        "alone": [i for i, one in enumerate(views) if isinstance(one, RecordedView)],
         "controls": _controls(views),
     }
     sources = [_script(_registered(name), kind="module") for name in modules]
-    styles = "\n".join(dict.fromkeys([*(one._css for one in modules.values()), _part("page.css")]))
-    still = [one.picture() for one in views]
+    styles = "\n".join(dict.fromkeys([*(one._css for one in modules.values()), asset("page.css")]))
+    still = _still(views)
     small = all(len(svg) < 200_000 for svg, _ in still) and not _long(views)
     without_scripts = (
         static_page(*still) if small else "".join(f"<p>{html.escape(sentence)}</p>" for _, sentence in still)
@@ -120,7 +123,7 @@ def page_source(view, *, title: str | None = None) -> str:
             f"<footer>{html.escape(precision_note(views))}</footer>",
             f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
             *sources,
-            _script(_part("page.js"), kind="module"),
+            _script(asset("page.js"), kind="module"),
             "</body></html>",
             "",
         ]
@@ -134,6 +137,10 @@ def precision_note(views) -> str:
         if isinstance(view, HeadView):
             notes.append(
                 f"{'Changes' if view.difference else 'Weights'} are kept in {view.bits} bits each, so one is off by at most {_half_step(view)}."
+            )
+        elif isinstance(view, RecordedView):
+            notes.append(
+                f"Recorded weights are kept in {view.bits} bits each, so one is off by at most {_half_step(view)}."
             )
         elif isinstance(view, LensView):
             notes.append(
@@ -181,14 +188,29 @@ def _views_of(view) -> list:
     return [view]
 
 
+def _still(views) -> list[tuple[str, str]]:
+    """The pictures in view: where there is a switch, those of the model that it stands on."""
+    switch = next((one for one in views if isinstance(one, RecordedView)), None)
+    if switch is None:
+        return [one.picture() for one in views]
+    if switch.shows or len(views) == 1:
+        return switch.pictures()
+    return [one.picture() for one in views if one is not switch]
+
+
 def _module(view) -> str:
     return next(name for kind, name in _MODULES.items() if isinstance(view, kind))
 
 
 def _title(box, views) -> str:
+    recorded = next((view for view in views if isinstance(view, RecordedView)), None)
+    if recorded is not None and len(views) > 1:
+        return f"Attention: {recorded.other}; {recorded.badge}"
     typed = getattr(getattr(box, "text_box", None), "texts", None)
     if typed:
         return " / ".join(text for text in typed if text)
+    if len(views) == 1 and isinstance(views[0], RecordedView):
+        return f"{views[0].badge}: {views[0].names[views[0].sentence]}"
     layers, heads = views[0].shape[:2]
     what = {
         LensView: "Lenses",
@@ -230,12 +252,13 @@ def _controls(views) -> list[dict[str, object]]:
         if len(options := [str(option) for option in options]) > 1:
             controls.append({"view": view, "trait": trait, "label": label, "options": options})
 
-    if not isinstance(
-        views[0], (ArcView, NeuronView, WeightedText, TrainingFilm)
+    first = next((i for i, view in enumerate(views) if not isinstance(view, RecordedView)), None)
+    if first is not None and not isinstance(
+        views[first], (ArcView, NeuronView, WeightedText, TrainingFilm)
     ):  # these have menus of their own
-        layers, heads = views[0].shape[:2]
-        menu(0, "layer", "layer", range(1, layers + 1))
-        menu(0, "head", "head", range(1, heads + 1))
+        layers, heads = views[first].shape[:2]
+        menu(first, "layer", "layer", range(1, layers + 1))
+        menu(first, "head", "head", range(1, heads + 1))
     for i, view in enumerate(views):
         if isinstance(view, HeadView):
             menu(i, "style_index", "view", STYLES)
@@ -249,10 +272,6 @@ def _controls(views) -> list[dict[str, object]]:
         elif isinstance(view, LensView):
             menu(i, "style_index", "show", LENS_STYLES)
     return controls
-
-
-def _part(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def _registered(name: str) -> str:

@@ -9,13 +9,15 @@ import ipywidgets
 import numpy as np
 
 from ...model import head_label
-from ...render import check_same_text
+from ...render import check_same_text, with_badge
 from ..assets import mime_bundle
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..links import link_heads, link_traits
+from ..map_measures import Measure, default_measures
+from ..recorded_view import RecordedView
 
-Measure = Callable[[object], np.ndarray]
+SHOWN_FIRST = ("encoder", "recording")
 
 
 class TextBox(ipywidgets.VBox):
@@ -112,11 +114,19 @@ class HeadExplorer(ipywidgets.VBox):
     minus : Encoder, optional
         The model before a change, of the same shape and vocabulary: map and view then show what is different, ``encoder`` less
         ``minus``. Measures must then be functions, and there are no norms.
+    recording : Recording, optional
+        From `load_recording`: a switch then changes between the encoder, for any text, and the recorded model, for its sentences. The
+        badge of whichever is in view is a part of the picture.
+    recorded : mapping, optional
+        Options of its `RecordedView`: ``sentences``, ``sentence``, ``layer``, ``head``, ``query`` and others.
+    shows : {"encoder", "recording"}
+        Which of the two is shown first.
 
     Attributes
     ----------
     head_map : HeadMap
     head_view : HeadView
+    recorded : RecordedView or None
     text_box : TextBox
     attention : Attention
         Of the last text that could be read.
@@ -147,6 +157,9 @@ class HeadExplorer(ipywidgets.VBox):
         norms: bool | Callable | None = None,
         quantity: str = "weight",
         minus=None,
+        recording=None,
+        recorded: Mapping[str, object] | None = None,
+        shows: str = "encoder",
     ):
         self.encoder = encoder
         self.minus = minus
@@ -187,8 +200,42 @@ class HeadExplorer(ipywidgets.VBox):
         link_heads(self.head_map, self.head_view)
         views = ipywidgets.HBox([self.head_map, self.head_view])
         views.add_class("bertlook-views")
-        super().__init__([self.text_box, self.controls, views])
+        self.recorded = self._make_switch(recording, recorded or {}, shows, sizes)
+        switch = [] if self.recorded is None else [self.recorded]
+        super().__init__([*switch, self.text_box, self.controls, views])
         self.add_class("bertlook-explorer")
+        if switch:
+            self.add_class("bertlook-two")
+
+    def _make_switch(self, recording, options, shows: str, sizes) -> RecordedView | None:
+        """The views of the recorded model with the switch between it and the encoder."""
+        if shows not in SHOWN_FIRST:
+            raise ValueError(f"shows is one of {', '.join(SHOWN_FIRST)}; got {shows!r}.")
+        if recording is None:
+            if options or shows != SHOWN_FIRST[0]:
+                raise ValueError("a recorded model is shown with recording=load_recording(...); got none.")
+            return None
+        if self.minus is not None:
+            raise ValueError("a difference of two models has no recorded side; leave minus or recording out.")
+        self.head_view.badge = self.name
+        view = RecordedView(
+            recording,
+            **sizes,
+            **{"measures": self._on_both(), **options},
+            other=self.name,
+            shows=SHOWN_FIRST.index(shows),
+        )
+        view.add_class("bertlook-switch")
+        return view
+
+    def _on_both(self) -> dict[str, Measure]:
+        """The measures that can be taken of another model too; an array belongs to the encoder's heads."""
+        return {name: measure for name, measure in self.measures.items() if callable(measure)} or None
+
+    @property
+    def name(self) -> str:
+        """What the encoder is called on the switch and in its pictures."""
+        return getattr(self.encoder, "name", "an encoder")
 
     def _make_controls(self) -> ipywidgets.HBox:
         """Menus for the keyboard and for those who do not see the map; linked in the browser by their index."""
@@ -282,31 +329,23 @@ class HeadExplorer(ipywidgets.VBox):
         self.head_view.head = head
 
     def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.head_map.picture(), self.head_view.picture()])
+        if self.recorded is not None and self.recorded.shows:
+            return mime_bundle(self, self.recorded.pictures())
+        (svg, sentence), view = self.head_map.picture(), self.head_view.picture()
+        return mime_bundle(self, [(with_badge(svg, self.head_view.badge), sentence), view])
 
     def __repr__(self) -> str:
         n_layers, n_heads, n_tokens = self.head_view.shape
-        name = getattr(self.encoder, "name", "an encoder")
+        name = self.name
         if self.minus is not None:
             name += f" minus {getattr(self.minus, 'name', 'an encoder')}"
         return (
             f"HeadExplorer({name}, {n_layers} x {n_heads} heads, head {head_label(self.layer, self.head)}, "
-            f"{n_tokens} tokens)"
+            f"{n_tokens} tokens{self._besides()})"
         )
 
-
-def default_measures() -> dict[str, Measure]:
-    """Where heads look on average over the tokens, each with its unit in its name."""
-    from ...measures import surface
-
-    return {
-        "to the previous token": lambda attention: surface.offset_attention(attention, -1),
-        "to the next token": lambda attention: surface.offset_attention(attention, 1),
-        "to itself": lambda attention: surface.offset_attention(attention, 0),
-        "to [CLS]": lambda attention: surface.special_token_attention(attention, "cls"),
-        "to [SEP]": lambda attention: surface.special_token_attention(attention, "sep"),
-        "entropy (nats)": surface.attention_entropy,
-    }
+    def _besides(self) -> str:
+        return "" if self.recorded is None else f"; {self.recorded!r}"
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

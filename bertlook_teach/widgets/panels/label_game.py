@@ -8,7 +8,6 @@ import html
 import io
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 
 import anywidget
@@ -30,14 +29,9 @@ from ...measures import (
 from ...model import head_label
 from ...render import TextTable, describe_map, map_thumbnail, render_board, render_map
 from ...stats import FEWEST_FOR_INTERVAL, Agreement, agree
-from ..assets import FOLDER, mime_bundle, style_source
+from ..assets import asset, mime_bundle, page_bundle, style_source, view_style
 
 NO_LABEL = "not answered yet"
-
-
-@cache
-def _source(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 class LabelGame(anywidget.AnyWidget):
@@ -72,8 +66,8 @@ class LabelGame(anywidget.AnyWidget):
         The rule's.
     """
 
-    _esm = _source("label_game.js")
-    _css = style_source() + _source("label_game.css")
+    _esm = asset("label_game.js")
+    _css = style_source() + view_style("label_game")
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
 
     names = traitlets.List(traitlets.Unicode(), list(CLASSES)).tag(sync=True)
@@ -464,15 +458,7 @@ class ThresholdBoard(ipywidgets.VBox):
         self.view.value = f"{board}<p>{html.escape(self.sentence)}</p>"
 
     def _repr_mimebundle_(self, **kwargs):
-        return {
-            "text/plain": repr(self),
-            "text/html": f'<div class="bertlook-static">{self.view.value}</div>',
-            "application/vnd.jupyter.widget-view+json": {
-                "version_major": 2,
-                "version_minor": 0,
-                "model_id": self.model_id,
-            },
-        }
+        return page_bundle(self, f'<div class="bertlook-static">{self.view.value}</div>')
 
     def __repr__(self) -> str:
         return f"ThresholdBoard({len(self.maps)} of {int(np.prod(self.scores.shape))} maps shown)"

@@ -8,7 +8,7 @@ import anywidget
 import traitlets
 
 from ...course import PAPERS, find_paper, papers_folder, short_reference, source, surnames
-from ..assets import module_source, view_style
+from ..assets import module_source, page_bundle, view_style
 from ..pages.recording import NEEDS
 
 LARGEST = 60_000_000  # bytes that are sent to the browser: a long thesis with pictures
@@ -76,15 +76,7 @@ class PaperPage(anywidget.AnyWidget):
         html = (
             f'<p class="bertlook-paper" title="{escape(self.full, quote=True)}">{escape(self.reference)}</p>'
         )
-        return {
-            "text/plain": repr(self),
-            "text/html": html,
-            "application/vnd.jupyter.widget-view+json": {
-                "version_major": 2,
-                "version_minor": 0,
-                "model_id": self.model_id,
-            },
-        }
+        return page_bundle(self, html)
 
     def __repr__(self) -> str:
         return f"PaperPage({self.key}, {self.place or 'as a whole'})"

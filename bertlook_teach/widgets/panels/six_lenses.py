@@ -24,11 +24,12 @@ from ...render import (
     render_lenses,
 )
 from ..assets import mime_bundle, module_source, style_source
+from ..chosen_head import ChosenHead
 from ..head_view import FINE_UP_TO, PLAIN_UP_TO
 from ..links import link_traits
 from .explorer import TextBox, choice_menu
 
-MOST_WORK = 1.5e11  # of `cut_work`: some seconds; the specimen does it for 50 tokens
+MOST_WORK = 1.5e11  # of `output_zeroing_work`: some seconds; the specimen does it for 50 tokens
 
 MOST_TOKENS = 64  # value zeroing and gradients of one text cost as many passes as it has tokens
 
@@ -37,7 +38,7 @@ _SENTENCES = {
 }
 
 
-class LensView(anywidget.AnyWidget):
+class LensView(ChosenHead, anywidget.AnyWidget):
     """One head under several lenses, drawn from arrays; every head is in the page already.
 
     Left and right arrows change the head, up and down the layer, Shift with up or down the query (so does a click on
@@ -77,8 +78,6 @@ class LensView(anywidget.AnyWidget):
     _css = style_source()
 
     # What is in view. Linked with other views in the browser, reported to Python.
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
     query = traitlets.Int(0).tag(sync=True)
     lens = traitlets.Int(0).tag(sync=True)  # the one that is explained in words
     style_index = traitlets.Int(0, min=0, max=len(STYLES) - 1).tag(sync=True)
@@ -95,7 +94,6 @@ class LensView(anywidget.AnyWidget):
     sentences = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     text = traitlets.Dict({}).tag(sync=True)
 
-    font_size = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -157,20 +155,14 @@ class LensView(anywidget.AnyWidget):
         """Show another text, keeping the head and the style where they still exist; the query starts anew."""
         state = self._packed(lenses, tokens, special)
         with self.hold_sync(), self.hold_trait_notifications():
-            for trait, content in state.items():
-                setattr(self, trait, content)
-            self.layer = min(self.layer, self.shape[0] - 1)
-            self.head = min(self.head, self.shape[1] - 1)
+            self.take(state)
             self.query = first_query(self.text["tokens"], self.text["special"])
             self.lens = min(self.lens, len(self.names) - 1)
 
-    @traitlets.validate("layer", "head", "query")
-    def _inside(self, proposal):
-        name = proposal["trait"].name
-        limit = self.shape[("layer", "head", "query").index(name)]
-        if not 0 <= proposal["value"] < limit:
-            raise traitlets.TraitError(f"{name} counts from 0 to {limit - 1}; got {proposal['value']}.")
-        return proposal["value"]
+    def limits(self) -> dict[str, int]:
+        return super().limits() | {"query": self.shape[2]}
+
+    _inside = traitlets.validate("query")(ChosenHead.check_choice)
 
     @traitlets.observe("style", "style_index")
     def _name_and_index(self, change):
@@ -206,9 +198,6 @@ class LensView(anywidget.AnyWidget):
         """The view as it stands now: a standalone SVG and its sentence."""
         svg = render_lenses(self.lenses(), self.text["tokens"], style=self.style, **self._place)
         return svg, self.sentence
-
-    def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
         layers, heads, n = self.shape
@@ -360,23 +349,23 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
     ValueError
         If the text cannot be read, or is longer than 64 tokens.
     """
-    from ...measures import LENSES, cut_work, lenses, value_zeroing
-    from ...model import extract_attention
+    from ...measures import LENSES, lenses, output_zeroing_work, value_zeroing
+    from ...model import read
 
-    attention = extract_attention(encoder, text, text_pair)
-    if attention.n_tokens > MOST_TOKENS:
+    reading = read(encoder, text, text_pair)
+    if reading.n_tokens > MOST_TOKENS:
         raise ValueError(
-            f"the text is {attention.n_tokens} wordpieces long; the lenses are computed for at most {MOST_TOKENS}, and a "
+            f"the text is {reading.n_tokens} wordpieces long; the lenses are computed for at most {MOST_TOKENS}, and a "
             "class can read about 12."
         )
     missing = _unavailable(encoder)
-    if cut_work(encoder, attention.n_tokens) > MOST_WORK:
+    if output_zeroing_work(encoder, reading.n_tokens) > MOST_WORK:
         missing += ("ablation",)
     names = [name for name in LENSES if name not in ("value_zeroing", *missing)]
-    found = lenses(encoder, text, text_pair, only=names)
-    found["value_zeroing"] = value_zeroing(encoder, text, text_pair, by_head=True, normalized=False)
+    found = lenses(reading, only=names)
+    found["value_zeroing"] = value_zeroing(reading, by_head=True, normalized=False)
     ordered = {name: found[name] for name in LENSES if name in found}
-    return ordered, attention.tokens, attention.special
+    return ordered, reading.tokens, reading.special
 
 
 def lens_sentences() -> dict[str, str]:

@@ -32,7 +32,6 @@ from bertlook_teach.analyses.ablation import (
     positive_control,
     predicted_effects,
     pruning_curve,
-    random_curves,
     read_heads,
     score_batches,
     single_head_effects,
@@ -159,7 +158,7 @@ def test_a_layer_that_does_not_exist(bert):
 def test_all_heads_off_and_an_unknown_way_are_refused(bert):
     with pytest.raises(ValueError, match="all 6 heads .* allow_all=True"), ablated(bert, all_heads(bert)):
         pass
-    with pytest.raises(ValueError, match="'mask' .* or 'uniform'"), ablated(bert, "1-1", "zero"):
+    with pytest.raises(ValueError, match="'zero' .* or 'uniform'"), ablated(bert, "1-1", "mask"):
         pass
     with ablated(bert, all_heads(bert), allow_all=True):
         pass
@@ -608,15 +607,21 @@ def test_ranking_again_removes_at_each_step_the_least_important_of_those_left(be
 
 
 def test_random_orders_give_a_band(bert):
-    band = random_curves(Classifier(bert), [make_batch(8)], n_orders=3, steps=3)
+    classifier, batches = Classifier(bert), [make_batch(8)]
+
+    def drawn(seed):
+        return pruning_curve(classifier, (), batches, order="random", n_orders=3, steps=3, seed=seed)
+
+    band, other = drawn(1), drawn(2)
     assert (band.low <= band.scores).all() and (band.scores <= band.high).all() and band.n_orders == 3
-    one = pruning_curve(Classifier(bert), (), [make_batch(8)], order="random", steps=3, seed=1)
-    assert (
-        one.off == pruning_curve(Classifier(bert), (), [make_batch(8)], order="random", steps=3, seed=1).off
-    )
-    assert (
-        one.off != pruning_curve(Classifier(bert), (), [make_batch(8)], order="random", steps=3, seed=2).off
-    )
+    assert band.off == drawn(1).off != other.off
+    # By hand: order number i is drawn with seed + i.
+    heads = all_heads(bert)
+    orders = [[heads[i] for i in np.random.default_rng(seed).permutation(len(heads))] for seed in (1, 2, 3)]
+    each = [score_batches(classifier, batches, heads=order[:2]) for order in orders]
+    assert band.scores[1] == pytest.approx(np.mean([scores.mean() for _, scores in each]))
+    assert band.losses[1] == pytest.approx(np.mean([losses.mean() for losses, _ in each]))
+    assert len(band.losses) == 4 and band.rows()[0].keys() >= {"loss", "ranked"}
 
 
 def test_curves_that_would_flatter_or_make_no_sense(bert):
@@ -629,10 +634,10 @@ def test_curves_that_would_flatter_or_make_no_sense(bert):
         pruning_curve(classifier, [make_batch(4, 7, 2)], test)
     with pytest.raises(ValueError, match="order is one of"):
         pruning_curve(classifier, train, test, order="worst")
-    with pytest.raises(ValueError, match="1 or more"):
+    with pytest.raises(ValueError, match="one step or more"):
         pruning_curve(classifier, train, test, steps=0)
     with pytest.raises(ValueError, match="two random orders"):
-        random_curves(classifier, test, n_orders=1)
+        pruning_curve(classifier, (), test, order="random", n_orders=1)
     with pytest.raises(ValueError, match="4 examples, 2 units"):
         pruning_curve(classifier, train, test, units=[0, 1])
 
@@ -642,7 +647,7 @@ def test_curves_that_would_flatter_or_make_no_sense(bert):
 
 def effects_of(base, without):
     base, without = np.asarray(base, float), np.asarray(without, float)
-    return HeadEffects(-without, without, -base, base, "mask", "remove one head", "accuracy")
+    return HeadEffects(-without, without, -base, base, "zero", "remove one head", "accuracy")
 
 
 def test_mcnemar_in_closed_form():

@@ -16,9 +16,9 @@ from bertlook_teach.analyses.ablation import Bench, Replay, read_masked
 from bertlook_teach.analyses.ablation import bench as module
 from bertlook_teach.analyses.ablation import heads_off as ablation
 from bertlook_teach.model import NoMaskedLMHead, load_encoder, masked_lm_head
-from bertlook_teach.render import describe_change, describe_off, render_sandbox, sandbox_result
+from bertlook_teach.render import bench_result, describe_change, describe_off, render_bench
 from bertlook_teach.stats import unit_interval
-from bertlook_teach.widgets import AblationSandbox, SandboxView, module_source
+from bertlook_teach.widgets import AblationBench, BenchView
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it, really.", "It was tired."]
 
@@ -116,7 +116,7 @@ def test_what_is_reused_gives_what_a_whole_pass_gives(bench, off, how):
 
 
 def test_mask_and_uniform_are_two_experiments(bench):
-    one, other = bench.run([(0, 0)], "mask"), bench.run([(0, 0)], "uniform")
+    one, other = bench.run([(0, 0)], "zero"), bench.run([(0, 0)], "uniform")
     assert np.abs(one.losses - other.losses).max() > 1e-3
 
 
@@ -168,8 +168,8 @@ def test_the_losses_are_of_the_pieces_that_were_hidden(bench):
 def test_what_cannot_be_is_refused(encoder, bench, tmp_path):
     with pytest.raises(ValueError, match=r"no head \(3, 0\)"):
         bench.run([(3, 0)])
-    with pytest.raises(ValueError, match="how is 'mask'"):
-        bench.run([(0, 0)], "zero")
+    with pytest.raises(ValueError, match="how is 'zero'"):
+        bench.run([(0, 0)], "mask")
     with pytest.raises(ValueError, match="batch is empty"):
         Bench(encoder, "the cat", texts=[])
     with pytest.raises(NoMaskedLMHead):
@@ -201,8 +201,8 @@ def test_a_classifier_is_asked_with_the_same_heads_off(encoder):
 
     found = Bench(encoder, "the cat", texts=TEXTS, classify=classify)
     before, after = found.run(), found.run([(1, 1)], "uniform")
-    assert asked == [((), "mask"), (((1, 1),), "uniform")]
-    said = sandbox_result(found, before, after)["scores"]
+    assert asked == [((), "zero"), (((1, 1),), "uniform")]
+    said = bench_result(found, before, after)["scores"]
     assert said[1].startswith("Task, share right: 0.75 → 0.50, change −0.25 [") and said[1].endswith(
         "(4 examples)."
     )
@@ -230,14 +230,14 @@ def test_which_heads_are_off_is_named_or_counted():
 
 def test_the_texts_are_those_of_the_outcomes(bench):
     before, after = bench.run(), bench.run([(0, 1)])
-    said = sandbox_result(bench, before, after)
+    said = bench_result(bench, before, after)
     assert [piece for piece, *_ in said["after"]] == [piece for piece, _ in after.guesses]
     assert said["truth"] == "cat" and said["sentence"].startswith("Head 1-2 off (it gives nothing)")
     assert f"{before.losses.mean():.2f} → {after.losses.mean():.2f}" in said["scores"][0]
     assert "of 3 texts" in said["scores"][0]
     every = bench.run(ablation.all_heads(bench.encoder))
-    assert "positive control" in sandbox_result(bench, before, every)["sentence"]
-    assert sandbox_result(bench, before, before)["sentence"].startswith("All heads on. Right word “cat”")
+    assert "positive control" in bench_result(bench, before, every)["sentence"]
+    assert bench_result(bench, before, before)["sentence"].startswith("All heads on. Right word “cat”")
 
 
 def test_the_picture_shows_each_switch_and_escapes_tokens():
@@ -245,7 +245,7 @@ def test_the_picture_shows_each_switch_and_escapes_tokens():
         "before": [["<b>", 0.5, "50 %"]], "after": [["cat", 0.2, "20 %"]], "truth": "cat", "title": "now",
         "scores": ["Loss: 1 → 2."], "sentence": "Head 1-3 off & more.",
     }  # fmt: skip
-    svg = render_sandbox((2, 3), [(0, 2)], ["[CLS]", "<img>", "[SEP]"], 1, "[MASK]", result)
+    svg = render_bench((2, 3), [(0, 2)], ["[CLS]", "<img>", "[SEP]"], 1, "[MASK]", result)
     titles = [t.text for t in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
     assert titles[1:] == [f"Head {l}-{h}: {'off' if (l, h) == (1, 3) else 'on'}" for l in (1, 2) for h in (1, 2, 3)]  # fmt: skip
     assert svg.count("✕") == 1 and "<img" not in svg and "&lt;b&gt;" in svg and "[MASK]" in svg
@@ -256,7 +256,7 @@ def test_the_picture_shows_each_switch_and_escapes_tokens():
 
 @pytest.fixture
 def shown(encoder):
-    return AblationSandbox(encoder, "The cat sat on the mat.", masked=2, off="2-1", texts=TEXTS)
+    return AblationBench(encoder, "The cat sat on the mat.", masked=2, off="2-1", texts=TEXTS)
 
 
 def test_a_switch_is_answered_at_once_and_the_answer_says_to_what(shown):
@@ -297,14 +297,14 @@ def test_a_failed_control_is_said_and_not_passed_off_as_a_result(shown, monkeypa
 
 def test_the_twin_has_the_same_switches(encoder, tmp_path):
     other = with_head(load_encoder(save_tiny_model(tmp_path / "other", seed=11)), seed=4)
-    shown = AblationSandbox(encoder, "The cat sat.", masked=2, twin=other, texts=TEXTS)
+    shown = AblationBench(encoder, "The cat sat.", masked=2, twin=other, texts=TEXTS)
     first = shown.view.result["before"]
     shown.view.model_index = 1
     assert shown.bench.encoder is other and shown.view.result["before"] != first
     assert shown.view.result["model"] == 1
     wide = load_encoder(save_tiny_model(tmp_path / "wide", num_hidden_layers=2))
     with pytest.raises(ValueError, match=f"{LAYERS} layers of {HEADS} heads; .* has 2 of {HEADS}"):
-        AblationSandbox(encoder, "The cat.", twin=wide)
+        AblationBench(encoder, "The cat.", twin=wide)
 
 
 def test_a_head_that_is_not_there_is_refused(shown):
@@ -318,7 +318,7 @@ def test_a_head_that_is_not_there_is_refused(shown):
 def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twice(encoder):
     bundles = []
     for _ in range(2):
-        made = AblationSandbox(encoder, "The cat sat.", masked=2, off="1-1", texts=TEXTS)
+        made = AblationBench(encoder, "The cat sat.", masked=2, off="1-1", texts=TEXTS)
         bundle = made._repr_mimebundle_()
         bundle.pop("application/vnd.jupyter.widget-view+json")
         bundles.append(bundle)
@@ -329,27 +329,12 @@ def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twi
     assert set(re.findall(r"<(\w+)", html)) == {"div", "figure", "img", "figcaption"}
     assert "Right word" in html and "Masked-LM loss" in html
     assert bundles[0]["text/plain"].endswith("3 x 2 heads, head 1-1 off)")
-    assert AblationSandbox._ipython_display_ is None
+    assert AblationBench._ipython_display_ is None
 
 
 def test_nothing_but_the_view_is_a_new_kind_of_widget(shown):
-    assert isinstance(shown.view, SandboxView) and isinstance(shown, ipywidgets.VBox)
-    assert repr(shown.view) == "SandboxView(3 x 2 heads, head 2-1 off)"
-
-
-def test_the_browser_half_writes_text_only_and_asks_nobody():
-    source = module_source("ablation_sandbox")
-    for forbidden in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-    ):
-        assert forbidden not in source
-    for request in ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSocket", "sendBeacon"):
-        assert request not in source
+    assert isinstance(shown.view, BenchView) and isinstance(shown, ipywidgets.VBox)
+    assert repr(shown.view) == "BenchView(3 x 2 heads, head 2-1 off)"
 
 
 def test_words_for_one_head_and_for_many():
@@ -359,7 +344,7 @@ def test_words_for_one_head_and_for_many():
         units=np.zeros(2),
     )
     outcome = lambda off: module.Outcome(off, "uniform", (("a", 0.5),), None, np.ones(2), np.ones(2, bool))
-    said = sandbox_result(bench, outcome(()), outcome(((0, 1),)))
+    said = bench_result(bench, outcome(()), outcome(((0, 1),)))
     assert (
         said["sentence"]
         == "Head 1-2 off (it looks at all tokens alike). First guess “a” (50 %), now “a” (50 %)."

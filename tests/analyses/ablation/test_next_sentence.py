@@ -1,4 +1,4 @@
-"""Which of two sentences goes on: the sandbox's task score, beside the whole model run pair by pair."""
+"""Which of two sentences goes on: the bench's task score, beside the whole model run pair by pair."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def encoder(folder):
     return load_encoder(folder)
 
 
-def whole_model(encoder, folder, heads, how="mask"):
+def whole_model(encoder, folder, heads, how="zero"):
     """The model as it was saved, one pair at a time: the margin of each, own pairs first, then the others."""
     saved = BertForPreTraining.from_pretrained(folder).eval()
     inputs = PAIRS + [(a, PAIRS[(i + 2) % 4][1]) for i, (a, _) in enumerate(PAIRS)]
@@ -58,7 +58,7 @@ def whole_model(encoder, folder, heads, how="mask"):
 
 
 @pytest.mark.parametrize("heads", [[], [(0, 1)], [(1, 0), (2, 1)]])
-@pytest.mark.parametrize("how", ["mask", "uniform"])
+@pytest.mark.parametrize("how", ["zero", "uniform"])
 def test_the_answers_are_those_of_the_whole_model(encoder, folder, heads, how):
     own, other = np.split(whole_model(encoder, folder, heads, how), 2)
     assert np.abs(own - other).min() > 1e-4  # otherwise this compares rounding
@@ -98,12 +98,12 @@ def test_the_second_sentence_is_read_as_the_second_segment(encoder, monkeypatch)
     assert int(kept["segments"][0].sum()) == second
 
 
-def test_the_sandbox_shows_it_by_name(encoder):
-    from bertlook_teach.render import sandbox_result
+def test_the_bench_shows_it_by_name(encoder):
+    from bertlook_teach.render import bench_result
 
     found = Bench(encoder, "the cat [MASK]", texts=["the cat sat"], classify=NextSentence(encoder, PAIRS))
     before, after = found.run(), found.run(all_heads(encoder))
-    said = sandbox_result(found, before, after)["scores"][1]
+    said = bench_result(found, before, after)["scores"][1]
     assert said.startswith(f"Next sentence or another, share right: {before.right.mean():.2f} → 0.50")
 
 

@@ -153,7 +153,7 @@ class Looker:
 
 def looking(monkeypatch, documents, target):
     """find_antecedents with a head 1-1 that puts .9 on target(document, word), and a head 1-2 that is uniform."""
-    from bertlook_teach.model import attention
+    from bertlook_teach.model import Attention, reading
 
     def run(encoder, corpus, *, batch_size):
         for document, words in zip(documents, corpus, strict=True):
@@ -164,11 +164,9 @@ def looking(monkeypatch, documents, target):
                 maps[0, 0, word + 1, target(document, word) + 1] = 0.9
             special = (True, *[False] * (n - 2), True)
             ids = (None, *range(n - 2), None)
-            yield attention.Attention(
-                maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), ""
-            )
+            yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
 
-    monkeypatch.setattr(attention, "iter_attention", run)
+    monkeypatch.setattr(reading, "iter_attention", run)
     return coref.find_antecedents(Looker(), documents)
 
 

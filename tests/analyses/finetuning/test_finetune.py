@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from made import run
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.analyses.finetuning import classifier as finetune
 from bertlook_teach.analyses.finetuning import fine_tune, learning_rate_for, load_classifier, score
-from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import Example, Task
 from bertlook_teach.disk import cache as store
 from bertlook_teach.model import NoMaskedLMHead, masked_lm_head
@@ -274,11 +274,6 @@ def test_a_setting_out_of_range_is_refused(encoders, options, message):
 # --- the command ---------------------------------------------------------------------------------------
 
 
-def run(capsys, *arguments):
-    code = main(["finetune", *map(str, arguments)])
-    return code, capsys.readouterr()
-
-
 @pytest.fixture
 def files(tmp_path):
     paths = []
@@ -293,7 +288,7 @@ def files(tmp_path):
 def test_the_command_writes_a_table_with_its_baselines(encoders, files, tmp_path, capsys):
     out = tmp_path / "out"
     where = ["--model", encoders["bert"].folder, "--out", out, "--device", "cpu", "--quiet"]
-    code, printed = run(capsys, *where, *files, "--seeds", 2, "--epochs", 1)
+    code, printed = run(capsys, "finetune", *where, *files, "--seeds", 2, "--epochs", 1)
     assert code == 0, printed.err
     with open(out / "finetune.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -319,7 +314,7 @@ def test_the_command_writes_a_table_with_its_baselines(encoders, files, tmp_path
     ],
 )
 def test_a_wrong_command_says_what_to_do(words, message, tmp_path, capsys):
-    code, printed = run(capsys, "--out", tmp_path, *words)
+    code, printed = run(capsys, "finetune", "--out", tmp_path, *words)
     assert code == 1 and message in printed.err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import made
 import numpy as np
 import pytest
 import tiny
@@ -30,7 +31,7 @@ from bertlook_teach.analyses.negation import (
     tuned,
 )
 from bertlook_teach.corpora import Negation, NegationSentence, load_negation
-from bertlook_teach.model import Attention, extract_attention, load_encoder
+from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.stats import exact_sign_flip, kendall
 
 # The tiny tokenizer knows these words; "not" is cut into letters.
@@ -53,11 +54,10 @@ def encoder(tmp_path_factory):
 
 
 def attention(weights, word_ids, words):
-    weights = np.asarray(weights, dtype=np.float32)
-    n = weights.shape[-1]
+    tokens = ["[X]" if w is None else words[w] for w in word_ids]
     special = tuple(w is None for w in word_ids)
-    tokens = tuple("[X]" if w is None else words[w] for w in word_ids)
-    return Attention(weights, tokens, tuple(word_ids), (0,) * n, special, tuple(words), " ".join(words))
+    about = {"word_ids": tuple(word_ids), "words": tuple(words), "text": " ".join(words), "special": special}
+    return made.attention(tokens, weights=weights, **about)
 
 
 # --- where a word points -----------------------------------------------------------------------------------

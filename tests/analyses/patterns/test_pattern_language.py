@@ -18,7 +18,7 @@ from bertlook_teach.analyses.patterns import (
     Either,
     Not,
     Pattern,
-    Reading,
+    PatternText,
     key,
     parse_pattern,
     query,
@@ -29,7 +29,7 @@ from bertlook_teach.render import render_pattern
 #          0      1      2      3      4     5      6      7
 WORDS = ("[CLS]", "The", "cat", "sees", ",", "the", "cat", "[SEP]")
 SPECIAL = tuple(word.startswith("[") for word in WORDS)
-CAT = Reading(
+CAT = PatternText(
     WORDS,
     SPECIAL,
     (0, 0, 0, 0, 0, 1, 1, 1),
@@ -39,7 +39,7 @@ CAT = Reading(
     ("", "det", "nsubj:pass", "root", "punct", "det", "obj", ""),
     (-1, 2, 3, -1, 3, 6, 3, -1),
 )
-PLAIN = Reading(WORDS, SPECIAL, CAT.segments, CAT.tokens)
+PLAIN = PatternText(WORDS, SPECIAL, CAT.segments, CAT.tokens)
 N = len(CAT)
 
 
@@ -135,8 +135,8 @@ def test_a_tree_is_laid_over_the_positions_of_the_words():
     tree = TreebankSentence(
         ("a", "b"), (1, -1), ("det", "root"), ("DET", "NOUN"), *[("_",) * 2] * 2, ({},) * 2
     )
-    assert Reading.of(tree).governors == (1, -1)
-    assert key.governor().pairs(Reading.of(tree)) == [("a", "b")]
+    assert PatternText.of(tree).governors == (1, -1)
+    assert key.governor().pairs(PatternText.of(tree)) == [("a", "b")]
 
 
 # --- algebra -------------------------------------------------------------------------------------------

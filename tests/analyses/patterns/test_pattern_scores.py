@@ -115,7 +115,7 @@ def test_a_head_made_for_the_pattern_is_found_with_its_mass(maps):
         score = score_pattern(pattern, maps)
         row = score["accuracy"]
         assert score.accuracy[head] == row.value == row.low == row.high == 1.0
-        assert row.heads == (label,) and row.optimistic_head == label
+        assert row.heads == (label,) and row.in_sample_head == label
         assert score.mass[head] == pytest.approx(0.6, abs=1e-3)  # two bytes a number
         assert score["mass"].value == pytest.approx(0.6, abs=1e-3) and score["mass"].heads == (label,)
         assert (np.delete(score.accuracy.ravel(), np.ravel_multi_index(head, (LAYERS, HEADS))) < 1).all()
@@ -222,7 +222,7 @@ def test_the_choice_is_made_on_the_other_half(noise):
         chosen = right[1 - side :: 2].sum(0).argmax()
         total += right[side::2, chosen].sum()
     assert row.value == pytest.approx(total / counts.cases.sum())
-    assert row.value <= row.optimistic and row.low < row.value < row.high
+    assert row.value <= row.in_sample and row.low < row.value < row.high
 
 
 def test_the_same_numbers_as_the_relation_table(encoder):
@@ -238,9 +238,9 @@ def test_the_same_numbers_as_the_relation_table(encoder):
         theirs, ours = table[relation], score["accuracy"]
         assert ours.n == theirs.n and ours.n_texts == theirs.n_sentences
         assert ours.value == pytest.approx(theirs.accuracy)
-        assert ours.optimistic == pytest.approx(theirs.optimistic)
+        assert ours.in_sample == pytest.approx(theirs.in_sample)
         assert score.counts.right_rules[:, : len(OFFSETS)].sum(0).max() == pytest.approx(
-            theirs.optimistic_baseline * theirs.n
+            theirs.in_sample_baseline * theirs.n
         )
         assert [f"{label} d>g" for label in ours.heads] == theirs.head.split(" / ")
 

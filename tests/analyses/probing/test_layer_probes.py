@@ -285,7 +285,7 @@ def test_a_span_is_the_mean_of_its_words_and_what_cannot_be_read_is_counted(tmp_
     states = read_states(encoder, [long.words, short.words, short.words])
     assert list(states) == [short.words]
     data = span_vectors(states, [long, short], "entity")
-    assert data.n_unread == 1 and data.places == ((1, 0), (1, 1)) and data.forms == ("the cat", "sat")
+    assert data.n_skipped == 1 and data.places == ((1, 0), (1, 1)) and data.forms == ("the cat", "sat")
     assert data.vectors[:, 0] == pytest.approx(states[short.words][:, :2].mean(axis=1))
     with pytest.raises(ValueError, match="whole: "):
         list(hidden_states(encoder, [long.words]))

@@ -198,8 +198,8 @@ def test_offsets_of_the_table_equal_offset_predictors_one_by_one(treebank):
     by_hand = {o: evaluate(offset_predictor(o), in_scheme(sentences)) for o in table.about["offsets"]}
     for row in table.rows:
         top = max(by_hand, key=lambda o: (by_hand[o].get(row.relation).accuracy, -by_hand_order(o)))
-        assert row.optimistic_offset == top
-        assert row.optimistic_baseline == pytest.approx(by_hand[top][row.relation].accuracy)
+        assert row.in_sample_offset == top
+        assert row.in_sample_baseline == pytest.approx(by_hand[top][row.relation].accuracy)
         assert row.n == by_hand[top][row.relation].n
 
 
@@ -278,9 +278,9 @@ def test_answers_in_batches_equal_one_predictor_at_a_time(encoder, query):
 def test_a_table_row_equals_the_judge_on_that_head(encoder):
     table = score_relations(collect_answers(encoder, SENTENCES), min_cases=2, permutations=0)
     row = table["nsubj"]
-    choice = row.optimistic_choice
+    choice = row.in_sample_choice
     scores = evaluate(head_predictor(encoder, choice.layer, choice.head, choice.direction), SENTENCES)
-    assert row.optimistic == pytest.approx(scores["nsubj"].accuracy) and row.n == scores["nsubj"].n == 4
+    assert row.in_sample == pytest.approx(scores["nsubj"].accuracy) and row.n == scores["nsubj"].n == 4
 
 
 def test_sentences_that_do_not_fit_are_counted_by_reason(encoder):
@@ -366,12 +366,12 @@ def test_the_fair_number_equals_a_second_implementation(treebank):
 
 
 def test_choosing_and_scoring_on_the_same_data_flatters_heads_that_know_nothing(treebank):
-    """Random answers: the fair number is about chance, the optimistic one above it, for every relation."""
+    """Random answers: the fair number is about chance, the in-sample one above it, for every relation."""
     table = score_relations(answers_of(treebank[:200], layers=12, heads=12), min_cases=50, permutations=100)
     rows = [row for row in table.rows if not row.relation.startswith("all")]
     assert len(rows) > 8
-    assert all(row.optimistic >= row.accuracy for row in rows)
-    assert np.mean([row.optimistic - row.accuracy for row in rows]) > 0.03
+    assert all(row.in_sample >= row.accuracy for row in rows)
+    assert np.mean([row.in_sample - row.accuracy for row in rows]) > 0.03
     # uncorrected, the best of 288 looks significant; corrected for the choice it does not
     assert np.mean([row.p < 0.05 for row in rows]) > 0.5
     assert np.mean([row.p_corrected < 0.05 for row in rows]) < 0.15
@@ -426,12 +426,12 @@ def test_the_published_protocol_chooses_on_the_scored_sentences(treebank):
     table = score_relations(answers, scheme="stanford", as_published=True, permutations=0)
     assert table.about["offsets"] == [-3, -2, -1, 0, 1, 2]
     for row in table.rows:
-        assert row.accuracy == row.optimistic and len(row.choices) == 1
+        assert row.accuracy == row.in_sample and len(row.choices) == 1
     words = sum(len(s) for s in treebank[:100])
     assert table["all"].n == words  # the root counts, as wrong for heads
     assert score_relations(answers, permutations=0)["all"].n == words - 100
     baseline = evaluate(offset_predictor(1, edge="published"), in_scheme(treebank[:100], "stanford"), count_root=True, poss_rule="published")  # fmt: skip
-    assert table["all"].optimistic_baseline == pytest.approx(baseline["all"].accuracy)
+    assert table["all"].in_sample_baseline == pytest.approx(baseline["all"].accuracy)
     assert table["poss"].baseline >= baseline["poss"].accuracy
 
 
@@ -452,15 +452,15 @@ def test_the_same_seed_gives_the_same_table(treebank):
 def test_rare_and_missing_relations_are_named(treebank):
     table = score_relations(answers_of(treebank[:60]), min_cases=20, permutations=0)
     assert all(row.n >= 20 for row in table.rows)
-    assert table.left_out and all(n < 20 for n in table.left_out.values())
-    rare = next(iter(table.left_out))
+    assert table.too_rare and all(n < 20 for n in table.too_rare.values())
+    rare = next(iter(table.too_rare))
     with pytest.raises(KeyError, match="too few"):
         table[rare]
     with pytest.raises(KeyError, match="it never occurs"):
         table["foo"]
     one_half = [CAT, sentence("it sat", [2, 0], "nsubj root")] * 3  # det only in even sentences
     for sentences in (one_half, one_half[::-1]):  # ... or in odd ones
-        assert "det" in score_relations(answers_of(sentences), min_cases=1, permutations=0).left_out
+        assert "det" in score_relations(answers_of(sentences), min_cases=1, permutations=0).too_rare
 
 
 def test_schemes_and_subtypes():
@@ -492,7 +492,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
     assert float(rows[0]["accuracy"]) == pytest.approx(table.rows[0].accuracy, abs=1e-6)
     assert rows[0]["twin"] == ""
     saved = json.loads((folder / "syntax.json").read_text(encoding="utf-8"))
-    assert saved["about"]["n_sentences"] == 60 and saved["about"]["left_out"] == table.left_out
+    assert saved["about"]["n_sentences"] == 60 and saved["about"]["too_rare"] == table.too_rare
     assert list(rows[0]) == list(flat_row(table.rows[0]))
     with pytest.raises(ValueError, match="lower min_cases"):
         save_table(replace(table, rows=[]), folder)

@@ -9,13 +9,13 @@ import ipywidgets
 import traitlets
 
 from ...analyses.ablation import WAYS, Bench, read_heads
-from ...render import describe_off, render_sandbox, sandbox_result
+from ...render import bench_result, describe_off, render_bench
 from ..assets import mime_bundle, module_source, style_source, view_style
 from .explorer import TextBox
 
 
-class SandboxView(anywidget.AnyWidget):
-    """The switches and what they did, drawn from texts; it knows no model. `AblationSandbox` computes for it.
+class BenchView(anywidget.AnyWidget):
+    """The switches and what they did, drawn from texts; it knows no model. `AblationBench` computes for it.
 
     In the map: arrows move, Space or Enter switches a head, a whole layer (the number at its left) or one head of every
     layer (the number above). In the sentence: left and right choose a word, Enter masks it.
@@ -24,9 +24,9 @@ class SandboxView(anywidget.AnyWidget):
     ----------
     off : list of [layer, head]
         Counted from 0, in order.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     result : dict
-        As `bertlook_teach.render.sandbox_result` gives it, with the switches it belongs to.
+        As `bertlook_teach.render.bench_result` gives it, with the switches it belongs to.
 
     Raises
     ------
@@ -34,13 +34,13 @@ class SandboxView(anywidget.AnyWidget):
         If a head is switched that is not there.
     """
 
-    _esm = module_source("ablation_sandbox")
-    _css = style_source() + view_style("ablation_sandbox")
+    _esm = module_source("ablation_bench")
+    _css = style_source() + view_style("ablation_bench")
 
     # The switches: set in the page or in Python.
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     off = traitlets.List(traitlets.List(traitlets.Int()), []).tag(sync=True)
-    how = traitlets.Enum(WAYS, "mask").tag(sync=True)
+    how = traitlets.Enum(WAYS, "zero").tag(sync=True)
     model_index = traitlets.Int(0).tag(sync=True)
     chosen = traitlets.Int(-1).tag(sync=True)  # the piece that the page asks to mask
 
@@ -66,17 +66,19 @@ class SandboxView(anywidget.AnyWidget):
     def picture(self) -> tuple[str, str]:
         """The view as it stands now: a standalone SVG and its sentence."""
         text = self.text
-        svg = render_sandbox(self.shape, self.off, text["tokens"], text["masked"], text["mask"], self.result)
+        svg = render_bench(self.shape, self.off, text["tokens"], text["masked"], text["mask"], self.result)
         return svg, " ".join([self.result["sentence"], *self.result["scores"]])
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.picture()])
 
     def __repr__(self) -> str:
-        return f"SandboxView({self.shape[0]} x {self.shape[1]} heads, {describe_off(self.off, tuple(self.shape))})"
+        return (
+            f"BenchView({self.shape[0]} x {self.shape[1]} heads, {describe_off(self.off, tuple(self.shape))})"
+        )
 
 
-class AblationSandbox(ipywidgets.VBox):
+class AblationBench(ipywidgets.VBox):
     """Switch heads off by click or key; the masked word's guesses and the loss over a fixed batch follow.
 
     Parameters
@@ -89,7 +91,7 @@ class AblationSandbox(ipywidgets.VBox):
         Position of the piece to mask, with special tokens, from 0; see `bertlook_teach.analyses.ablation.read_masked`.
     off : heads, optional
         As `bertlook_teach.analyses.ablation.read_heads` takes them: ``"1-2 3-4"``.
-    how : {"mask", "uniform"}
+    how : {"zero", "uniform"}
     twin : Encoder, optional
         A second model of the same shape, such as the random twin, to change to in a menu.
     texts : sequence of str, optional
@@ -103,7 +105,7 @@ class AblationSandbox(ipywidgets.VBox):
         Heads that are off, counted from 0; may be set.
     outcome, baseline : Outcome
         What came out with the heads as they are, and with all on.
-    view : SandboxView
+    view : BenchView
     text_box : TextBox
 
     Raises
@@ -121,7 +123,7 @@ class AblationSandbox(ipywidgets.VBox):
         *,
         masked: int | None = None,
         off=(),
-        how: str = "mask",
+        how: str = "zero",
         twin=None,
         texts: Sequence[str] | None = None,
         classify: Callable | None = None,
@@ -140,7 +142,7 @@ class AblationSandbox(ipywidgets.VBox):
         if twin is not None:
             self._benches.append(Bench(twin, text, masked, texts=texts, classify=twin_classify))
         start = [list(head) for head in read_heads(off, encoder)]
-        self.view = SandboxView(
+        self.view = BenchView(
             shape=shape,
             off=start,
             how=how,
@@ -212,7 +214,7 @@ class AblationSandbox(ipywidgets.VBox):
         view = self.view
         sentence = self.bench.sentence
         try:
-            result = sandbox_result(self.bench, self.baseline, self.outcome)
+            result = bench_result(self.bench, self.baseline, self.outcome)
         except (
             ValueError,
             RuntimeError,
@@ -236,7 +238,7 @@ class AblationSandbox(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         shape = tuple(self.view.shape)
-        return f"AblationSandbox({self.bench.encoder.name}, {shape[0]} x {shape[1]} heads, {describe_off(self.off, shape)})"
+        return f"AblationBench({self.bench.encoder.name}, {shape[0]} x {shape[1]} heads, {describe_off(self.off, shape)})"
 
 
 def _capital(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""How soon the sandbox answers a click: python benchmarks/sandbox.py
+"""How soon the bench answers a click: python benchmarks/ablation_bench.py
 
 Random switches, one after another, as a class makes them: a head (mostly), a layer, another way, all on. Prints the time from the
 changed switches to the finished texts and pictures of numbers in Python, loss and next-sentence score included (the page adds a few milliseconds), median and
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bertlook_teach import load_encoder
 from bertlook_teach.analyses.ablation import NextSentence
-from bertlook_teach.widgets import AblationSandbox
+from bertlook_teach.widgets import AblationBench
 
 LIMIT = 0.150
 
@@ -26,7 +26,7 @@ LIMIT = 0.150
 def clicks(shape: tuple[int, int], n: int, seed: int = 0):
     """Switches as they stand after each of n clicks, and the way."""
     random = np.random.default_rng(seed)
-    off, how = set(), "mask"
+    off, how = set(), "zero"
     for _ in range(n):
         kind = random.random()
         layer, head = (int(random.integers(size)) for size in shape)
@@ -35,7 +35,7 @@ def clicks(shape: tuple[int, int], n: int, seed: int = 0):
         elif kind < 0.9:
             off ^= {(layer, h) for h in range(shape[1])}
         elif kind < 0.95:
-            how = "uniform" if how == "mask" else "mask"
+            how = "uniform" if how == "zero" else "zero"
         else:
             off = set()
         yield [list(pair) for pair in sorted(off)], how
@@ -53,8 +53,8 @@ def main() -> int:
         torch.set_num_threads(options.threads)
     encoder = load_encoder(options.model)
     text = "The king lost his crown, and the queen kept her land."
-    sandbox = AblationSandbox(encoder, text, classify=NextSentence(encoder))  # as in lesson 11
-    view, bench = sandbox.view, sandbox.bench
+    panel = AblationBench(encoder, text, classify=NextSentence(encoder))  # as in lesson 11
+    view, bench = panel.view, panel.bench
     for off, how in clicks((encoder.n_layers, encoder.n_heads), 10, seed=1):  # warm-up
         view.off, view.how = off, how
     wall, cpu, layers = [], [], []

@@ -1,10 +1,10 @@
-"""The sandbox in a real browser: switches by click and key on a plain page; `test_alive.py` has its answers on a slide and in JupyterLab."""
+"""The bench in a real browser: switches by click and key on a plain page; `test_alive.py` has its answers on a slide and in JupyterLab."""
 
 from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets import SandboxView
+from bertlook_teach.widgets import BenchView
 
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
 
@@ -17,7 +17,7 @@ def made_up(tokens=SENTENCE, layers=6, heads=6, off=(), **options):
         "before": guesses, "after": guesses[::-1], "truth": "people", "title": "now",
         "scores": ["Masked-LM loss, nats: 3.08 → 3.41, change +0.33 [+0.10, +0.58] (48 pieces of 24 texts)."],
         "sentence": "7 of 36 heads off (they give nothing). Right word “people”: 40 %, now 8 %. First guess “people”, now “the”.",
-        "off": off, "how": "mask", "model": 0, "masked": 4,
+        "off": off, "how": "zero", "model": 0, "masked": 4,
     }  # fmt: skip
     text = {
         "tokens": list(tokens),
@@ -25,7 +25,7 @@ def made_up(tokens=SENTENCE, layers=6, heads=6, off=(), **options):
         "masked": 4,
         "mask": "[MASK]",
     }
-    return SandboxView(
+    return BenchView(
         shape=[layers, heads], off=off, text=text, result=result, models=["specimen", "specimen-random"], **options
     )  # fmt: skip
 
@@ -95,11 +95,11 @@ def test_until_the_kernel_answers_the_old_numbers_are_dimmed_and_it_is_said(show
     view = made_up(off=[(0, 0)])
     page = show(view=view)
     assert page.inner_text(".bl-caption") == view.result["sentence"]
-    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "false"
+    assert page.get_attribute(".bertlook-bench", "aria-busy") == "false"
     page.click(".bl-switch[data-layer='1'][data-head='2']")
     page.wait_for_timeout(20)
     assert page.inner_text(".bl-caption") == "Computing … (this needs a running kernel)"
-    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "true"
+    assert page.get_attribute(".bertlook-bench", "aria-busy") == "true"
     page.evaluate("models.view.set('result', {...models.view.get('result'), off: models.view.get('off')})")
     page.wait_for_timeout(20)
     assert page.inner_text(".bl-caption") == view.result["sentence"]
@@ -109,7 +109,7 @@ def test_until_the_kernel_answers_the_old_numbers_are_dimmed_and_it_is_said(show
     page.select_option("select >> nth=0", "uniform")
     page.wait_for_timeout(20)
     assert page.evaluate("models.view.get('how')") == "uniform"
-    assert page.get_attribute(".bertlook-sandbox", "aria-busy") == "true"
+    assert page.get_attribute(".bertlook-bench", "aria-busy") == "true"
     page.select_option("select >> nth=1", "1")
     assert page.evaluate("models.view.get('model_index')") == 1 and page.errors == []
 

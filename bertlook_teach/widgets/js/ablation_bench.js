@@ -1,13 +1,13 @@
 // Heads as switches: a row per layer, a column per head; beside it the masked word's guesses with all heads on, and now.
 // What heads do when they are off is computed by the kernel; this half shows switches at once, and says while it waits.
 
-function createSandbox(host, get, emit) {
-  const root = element("div", "bertlook bertlook-sandbox");
+function createBench(host, get, emit) {
+  const root = element("div", "bertlook bertlook-bench");
   const bar = element("div", "bl-switch-bar");
   const howLabel = element("label", "bl-switch-how");
   const how = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
   howLabel.append("off means ", how);
-  for (const [value, text] of [["mask", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
+  for (const [value, text] of [["zero", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
     const option = element("option");
     option.value = value;
     option.textContent = text;
@@ -35,7 +35,7 @@ function createSandbox(host, get, emit) {
   body.append(grid, side);
   root.append(bar, body, scores, caption, readout);
   host.append(root);
-  const prefix = `bl-switch-${(createSandbox.count = (createSandbox.count || 0) + 1)}`;
+  const prefix = `bl-switch-${(createBench.count = (createBench.count || 0) + 1)}`;
 
   let built = "";
   let cells = new Map(); // "layer,head" -> node; -1 is a header
@@ -213,8 +213,7 @@ function createSandbox(host, get, emit) {
   }
 
   function update() {
-    root.style.setProperty("--bertlook-font-size", `${get("font_size")}px`);
-    if (!get("font_size")) root.style.removeProperty("--bertlook-font-size");
+    setType(root, get("font_size"));
     const names = get("models");
     if (model.options.length !== names.length || [...model.options].some((o, i) => o.textContent !== names[i]))
       model.replaceChildren(
@@ -297,22 +296,14 @@ function createSandbox(host, get, emit) {
     });
   reset.addEventListener("click", () => emit({ off: [] }));
   allOff.addEventListener("click", () => emit({ off: every(...shape(), () => true) }));
-  const observer = new ResizeObserver(layOut);
-  observer.observe(host);
 
-  return {
-    update,
-    destroy() {
-      observer.disconnect();
-      root.remove();
-    },
-  };
+  return hosted(root, update, [host], layOut);
 }
 
-const SANDBOX_TRAITS = [
+const BENCH_TRAITS = [
   "shape", "off", "how", "models", "model_index", "text", "result", "font_size", "height",
 ];
 
 export default {
-  render: (context) => mount(context, SANDBOX_TRAITS, createSandbox),
+  render: (context) => mount(context, BENCH_TRAITS, createBench),
 };

@@ -1,0 +1,130 @@
+"""The folder of a model, looked at before anything is loaded: what is missing, damaged or unsafe, and what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..disk import data_path
+
+_HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
+
+
+def read_config(folder: Path) -> dict:
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
+            "the model that ships with the course is called 'specimen'."
+        )
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
+        ) from None
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
+
+
+def refuse_decoders(name: str, config: dict) -> None:
+    """Refuse before gigabytes are loaded; `load_encoder` catches by behaviour what is not told apart here."""
+    architectures = " ".join(config.get("architectures") or ())
+    if config.get("is_encoder_decoder"):
+        kind = "an encoder-decoder"
+    elif config.get("is_decoder") or re.search(r"CausalLM|LMHeadModel", architectures):
+        kind = "a decoder, which looks only backwards"
+    else:
+        return
+    raise ValueError(
+        f"{name} is {kind} ({architectures or config.get('model_type')}); bertlook needs an encoder, whose tokens look in both "
+        "directions: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT and the like."
+    )
+
+
+def require_safe_weights(folder: Path) -> None:
+    if not any(folder.glob("*.safetensors")):
+        pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
+        hint = (
+            "It has weights in pickle format, which can run code when opened and is not read here; convert them with "
+            "model.save_pretrained(folder) in an environment you trust."
+            if pickled
+            else "Copy model.safetensors into it, or save the model there with model.save_pretrained(folder)."
+        )
+        raise FileNotFoundError(f"the model folder {folder} holds no *.safetensors file. {hint}")
+
+
+def require_tokenizer_files(folder: Path) -> None:
+    wanted = (
+        "tokenizer.json",
+        "vocab.txt",
+        "vocab.json",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+        "tokenizer.model",
+    )
+    if not any((folder / file).is_file() for file in wanted):
+        raise FileNotFoundError(
+            f"the model folder {folder} holds no tokenizer (tokenizer.json or vocab.txt). tokenizer.save_pretrained(folder) writes it."
+        )
+
+
+def hub_folder(name: str) -> Path:
+    """The local copy of a hub model: from the cache if it is there, else downloaded, with a progress bar."""
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    with contextlib.suppress(Exception):  # not in the cache, or only in part: then it must be fetched
+        folder = Path(snapshot_download(name, allow_patterns=_HUB_FILES, local_files_only=True))
+        if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")):
+            return folder
+    if constants.HF_HUB_OFFLINE:
+        raise ConnectionError(
+            f"{name} is not in the local cache, and HF_HUB_OFFLINE forbids the network. Unset it and run once with a network, or "
+            f"give a folder; 'specimen' needs neither.{_recorded_hint(name)}"
+        )
+    try:
+        return Path(snapshot_download(name, allow_patterns=_HUB_FILES, etag_timeout=10))
+    except (RepositoryNotFoundError, GatedRepoError) as error:
+        raise ValueError(
+            f"the hub has no open model {name!r} (and there is no such folder here). Check the spelling."
+        ) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+            raise  # the disk, not the network; the message says so
+        raise ConnectionError(
+            f"{name} is neither a folder here nor in the local cache, and it could not be fetched from the hub: {first_line(error)}. "
+            "Check the network and run again (a download resumes where it stopped), or use 'specimen', which needs none."
+            f"{_recorded_hint(name)}"
+        ) from error
+
+
+def _recorded_hint(name: str) -> str:
+    """For a model that is not here, but whose attention on some inputs comes with the course."""
+    owner, _, short = name.rpartition("/")
+    if owner not in ("", "google-bert") or not data_path("bert_base", f"{short}.bertlook").is_file():
+        return ""
+    return f" What it did on some inputs comes with the course: load_recording({short!r})."
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+@contextlib.contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Silence load reports and progress bars (their order changes from run to run), and put the settings back."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

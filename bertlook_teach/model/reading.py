@@ -1,0 +1,450 @@
+"""One input as an encoder reads it: a text goes through the tokenizer once, and all who look at it share what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .attention import Attention
+from .blocks import Block, attention_blocks
+from .head_names import head_label
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
+
+SEGMENT_RULES = ("standard", "zeros")
+
+# What a reading and the attention of it both say of the text.
+_SHARED = (
+    "tokens",
+    "word_ids",
+    "segment_ids",
+    "special",
+    "words",
+    "text",
+    "text_pair",
+    "segments",
+    "truncated",
+)
+
+TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED = (
+    "longer than the model reads",
+    "a word leaves no wordpiece",
+    "every piece is unknown to the tokenizer",
+    "not among the recorded inputs",
+)
+
+
+class ReadingCheck(NamedTuple):
+    """How long a text is in wordpieces, special tokens included, and why it cannot be read whole (empty if it can)."""
+
+    n_pieces: int
+    obstacle: str
+
+
+def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
+    """Whether an encoder can read a text given as words, each of them as at least one wordpiece.
+
+    For those who go through a corpus and leave out, and count, what `extract_attention` would refuse.
+    """
+    if _is_recording(encoder):
+        try:
+            return ReadingCheck(encoder.recall(list(words)).n_tokens, "")
+        except ValueError:
+            return ReadingCheck(0, NOT_RECORDED)
+    pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
+    ids, word_ids = pieces["input_ids"], pieces.word_ids()
+    obstacle = ""
+    if len(ids) > encoder.max_tokens:
+        obstacle = TOO_LONG
+    elif len({word for word in word_ids if word is not None}) < len(words):
+        obstacle = NO_PIECE
+    elif all(i == encoder.tokenizer.unk_token_id for i, word in zip(ids, word_ids) if word is not None):
+        obstacle = UNKNOWN
+    return ReadingCheck(len(ids), obstacle)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One text, or pair of texts, as an encoder reads it; made by :func:`read`.
+
+    Whatever is measured on the same text takes the same reading: it is tokenised once, and the model is run on it once for the
+    maps and once more only for what the first run did not keep.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    ids : tuple of int
+        Vocabulary numbers, [CLS] and [SEP] included.
+    tokens, word_ids, segment_ids, special, words, text, text_pair, segments, truncated
+        As in :class:`Attention`.
+    """
+
+    encoder: Encoder
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    word_ids: tuple[int | None, ...]
+    segment_ids: tuple[int, ...]
+    special: tuple[bool, ...]
+    words: tuple[str, ...]
+    text: str
+    text_pair: str | None
+    segments: str
+    truncated: bool
+    _kept: dict = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.ids)
+
+    def inputs(self, rows: Sequence[Sequence[int]] | None = None) -> dict:
+        """What the model is called with, as tensors of shape (row, token): the ids, or ``rows`` of the same length in their place."""
+        import torch
+
+        ids = torch.tensor([self.ids] if rows is None else rows, device=self.encoder.device)
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        if self.encoder.has_segments:
+            seen = torch.tensor(self._segments_seen(), device=ids.device)
+            inputs["token_type_ids"] = seen.expand_as(ids)
+        return inputs
+
+    def attention(self, *, vectors: bool = False) -> Attention:
+        """The attention of every head, with its query, key and value vectors if they are asked for."""
+        if "attention" not in self._kept or (vectors and self._kept["attention"].values is None):
+            [self._kept["attention"]] = _run(self.encoder, [self], vectors)
+        found = self._kept["attention"]
+        return (
+            found if vectors or found.values is None else replace(found, queries=None, keys=None, values=None)
+        )
+
+    def layer_calls(self, *, vectors: bool = False) -> list[tuple[Block, tuple, object]]:
+        """How each layer was called, and what it gave: (block, (arguments, options), tensor of shape (token, width)).
+
+        The same run gives the attention, with ``vectors`` if they will be wanted too.
+        """
+        if "calls" not in self._kept:
+            blocks, calls = attention_blocks(self.encoder), []
+
+            def keep(module, given, options, output):
+                calls.append(((given, options), output[0] if isinstance(output, tuple) else output))
+
+            hooks = [
+                module.register_forward_hook(keep, with_kwargs=True)
+                for module in {block.module: None for block in blocks}
+            ]
+            try:
+                [attention] = _run(self.encoder, [self], vectors)
+            finally:
+                for hook in hooks:
+                    hook.remove()
+            self._kept.setdefault("attention", attention)
+            self._kept["calls"] = [(block, call, output[0]) for block, (call, output) in zip(blocks, calls)]
+        return self._kept["calls"]
+
+    def _segments_seen(self) -> Sequence[int]:
+        return self.segment_ids if self.segments == "standard" else (0,) * len(self.ids)
+
+    def __repr__(self) -> str:
+        shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
+        return f"Reading({self.n_tokens} wordpieces, by {self.encoder.name}: {shown})"
+
+
+def read(
+    encoder: Encoder,
+    text: str | tuple[str, str] | Sequence[str],
+    text_pair: str | None = None,
+    *,
+    segments: str = "standard",
+    truncate: bool = False,
+) -> Reading:
+    """Let an encoder's tokenizer read one text, or a pair of texts, for all that will be measured on it.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    text : str, tuple of two str, or list of str
+        A text; a pair of texts; or the words of a text that is already split.
+    text_pair : str, optional
+        The second text, where ``text`` is the first.
+    segments, truncate
+        See :func:`extract_attention`.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    ValueError
+        If there is no text, the text is too long, or the tokenizer knows none of it.
+
+    Examples
+    --------
+    >>> reading = read(load_encoder("specimen"), "The cat sat.")                      # doctest: +SKIP
+    >>> value_zeroing(reading).shape, gradient_importance(reading).shape              # doctest: +SKIP
+    ((6, 6, 6), (6, 6, 6, 6))
+    """
+    if _is_recording(encoder):
+        raise TypeError(
+            f"{encoder.name} is a recording: it answers extract_attention for the inputs it has, and cannot read a text. Give "
+            "read() an encoder, made by load_encoder()."
+        )
+    if segments not in SEGMENT_RULES:
+        raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
+    item = text if text_pair is None else (text, text_pair)
+    tokenizer = encoder.tokenizer
+    split = isinstance(item, list)
+    pair = isinstance(item, tuple)
+    if not (split or pair or isinstance(item, str)) or (pair and len(item) != 2):
+        raise TypeError(
+            f"an input is a text, a pair of texts or a list of words; got {type(item).__name__}: {item!r:.80}."
+        )
+    texts = list(item) if pair else [item]
+    for side, part in zip(("first", "second"), texts):
+        for piece in part if split else [part]:
+            if not isinstance(piece, str):
+                raise TypeError(f"a text must be a str; got {type(piece).__name__}: {piece!r:.80}.")
+        if not (part if split else part.strip()):
+            where = (
+                f"the {side} text of the pair is"
+                if pair
+                else "the list of words is"
+                if split
+                else "the text is"
+            )
+            raise ValueError(f"{where} empty; the model needs at least one word to look at.")
+    if split:
+        encoded = encoder.word_tokenizer(item, is_split_into_words=True, verbose=False)
+        words = tuple(item)
+    else:
+        encoded = tokenizer(*texts, verbose=False)
+        words = None
+    length = len(encoded["input_ids"])
+    truncated = length > encoder.max_tokens
+    if truncated and not truncate:
+        raise ValueError(
+            f"the text is {length} wordpieces long, and {encoder.name} reads at most {encoder.max_tokens}, special tokens "
+            "included. Shorten it, or pass truncate=True to read only its beginning."
+        )
+    if truncated:
+        options = {"truncation": "longest_first", "max_length": encoder.max_tokens}
+        encoded = (
+            encoder.word_tokenizer(item, is_split_into_words=True, **options)
+            if split
+            else tokenizer(*texts, **options)
+        )
+
+    ids = encoded["input_ids"]
+    sequence = encoded.sequence_ids()  # None for special tokens, else 0 or 1: which text the token comes from
+    local = encoded.word_ids()
+    special = tuple(s is None for s in sequence)
+    known = {w for w, s in zip(local, sequence) if s is not None}
+    if split and not truncated and len(known) < len(item):
+        lost = next(i for i in range(len(item)) if i not in known)
+        raise ValueError(
+            f"word {lost}, {item[lost]!r}, leaves no wordpiece: the tokenizer of {encoder.name} drops all of it."
+        )
+    real = [i for i, s in zip(ids, special) if not s]
+    if not real or (pair and len({s for s in sequence if s is not None}) < 2):
+        raise ValueError(
+            f"nothing is left of {item!r:.80} after the tokenizer of {encoder.name} has cleaned it."
+        )
+    if all(i == tokenizer.unk_token_id for i in real):
+        raise ValueError(
+            f"the tokenizer of {encoder.name} knows nothing in {item!r:.80}: every piece becomes {tokenizer.unk_token}. "
+            "Use a text in the model's language, or a multilingual model."
+        )
+    if words is None:
+        words, word_ids = _words_of_text(encoded, texts, sequence, local)
+    else:
+        word_ids = tuple(local)
+    # RoBERTa joins a pair by two separators; the first belongs to the first text, the second to the second.
+    boundary = next((i for i, s in enumerate(sequence) if s == 1), len(ids))
+    # Before it: the first text and its [SEP].
+    before = max((i for i in range(boundary) if sequence[i] == 0), default=0) + 2
+    segment_ids = tuple(int(pair and i >= before) for i in range(len(ids)))
+    return Reading(
+        encoder=encoder,
+        ids=tuple(ids),
+        tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+        word_ids=word_ids,
+        segment_ids=segment_ids,
+        special=special,
+        words=words,
+        text=" ".join(item) if split else texts[0],
+        text_pair=texts[1] if pair else None,
+        segments=segments if encoder.has_segments else "none",
+        truncated=truncated,
+    )
+
+
+def extract_attention(
+    encoder: Encoder,
+    text: str | None = None,
+    text_pair: str | None = None,
+    *,
+    words: Sequence[str] | None = None,
+    segments: str = "standard",
+    truncate: bool = False,
+    vectors: bool = False,
+) -> Attention:
+    """Run an encoder on one text, or on a pair of texts, and return every head's attention.
+
+    Parameters
+    ----------
+    encoder : Encoder or Recording
+        A recording gives what was recorded of the text; it cannot compute another.
+    text, text_pair : str
+        ``text_pair`` gives the input ``[CLS] text [SEP] text_pair [SEP]``.
+    words : sequence of str
+        The words of a text that is already split, for example by a treebank, in place of ``text``. Each is
+        cut into wordpieces on its own, and ``word_ids`` are indices into this sequence.
+    segments : {"standard", "zeros"}
+        ``"zeros"`` tells the model that everything is one segment, as the code released by Clark et al. does.
+    truncate : bool
+        Cut an input that is too long, the longer text first, rather than refuse it.
+    vectors : bool
+        Also keep each head's query, key and value vectors.
+
+    Raises
+    ------
+    ValueError
+        If there is no text, the text is too long, or the tokenizer knows none of it.
+
+    Examples
+    --------
+    >>> attention = extract_attention(load_encoder("specimen"), "The cat sat.")       # doctest: +SKIP
+    >>> attention.weights.shape                                                       # doctest: +SKIP
+    (6, 6, 6, 6)
+    """
+    if (text is None) == (words is None):
+        raise ValueError("give either a text, or words= (a text already split into words), and not both.")
+    if words is not None and text_pair is not None:
+        raise ValueError(
+            "text_pair goes with a text, not with words=; join the two word lists, or give two texts."
+        )
+    item = list(words) if words is not None else text if text_pair is None else (text, text_pair)
+    if _is_recording(encoder):
+        return encoder.recall(item, segments=segments, vectors=vectors)
+    return read(encoder, item, segments=segments, truncate=truncate).attention(vectors=vectors)
+
+
+def iter_attention(
+    encoder: Encoder,
+    corpus: Iterable[str | tuple[str, str] | Sequence[str]],
+    *,
+    batch_size: int = 8,
+    segments: str = "standard",
+    truncate: bool = False,
+    vectors: bool = False,
+) -> Iterator[Attention]:
+    """Attention of each item of a corpus in turn, computed in batches; memory does not grow with the corpus.
+
+    An item is a text (str), a pair of texts (a tuple of two), or the words of a split text (a list).
+    The maps are cropped to the item's own tokens, so padding never shows; they equal
+    :func:`extract_attention` item by item, up to rounding.
+
+    Raises
+    ------
+    ValueError
+        As :func:`extract_attention`, with the number of the item (from 0) in front.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
+    if isinstance(corpus, str):
+        raise TypeError(
+            "the corpus must be a sequence of texts, not one text; for one text use extract_attention."
+        )
+    items = iter(enumerate(corpus))
+    if _is_recording(encoder):
+        for number, item in items:
+            try:
+                yield encoder.recall(item, segments=segments, vectors=vectors)
+            except ValueError as error:
+                raise ValueError(f"item {number} of the corpus: {error}") from None
+        return
+    while batch := list(islice(items, batch_size)):
+        readings = []
+        for number, item in batch:
+            try:
+                readings.append(read(encoder, item, segments=segments, truncate=truncate))
+            except ValueError as error:
+                raise ValueError(f"item {number} of the corpus: {error}") from None
+        yield from _run(encoder, readings, vectors)
+
+
+def _is_recording(encoder) -> bool:
+    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`."""
+    return hasattr(encoder, "recall")
+
+
+def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
+    """Words as they stand in the text, and each token's index into them, counted through both texts."""
+    index: dict[tuple[int, int], int] = {}
+    spans: list[list[int]] = []
+    word_ids: list[int | None] = []
+    for token, (side, word) in enumerate(zip(sequence, local)):
+        if side is None:
+            word_ids.append(None)
+            continue
+        start, stop = encoded.token_to_chars(token)
+        number = index.setdefault((side, word), len(index))
+        if number == len(spans):
+            spans.append([side, start, stop])
+        spans[number][2] = max(spans[number][2], stop)
+        word_ids.append(number)
+    return tuple(texts[side][start:stop].strip() for side, start, stop in spans), tuple(word_ids)
+
+
+def _run(encoder: Encoder, readings: Sequence[Reading], vectors: bool) -> list[Attention]:
+    import torch
+
+    longest = max(reading.n_tokens for reading in readings)
+    pad = encoder.tokenizer.pad_token_id or 0
+    ids = torch.full((len(readings), longest), pad)
+    mask, segment_ids = torch.zeros_like(ids), torch.zeros_like(ids)
+    for row, reading in enumerate(readings):
+        n = reading.n_tokens
+        ids[row, :n] = torch.tensor(reading.ids)
+        mask[row, :n] = 1
+        segment_ids[row, :n] = torch.tensor(reading._segments_seen())
+    maps, captured = encoder.attend(ids, mask, segment_ids, vectors=vectors)
+
+    results = []
+    for row, reading in enumerate(readings):
+        n = reading.n_tokens
+        # One array an item, cropped to its own tokens: nothing of the batch or its padding is kept alive.
+        weights = np.stack([layer[row, :, :n, :n].float().cpu().numpy() for layer in maps])
+        per_head = {
+            name: np.stack([layer[row, :, :n].float().cpu().numpy() for layer in layers])
+            for name, layers in captured.items()
+        }
+        if per_head:
+            _check_vectors(encoder, weights, per_head)
+        results.append(as_attention(reading, weights=weights, **per_head))
+    return results
+
+
+def as_attention(reading: Reading, **arrays) -> Attention:
+    """Maps (and vectors, other tokens ...) of a reading, with what is known of its text."""
+    fields = {name: getattr(reading, name) for name in _SHARED}
+    return Attention(**(fields | {"model": reading.encoder.name} | arrays))
+
+
+def _check_vectors(encoder: Encoder, weights: np.ndarray, vectors: dict[str, np.ndarray]) -> None:
+    """The captured vectors must reproduce the model's own weights, or they are not what they claim to be."""
+    from scipy.special import softmax
+
+    scores = vectors["queries"] @ vectors["keys"].swapaxes(-1, -2) / np.sqrt(vectors["queries"].shape[-1])
+    gap = np.abs(softmax(scores, axis=-1) - weights).max(axis=(-2, -1))
+    if gap.max() > 1e-3:
+        layer, head = np.unravel_index(gap.argmax(), gap.shape)
+        raise ValueError(
+            f"softmax(QK^T / sqrt(d)) does not give the attention of {encoder.name}: head {head_label(layer, head)} differs by "
+            f"{gap.max():.3f}. A model with relative positions adds more to its scores than query times key; "
+            "its vectors cannot be shown this way."
+        )

@@ -1,0 +1,42 @@
+"""What every view of heads has: a chosen layer and head, a type size, and a picture for pages without a kernel."""
+
+from __future__ import annotations
+
+import traitlets
+
+from .assets import mime_bundle
+
+
+class ChosenHead(traitlets.HasTraits):
+    """One layer and one head are chosen, counted from 0; a view with this has a ``shape`` that begins with (layers, heads).
+
+    The choice is linked with other views in the browser and reported to Python. ``font_size`` is in pixels; 0 follows the page.
+    """
+
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    font_size = traitlets.Float(0).tag(sync=True)
+
+    def limits(self) -> dict[str, int]:
+        """How many there are to choose from, by the name of the choice."""
+        return dict(zip(("layer", "head"), self.shape))
+
+    def check_choice(self, proposal) -> int:
+        """A choice counts from 0 to its limit; views with more choices than layer and head validate them by this too."""
+        name, value = proposal["trait"].name, proposal["value"]
+        limit = self.limits()[name]
+        if not 0 <= value < limit:
+            raise traitlets.TraitError(f"{name} counts from 0 to {limit - 1}; got {value}.")
+        return value
+
+    _a_head = traitlets.validate("layer", "head")(check_choice)
+
+    def take(self, state: dict[str, object]) -> None:
+        """Show other data, keeping the chosen head where it still exists; call it while updates are held."""
+        for trait, content in state.items():
+            setattr(self, trait, content)
+        self.layer = min(self.layer, self.shape[0] - 1)
+        self.head = min(self.head, self.shape[1] - 1)
+
+    def _repr_mimebundle_(self, **kwargs):
+        return mime_bundle(self, [self.picture()])

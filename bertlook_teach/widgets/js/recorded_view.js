@@ -1,0 +1,144 @@
+// A model that was recorded: a menu of the recorded sentences, a map of all heads, and the chosen head's lines; where another model
+// can answer too, the switch between the two. Map and view are those of head_map.js and head_view.js, which stand before this.
+
+const RECORDED_BOX = ".bertlook-two"; // around this view and those of the other model
+
+function createRecordedView(host, get, emit) {
+  const root = element("div", "bertlook bertlook-recorded");
+  const bar = element("div", "bl-recorded-bar");
+  const models = element("div", "bl-models", { role: "radiogroup", "aria-label": "model" });
+  const controls = element("div", "bl-recorded-bar bl-recorded-controls");
+  const body = element("div", "bl-recorded-body");
+  const mapHost = element("div", "bl-recorded-map");
+  const headHost = element("div", "bl-recorded-head");
+  // Each view has a module of its own: what they count together stands outside.
+  const group = `bl-models-${(globalThis.bertlookSwitches = (globalThis.bertlookSwitches ?? 0) + 1)}`;
+
+  const radios = [0, 1].map((value) => {
+    const label = element("label", "bl-model");
+    const input = element("input", "", { type: "radio", name: group, value, "data-lm-suppress-shortcuts": "true" });
+    const words = element("span");
+    label.append(input, words);
+    input.addEventListener("change", () => emit({ shows: value }));
+    input.addEventListener("keydown", (event) => event.stopPropagation()); // an arrow chooses, and turns no slide
+    models.append(label);
+    return { input, words };
+  });
+  const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
+  const chosen = menuNamed("show", (value) => {
+    const [, sentence, layer, head, query] = get("choices")[value] ?? [];
+    if (sentence !== undefined) emit({ sentence, layer, head, query });
+  });
+  const layers = menuNamed("layer", (value) => emit({ layer: value }));
+  const heads = menuNamed("head", (value) => emit({ head: value }));
+  const styles = menuNamed("view", (value) => emit({ style_index: value }));
+  const levels = menuNamed("of", (value) => emit({ level_index: value, query: -1 }));
+  const hiding = element("label", "bl-all");
+  const hide = element("input", "", { type: "checkbox", "data-lm-suppress-shortcuts": "true" });
+  hiding.append(hide, "hide special tokens");
+  hide.addEventListener("change", () => emit({ hide_special: hide.checked }));
+  hide.addEventListener("keydown", (event) => event.stopPropagation());
+  sentences.box.classList.add("bl-sentences");
+  bar.append(models, sentences.box);
+  chosen.box.classList.add("bl-choices");
+  controls.append(chosen.box, layers.box, heads.box, styles.box, levels.box, hiding);
+  body.append(mapHost, headHost);
+  root.append(bar, controls, body);
+  host.append(root);
+
+  // -- one sentence of the recording, as the map and the view of a single text expect it --
+
+  let source = null; // the data the parts were cut from
+  let parts = []; // of each sentence its numbers of the map, and its packed weights
+  function part() {
+    const data = get("data");
+    if (data !== source) {
+      source = data;
+      const bytes = bytesOf(data);
+      parts = get("places").map(([numbers, weights, end]) => ({
+        numbers: bytes.slice(numbers, weights).buffer,
+        weights: bytes.slice(weights, end).buffer,
+      }));
+    }
+    return parts[get("sentence")];
+  }
+
+  const own = { font_size: () => 0, difference: () => false, norms: () => null, quantity_index: () => 0, badge: () => "" };
+  // As tall as the view alone would be, less what a second line of controls takes from a slide.
+  function room(natural) {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.9 * em));
+  }
+  const tokens = () => get("texts")[get("sentence")].wordpiece.tokens;
+  const ofMap = {
+    ...own,
+    height: () => room(Infinity),
+    data: () => part().numbers,
+    ranges: () => get("ranges")[get("sentence")],
+  };
+  const ofHead = {
+    ...own,
+    badge: () => get("badge"),
+    height: () => room(1.5 * (tokens().length + 0.4)),
+    data: () => part().weights,
+    packing: () => "deflate",
+    texts: () => get("texts")[get("sentence")],
+    shape: () => [...get("shape"), tokens().length],
+  };
+  const through = (own) => (name) => (name in own ? own[name]() : get(name));
+  const map = createHeadMap(mapHost, through(ofMap), emit);
+  const head = createHeadView(headHost, through(ofHead), emit);
+
+  // -- what is in view --
+
+  const counted = (n) => Array.from({ length: n }, (_, i) => [i, i + 1]);
+
+  function update() {
+    const shown = !get("other") || get("shows") === 1;
+    setType(root, get("font_size"));
+    models.hidden = !get("other");
+    [get("other"), get("badge")].forEach((name, i) => {
+      radios[i].words.textContent = name;
+      radios[i].input.checked = (i === 1) === shown;
+    });
+    root.classList.toggle("bl-recorded-hidden", !shown);
+    const [l, h] = get("shape");
+    fillMenu(sentences.select, get("names").map((name, i) => [i, name]), get("sentence"));
+    fillMenu(layers.select, counted(l), get("layer"));
+    fillMenu(heads.select, counted(h), get("head"));
+    fillMenu(styles.select, STYLE_NAMES.map((name, i) => [i, name]), get("style_index"));
+    fillMenu(levels.select, LEVEL_NAMES.map((name, i) => [i, `${name}s`]), get("level_index"));
+    const among = get("choices");
+    const is = ([, sentence, layer, head]) => sentence === get("sentence") && layer === get("layer") && head === get("head");
+    const none = among.some(is) ? [] : [[-1, "a head of your own"]]; // what no choice names
+    fillMenu(chosen.select, [...none, ...among.map(([name], i) => [i, name])], among.findIndex(is));
+    for (const menu of [styles, levels]) menu.box.hidden = among.length > 0; // there is no room for them then
+    chosen.box.hidden = !among.length;
+    hide.checked = get("hide_special");
+    mapHost.hidden = !get("with_map");
+    tell();
+    if (!shown) return;
+    if (get("with_map")) map.update();
+    head.update();
+  }
+
+  // The views of the other model stand beside this one and are shown while it is hidden.
+  function tell() {
+    const box = root.closest(RECORDED_BOX);
+    if (box) box.dataset.shows = get("other") && get("shows") === 0 ? "other" : "recorded";
+  }
+  // The page may take this in after it was made.
+  return hosted(root, update, [root], tell, () => {
+    map.destroy();
+    head.destroy();
+  });
+}
+
+const RECORDED_TRAITS = [
+  "data", "places", "choices", "texts", "names", "ranges", "measures", "measure", "shape", "bits", "shows", "other", "badge", "sentence", "layer",
+  "head", "style_index", "level_index", "hide_special", "query", "with_map", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, RECORDED_TRAITS, createRecordedView),
+};

@@ -1,0 +1,117 @@
+"""What tests are made of: maps, attention, trees, a tiny encoder, a command's answer, from a few given numbers.
+
+Sizes differ from one another (3 layers, 2 heads, 5 or more tokens), so that a swapped axis cannot hide.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from bertlook_teach.corpora import TreebankSentence
+from bertlook_teach.model import Attention
+
+LAYERS, HEADS = 3, 2
+TOKENS = ("[CLS]", "yes", ",", "we", "[SEP]", "can", "[SEP]")
+SPECIAL = ("[CLS]", "[SEP]")
+
+
+def random_maps(*shape, seed: int = 0, spread: float = 1.0) -> np.ndarray:
+    """Attention of shape (..., token, token) whose rows sum to 1; a small ``spread`` makes a few keys get nearly all."""
+    return np.random.default_rng(seed).dirichlet(np.full(shape[-1], spread), size=shape[:-1])
+
+
+def looks_back(n: int = 5) -> np.ndarray:
+    """One head, shape (query, key): every token looks at the one before it, the first at itself."""
+    weights = np.eye(n, k=-1)
+    weights[0, 0] = 1
+    return weights
+
+
+def softmax(scores) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def attention(
+    tokens=TOKENS,
+    layers: int = LAYERS,
+    heads: int = HEADS,
+    *,
+    weights=None,
+    seed: int = 0,
+    spread: float = 1.0,
+    **about,
+) -> Attention:
+    """Random attention over given tokens. ``about`` replaces what is derived from them: word_ids, words, segment_ids, level, ...
+
+    By default [CLS] and [SEP] are special, and every other token is a word of its own.
+    """
+    n = len(tokens)
+    if weights is None:
+        weights = random_maps(layers, heads, n, n, seed=seed, spread=spread)
+    special = tuple(token in SPECIAL for token in tokens)
+    number = iter(range(n))
+    derived = {
+        "word_ids": tuple(None if flag else next(number) for flag in special),
+        "segment_ids": (0,) * n,
+        "special": special,
+        "words": tuple(token for token, flag in zip(tokens, special) if not flag),
+        "text": "",
+    }
+    return Attention(np.asarray(weights, dtype=np.float32), tuple(tokens), **(derived | about))
+
+
+def vector_attention(
+    tokens=("[CLS]", "cat", "sat", "[SEP]"),
+    layers=LAYERS,
+    heads=HEADS,
+    *,
+    dim: int = 6,
+    seed: int = 5,
+    **about,
+) -> Attention:
+    """Attention with its queries and keys: weights made from them, as a model makes them."""
+    queries, keys = np.random.default_rng(seed).normal(0, 1.5, size=(2, layers, heads, len(tokens), dim))
+    weights = softmax(queries @ keys.swapaxes(-1, -2) / np.sqrt(dim))
+    vectors = {"queries": queries.astype(np.float32), "keys": keys.astype(np.float32)}
+    return attention(tokens, weights=weights, **vectors, **about)
+
+
+def tree(words: str, governors, relations: str, upos: str = "", **fields) -> TreebankSentence:
+    """A parsed sentence; governors are counted from 0, -1 for the root."""
+    n = len(governors)
+    blank = ("_",) * n
+    about = {"upos": tuple(upos.split()) or blank, "xpos": blank, "lemmas": blank, "misc": ({},) * n}
+    return TreebankSentence(
+        tuple(words.split()), tuple(governors), tuple(relations.split()), **(about | fields)
+    )
+
+
+def run(capsys, command: str, *arguments):
+    """What ``bertlook command ...`` returns and prints: (exit code, captured output)."""
+    from bertlook_teach.commands.line import main
+
+    code = main([command, *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def tiny_encoder(folder: Path, family: str = "bert", **changes):
+    """A tiny model of a family, saved and loaded, on the processor; ``changes`` go into its config (see tests/tiny.py)."""
+    from tiny import save_tiny_model
+
+    from bertlook_teach.model import load_encoder
+
+    return load_encoder(save_tiny_model(folder, family, **changes), device="cpu")
+
+
+FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function")
+REQUESTS = ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSocket", "sendBeacon")
