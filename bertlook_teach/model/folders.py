@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..disk import data_path
+
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 
@@ -82,7 +84,7 @@ def hub_folder(name: str) -> Path:
     if constants.HF_HUB_OFFLINE:
         raise ConnectionError(
             f"{name} is not in the local cache, and HF_HUB_OFFLINE forbids the network. Unset it and run once with a network, or "
-            "give a folder; 'specimen' needs neither."
+            f"give a folder; 'specimen' needs neither.{_recorded_hint(name)}"
         )
     try:
         return Path(snapshot_download(name, allow_patterns=_HUB_FILES, etag_timeout=10))
@@ -96,7 +98,16 @@ def hub_folder(name: str) -> Path:
         raise ConnectionError(
             f"{name} is neither a folder here nor in the local cache, and it could not be fetched from the hub: {first_line(error)}. "
             "Check the network and run again (a download resumes where it stopped), or use 'specimen', which needs none."
+            f"{_recorded_hint(name)}"
         ) from error
+
+
+def _recorded_hint(name: str) -> str:
+    """For a model that is not here, but whose attention on some inputs comes with the course."""
+    owner, _, short = name.rpartition("/")
+    if owner not in ("", "google-bert") or not data_path("bert_base", f"{short}.bertlook").is_file():
+        return ""
+    return f" What it did on some inputs comes with the course: load_recording({short!r})."
 
 
 def first_line(error: BaseException) -> str:

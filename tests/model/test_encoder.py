@@ -264,6 +264,10 @@ def test_a_hub_name_without_network_is_an_error_that_says_what_to_do(monkeypatch
         ConnectionError, match="not in the local cache, and HF_HUB_OFFLINE forbids.*'specimen' needs neither"
     ):
         load_encoder("no-such-owner/no-such-model")
+    with pytest.raises(ConnectionError, match=r"comes with the course: load_recording\('bert-base-cased'\)"):
+        load_encoder("google-bert/bert-base-cased")
+    with pytest.raises(ConnectionError, match="needs neither.$"):
+        load_encoder("no-such-owner/bert-base-cased")  # another model of that name
 
 
 def test_a_hub_name_when_the_network_fails_is_an_error_that_says_what_to_do(monkeypatch):
@@ -277,6 +281,8 @@ def test_a_hub_name_when_the_network_fails_is_an_error_that_says_what_to_do(monk
     monkeypatch.setattr(huggingface_hub, "snapshot_download", no_network)
     with pytest.raises(ConnectionError, match="could not be fetched from the hub.*resumes where it stopped"):
         load_encoder("no-such-owner/no-such-model")
+    with pytest.raises(ConnectionError, match=r"load_recording\('bert-base-uncased'\)\.$"):
+        load_encoder("bert-base-uncased")
 
 
 def test_a_hub_model_in_the_cache_needs_no_network(folder, monkeypatch):
