@@ -12,13 +12,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 
 import numpy as np
 import test_widgets_browser as page_tools  # the page and its stand-in for a model
 
 from bertlook_teach.disk import find_chromium
-from bertlook_teach.widgets import HeadMap, HeadView, TrainingFilm, WeightedText
+from bertlook_teach.model import load_recording
+from bertlook_teach.widgets import HeadMap, HeadView, RecordedView, TrainingFilm, WeightedText
 
 SIZES = ((6, 6, 16), (12, 12, 16), (12, 12, 64), (12, 12, 128), (24, 16, 128), (12, 12, 512))
 
@@ -85,6 +86,13 @@ def other_views():
         "film of training",
         TrainingFilm(),
         "models.view.set('point', i % 20); models.view.set('head', i % 6)",
+    )
+    bert_base = load_recording("bert-base-uncased")
+    longest = max(bert_base, key=lambda text: bert_base[text].n_tokens)
+    yield (
+        f"recorded, {bert_base[longest].n_tokens} tokens, 12 x 12",
+        RecordedView(bert_base, sentence=longest),
+        "models.view.set('head', i % 12); models.view.set('layer', i % 5)",
     )
 
 

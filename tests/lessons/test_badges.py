@@ -78,12 +78,15 @@ class Sources:
                 self._store(one, self.read(what))
 
     def _store(self, target, found: set[str]) -> None:
-        for one in ast.walk(target):
-            if isinstance(one, ast.Name):
-                more = (
-                    set() if isinstance(one.ctx, ast.Store) else self.of.get(one.id, set())
-                )  # x[i] = adds to x
-                self.of[one.id] = found | more
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for one in target.elts:
+                self._store(one, found)
+        elif isinstance(target, ast.Name):
+            self.of[target.id] = set(found)
+        else:  # x[i] = and x.y = add to x
+            while not isinstance(target, ast.Name):
+                target = target.value
+            self.of[target.id] = self.of.get(target.id, set()) | found
 
 
 def shown(cell) -> tuple[str, bool]:
@@ -164,6 +167,7 @@ LOADED = 'small, large = load_encoder("specimen"), load_recording("bert-base-unc
         ("def draw():\n    return HeadView(text)\ndraw()", "Head 1-1", "without the badge"),
         ("def draw():\n    text = read(small)\n    return HeadView(text)\ndraw()", "Head 1-1", None),
         ("many = {}\nmany['a'] = text\nmany", "Head 1-1", "without the badge"),
+        ("many, name = {}, str\nmany[name(1)] = text\nHeadView(name)", "Head 1-1", None),
     ],
 )
 def test_a_picture_under_another_name_is_found(source, words, complaint):
