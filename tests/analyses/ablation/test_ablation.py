@@ -271,7 +271,7 @@ def test_the_positive_control_refuses_heads_that_give_nothing(tmp_path):
 
 def test_the_positive_control_sees_hooks_that_do_not_act(tmp_path, monkeypatch):
     encoder = load_encoder(save_tiny_model(tmp_path / "deaf"))
-    monkeypatch.setattr(module._Masking, "apply", lambda *_: None)
+    monkeypatch.setattr(module._Zeroing, "apply", lambda *_: None)
     with pytest.raises(RuntimeError, match="no ablation can be trusted here"), ablated(encoder, "1-1"):
         pass
 
