@@ -91,6 +91,26 @@ class Server:
         self.process.stdout.close()
 
 
+STILL = """async () => {
+  const places = () => JSON.stringify([...document.querySelectorAll("body *")].map((one) => {
+    const box = one.getBoundingClientRect();
+    return [box.x, box.y, box.width, box.height];
+  }));
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  for (let turn = 0, before = ""; turn < 200; turn++) {
+    await drawn();
+    const now = places();
+    if (now === before) return;
+    before = now;
+  }
+}"""
+
+
+def still(page):
+    """Wait until the page has been drawn and nothing in it moves: a busy machine takes longer than any fixed pause."""
+    page.evaluate(STILL)
+
+
 class Deck:
     """An opened page, with everything it said and everything it asked for."""
 

@@ -8,6 +8,7 @@ from bertlook_teach.corpora import CorefDocument, Mention
 from bertlook_teach.render import is_right
 from bertlook_teach.widgets import AntecedentView
 
+from .conftest import still
 from .test_widgets_browser import choose, show  # noqa: F401 - a fixture
 
 
@@ -52,6 +53,6 @@ def test_the_menus_speak_of_kinds_and_readings(show, view):  # noqa: F811
     options = page.locator(".bl-arc-menu:has-text('kind') select option").all_text_contents()
     assert options == ["every kind", "pronoun"]
     page.select_option(".bl-arc-menu:has-text('reading') select", "1")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.evaluate("models.view.get('direction')") == 1
     assert "it names any other word" in page.inner_text(".bl-caption")

@@ -6,6 +6,7 @@ import pytest
 from bertlook_teach.corpora import TreebankSentence
 from bertlook_teach.widgets import ArcView
 
+from .conftest import still
 from .test_widgets_browser import choose, show  # noqa: F401 - a fixture
 
 WORDS = ("<img src=x onerror=window.broken=1>", "dog", "saw", "שלום", "e\u0301", ".")
@@ -43,7 +44,7 @@ def test_keys_and_menus_choose_without_a_kernel(show, view):  # noqa: F811
     assert page.evaluate("models.view.get('sentence')") == 1
     page.keyboard.press("PageUp")
     page.select_option(".bl-arc-menu:has-text('relation') select", "obj")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.evaluate("models.view.get('relation')") == "obj"
     assert page.locator(".bl-arc-label").count() == 2  # the treebank's arc and the head's
     assert page.evaluate("window.shortcuts") == []  # neither notebook nor slides saw a key

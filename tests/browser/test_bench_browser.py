@@ -6,6 +6,7 @@ import pytest
 
 from bertlook_teach.widgets import BenchView
 
+from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture
 
 
@@ -67,7 +68,7 @@ def test_keys_move_and_switch_and_stay_in_the_view(show):  # noqa: F811
     ):
         for key in keys:
             page.keyboard.press(key)
-        page.wait_for_timeout(10)
+        still(page)
         assert page.evaluate(OFF) == off, keys
     assert page.evaluate("window.shortcuts") == []
     assert page.locator(".bl-cursor").first.get_attribute("aria-label") == "head 2-3: on"
@@ -97,17 +98,17 @@ def test_until_the_kernel_answers_the_old_numbers_are_dimmed_and_it_is_said(show
     assert page.inner_text(".bl-caption") == view.result["sentence"]
     assert page.get_attribute(".bertlook-bench", "aria-busy") == "false"
     page.click(".bl-switch[data-layer='1'][data-head='2']")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.inner_text(".bl-caption") == "Computing … (this needs a running kernel)"
     assert page.get_attribute(".bertlook-bench", "aria-busy") == "true"
     page.evaluate("models.view.set('result', {...models.view.get('result'), off: models.view.get('off')})")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.inner_text(".bl-caption") == view.result["sentence"]
     page.evaluate("models.view.set('result', {...models.view.get('result'), message: 'The control failed.'})")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.inner_text(".bl-caption") == "The control failed."
     page.select_option("select >> nth=0", "uniform")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.evaluate("models.view.get('how')") == "uniform"
     assert page.get_attribute(".bertlook-bench", "aria-busy") == "true"
     page.select_option("select >> nth=1", "1")

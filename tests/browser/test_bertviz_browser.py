@@ -10,6 +10,7 @@ import pytest
 from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from bertlook_teach.widgets import HeadMap, NeuronView
 
+from .conftest import still
 from .test_widgets_browser import HOSTILE, show  # noqa: F401 - a fixture
 
 SET_UP = """\
@@ -198,7 +199,7 @@ def test_every_row_is_said_as_python_says_it(show):  # noqa: F811
         for name, value in choice.items():
             page.evaluate(f"models.view.set({name!r}, {str(value).lower()})")
             setattr(view, name, value)
-        page.wait_for_timeout(30)
+        still(page)
         assert page.inner_text(".bl-caption") == view.sentence
         row = view.neurons()
         shown = page.locator(".bl-score").all_inner_texts()[1:]
@@ -244,16 +245,16 @@ def test_keys_menus_and_clicks_change_the_picture(show):  # noqa: F811
         ("a", [1, 1, 1, -1, True]),
     ]:
         page.keyboard.press(key)
-        page.wait_for_timeout(30)
+        still(page)
         assert state("layer", "head", "query", "key", "all_dimensions") == expected
         assert bars(page) != seen[-1]
         seen.append(bars(page))
     said = page.inner_text(".bl-caption")
     page.keyboard.press("Shift+ArrowUp")
-    page.wait_for_timeout(30)
+    still(page)
     assert state("key") == [8] and page.inner_text(".bl-caption") != said
     page.keyboard.press("Escape")
-    page.wait_for_timeout(30)
+    still(page)
     assert state("key") == [-1] and page.inner_text(".bl-caption") == said
     page.locator(".bl-key-row").nth(5).click()
     assert state("key") == [5]
@@ -279,7 +280,7 @@ def test_a_layer_that_does_not_travel_is_named(show, monkeypatch):  # noqa: F811
     page = show(view=NeuronView(PAIR, layer=1))
     assert page.locator(".bl-key-row").count() == len(PAIR.tokens)
     page.evaluate("models.view.set('layer', 2)")
-    page.wait_for_timeout(30)
+    still(page)
     assert page.inner_text(".bl-caption").startswith("Head 3-1: with this many heads only layer 2 travels")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from bertlook_teach.widgets import HeadMap, HeadView
 
+from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, attention, show  # noqa: F401 - a fixture
 
 BLUE, BROWN = "b > r + 30 && b > g", "r > b + 30 && r > g"  # of a pixel of the canvas
@@ -36,7 +37,7 @@ def test_every_head_is_said_as_python_says_it_and_both_signs_are_drawn(show, sty
             setattr(view, name, value)
             page.evaluate(f"models.view.set('{name}', {str(value).lower()})")
         drawn.layer, drawn.head = layer, head
-        page.wait_for_timeout(20)
+        still(page)
         assert page.inner_text(".view .bl-caption") == view.sentence
         cells = page.locator(".bl-cell").all_text_contents()
         assert all(text[0] in "+-0" for text in cells)
@@ -75,7 +76,7 @@ def test_words_and_weights_of_a_chosen_token_are_changes_too(show):  # noqa: F81
     view.level, view.query = "word", 2
     for name, value in (("level_index", 1), ("query", 2)):  # another level lets the token go
         page.evaluate(f"models.view.set('{name}', {value})")
-        page.wait_for_timeout(50)
+        still(page)
     assert page.inner_text(".bl-caption") == view.sentence
     row = 100 * view.weights()[2]
     numbers = [float(text) for text in page.locator(".bl-number").all_text_contents() if text]

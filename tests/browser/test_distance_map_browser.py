@@ -9,6 +9,7 @@ from bertlook_teach.measures import js_distances
 from bertlook_teach.stats import metric_mds
 from bertlook_teach.widgets import DistanceMap, HeadView
 
+from .conftest import still
 from .test_widgets_browser import SENTENCE, attention, page_of
 
 KINDS = ["previous", "next", "broad", "[CLS]", "[SEP]", "punct", "unlabelled"]
@@ -98,7 +99,7 @@ def test_arrows_go_where_they_point_and_stay_in_the_view(show):
     ):
         before, place = chosen(page), centre()
         page.keyboard.press(key)
-        page.wait_for_timeout(50)
+        still(page)
         if chosen(page) != before:
             moved += 1
             assert (centre()[axis] - place[axis]) * sign > 0, key

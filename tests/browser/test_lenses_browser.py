@@ -10,6 +10,7 @@ import pytest
 from bertlook_teach.render import two_digits
 from bertlook_teach.widgets import HeadMap, LensView
 
+from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show, state_of, values  # noqa: F401 - show is a fixture
 
 
@@ -56,7 +57,7 @@ def test_what_is_drawn_and_said_is_what_python_says(show):  # noqa: F811
                 page.evaluate(
                     f"models.view.set('layer', {layer}); models.view.set('head', {head}); models.view.set('query', {query})"
                 )
-                page.wait_for_timeout(10)
+                still(page)
                 view.layer, view.head, view.query = layer, head, query
                 assert caption(page) == view.sentence
                 rows = view.table().rows
@@ -105,10 +106,10 @@ def test_keys_choose_head_query_lens_and_style_and_stay_in_the_view(show):  # no
         ("ArrowDown", [1, 2, 4, 0]),
     ):
         page.keyboard.press(key)
-        page.wait_for_timeout(10)
+        still(page)
         assert page.evaluate(state) == expected, key
     page.keyboard.press("2")
-    page.wait_for_timeout(10)
+    still(page)
     assert page.inner_text(".bl-about") == "norm: What comes from there."
     assert page.inner_text(".bl-lens-chosen") == "norm"
     assert [key for key in page.evaluate("window.shortcuts") if key != "Shift"] == []
@@ -122,10 +123,10 @@ def test_a_click_chooses_the_query_in_both_styles(show):  # noqa: F811
     page.click(".bl-lens-token[data-index='5']")
     assert page.evaluate("models.view.get('query')") == 5
     page.evaluate("models.view.set('style_index', 1)")
-    page.wait_for_timeout(30)
+    still(page)
     box = page.locator(".bl-lens-canvas").nth(2).bounding_box()
     page.mouse.click(box["x"] + 5, box["y"] + box["height"] * 2.5 / 8)
-    page.wait_for_timeout(30)
+    still(page)
     assert page.evaluate("[models.view.get('query'), models.view.get('lens')]") == [2, 2]
 
 
@@ -143,7 +144,7 @@ def test_grids_have_queries_down_and_keys_across(show):  # noqa: F811
 def test_a_map_and_the_lenses_show_the_same_head(show):  # noqa: F811
     page = show(view=lens_view(), map=HeadMap(values()))
     page.click(".bl-cell[data-layer='1'][data-head='2']")
-    page.wait_for_timeout(30)
+    still(page)
     assert caption(page).startswith("Head 2-3, query ")
 
 
@@ -205,7 +206,7 @@ def test_new_data_arrive_and_a_view_taken_away_leaves_nothing_behind(show):  # n
             : new DataView(Uint8Array.from(atob(value.base64), (c) => c.charCodeAt(0)).buffer)); }""",
         state,
     )
-    page.wait_for_timeout(50)
+    still(page)
     assert caption(page) == other.sentence
     assert page.locator(".bl-lens-canvas").count() == 6
     page.evaluate("cleanups.view()")

@@ -7,6 +7,7 @@ import pytest
 
 from bertlook_teach.widgets import WeightedText
 
+from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - a fixture
 
 generator = np.random.default_rng(4)
@@ -47,7 +48,7 @@ def test_every_head_is_said_as_python_says_it_and_hostile_words_stay_text(show, 
         page.evaluate(
             "(names) => { for (const [k, v] of Object.entries(names)) models.view.set(k, v); }", names
         )
-        page.wait_for_timeout(20)
+        still(page)
         assert page.inner_text(".bl-caption") == view.sentence
         words = view.texts[document]["words"]
         assert page.locator(".bl-weighted-word").count() == len(words)

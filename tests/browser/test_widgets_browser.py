@@ -18,6 +18,8 @@ from bertlook_teach.model import Attention
 from bertlook_teach.render import describe_attention, describe_token, describe_token_norms
 from bertlook_teach.widgets import HeadMap, HeadView
 
+from .conftest import still
+
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>views</title><style>
 body { margin: 0; padding: 16px; --jp-content-font-size1: FONTpx; font-family: sans-serif; }
 .views { display: flex; gap: 1.2em; align-items: flex-start; font-size: FONTpx; }
@@ -113,7 +115,7 @@ def choose(page, view, **state) -> None:
     for name, value in state.items():
         page.evaluate(f"models.view.set('{name}', {value})")
         setattr(view, name, value)
-    page.wait_for_timeout(10)
+    still(page)
 
 
 SENTENCE = (
@@ -131,7 +133,7 @@ def show(blank):
         page = blank(width, height)
         page.set_content(page_of(font, **widgets).replace("<style>", f"<style>{before}", 1))
         page.wait_for_function("window.ready === true")
-        page.wait_for_timeout(50)
+        still(page)
         return page
 
     return show
@@ -160,7 +162,7 @@ def test_what_is_drawn_and_said_is_what_python_says(show):
     for layer in range(3):
         for head in range(4):
             page.evaluate(f"models.view.set('layer', {layer}); models.view.set('head', {head})")
-            page.wait_for_timeout(10)
+            still(page)
             view.layer, view.head = layer, head
             assert caption(page) == view.sentence
             assert (
@@ -229,7 +231,7 @@ def test_norms_are_said_as_python_says_them(show, level, hide_special):
     for layer in range(2):
         for head in range(3):
             page.evaluate(f"models.view.set('layer', {layer}); models.view.set('head', {head})")
-            page.wait_for_timeout(10)
+            still(page)
             view.layer, view.head, view.query = layer, head, -1
             assert caption(page) == view.sentence
             page.hover(".bl-query[data-index='2']")
@@ -252,7 +254,7 @@ def test_the_switch_to_norms_is_a_key_and_a_trait_and_shows_in_the_picture(show,
     weights = picture(page)
     page.focus(".bl-scroller")
     page.keyboard.press("n")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.evaluate("models.view.get('quantity_index')") == 1
     assert picture(page) != weights
     assert page.inner_text(".bl-name") == "Head 1-1, norms"
@@ -263,7 +265,7 @@ def test_the_switch_to_norms_is_a_key_and_a_trait_and_shows_in_the_picture(show,
         shown = [text for text in page.locator(".bl-number").all_inner_texts() if text]
         assert shown and all(re.fullmatch(r"\d\.\d{3}", text) for text in shown)
     page.keyboard.press("N")
-    page.wait_for_timeout(20)
+    still(page)
     assert picture(page) == weights and page.inner_text(".bl-name") == "Head 1-1"
     assert page.evaluate("window.shortcuts") == []
 
@@ -280,7 +282,7 @@ def test_a_click_in_the_map_changes_the_view(show):
     page = show(view=HeadView(attention(SENTENCE)), map=HeadMap(values()))
     before = picture(page)
     page.click(".bl-cell[data-layer='1'][data-head='2']")
-    page.wait_for_timeout(30)
+    still(page)
     assert caption(page).startswith("Head 2-3: ")
     assert picture(page) != before
     assert page.evaluate("[models.view.get('layer'), models.view.get('head'), models.map.saved > 0]") == [
@@ -357,7 +359,7 @@ def test_arrows_run_through_the_heads_and_stay_in_the_view(show):
         steps = {"ArrowRight": [0, 1], "ArrowDown": [1, 1], "End": [1, 2], "Home": [1, 0], "ArrowUp": [0, 0]}
         for key, place in steps.items():
             page.keyboard.press(key)
-            page.wait_for_timeout(10)
+            still(page)
             assert page.evaluate("[models.map.get('layer'), models.map.get('head')]") == place
             assert caption(page).startswith(f"Head {place[0] + 1}-{place[1] + 1}: ")
         page.keyboard.press("ArrowLeft")  # at the edge it stays
@@ -374,7 +376,7 @@ def test_tokens_are_reachable_by_keyboard(show):
     keys = (("PageDown", 0), ("PageDown", 1), ("PageUp", 0), ("Escape", -1), ("Shift+ArrowDown", 0))
     for key, query in (*keys, ("Shift+ArrowDown", 1), ("Shift+ArrowUp", 0), ("Escape", -1)):
         page.keyboard.press(key)
-        page.wait_for_timeout(10)
+        still(page)
         assert page.evaluate("models.view.get('query')") == query
     assert caption(page) == view.sentence
 
@@ -394,7 +396,7 @@ def test_every_control_can_be_reached_and_shows_that_it_is(show):
 def test_another_measure_is_chosen_in_the_page(show):
     page = show(map=HeadMap({"share": values(), "entropy (nats)": 1 + values()}))
     page.select_option(".bl-select", "entropy (nats)")
-    page.wait_for_timeout(20)
+    still(page)
     assert page.inner_text(".bl-readout") == "Head 1-1: 1.000"
     assert page.evaluate("models.map.get('measure')") == "entropy (nats)"
 
@@ -497,7 +499,7 @@ def test_choosing_heads_levels_and_styles_never_moves_the_page(show):
         "'query', 3",
     ):
         page.evaluate(f"models.view.set({change})")
-        page.wait_for_timeout(20)
+        still(page)
         assert page.evaluate(height) == first
 
 
@@ -515,7 +517,7 @@ def test_a_view_that_is_hidden_at_first_is_drawn_when_it_appears(show):
     assert page.locator(".bl-query").count() == len(SENTENCE)
     assert len(picture(page)) > 5000
     page.evaluate("document.querySelector('.views').style.display = 'none'; models.view.set('head', 2)")
-    page.wait_for_timeout(50)
+    still(page)
     page.evaluate("document.querySelector('.views').style.display = ''")
     page.wait_for_timeout(200)
     assert caption(page).startswith("Head 1-3: ")
@@ -544,7 +546,7 @@ def test_a_view_that_is_taken_away_leaves_nothing_behind(show):
     page.evaluate("models.view.set('head', 1)")
     page.wait_for_timeout(300)
     page.evaluate("mountView.view(); mountView.map()")  # a second view of the same model
-    page.wait_for_timeout(50)
+    still(page)
     assert caption(page).startswith("Head 1-2: ")
     assert page.errors == []
 
@@ -559,7 +561,7 @@ def test_new_data_arrive_in_a_view_that_is_open(show):
             : new DataView(Uint8Array.from(atob(value.base64), (c) => c.charCodeAt(0)).buffer)); }""",
         state,
     )
-    page.wait_for_timeout(50)
+    still(page)
     assert caption(page) == describe_attention(other.weights(), ("[CLS]", "hi", "[SEP]"), head=(0, 0))
     assert page.locator(".bl-query").all_text_contents() == ["[CLS]", "hi", "[SEP]"]
 
