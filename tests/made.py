@@ -115,3 +115,20 @@ def tiny_encoder(folder: Path, family: str = "bert", **changes):
 
 FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function")
 REQUESTS = ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSocket", "sendBeacon")
+
+
+class Looker:
+    """Stands in for an encoder: its one layer has a head that looks where it is told, and one that looks back."""
+
+    name, max_tokens = "looker", 64
+
+    class tokenizer:
+        unk_token_id = None
+
+    class word_tokenizer:
+        def __new__(cls, words, **options):
+            class Encoding(dict):
+                def word_ids(self):
+                    return list(range(len(words)))
+
+            return Encoding(input_ids=list(words))

@@ -59,6 +59,7 @@ from bertlook_teach.model import (
 )
 from bertlook_teach.published import published_heads, published_layers, published_map, published_sst2_entropy
 from bertlook_teach.stats import fair_choice, mean_interval, percentile_interval, rank_correlation
+from tools.make_bert_base import words_of
 
 NAME = "BERT-base fine-tuned on SST-2 (recorded)"
 TWIN = "BERT-base, random weights, on the same wordpieces"
@@ -103,16 +104,7 @@ def sentences_of(folder: Path) -> tuple[list[Attention], list[TreebankSentence]]
             if word_ids is not None:
                 trees.append(tree_of(about))
             else:  # every wordpiece that begins a word is one
-                words, word_ids = [], []
-                for token in tokens:
-                    if token in ("[CLS]", "[SEP]"):
-                        word_ids.append(None)
-                        continue
-                    if token.startswith("##"):
-                        words[-1] += token.removeprefix("##")
-                    else:
-                        words.append(token)
-                    word_ids.append(len(words) - 1)
+                words, word_ids = words_of(tokens)
             attentions.append(
                 Attention(
                     weights=weights / weights.sum(-1, keepdims=True),

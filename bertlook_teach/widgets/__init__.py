@@ -12,7 +12,7 @@ _HOMES = {
     "links": "link_heads link_traits",
     "map_measures": "Measure default_measures",
     "neuron_view": "NeuronView",
-    "pages.recording": "MIME MOST_CHOICES NEEDS Recording choices picture_tables record tables",
+    "pages.recording": "MIME MOST_CHOICES NEEDS RecordedStates choices picture_tables record tables",
     "pages.saved_page": "page_source precision_note save_page",
     "panels.ablation_bench": "AblationBench BenchView",
     "panels.explorer": "HeadExplorer TextBox",

@@ -205,7 +205,7 @@ def _recording(client, notebook, say) -> dict:
     from ...widgets import MIME
 
     roots = displayed(output for cell in notebook.cells for output in cell.get("outputs", ()))
-    source = f"from bertlook_teach.widgets import Recording; Recording({roots!r})"
+    source = f"from bertlook_teach.widgets import RecordedStates; RecordedStates({roots!r})"
     cell = new_code_cell(source)
     notebook.cells.append(cell)
     try:

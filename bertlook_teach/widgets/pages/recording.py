@@ -26,7 +26,7 @@ NEEDS = "needs_kernel"
 _LISTENS = "What is done here is answered by Python, which this file does not have."
 
 
-class Recording:
+class RecordedStates:
     """What `record` finds, as the output of a cell, for the exporter to pick up."""
 
     def __init__(self, roots: Sequence[str]):

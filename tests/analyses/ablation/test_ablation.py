@@ -57,18 +57,6 @@ class Classifier:
         return hidden[:, 0] @ self.weights
 
 
-@pytest.fixture(scope="module")
-def encoders(tmp_path_factory):
-    """One tiny encoder of each family."""
-    folder = tmp_path_factory.mktemp("families")
-    return {family: load_encoder(save_tiny_model(folder / family, family)) for family in FAMILIES}
-
-
-@pytest.fixture(scope="module")
-def bert(encoders):
-    return encoders["bert"]
-
-
 def make_batch(size=3, tokens=7, seed=0, padded=True):
     """Random pieces; the second row ends in two padded positions."""
     draw = torch.Generator().manual_seed(seed)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from made import Looker
 
 from bertlook_teach.analyses.coreference import Antecedents, antecedent_table
 from bertlook_teach.analyses.coreference import antecedents as coref
@@ -132,23 +133,6 @@ def test_the_head_word_of_a_phrase_without_a_tree(phrase, head):
 
 
 # --- heads ---------------------------------------------------------------------------------------------
-
-
-class Looker:
-    """Stands in for an encoder: its one layer has a head that looks where it is told, and one that looks back."""
-
-    name, max_tokens = "looker", 64
-
-    class tokenizer:
-        unk_token_id = None
-
-    class word_tokenizer:
-        def __new__(cls, words, **options):
-            class Encoding(dict):
-                def word_ids(self):
-                    return list(range(len(words)))
-
-            return Encoding(input_ids=list(words))
 
 
 def looking(monkeypatch, documents, target):

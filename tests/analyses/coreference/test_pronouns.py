@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from made import Looker
 
 from bertlook_teach import Attention
 from bertlook_teach.analyses.coreference import PRONOUN_BASELINES, ask_heads, pronoun_table
@@ -54,21 +55,6 @@ def test_the_rules_know_places_only():
     assert PRONOUN_BASELINES["nearer"](case) == 1
     assert PRONOUN_BASELINES["nearer"](PronounCase("x", case.words, 3, case.candidates, 0, "x")) == 0
     assert (PRONOUN_BASELINES["first"](case), PRONOUN_BASELINES["second"](case)) == (0, 1)
-
-
-class Looker:
-    name, max_tokens = "looker", 64
-
-    class tokenizer:
-        unk_token_id = None
-
-    class word_tokenizer:
-        def __new__(cls, words, **options):
-            class Encoding(dict):
-                def word_ids(self):
-                    return list(range(len(words)))
-
-            return Encoding(input_ids=list(words))
 
 
 def looking(monkeypatch, cases, query, key):

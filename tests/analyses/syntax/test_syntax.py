@@ -544,20 +544,14 @@ def test_the_command_prints_a_table_and_counts_what_it_left_out(tmp_path, capsys
     assert about["query"] == "first" and about["twin"] == "" and "as published" in about["protocol"]
 
 
+def asked(model, path, folder):
+    return f"syntax --model {model} --data {path} --out {folder / 'out'}".split()
+
+
 def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
     model = tiny.save_tiny_model(tmp_path / "model")
     path = conllu(SENTENCES, tmp_path / "bank.conllu")
-    options = [
-        "syntax",
-        "--model",
-        str(model),
-        "--data",
-        str(path),
-        "--out",
-        str(tmp_path / "out"),
-        "--quiet",
-        "--no-twin",
-    ]
+    options = [*asked(model, path, tmp_path), "--quiet", "--no-twin"]
     assert main([*options, "--limit", "1"]) == 1
     assert "--limit must be at least two sentences" in capsys.readouterr().err
     assert main([*options, "--min-cases", "1000"]) == 1
@@ -572,21 +566,7 @@ def test_another_language_needs_nothing_else(tmp_path, capsys):
     one = sentence("kato sidas tie", [2, 0, 2], "nsubj:x root advmod")
     path = conllu([one] * 8, tmp_path / "eo.conllu")
     options = ["--min-cases", "4", "--permutations", "5", "--quiet", "--no-twin", "--subtypes", "keep"]
-    assert (
-        main(
-            [
-                "syntax",
-                "--model",
-                str(model),
-                "--data",
-                str(path),
-                "--out",
-                str(tmp_path / "out"),
-                *options,
-            ]
-        )
-        == 0
-    )
+    assert main([*asked(model, path, tmp_path), *options]) == 0
     assert "nsubj:x" in capsys.readouterr().out
 
 
