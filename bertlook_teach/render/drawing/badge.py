@@ -37,7 +37,7 @@ def with_badge(svg: str, badge: str, *, font_size: float | None = None) -> str:
     Raises
     ------
     ValueError
-        If it is not one of our pictures.
+        If it was not made by a ``render_`` function, so that there is no place for a badge.
 
     Examples
     --------
