@@ -144,3 +144,10 @@ def test_nothing_is_cut_off_at_the_size_of_a_slide(show, view, width, height):  
     assert page.evaluate(
         "[...document.querySelectorAll('.bl-recorded-bar, .bl-recorded-body')].every((box) => box.scrollWidth <= box.clientWidth + 1)"
     )
+
+
+def test_two_switches_on_one_page_stand_each_for_itself(show, recording):  # noqa: F811
+    page = show(**{place: RecordedView(recording, TEXTS[:1], other="specimen") for place in ("map", "view")})
+    assert page.locator(".bl-model input:checked").count() == 2
+    page.locator(".map .bl-model input").first.check()
+    assert page.evaluate("[models.map.get('shows'), models.view.get('shows')]") == [0, 1]
