@@ -131,6 +131,17 @@ def specimen():
 
 
 @pytest.fixture(scope="module")
+def encoders(tmp_path_factory):
+    """One tiny encoder of each family."""
+    from tiny import FAMILIES, save_tiny_model
+
+    from bertlook_teach import load_encoder
+
+    folder = tmp_path_factory.mktemp("families")
+    return {family: load_encoder(save_tiny_model(folder / family, family)) for family in FAMILIES}
+
+
+@pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A tiny BERT with random weights and no masked-LM head; anew for each file, since a test may change it."""
     from made import tiny_encoder

@@ -293,7 +293,7 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
     >>> recording = load_recording("bert-base-uncased")
     >>> recording
     Recording('bert-base-uncased', 12 layers x 12 heads, 12 inputs, recorded, not computed here)
-    >>> recording["The cat sat on the mat"].head(2, 0)[1].argmax()  # head 3-1 looks at the next token
+    >>> int(recording["The cat sat on the mat"].head(2, 0)[1].argmax())  # head 3-1 looks at the next token
     2
     """
     name = os.fspath(name)
@@ -316,7 +316,8 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
 
 def _read(path: Path) -> Recording:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, so that a file which is no archive is closed too.
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             members = {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise

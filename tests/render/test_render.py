@@ -30,6 +30,7 @@ from bertlook_teach.render import (
     scatter_by_layer,
     value_range,
     visible_token,
+    with_badge,
 )
 from bertlook_teach.render.drawing import palette
 from bertlook_teach.render.heads import attention as attention_module
@@ -606,3 +607,14 @@ def test_importing_the_pictures_loads_nothing_heavy():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("n_heads", [1, 12])
+def test_the_words_of_a_badge_fit_their_box_whatever_the_type(n_heads):
+    """A browser's bold type is wider than ours: the last letter of a badge stood outside its box."""
+    svg = with_badge(render_head_map(np.zeros((1, n_heads))), "BERT-base, recorded", font_size=30)
+    width = float(re.search(r'viewBox="\S+ \S+ (\S+) ', svg).group(1))
+    box = re.search(r'<rect x="([\d.]+)" y="[^"]*" width="([\d.]+)" height="[^"]*" rx=', svg)
+    words = re.search(r'<text x="([\d.]+)"[^>]* textLength="([\d.]+)" lengthAdjust="spacingAndGlyphs"', svg)
+    (left, wide), (start, long) = (map(float, found.groups()) for found in (box, words))
+    assert left < start and start + long < left + wide <= width

@@ -73,12 +73,16 @@ def with_badge(svg: str, badge: str, *, font_size: float | None = None) -> str:
     # The title stays the first child: a screen reader takes it only there.
     title = re.match(r"\s*<title>.*?</title>\s*(?:<desc>.*?</desc>)?", inside, flags=re.DOTALL)
     named = title.group() if title else ""
-    wide = text_width(badge, em) + 1.2 * em
+    # The words are given their width, for a reader's bold type may be wider than ours; in a narrow picture both shrink.
+    words = 1.15 * text_width(badge, em)
+    fit = min(1.0, (width - 0.2 * em) / (words + 1.2 * em))
+    words, wide = words * fit, (words + 1.2 * em) * fit
     chip = (
         f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(width)}" height="{coordinate(strip)}" fill="{PAPER}"/>'
-        f'<rect x="{coordinate(x + 0.1 * em)}" y="{coordinate(y + 0.1 * em)}" width="{coordinate(min(wide, width - 0.2 * em))}" '
+        f'<rect x="{coordinate(x + 0.1 * em)}" y="{coordinate(y + 0.1 * em)}" width="{coordinate(wide)}" '
         f'height="{coordinate(1.35 * em)}" rx="{coordinate(0.3 * em)}" fill="{INK}"/>'
-        f'<text x="{coordinate(x + 0.7 * em)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" fill="{PAPER}" font-weight="600" '
+        f'<text x="{coordinate(x + (0.1 + 0.6 * fit) * em)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" fill="{PAPER}" font-weight="600" '
+        f'textLength="{coordinate(words)}" lengthAdjust="spacingAndGlyphs" '
         f'font-size="{coordinate(em)}" font-family="inherit">{content(badge)}</text>'
     )
     return (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
-import zipfile
 from html import escape
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -70,10 +68,6 @@ class RecordingFile(widgets.VBox):
                 f"{name} has {len(content) / 1e6:,.0f} MB, and a notebook takes {LARGEST / 1e6:,.0f} MB at most: use load_recording() on the file."
             )
         file = PureWindowsPath(PurePosixPath(name).name).name or f"recording{ENDING}"
-        if not zipfile.is_zipfile(io.BytesIO(content)):  # NumPy would keep hold of such a file
-            raise ValueError(
-                f"{file} is cut short, or no recording: its {len(content):,} bytes are no archive."
-            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, file)
             path.write_bytes(content)

@@ -45,6 +45,11 @@ from bertlook_teach.stats import holm, mcnemar, paired_interval, paired_p, perce
 TOLERANCE = 1e-5
 
 
+@pytest.fixture(scope="module")
+def bert(encoders):
+    return encoders["bert"]
+
+
 class Classifier:
     """Three classes at [CLS], with random weights."""
 

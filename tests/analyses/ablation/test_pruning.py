@@ -29,6 +29,11 @@ PRUNABLE = tuple(family for family in FAMILIES if family != "albert")
 SETS = ("1-1", "1-2", "2-*", "1-1 2-* 3-2", "1-* 2-* 3-1")  # of 3 layers x 2 heads: also layers without any
 
 
+@pytest.fixture(scope="module")
+def bert(encoders):
+    return encoders["bert"]
+
+
 @pytest.fixture
 def saved(bert, tmp_path):
     return save_pruned(prune(bert, "1-1 2-*"), tmp_path / "pruned")
