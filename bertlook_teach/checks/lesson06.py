@@ -418,7 +418,7 @@ def check_det_accuracy(function, recording):
                 "that is the rival, always the next word; ask the head for its answer",
             ),
         ],
-        learnt=f"The judge is right: {len(DETERMINERS)} cases, every head the same ones.",
+        learnt=f"One judge for every head, {len(DETERMINERS)} cases, the same ones for all.",
     )
 
 
