@@ -225,6 +225,7 @@ def test_wrong_judges_of_determiners_are_recognised(recording):
     assert wrong(check(lambda layer, head: 7 * right(layer, head)), "divide by the number of cases")
     assert wrong(check(lambda layer, head: 1 - right(layer, head)), "share of wrong answers")
     assert wrong(check(first_only), "inside the loop")
+    assert wrong(check(judge(recording, named=lambda weights, word: ...)), "exercise 1 filled in")
     assert wrong(check(judge(recording, named=lambda weights, word: word + 1)), "the rival")
 
 
