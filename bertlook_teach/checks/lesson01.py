@@ -262,6 +262,113 @@ def check_caution(answer):
     )
 
 
+# --- 11: a recording of BERT-base ------------------------------------------------------------------------
+RECORDED_HEAD = (7, 10)  # 8-11
+
+REST_OPTIONS = (
+    "[SEP] tells the head what the animal is",
+    "almost nothing of this row goes to a word; the map does not say why",
+    "the head does nothing for this token",
+)
+
+
+def check_most_looked_at(function):
+    """``most_looked_at(weights, tokens, query)``: the token that gets most of one token's attention."""
+    tokens = ["[CLS]", "the", "cat", "sat", "[SEP]"]
+    rows = np.random.default_rng(4).dirichlet(np.ones(5), size=5)
+
+    def second(weights, tokens, query):
+        return tokens[np.argsort(weights[query])[-2]]
+
+    return check_function(
+        function,
+        [((rows, tokens, query), tokens[rows[query].argmax()]) for query in range(5)],
+        mistakes=[
+            (
+                lambda w, t, i: t[w[:, i].argmax()],
+                "that is who looks at it most, a column. Its own row is `weights[query]`",
+            ),
+            (lambda w, t, i: int(w[i].argmax()), "that is its position; name the token, `tokens[position]`"),
+            (lambda w, t, i: float(w[i].max()), "that is the weight; name the token that gets it"),
+            (lambda w, t, i: t[w[i].argmin()], "that is the token that gets least"),
+            (
+                lambda w, t, i: t[w.sum(axis=0).argmax()],
+                "that is the token that everybody together looks at most; take one row",
+            ),
+            (second, "that is the second largest"),
+        ],
+        learnt="One row, its largest entry. It is the same line for the specimen and for BERT-base.",
+    )
+
+
+def check_recorded_head(looks_at, rest, attention):
+    """In head 8-11 of a recording: what each *the* looks at most, and what `animal` gives to the last token."""
+    layer, head = RECORDED_HEAD
+    tokens, weights = list(attention.tokens), attention.weights
+    asked = [i for i, token in enumerate(tokens) if token == "the"]
+    animal = tokens.index("animal")
+
+    def named(maps):
+        return [tokens[maps[i].argmax()] for i in asked]
+
+    right, share = named(weights[layer, head]), float(weights[layer, head, animal, -1])
+    near = [
+        (weights[layer + 1, head + 1], "that is the head with *index* [8, 11]; the name 8-11 counts from 1"),
+        (weights[layer, head + 1], "the head still counts from 1 in your index"),
+        (weights[layer + 1, head], "the layer still counts from 1 in your index"),
+        (weights[layer, head].T, "those are the tokens that look at *the*, columns; take rows"),
+    ]
+    positions = [int(weights[layer, head, i].argmax()) for i in asked]
+    return check_all(
+        check_list(
+            looks_at,
+            right,
+            mistakes=[
+                *((named(maps), why) for maps, why in near if named(maps) != right),
+                (positions, "those are positions; name the tokens"),
+                (right[::-1], "the first *the* comes first"),
+            ],
+            learnt="The tokens are right.",
+        ),
+        check_number(
+            rest,
+            share,
+            tolerance=1e-3,
+            mistakes=[
+                (
+                    float(weights[layer, head, -1, animal]),
+                    "that is what [SEP] gives to `animal`; turn it round",
+                ),
+                *((float(maps[animal, -1]), why) for maps, why in near[:3]),
+                (float(weights[layer, head, animal, animal]), "that is what `animal` gives to itself"),
+            ],
+            learnt="The share is right.",
+        ),
+        learnt=f"In this sentence *the* looks at `{right[0]}` and at `{right[1]}`, and `animal` gives {share:.2f} to [SEP] "
+        f"({attention.recorded}).",
+    )
+
+
+def check_rest(answer):
+    """What a large share on [SEP] says."""
+    return check_choice(
+        answer,
+        REST_OPTIONS[1],
+        options=REST_OPTIONS,
+        mistakes=[
+            (
+                REST_OPTIONS[0],
+                "[SEP] is the same mark at the end of every text; it knows no animal by itself",
+            ),
+            (
+                REST_OPTIONS[2],
+                "what the token takes home from [SEP] is [SEP]'s value, and whether that is next to nothing is not in the map",
+            ),
+        ],
+        learnt="That such a head *rests* on [SEP] when its habit does not apply is a hypothesis of Clark et al. Lesson 4 puts it to the test.",
+    )
+
+
 def EXAMPLES():
     """For each check a right, a wrong and an unfilled answer, on a small attention made by hand."""
     attention, pair = _example(), _example(pair=True)
@@ -274,6 +381,9 @@ def EXAMPLES():
     largest[1, 0] = 1
     split = [i for i, number in enumerate(attention.word_ids) if number == 1]
     row, total = tokens[weights[2].argmax()], tokens[weights.sum(axis=0).argmax()]
+    recorded = _recorded_example()
+    of_head = recorded.weights[RECORDED_HEAD]
+    named, share = [recorded.tokens[of_head[i].argmax()] for i in (1, 3)], of_head[2, -1]
     return {
         "check_token_count": (args(7, attention), args(5, attention), args(..., attention)),
         "check_split_words": (args(["cats"], attention), args(["##s"], attention), args(..., attention)),
@@ -305,7 +415,23 @@ def EXAMPLES():
             "It is clear that it understands grammar.",
             ...,
         ),
+        "check_most_looked_at": (lambda w, t, i: t[w[i].argmax()], lambda w, t, i: int(w[i].argmax()), ...),
+        "check_recorded_head": (
+            args(named, share, recorded),
+            args(named, 1 - share, recorded),
+            args(..., ..., recorded),
+        ),
+        "check_rest": (REST_OPTIONS[1], REST_OPTIONS[0], ...),
     }
+
+
+def _recorded_example():
+    """Made-up weights of 12 layers x 12 heads, in the place of a recording."""
+    from types import SimpleNamespace
+
+    tokens = ("[CLS]", "the", "animal", "the", "[SEP]")
+    weights = np.random.default_rng(2).dirichlet(np.ones(5), size=(12, 12, 5))
+    return SimpleNamespace(weights=weights, tokens=tokens, recorded="made up")
 
 
 def _example(pair=False):

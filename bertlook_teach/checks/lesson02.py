@@ -406,6 +406,68 @@ def check_undefined(answer, reasons):
     )
 
 
+# --- 12: a recording of BERT-base ------------------------------------------------------------------------
+def check_next_head(shares, answer, attention):
+    """What each head gives to the next token, averaged over the tokens that are not special, and the largest's name."""
+    weights = np.asarray(attention.weights, float)
+    at = np.array([i for i, special in enumerate(attention.special) if not special])
+    expected = weights[:, :, at, at + 1].mean(axis=-1)
+    n = weights.shape[-1]
+    every = weights[:, :, np.arange(n - 1), np.arange(1, n)]
+    layer, head = (int(i) for i in np.unravel_index(expected.argmax(), expected.shape))
+    name, whole = head_label(layer, head), float(every[layer, head].sum() / n)
+    special = "the rows of [CLS] and [SEP] are in your mean: a head that rests there is not asked. Take the tokens with `special` False"
+    near = [
+        (f"{layer}-{head}", "that counts from 0; `head_label(layer, head)` prints names"),
+        (head_label(head, layer), "layer and head are swapped"),
+        (
+            head_label(*np.unravel_index(expected.argmin(), expected.shape)),
+            "that is the head that looks there least",
+        ),
+        (
+            str(expected.argmax()),
+            "that is its number among all heads in a row; `np.unravel_index` takes it apart",
+        ),
+    ]
+    given = int(answer) if isinstance(answer, np.integer) else answer
+    return check_all(
+        check_array(
+            shares,
+            expected,
+            tolerance=1e-4,
+            axes=("layer", "head"),
+            mistakes=[
+                (every.mean(axis=-1), special),
+                (every.sum(axis=-1) / n, special),
+                (weights[:, :, at, at - 1].mean(axis=-1), "that is the *previous* token"),
+                (weights[:, :, at + 1, at].mean(axis=-1), "query and key are swapped: the first index looks"),
+                (
+                    weights[:, :, at, at].mean(axis=-1),
+                    "that is the token itself; the key stands one further on",
+                ),
+                (weights[:, :, at, at + 1].sum(axis=-1), "the sum is right; average over the tokens"),
+                (
+                    weights[:, :, at, at + 1].max(axis=-1),
+                    "that is the best token of each head; average over them",
+                ),
+            ],
+            learnt="The shares are right.",
+        ),
+        check_list(
+            given if given is ... or isinstance(given, (list, tuple)) else [given],
+            [name],
+            mistakes=[
+                *(([wrong], why) for wrong, why in near if wrong != name),
+                ([(layer, head)], "that is its index; `head_label(layer, head)` prints the name"),
+                ([int(expected.argmax())], near[-1][1]),
+            ],
+            learnt="The name is right.",
+        ),
+        learnt=f"Head {name}: {expected[layer, head]:.3f} ({attention.recorded}). With the rows of [CLS] and [SEP] counted as well it would be "
+        f"{whole:.2f}: say what you divide by. It was chosen on the input it is reported on.",
+    )
+
+
 # --- the checks' own proof -----------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -440,6 +502,11 @@ def EXAMPLES():
     queries = case_rows(4, 3, seed=5)
     turn = np.linalg.qr(np.random.default_rng(6).standard_normal((3, 3)))[0]
     reasons = {"same_word": "no word occurs twice", "bag_of_words": "there is one text only"}
+    recorded = SimpleNamespace(
+        weights=case_rows(3, 4, 5, 5, seed=7), special=(True, False, False, False, True), recorded="made up"
+    )
+    to_next = recorded.weights[:, :, [1, 2, 3], [2, 3, 4]].mean(axis=-1)
+    best = head_label(*np.unravel_index(to_next.argmax(), to_next.shape))
 
     def share(weights, mask):
         return (weights * mask).sum() / mask.any(axis=1).sum()
@@ -478,5 +545,10 @@ def EXAMPLES():
             args({"same_word", "bag_of_words"}, reasons),
             args({"next"}, reasons),
             args(..., reasons),
+        ),
+        "check_next_head": (
+            args(to_next, best, recorded),
+            args(to_next[::-1], best, recorded),
+            args(..., ..., recorded),
         ),
     }

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
+from ..model import load_recording
 from ..published import published_table_1
 from .answers import check_choice, check_function, check_list, check_number
 from .feedback import args
@@ -347,9 +348,115 @@ def check_what_p_says(answer):
     )
 
 
+# --- 10: a recording of BERT-base ------------------------------------------------------------------------
+# Annotated by hand: text, position of the determiner, position of its noun; words count from 0. Every *an* and *the* of the recorded
+# inputs that are one sentence.
+DETERMINERS = (
+    ("time flies like an arrow", 3, 4),
+    ("the cat sat on the mat", 0, 1),
+    ("the cat sat on the mat", 4, 5),
+    ("the author talked to sara about [MASK] book", 0, 1),
+    ("the animal didn't cross the street because it was too tired.", 0, 1),
+    ("the animal didn't cross the street because it was too tired.", 6, 7),
+    ("i bought seven apples today but i didn't like the way they tasted.", 11, 12),
+)
+
+# 8-11, and heads that are right in all, some or none of the cases: with fewer of them a wrong version could pass.
+_TRIED_HEADS = ((7, 10), (2, 0), (3, 5), (2, 5), (5, 5), (7, 2))
+
+
+def _det_accuracy(recording, layer, head, named=_named):
+    maps = {text: recording[text].to_words().weights[layer, head] for text, _, _ in DETERMINERS}
+    return float(np.mean([named(maps[text][1:-1, 1:-1], word) == noun for text, word, noun in DETERMINERS]))
+
+
+def check_det_accuracy(function, recording):
+    """``det_accuracy(layer, head)``: share of `DETERMINERS` whose noun the head of a recording names."""
+
+    def version(**how):
+        return lambda layer, head: _det_accuracy(recording, layer, head, **how)
+
+    def uncut(layer, head):
+        maps = [recording[text].to_words().weights[layer, head] for text, _, _ in DETERMINERS]
+        return float(np.mean([_named(m, word) == noun for m, (_, word, noun) in zip(maps, DETERMINERS)]))
+
+    def first_only(layer, head):
+        text, word, noun = DETERMINERS[0]
+        return float(_named(recording[text].to_words().weights[layer, head][1:-1, 1:-1], word) == noun)
+
+    return check_function(
+        function,
+        [((layer, head), _det_accuracy(recording, layer, head)) for layer, head in _TRIED_HEADS],
+        mistakes=[
+            (
+                version(named=lambda w, i: _named(w.T, i)),
+                "you read columns: who looks at the determiner. Here the determiner looks, row `word`",
+            ),
+            (
+                uncut,
+                "[CLS] stands at position 0 of the map, and the positions of the list count words: cut both ends off, `[1:-1, 1:-1]`",
+            ),
+            (
+                lambda layer, head: _det_accuracy(recording, head, layer),
+                "layer and head are swapped: `weights[layer, head]`",
+            ),
+            (
+                lambda layer, head: _det_accuracy(recording, layer - 1, head - 1),
+                "indices count from 0 already; do not take 1 away",
+            ),
+            (
+                lambda layer, head: len(DETERMINERS) * _det_accuracy(recording, layer, head),
+                "that is how many are right; divide by the number of cases",
+            ),
+            (
+                lambda layer, head: 1 - _det_accuracy(recording, layer, head),
+                "that is the share of wrong answers",
+            ),
+            (
+                lambda layer, head: 0.0,
+                "no head is right in any case: is `named_governor` of exercise 1 filled in?",
+            ),
+            (first_only, "that is the first case only: does `return` stand inside the loop?"),
+            (
+                version(named=lambda w, i: i + 1),
+                "that is the rival, always the next word; ask the head for its answer",
+            ),
+        ],
+        learnt=f"One judge for every head, {len(DETERMINERS)} cases, the same ones for all.",
+    )
+
+
+SMALL_OPTIONS = (
+    "head 8-11 knows which noun a determiner belongs to",
+    "these cases cannot tell head 8-11 from a fixed distance",
+    "head 8-11 only looks at the next word",
+)
+
+
+def check_small_list(answer):
+    """What a handful of cases, in all of which the rival is right, shows of a head."""
+    return check_choice(
+        answer,
+        SMALL_OPTIONS[1],
+        options=SMALL_OPTIONS,
+        mistakes=[
+            (
+                SMALL_OPTIONS[0],
+                "*always the next word* is right in all these cases too, and it knows nothing",
+            ),
+            (
+                SMALL_OPTIONS[2],
+                "that would explain these cases, but so would more: none of them has an adjective between determiner and noun",
+            ),
+        ],
+        learnt="One sentence is not a measure, and neither are a few. What decides is cases where the noun is *not* the next word, many of them.",
+    )
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
+    recording = load_recording("bert-base-uncased")
     return {
         "check_named_governor": (_named, lambda w, i: int(w[i].argmax()), ...),
         "check_by_columns": (
@@ -368,4 +475,10 @@ def EXAMPLES():
             ...,
         ),
         "check_what_p_says": (P_OPTIONS[1], P_OPTIONS[0], ...),
+        "check_det_accuracy": (
+            args(lambda layer, head: _det_accuracy(recording, layer, head), recording),
+            args(lambda layer, head: 1.0, recording),
+            args(..., recording),
+        ),
+        "check_small_list": (SMALL_OPTIONS[1], SMALL_OPTIONS[0], ...),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
@@ -94,23 +96,20 @@ def check_largest(answer):
 
 
 # --- 3 and 4 ---------------------------------------------------------------------------------------------
+def _map_distance(a, b):
+    return float(np.mean([js_divergence(p, q) for p, q in zip(a, b)]))
+
+
 def check_head_distance(function):
     """``head_distance(a, b)``: mean divergence over the rows of two maps of shape (query, key)."""
-
-    def right(a, b):
-        return float(np.mean([js_divergence(p, q) for p, q in zip(a, b)]))
-
+    # Whoever reads columns gets the same number: the formula adds up a term for each entry of the maps, in any order.
     cases = [tuple(case_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
     return check_function(
         function,
-        [((a, b), right(a, b)) for a, b in cases],
+        [((a, b), _map_distance(a, b)) for a, b in cases],
         mistakes=[
             (
-                lambda a, b: right(a.T, b.T),
-                "those are the columns; a row is what one query does, and only rows are distributions",
-            ),
-            (
-                lambda a, b: right(a, b) * len(a),
+                lambda a, b: _map_distance(a, b) * len(a),
                 "that is the sum over the tokens, as in the paper; the *mean* was asked for",
             ),
             (
@@ -357,6 +356,73 @@ def check_best_partner(name, distance, distances, labels, n_heads):
     )
 
 
+# --- 11: a recording of BERT-base ------------------------------------------------------------------------
+SAME_LAYER = ((7, 9), (7, 10))  # 8-10 and 8-11
+OTHER_LAYERS = ((5, 1), (6, 3))  # 6-2 and 7-4
+
+
+def check_two_pairs(same, other, attention):
+    """Distance of two heads of one layer, 8-10 and 8-11, and of two heads of different layers, 6-2 and 7-4."""
+    weights = np.asarray(attention.weights, dtype=float)
+
+    def part(answer, pair):
+        (a, b), n = pair, weights.shape[-1]
+        maps, later = (weights[a], weights[b]), (weights[a[0] + 1, a[1] + 1], weights[b[0] + 1, b[1] + 1])
+        expected = _map_distance(*maps)
+        mistakes = [
+            (
+                _map_distance(*later),
+                "those are two other heads: names count from 1, so 8-11 has the index [7, 10]",
+            ),
+            (expected * n, "that is the sum over the tokens; the mean was asked for"),
+            (_map_distance(maps[0], maps[0]), "that is a head and itself"),
+        ]
+        return expected, check_number(
+            answer,
+            expected,
+            tolerance=2e-3,  # the package mixes in a thousandth of uniform attention
+            mistakes=[(value, why) for value, why in mistakes if abs(value - expected) > 2e-3],
+            learnt="This distance is right.",
+        )
+
+    (within, first), (between, second) = part(same, SAME_LAYER), part(other, OTHER_LAYERS)
+    names = [f"{head_label(*a)} and {head_label(*b)}" for a, b in (SAME_LAYER, OTHER_LAYERS)]
+    nearer = "different layers" if between < within else "one layer"
+    return check_all(
+        first,
+        second,
+        learnt=f"{names[0]}: {within:.3f}, {names[1]}: {between:.3f} nats a token ({attention.recorded}). Of these two pairs, the one of {nearer} is "
+        "closer. Is that a finding?",
+    )
+
+
+PAIR_OPTIONS = (
+    "heads of different layers are closer than heads of one layer",
+    "on this text, heads of one layer are closer on average",
+    "every head's nearest relative is in its own layer",
+)
+
+
+def check_pairs(answer):
+    """What all pairs of heads show that two pairs could not."""
+    return check_choice(
+        answer,
+        PAIR_OPTIONS[1],
+        options=PAIR_OPTIONS,
+        mistakes=[
+            (
+                PAIR_OPTIONS[0],
+                "that holds for our two pairs, which we picked; compare the two means over all pairs",
+            ),
+            (
+                PAIR_OPTIONS[2],
+                "a smaller mean does not say that; the second line counts for how many heads it holds",
+            ),
+        ],
+        learnt="A mean over all pairs, a test that shuffles heads, and still a single text: for a family of heads, many texts are needed.",
+    )
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def _example():
     """Four layers of three heads that keep together, and measures with two broad heads, one of them overridden."""
@@ -385,6 +451,8 @@ def EXAMPLES():
     )
     labels = labels.astype(object)
     labels[0, 2] = "previous"
+    recorded = SimpleNamespace(weights=case_rows(12, 12, 4, 4, seed=8), recorded="made up")
+    two = [_map_distance(recorded.weights[a], recorded.weights[b]) for a, b in (SAME_LAYER, OTHER_LAYERS)]
     partner = int(np.where(labels.ravel() != "previous", distances[2], np.inf).argmin())
 
     def gap(d, groups):
@@ -425,4 +493,10 @@ def EXAMPLES():
             args("4-3", distances[2, partner], distances, labels, 3),
             args(..., ..., distances, labels, 3),
         ),
+        "check_two_pairs": (
+            args(*two, recorded),
+            args(two[0], 4 * two[1], recorded),
+            args(..., ..., recorded),
+        ),
+        "check_pairs": (PAIR_OPTIONS[1], PAIR_OPTIONS[0], ...),
     }

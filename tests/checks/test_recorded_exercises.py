@@ -1,0 +1,315 @@
+"""The exercises on BERT-base, recorded: each right answer, each wrong one that a student is likely to give, and each of a wrong kind."""
+
+import numpy as np
+import pytest
+
+from bertlook_teach import load_recording
+from bertlook_teach.checks import lesson01, lesson02, lesson06, lesson09
+from bertlook_teach.measures import group_test, head_distances
+
+ANIMAL = "the animal didn't cross the street because it was too tired."
+VIG = ("the cat sat on the mat", "the cat lay on the rug")
+ODD = [None, True, "seven", 7, {}, [], [1, 2], np.zeros((2, 0)), len, float("nan"), object()]
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return load_recording("bert-base-uncased")
+
+
+@pytest.fixture(scope="module")
+def animal(recording):
+    return recording[ANIMAL]
+
+
+@pytest.fixture(scope="module")
+def vig(recording):
+    return recording[VIG]
+
+
+def wrong(feedback, reason):
+    """A wrong answer that is told this reason."""
+    assert feedback.status == "wrong", feedback
+    assert reason.casefold() in feedback.message.casefold(), feedback.message
+    return True
+
+
+# --- lesson 1 ------------------------------------------------------------------------------------------------
+
+
+def most(weights, tokens, query):
+    return tokens[weights[query].argmax()]
+
+
+def test_the_token_looked_at_most_is_the_largest_of_a_row():
+    assert lesson01.check_most_looked_at(most)
+
+
+@pytest.mark.parametrize(
+    "version, reason",
+    [
+        (lambda w, t, i: t[w[:, i].argmax()], "a column"),
+        (lambda w, t, i: w[i].argmax(), "its position"),
+        (lambda w, t, i: w[i].max(), "the weight; name the token"),
+        (lambda w, t, i: t[w[i].argmin()], "gets least"),
+        (lambda w, t, i: t[w.sum(axis=0).argmax()], "everybody together"),
+        (lambda w, t, i: t[np.argsort(w[i])[-2]], "second largest"),
+        (lambda w, t: t[0], "stopped with TypeError"),
+        (lambda w, t, i: w.sort(), "returns None"),
+        ("animal", "A function was expected"),
+    ],
+)
+def test_wrong_versions_of_the_token_looked_at_most_are_recognised(version, reason):
+    assert wrong(lesson01.check_most_looked_at(version), reason)
+
+
+def test_head_8_11_looks_from_each_determiner_to_its_noun(animal):
+    weights = animal.weights[7, 10]
+    named = [most(weights, animal.tokens, query) for query in (1, 7)]
+    feedback = lesson01.check_recorded_head(named, weights[2, -1], animal)
+    assert named == ["animal", "street"]
+    assert feedback
+    assert f"{weights[2, -1]:.2f} to [SEP] (BERT-base, recorded)" in feedback.message
+
+
+@pytest.mark.parametrize("place, reason", [((8, 11), "*index* [8, 11]"), ((7, 11), "head still"), ((8, 10), "layer still")])  # fmt: skip
+def test_a_head_counted_from_1_is_recognised_by_its_tokens_and_by_its_share(animal, place, reason):
+    right, other = animal.weights[7, 10], animal.weights[place]
+    named, others = ([most(maps, animal.tokens, query) for query in (1, 7)] for maps in (right, other))
+    assert wrong(lesson01.check_recorded_head(others, other[2, -1], animal), reason)
+    assert wrong(lesson01.check_recorded_head(named, other[2, -1], animal), reason)
+
+
+def test_other_slips_with_the_recorded_head_are_recognised(animal):
+    weights, tokens = animal.weights[7, 10], animal.tokens
+    named, share = ["animal", "street"], weights[2, -1]
+    columns = [tokens[weights[:, query].argmax()] for query in (1, 7)]
+    check = lesson01.check_recorded_head
+    assert wrong(check(columns, share, animal), "columns; take rows")
+    assert wrong(check([2, 8], share, animal), "positions; name the tokens")
+    assert wrong(check(named[::-1], share, animal), "first *the* comes first")
+    assert wrong(check(named, weights[-1, 2], animal), "what [SEP] gives")
+    assert wrong(check(named, weights[2, 2], animal), "gives to itself")
+
+
+@pytest.mark.parametrize("answer", ODD, ids=repr)
+def test_an_answer_of_a_wrong_kind_about_the_recorded_head_is_wrong(animal, answer):
+    share = animal.weights[7, 10, 2, -1]
+    assert lesson01.check_recorded_head(answer, share, animal).status == "wrong"
+    assert lesson01.check_recorded_head(["animal", "street"], answer, animal).status == "wrong"
+    assert lesson01.check_rest(answer).status == "wrong"
+
+
+# --- lesson 2 ------------------------------------------------------------------------------------------------
+
+
+def inside(attention):
+    return np.array([position for position, special in enumerate(attention.special) if not special])
+
+
+def test_the_next_word_head_of_the_recording_is_3_1(vig):
+    at = inside(vig)
+    shares = vig.weights[:, :, at, at + 1].mean(axis=-1)
+    feedback = lesson02.check_next_head(shares, "3-1", vig)
+    assert feedback
+    assert f"Head 3-1: {shares[2, 0]:.3f} (BERT-base, recorded)" in feedback.message
+    assert lesson02.check_next_head(shares, ["3-1"], vig)
+
+
+@pytest.mark.parametrize(
+    "shares, reason",
+    [
+        (lambda w, at, n: w[:, :, range(n - 1), range(1, n)].mean(axis=-1), "[CLS] and [SEP] are in your mean"),
+        (lambda w, at, n: w[:, :, range(n - 1), range(1, n)].sum(axis=-1) / n, "[CLS] and [SEP] are in your mean"),
+        (lambda w, at, n: w[:, :, at, at - 1].mean(axis=-1), "*previous* token"),
+        (lambda w, at, n: w[:, :, at + 1, at].mean(axis=-1), "swapped"),
+        (lambda w, at, n: w[:, :, at, at].mean(axis=-1), "token itself"),
+        (lambda w, at, n: w[:, :, at, at + 1].sum(axis=-1), "average over the tokens"),
+        (lambda w, at, n: w[:, :, at, at + 1].max(axis=-1), "best token"),
+        (lambda w, at, n: w[:, :, at, at + 1], "It has 3 axes"),
+        (lambda w, at, n: w[:, :, at, at + 1].mean(axis=-1).T, "last two axes are swapped"),
+    ],
+)  # fmt: skip
+def test_wrong_shares_of_the_next_token_are_recognised(vig, shares, reason):
+    given = shares(vig.weights, inside(vig), vig.n_tokens)
+    assert wrong(lesson02.check_next_head(given, "3-1", vig), reason)
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        ("2-0", "counts from 0"),
+        ("1-3", "layer and head are swapped"),
+        (24, "its number among all heads"),
+        (np.int64(24), "its number among all heads"),
+        ((2, 0), "2 entries, 1 was expected"),
+        ([(2, 0)], "that is its index"),
+        ("3-10", "`3-10`"),
+    ],
+)
+def test_wrong_names_of_the_next_word_head_are_recognised(vig, answer, reason):
+    at = inside(vig)
+    feedback = lesson02.check_next_head(vig.weights[:, :, at, at + 1].mean(axis=-1), answer, vig)
+    assert wrong(feedback, reason)
+
+
+@pytest.mark.parametrize("answer", ODD, ids=repr)
+def test_an_answer_of_a_wrong_kind_about_the_next_word_head_is_wrong(vig, answer):
+    at = inside(vig)
+    assert lesson02.check_next_head(answer, "3-1", vig).status == "wrong"
+    assert (
+        lesson02.check_next_head(vig.weights[:, :, at, at + 1].mean(axis=-1), answer, vig).status == "wrong"
+    )
+
+
+# --- lesson 6 ------------------------------------------------------------------------------------------------
+
+
+def judge(recording, *, named=None, cut=slice(1, -1), swap=False, less=0):
+    """A student's function, right unless told otherwise."""
+
+    def largest(weights, word):
+        row = weights[word].copy()
+        row[word] = -1
+        return row.argmax()
+
+    def det_accuracy(layer, head):
+        layer, head = (head, layer) if swap else (layer - less, head - less)
+        right = []
+        for text, word, noun in lesson06.DETERMINERS:
+            weights = recording[text].to_words().weights[layer, head][cut, cut]
+            right.append((named or largest)(weights, word) == noun)
+        return np.mean(right)
+
+    return det_accuracy
+
+
+def test_the_gold_list_is_of_determiners_and_nouns_that_were_recorded(recording):
+    for text, word, noun in lesson06.DETERMINERS:
+        words = recording[text].words
+        assert words[word] in ("the", "an")
+        assert words[noun] in ("arrow", "cat", "mat", "author", "animal", "street", "way")
+    single = [text for text in recording.texts if isinstance(text, str)]
+    there = sum(word in ("a", "an", "the") for text in single for word in recording[text].words)
+    assert there == len(lesson06.DETERMINERS)
+
+
+def test_the_judge_of_determiners_is_right(recording):
+    assert lesson06.check_det_accuracy(judge(recording), recording)
+
+
+def test_the_tried_heads_are_right_in_all_some_and_no_cases(recording):
+    found = {judge(recording)(*place) for place in lesson06._TRIED_HEADS}
+    assert {0.0, 1.0} < found
+
+
+def test_wrong_judges_of_determiners_are_recognised(recording):
+    def check(function):
+        return lesson06.check_det_accuracy(function, recording)
+
+    def columns(weights, word):
+        column = weights[:, word].copy()
+        column[word] = -1
+        return column.argmax()
+
+    def first_only(layer, head):
+        text, word, noun = lesson06.DETERMINERS[0]
+        weights = recording[text].to_words().weights[layer, head][1:-1, 1:-1]
+        return float(np.delete(weights[word], word).argmax() + 1 == noun)
+
+    right = judge(recording)
+    assert wrong(check(judge(recording, named=columns)), "You read columns")
+    assert wrong(check(judge(recording, cut=slice(None))), "cut both ends off")
+    assert wrong(check(judge(recording, swap=True)), "layer and head are swapped")
+    assert wrong(check(judge(recording, less=1)), "do not take 1 away")
+    assert wrong(check(lambda layer, head: 7 * right(layer, head)), "divide by the number of cases")
+    assert wrong(check(lambda layer, head: 1 - right(layer, head)), "share of wrong answers")
+    assert wrong(check(first_only), "inside the loop")
+    assert wrong(check(judge(recording, named=lambda weights, word: ...)), "exercise 1 filled in")
+    assert wrong(check(judge(recording, named=lambda weights, word: word + 1)), "the rival")
+
+
+@pytest.mark.parametrize(
+    "function, reason",
+    [
+        (1.0, "A function was expected"),
+        (lambda layer, head: [].sort(), "returns None"),
+        (lambda layer, head: [True, False], "an array of shape"),
+        (lambda layer, head: "all", "Leave the quotation marks away"),
+        (lambda layer: 1.0, "stopped with TypeError"),
+    ],
+)
+def test_a_judge_of_a_wrong_kind_is_wrong(recording, function, reason):
+    assert wrong(lesson06.check_det_accuracy(function, recording), reason)
+
+
+def test_the_fixed_distance_is_never_wrong_on_the_small_list(recording):
+    """What the choice calls right: neither can be preferred here."""
+    assert all(word + 1 == noun for _, word, noun in lesson06.DETERMINERS)
+    assert judge(recording)(7, 10) == 1
+    assert lesson06.check_small_list(lesson06.SMALL_OPTIONS[1])
+    assert wrong(lesson06.check_small_list(lesson06.SMALL_OPTIONS[0]), "knows nothing")
+    assert wrong(lesson06.check_small_list(lesson06.SMALL_OPTIONS[2]), "adjective")
+
+
+# --- lesson 9 ------------------------------------------------------------------------------------------------
+
+
+def distance(a, b):
+    def entropy(row):
+        positive = row[row > 0]
+        return -(positive * np.log(positive)).sum()
+
+    return np.mean([entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2 for p, q in zip(a, b)])
+
+
+@pytest.fixture(scope="module")
+def maps(vig):
+    return vig.weights.astype(float)
+
+
+@pytest.fixture(scope="module")
+def two(maps):
+    return distance(maps[7, 9], maps[7, 10]), distance(maps[5, 1], maps[6, 3])
+
+
+def test_the_two_distances_are_right_and_the_nearer_pair_is_of_different_layers(vig, two):
+    feedback = lesson09.check_two_pairs(*two, vig)
+    assert feedback
+    assert f"8-10 and 8-11: {two[0]:.3f}, 6-2 and 7-4: {two[1]:.3f}" in feedback.message
+    assert "of different layers is closer" in feedback.message
+    assert "BERT-base, recorded" in feedback.message
+
+
+def test_the_distances_of_the_package_are_accepted(vig):
+    found = head_distances([vig]).per_token
+    assert lesson09.check_two_pairs(found[7 * 12 + 9, 7 * 12 + 10], found[5 * 12 + 1, 6 * 12 + 3], vig)
+
+
+def test_wrong_distances_are_recognised(vig, maps, two):
+    def check(same, other=two[1]):
+        return lesson09.check_two_pairs(same, other, vig)
+
+    assert wrong(check(distance(maps[8, 10], maps[8, 11])), "names count from 1")
+    assert wrong(check(two[0] * vig.n_tokens), "the mean was asked for")
+    assert wrong(check(0.0), "a head and itself")
+    assert wrong(check(two[0], distance(maps[6, 2], maps[7, 4])), "names count from 1")
+    assert wrong(check(*two[::-1]), "Part 1: ")
+
+
+@pytest.mark.parametrize("answer", ODD, ids=repr)
+def test_a_distance_of_a_wrong_kind_is_wrong(vig, two, answer):
+    assert lesson09.check_two_pairs(answer, two[1], vig).status == "wrong"
+    assert lesson09.check_two_pairs(two[0], answer, vig).status == "wrong"
+    assert lesson09.check_pairs(answer).status == "wrong"
+
+
+def test_all_pairs_say_what_the_choice_calls_right(vig):
+    found = head_distances([vig])
+    assert group_test(found.per_token, found.layers, permutations=0).difference > 0
+    apart = found.per_token + np.diag(np.full(len(found.layers), np.inf))
+    own = found.layers[apart.argmin(axis=1)] == found.layers
+    assert 0 < own.mean() < 1
+    assert lesson09.check_pairs(lesson09.PAIR_OPTIONS[1])
+    assert wrong(lesson09.check_pairs(lesson09.PAIR_OPTIONS[0]), "which we picked")
+    assert wrong(lesson09.check_pairs(lesson09.PAIR_OPTIONS[2]), "second line")
