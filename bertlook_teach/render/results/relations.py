@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.palette import INK, LINE, MUTED, RULE, series_look
+from ..drawing.palette import INK, LINE, MUTED, series_look
 from ..drawing.text_table import TextTable
 
+_RIVAL = "#b4bcc6"  # behind the bar of a head; dark enough for a weak lamp
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
 
 
@@ -180,7 +181,7 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
                 (i, relations[name][3]) for i, name in enumerate(names) if relations[name][3] is not None
             ]
             if known:
-                axes.barh(*zip(*known), height=0.84, color=RULE, label="best offset")
+                axes.barh(*zip(*known), height=0.84, color=_RIVAL, label="best offset")
             shares = [relations[name][0] for name in names]
             axes.barh(range(len(names)), shares, height=0.36, color=LINE, label="best head")
             for i, name in enumerate(names):
@@ -192,10 +193,11 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
                 axes.plot([low, high], [i, i], color=INK, linewidth=2, label="_interval")
             axes.set_yticks(range(len(names)), names)
             axes.set_ylim(len(names) - 0.5, -0.5)
-            axes.set_xlim(0, 100)
+            axes.set(xlim=(0, 100), xticks=(0, 50, 100))
             axes.set_title(title, loc="left", fontsize=font_size)
             axes.set_xlabel("per cent right")
             axes.spines[["top", "right"]].set_visible(False)
+        figure.get_layout_engine().set(wspace=0.06)  # or the 100 of one axis would run into the 0 of the next
         for axes in rows[1:]:  # the names stand at the left once
             for label in axes.get_yticklabels():
                 label.set_visible(False)
