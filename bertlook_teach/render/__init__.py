@@ -64,7 +64,10 @@ _HOMES = {
     "heads.tables": """
         attention_table format_attention_grid format_head_map format_strongest_heads head_map_table
     """,
-    "results.ablation": "EffectTable chance_figure prediction_figure pruning_figure ranked_effects_figure",
+    "results.ablation": """
+        EffectTable chance_band_figure chance_figure prediction_figure pruning_figure
+        ranked_effects_figure
+    """,
     "results.antecedents": "antecedent_cells mention_table points_figure published_antecedents rule_answers",
     "results.claims": """
         claim_lines claim_table claims_text count_verdicts counts_sentence model_name published_cell
@@ -82,7 +85,8 @@ _HOMES = {
     "results.misconceptions": "format_misconceptions misconception_table",
     "results.probes": "learning_figure learning_sentence published_probes score_cell score_table",
     "results.relations": """
-        best_of_figure choices_cell flattery_table published_relations relation_gains signed_gain
+        best_of_figure choices_cell flattery_table published_relations relation_bars_figure
+        relation_gains signed_gain
     """,
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",

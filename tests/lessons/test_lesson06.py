@@ -26,6 +26,7 @@ from bertlook_teach.render import (
     figure_picture,
     flattery_table,
     published_relations,
+    relation_bars_figure,
     relation_gains,
 )
 from bertlook_teach.render import signed_gain as signed
@@ -321,3 +322,30 @@ def test_the_figure_of_flattery_draws_one_curve_a_number_of_cases():
     )
     with pytest.raises(ValueError, match="one value for each of the 2 numbers of heads; got 3"):
         best_of_figure({"x": [1, 2, 3]}, (1, 72), level=0.1, ylabel="")
+
+
+def test_the_bars_of_two_models_stand_apart_and_a_missing_offset_stays_missing():
+    theirs = {"det": (90, 88, 92, None), "obj": (70, 60, 80, None)}
+    ours = {"obj": (50, 40, 60, 30), "det": (60, 55, 66, 65)}
+    figure = relation_bars_figure({"published": theirs, "specimen": ours})
+    left, right = figure.axes
+    assert [bar.get_width() for bar in left.patches] == [
+        90,
+        70,
+    ]  # no grey bar where nobody measured an offset
+    assert [bar.get_width() for bar in right.patches] == [65, 30, 60, 50]  # in the order of the first panel
+    assert [line.get_xdata().tolist() for line in right.lines] == [[55, 66], [40, 60]]
+    assert left.get_ylim() == right.get_ylim() == (1.5, -0.5) and left.get_xlim() == (0, 100)
+    tables = figure_picture(figure, "Two models.").numbers
+    assert [row[0] for row in tables[0].rows] == [row[0] for row in tables[1].rows] == ["det", "obj"]
+    assert [list(table.header) for table in tables] == [
+        ["place", "best head"],
+        ["place", "best offset", "best head"],
+    ]
+
+
+def test_bars_without_their_relation_or_their_interval_are_refused():
+    with pytest.raises(ValueError, match="panel 'b' needs the relations det; got obj"):
+        relation_bars_figure({"a": {"det": (1, 0, 2, None)}, "b": {"obj": (1, 0, 2, None)}})
+    with pytest.raises(ValueError, match="'det' in panel 'a' needs low <= accuracy <= high; got 2, 1, 3"):
+        relation_bars_figure({"a": {"det": (1, 2, 3, None)}})

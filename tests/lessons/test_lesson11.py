@@ -12,6 +12,7 @@ from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_ze
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
 from bertlook_teach.render import (
     EffectTable,
+    chance_band_figure,
     chance_figure,
     prediction_figure,
     pruning_figure,
@@ -213,6 +214,25 @@ def test_figures_show_what_they_are_given():
     assert figure.axes[0].lines[0].get_xdata().tolist() == [0, 50, 100]
     figure = chance_figure({"a": [0.0, 1.0], "b": [2.0, 2.0]}, 1.5, xlabel="points")
     assert figure.axes[0].texts[0].get_text() == "reported +1.5"
+
+
+def test_heads_beyond_what_chance_reaches_are_named_and_all_panels_share_a_scale():
+    change = np.array([[0.1, -2.0], [0.0, 0.3]])
+    figure = chance_band_figure(
+        {"many": (change, {"5": 0.2, "10": 0.4}), "few": (change / 2, {"5": 3.0})}, ylabel="y"
+    )
+    many, few = figure.axes
+    dots = [line for line in many.lines if line.get_marker() == "o"]
+    assert dots[0].get_ydata().tolist() == [-2.0, 0.0, 0.1, 0.3]
+    assert [t.get_text() for t in many.texts] == ["1-2"] and not few.texts  # 0.3 lies within the wider band
+    assert many.get_ylim() == few.get_ylim() and many.get_ylim()[0] < -3 and many.get_ylim()[1] > 3
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["10", "5", "a head"]
+    heights = [patch.get_extents().transformed(many.transData.inverted()).y1 for patch in many.patches]
+    assert heights == pytest.approx([0.4, 0.2])  # the wide band beneath the narrow one
+    with pytest.raises(ValueError, match=r"shape \(layer, head\); got shape \(2,\)"):
+        chance_band_figure({"a": (change[0], {"5": 1.0})}, ylabel="y")
+    with pytest.raises(ValueError, match="at least one band, each above 0; got {'5': 0.0}"):
+        chance_band_figure({"a": (change, {"5": 0.0})}, ylabel="y")
 
 
 # ---- the sixth lens -------------------------------------------------------------------------------------------

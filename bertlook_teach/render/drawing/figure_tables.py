@@ -64,10 +64,12 @@ def _tables(axes):
     places = sorted({place for values in series.values() for place in values})
     title = axes.get_title(loc="left") or axes.get_title()
     if places and len(places) <= MOST_ROWS:
-        names = {
-            round(float(tick), 6): text.get_text()
-            for tick, text in zip(axis.get_ticklocs(), axis.get_ticklabels())
-        }
+        ticks = axis.get_ticklocs()
+        # a panel whose labels stand beside its neighbour shows none: ask for what they would say
+        said = [text.get_text() for text in axis.get_ticklabels()] or axis.get_major_formatter().format_ticks(
+            ticks
+        )
+        names = {round(float(tick), 6): name for tick, name in zip(ticks, said)}
         rows = [
             [
                 _place(place, names.get(round(place, 6), "")),

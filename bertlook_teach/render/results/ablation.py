@@ -20,6 +20,7 @@ from ..drawing.palette import (
 from ..drawing.sentences import short_number
 from ..drawing.svg import attribute, content
 
+_CHANCE = ("#eceff2", "#cbd2da")  # what chance reaches: pale, and darker where even less chance would do
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
 
 
@@ -171,6 +172,64 @@ def ranked_effects_figure(
     axes.set_ylabel(ylabel, fontsize=font_size)
     axes.set_xlabel(f"the {changes.size} heads, dearest first", fontsize=font_size)
     axes.set_xticks([])
+    return figure
+
+
+def chance_band_figure(panels, *, ylabel: str, size=(9.8, 4.0), font_size: float = 18):
+    """Every head's change, the lowest first, a panel for each task on one scale, and how far chance alone reaches.
+
+    Parameters
+    ----------
+    panels : mapping of title to (changes, bands)
+        ``changes`` is an array of shape (layer, head); ``bands`` maps a name to how far, up and down, the best of all heads
+        would go by chance: a positive number in the unit of the changes. Up to three heads outside every band are named.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If changes are not of shape (layer, head) or not finite, or a band is not above 0.
+    """
+    figure, rows = _figure(size, font_size, len(panels))
+    lowest = highest = 0.0
+    for axes, (title, (changes, bands)) in zip(rows, panels.items()):
+        changes = np.asarray(changes, float)
+        if changes.ndim != 2 or not np.isfinite(changes).all():
+            raise ValueError(
+                f"panel {title!r} needs one finite change a head, shape (layer, head); got shape {changes.shape}."
+            )
+        if not bands or min(bands.values()) <= 0:
+            raise ValueError(f"panel {title!r} needs at least one band, each above 0; got {dict(bands)}.")
+        widest_first = sorted(bands.items(), key=lambda band: -band[1])
+        for i, (name, reach) in enumerate(widest_first):
+            axes.axhspan(-reach, reach, color=_CHANCE[min(i, 1)], linewidth=0, label=name, zorder=0)
+        order = np.argsort(changes, axis=None, kind="stable")
+        axes.plot(changes.ravel()[order], MARKER_CYCLE[0], color=LINE, markersize=5, label="a head")
+        outside = [i for i in order if abs(changes.ravel()[i]) > widest_first[0][1]]
+        for i in outside[:3]:
+            place = int(np.flatnonzero(order == i)[0])
+            axes.annotate(
+                head_label(*(int(x) for x in np.unravel_index(i, changes.shape))),
+                (place, changes.ravel()[i]),
+                (9, 0),
+                textcoords="offset points",
+                fontsize=font_size,
+                va="center",
+            )
+        axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
+        axes.set_title(title, loc="left", fontsize=font_size)
+        axes.set_xlabel(f"the {changes.size} heads, lowest first", fontsize=font_size)
+        axes.set_xticks([])
+        lowest = min(lowest, changes.min(), -widest_first[0][1])
+        highest = max(highest, changes.max(), widest_first[0][1])
+    for axes in rows:  # one scale, or the tasks could not be compared
+        axes.set_ylim(1.08 * lowest, 1.08 * highest)
+    rows[0].set_ylabel(ylabel, fontsize=font_size)
+    handles, labels = rows[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=font_size)
     return figure
 
 

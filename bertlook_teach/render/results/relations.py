@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.palette import MUTED, series_look
+from ..drawing.palette import INK, LINE, MUTED, series_look
 from ..drawing.text_table import TextTable
 
+_RIVAL = "#b4bcc6"  # behind the bar of a head; dark enough for a weak lamp
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
 
 
@@ -141,6 +142,67 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
         axes.set_ylabel(ylabel)
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=18)
+    return figure
+
+
+def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
+    """What a head reaches in each relation, a panel for each model; behind it, where it is known, what the best fixed distance reaches.
+
+    Parameters
+    ----------
+    panels : mapping of title to mapping of relation to (accuracy, low, high, offset)
+        Per cent; ``low`` and ``high`` are the interval of the accuracy, ``offset`` what a fixed distance reaches, None where nobody
+        measured it. All panels hold the same relations; they are drawn in the order of the first panel, from top to bottom.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the panels differ in their relations, or an interval does not lie around its accuracy.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    names = list(next(iter(panels.values())))
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        rows = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (title, relations) in zip(rows, panels.items()):
+            if set(relations) != set(names):
+                raise ValueError(
+                    f"panel {title!r} needs the relations {', '.join(names)}; got {', '.join(relations)}."
+                )
+            known = [
+                (i, relations[name][3]) for i, name in enumerate(names) if relations[name][3] is not None
+            ]
+            if known:
+                axes.barh(*zip(*known), height=0.84, color=_RIVAL, label="best offset")
+            shares = [relations[name][0] for name in names]
+            axes.barh(range(len(names)), shares, height=0.36, color=LINE, label="best head")
+            for i, name in enumerate(names):
+                accuracy, low, high, _ = relations[name]
+                if not low <= accuracy <= high:
+                    raise ValueError(
+                        f"{name!r} in panel {title!r} needs low <= accuracy <= high; got {low}, {accuracy}, {high}."
+                    )
+                axes.plot([low, high], [i, i], color=INK, linewidth=2, label="_interval")
+            axes.set_yticks(range(len(names)), names)
+            axes.set_ylim(len(names) - 0.5, -0.5)
+            axes.set(xlim=(0, 100), xticks=(0, 50, 100))
+            axes.set_title(title, loc="left", fontsize=font_size)
+            axes.set_xlabel("per cent right")
+            axes.spines[["top", "right"]].set_visible(False)
+        figure.get_layout_engine().set(wspace=0.06)  # or the 100 of one axis would run into the 0 of the next
+        for axes in rows[1:]:  # the names stand at the left once
+            for label in axes.get_yticklabels():
+                label.set_visible(False)
+        handles, labels = rows[-1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
     return figure
 
 
