@@ -66,9 +66,8 @@ def _tables(axes):
     if places and len(places) <= MOST_ROWS:
         ticks = axis.get_ticklocs()
         # a panel whose labels stand beside its neighbour shows none: ask for what they would say
-        said = [text.get_text() for text in axis.get_ticklabels()] or axis.get_major_formatter().format_ticks(
-            ticks
-        )
+        shown = [text.get_text() for text in axis.get_ticklabels()]
+        said = shown or axis.get_major_formatter().format_ticks(ticks)
         names = {round(float(tick), 6): name for tick, name in zip(ticks, said)}
         rows = [
             [

@@ -20,7 +20,7 @@ from ..drawing.palette import (
 from ..drawing.sentences import short_number
 from ..drawing.svg import attribute, content
 
-_CHANCE = ("#eceff2", "#cbd2da")  # what chance reaches: pale, and darker where even less chance would do
+_CHANCE = ("#e1e6eb", "#bcc5cf")  # what chance reaches: pale, and darker where even less chance would do
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
 
 
