@@ -20,7 +20,7 @@ _HOMES = {
         check_reading extract_attention iter_attention read
     """,
     "recording": """
-        ENDING MATCHING NotComputed NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
+        ENDING MATCHING input_key NotComputed NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
         write_recording
     """,
     "states": "hidden_states read_states",

@@ -44,7 +44,12 @@ _ROW_TOLERANCE = 1e-3  # some sources kept four decimals
 _VECTORS = ("queries", "keys", "values")
 _LISTS = ("tokens", "word_ids", "segment_ids", "special", "words")
 _FIELDS = (*_LISTS, "text", "text_pair", "segments", "truncated")
-_WORD = re.compile(r"\[(?:MASK|UNK|CLS|SEP|PAD)\]|[^\W_]+|\S")
+_MARKS = re.compile(r"(\[(?:MASK|UNK|CLS|SEP|PAD)\])")
+# Where BERT's tokenizer cuts before it looks into its vocabulary: at spaces, punctuation, and each sign of Chinese. A sign of money or degree is no
+# punctuation: "20 °C" and "20°C" are two inputs.
+_CUT = re.compile(
+    r"[!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
 
 
 class NotRecorded(KeyError, ValueError):
@@ -117,7 +122,7 @@ class Recording(Mapping):
         if name in _RUNS:
             raise NotComputed(
                 f"{self.name} is {RECORDED}, so it has no {name}: its attention on {len(self)} inputs is all there is (.texts lists them). "
-                f"load_encoder({self.name!r}) has it, with a network; load_encoder('specimen') needs none."
+                f"{self._computes()}."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -175,16 +180,16 @@ class Recording(Mapping):
             raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
         found = self._find(item)
         told = found.fields["segments"]
-        if told in SEGMENT_RULES and told != segments and any(found.fields["segment_ids"]):
+        as_it_is = told in (segments, "none") or (told == "unknown" and segments == "standard")
+        if not as_it_is and any(found.fields["segment_ids"]):
             raise NotRecorded(
                 f"{found.key!r} was recorded with segments={told!r}, not {segments!r}; a recording cannot be computed anew. "
-                f"load_encoder({self.name!r}) can, with a network."
+                f"{self._computes()}."
             )
         if vectors and "queries" not in found.arrays:
             there = "; ".join(map(repr, self.texts_with_vectors)) or "none"
             raise NotRecorded(
-                f"queries and keys of {found.key!r} were not recorded. They were for: {there}. load_encoder({self.name!r}) computes "
-                "them, with a network."
+                f"queries and keys of {found.key!r} were not recorded. They were for: {there}. {self._computes()}."
             )
         attention = self._attention(found)
         if not vectors:
@@ -210,28 +215,37 @@ class Recording(Mapping):
                 arrays[name] = found.arrays[name] * found.arrays[f"{name}_step"][:, :, None, None]
         return Attention(**found.fields, **arrays, model=self.name, recorded=self.badge)
 
+    def _computes(self) -> str:
+        """What to do about anything that was not recorded."""
+        if self.name in ("specimen", "specimen-random"):
+            return f"The model itself can, and comes with the course: load_encoder({self.name!r}), or --model {self.name}"
+        return (
+            f"The model itself can: load_encoder({self.name!r}), or --model {self.name}, which fetches it the first time and so needs a "
+            "network; the specimen needs none"
+        )
+
     def _find(self, item) -> _Input:
-        key = _key(item, self.matching)
+        key = input_key(item, self.matching)
         if key not in self._places:
             known = "\n".join(f"  {text!r}" for text in self.texts[:20])
             more = f"\n  and {len(self) - 20} more (.texts has all)" if len(self) > 20 else ""
             raise NotRecorded(
                 f"{item!r:.200} is not among the {len(self)} inputs recorded of {self.name}:\n{known}{more}\n"
-                f"A recording cannot read another sentence. load_encoder({self.name!r}) can: it fetches the model the first time, so "
-                "it needs a network; load_encoder('specimen') needs none."
+                f"A recording cannot read another sentence. {self._computes()}."
             )
         return self.inputs[self._places[key]]
 
     @cached_property
     def _places(self) -> dict:
-        return {_key(one.key, self.matching): number for number, one in enumerate(self.inputs)}
+        return {input_key(one.key, self.matching): number for number, one in enumerate(self.inputs)}
 
     def __repr__(self) -> str:
         return f"Recording({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, {len(self)} inputs, {RECORDED})"
 
 
 # --- which input is it ------------------------------------------------------------------------------------------
-def _key(item, matching: str) -> tuple:
+def input_key(item, matching: str) -> tuple:
+    """What two inputs share if a recorded model would read them alike; see `Recording.matching`."""
     if isinstance(item, list):
         item = " ".join(map(str, item)) if matching != "exact" else item
     if not isinstance(item, str | list) and not (isinstance(item, tuple) and len(item) == 2):
@@ -241,15 +255,27 @@ def _key(item, matching: str) -> tuple:
     parts = item if isinstance(item, tuple) else (item,)
     if matching == "exact":
         return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
-    return tuple(tuple(_WORD.findall(_folded(part, matching))) for part in parts)
+    return tuple(tuple(_words(_folded(part, matching))) for part in parts)
 
 
 def _folded(text: str, matching: str) -> str:
     """A text as an uncased BERT sees it: lower case, no accents."""
     if matching != "lowered words":
         return text
-    marks = re.split(r"(\[(?:MASK|UNK|CLS|SEP|PAD)\])", text)
+    marks = _MARKS.split(text)
     return "".join(mark if number % 2 else _plain(mark) for number, mark in enumerate(marks))
+
+
+def _words(text: str) -> list[str]:
+    """A text as BERT's tokenizer cuts it before it looks into its vocabulary."""
+    found = []
+    for number, part in enumerate(_MARKS.split(text)):
+        if number % 2:
+            found.append(part)
+            continue
+        apart = (f" {c} " if _CUT.match(c) or unicodedata.category(c)[0] == "P" else c for c in part)
+        found += "".join(apart).split()
+    return found
 
 
 def _plain(text: str) -> str:
@@ -260,8 +286,8 @@ def _regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tu
     """The words of a split text, and each token's index into them: words that were recorded apart may be one here."""
     if matching == "exact":
         return tuple(given), fields["word_ids"]
-    lengths = [len(_WORD.findall(_folded(word, matching))) for word in given]
-    whole = [len(_WORD.findall(_folded(word, matching))) for word in fields["words"]]
+    lengths = [len(_words(_folded(word, matching))) for word in given]
+    whole = [len(_words(_folded(word, matching))) for word in fields["words"]]
     ends, recorded_ends = np.cumsum(lengths), np.cumsum(whole)
     if not set(ends.tolist()) <= set(recorded_ends.tolist()) or 0 in lengths:
         raise NotRecorded(
@@ -337,11 +363,11 @@ def _read(path: Path) -> Recording:
         ) from None
     try:
         about = json.loads(members.pop("about").tobytes().decode("utf-8"))
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, AttributeError, RecursionError):
         about = None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"{path} is no recording of this course; `bertlook record` writes one.")
-    if about.get("version") != VERSION:
+    if type(about.get("version")) is not int or about["version"] != VERSION:
         raise ValueError(
             f"{path} was written in version {about.get('version')!r:.20} of the format, and this bertlook reads version {VERSION}. "
             "Update bertlook, or write the file anew with `bertlook record`."
@@ -468,7 +494,7 @@ def _joined(recordings: Sequence[Recording], files: Sequence[Path]) -> Recording
                 "file, or a folder for each model."
             )
         for one in recording.inputs:
-            key = _key(one.key, recording.matching)
+            key = input_key(one.key, recording.matching)
             if key in places:
                 raise ValueError(
                     f"{file.name} and {places[key]} both hold {one.key!r:.80}; leave it in one of them."
@@ -551,7 +577,7 @@ def write_recording(
         )
     recording = Recording(names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs))
     if len(recording._places) < len(inputs):
-        keys = [_key(one.key, matching) for one in inputs]
+        keys = [input_key(one.key, matching) for one in inputs]
         twice = next(one.key for one, key in zip(inputs, keys) if keys.count(key) > 1)
         raise ValueError(f"{twice!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)

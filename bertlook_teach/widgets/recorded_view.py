@@ -134,8 +134,19 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         height: float = 0,
         **options,
     ):
+        if not (isinstance(recording, Mapping) and hasattr(recording, "badge")):
+            raise TypeError(
+                f"a recorded view shows a recording, as load_recording() gives it; got {type(recording).__name__}."
+            )
+        if isinstance(sentences, str):
+            raise TypeError(f"sentences must be a list of texts; got one text: {sentences!r:.80}.")
         self.recording = recording
-        self._keys = [text if isinstance(text, str) else tuple(text) for text in sentences or recording]
+        chosen = recording if sentences is None else sentences
+        self._keys = [text if isinstance(text, str) else tuple(text) for text in chosen]
+        if not self._keys:
+            raise ValueError(
+                "there is no sentence to show; leave `sentences` out for all that were recorded."
+            )
         super().__init__(
             **self._packed(recording, measures),
             badge=recording.badge,

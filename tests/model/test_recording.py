@@ -25,6 +25,7 @@ from bertlook_teach.model import (
     NotComputed,
     NotRecorded,
     check_reading,
+    input_key,
     matching_of,
     random_twin,
     write_recording,
@@ -168,6 +169,43 @@ def test_an_input_in_words_may_join_what_the_tokenizer_parts(uncased):
     assert attention.to_words().n_tokens == len(words) + 2
     assert check_reading(uncased, words) == (16, "")
     assert check_reading(uncased, ["another"]).obstacle == NOT_RECORDED
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("It was 20 °C.", "it was 20 °c .", True),
+        ("It was 20 °C.", "It was 20°C.", False),  # °C is then cut from a longer word
+        ("It costs € 5.", "It costs €5.", False),
+        ("nice 😀 day", "nice😀 day", False),
+        ("a+b", "a + b", True),
+        ("don't", "don ' t", True),
+        ("well-known “book”", "well - known “ book ”", True),
+        ("東京 x", "東 京 x", True),
+        ("the [MASK] book", "the [MASK]  book", True),
+    ],
+)
+def test_inputs_are_the_same_if_the_tokenizer_sees_the_same(one, other, alike):
+    """The second way: the tokenizer itself, before and after it looks into its vocabulary."""
+    assert (input_key(one, "lowered words") == input_key(other, "lowered words")) is alike
+    tokenizer = load_encoder("specimen").tokenizer
+    assert alike <= (tokenizer.tokenize(one) == tokenizer.tokenize(other))
+    if "[MASK]" not in one:
+        rules = tokenizer.backend_tokenizer
+        cut = [
+            [word for word, _ in rules.pre_tokenizer.pre_tokenize_str(rules.normalizer.normalize_str(text))]
+            for text in (one, other)
+        ]
+        assert (cut[0] == cut[1]) is alike
+
+
+def test_what_the_model_was_told_of_a_pair_is_not_guessed(uncased):
+    pair = next(text for text in uncased if isinstance(text, tuple))
+    assert (
+        uncased.recall(CAT, segments="zeros").tokens == uncased[CAT].tokens
+    )  # one text: the same either way
+    with pytest.raises(NotRecorded, match="recorded with segments='unknown', not 'zeros'"):
+        uncased.recall(pair, segments="zeros")
 
 
 def test_words_that_are_cut_elsewhere_are_refused(uncased):
@@ -407,6 +445,18 @@ def test_other_files_are_refused_and_nothing_in_them_is_run(tmp_path):
         np.savez(file, weights=np.eye(2))
     with pytest.raises(ValueError, match="no recording of this course"):
         load_recording(path)
+
+
+@pytest.mark.parametrize("about", [b"not an array", b"[" * 200_000])
+def test_a_foreign_archive_is_no_recording(tmp_path, about):
+    path = tmp_path / "foreign.bertlook"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("about", about)
+    with pytest.raises(ValueError, match="is no recording of this course"):
+        load_recording(path)
+    np.savez(tmp_path / "deep.npz", about=np.frombuffer(about, dtype=np.uint8))
+    with pytest.raises(ValueError, match="is no recording of this course"):
+        load_recording((tmp_path / "deep.npz").rename(path))
 
 
 def test_a_missing_file_or_an_empty_folder_says_what_to_give(tmp_path):

@@ -238,3 +238,13 @@ def test_figures_carry_badges_too_and_only_one():
         badge_figure(figure, "specimen")
     other = badged(Picture(render_head_map([[0.1, 0.2]]), "A map."), "specimen")
     assert 'data-badge="specimen"' in other.svg and other.sentence == "A map."
+
+
+def test_what_is_no_recording_or_no_sentence_is_refused(recording):
+    for wrong in ("bert-base-uncased", {"a": 1}, None):
+        with pytest.raises(TypeError, match=r"as load_recording\(\) gives it"):
+            RecordedView(wrong)
+    with pytest.raises(TypeError, match="sentences must be a list of texts"):
+        RecordedView(recording, next(text for text in recording if isinstance(text, str)))
+    with pytest.raises(ValueError, match="no sentence to show"):
+        RecordedView(recording, [])

@@ -60,3 +60,9 @@ def test_nothing_chosen_is_nothing_said():
     panel = RecordingFile()
     panel._opened({"new": ()})
     assert "No file yet" in panel.said.value
+
+
+def test_an_option_that_does_not_fit_the_file_is_said():
+    panel = RecordingFile(measure="no such measure")
+    chosen(panel, "mine.bertlook", GOOD)
+    assert 'role="alert"' in panel.said.value and "no measure" in panel.said.value and panel.view is None

@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """``bertlook record``: returns the exit code."""
     from ...corpora import iter_pairs, iter_texts
-    from ...model import ENDING, iter_attention, load_encoder, matching_of, write_recording
+    from ...model import ENDING, input_key, iter_attention, load_encoder, matching_of, write_recording
 
     common.at_least(args, limit=1)
     path = Path(args.out)
@@ -47,8 +47,12 @@ def run(args: Namespace) -> int:
         raise ValueError(f"--out names the file to write, *{ENDING}; got {path.name!r}.")
     read = iter_texts(args.texts) if args.texts else iter_pairs(args.pairs)
     given = common.first(read, args.limit)
-    texts = list(dict.fromkeys(given))
+    path.parent.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(args.model, device=args.device)
+    matching, kept = matching_of(encoder), {}
+    for text in given:
+        kept.setdefault(input_key(text, matching), text)
+    texts = list(kept.values())
     stream = iter_attention(
         encoder, texts, batch_size=args.batch_size, truncate=args.truncate, vectors=args.with_vectors
     )
@@ -57,12 +61,17 @@ def run(args: Namespace) -> int:
         common.bar(args, encoder.name, total=len(texts))(stream),
         label=args.label,
         about=f"Recorded with bertlook on {Path(args.texts or args.pairs).name}.",
-        matching=matching_of(encoder),
+        matching=matching,
         model_fingerprint=encoder.fingerprint,
     )
     if len(given) > len(texts):
         print(
-            f"{len(given) - len(texts)} texts came more than once; each was recorded once.", file=sys.stderr
+            f"{len(given) - len(texts)} texts came more than once, as the model reads them; each was recorded once.",
+            file=sys.stderr,
+        )
+    if cut := sum(one.truncated for one in recording.values()):
+        print(
+            f"{cut} inputs were cut to the {encoder.max_tokens} wordpieces the model reads.", file=sys.stderr
         )
     size = path.stat().st_size
     if size > _LARGE:

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import ipywidgets as widgets
+import traitlets
 
 from ...model import ENDING, Recording, load_recording
 from ..recorded_view import RecordedView
@@ -52,7 +53,7 @@ class RecordingFile(widgets.VBox):
         name, content = _first(change["new"])
         try:
             self.show_file(name, content)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, traitlets.TraitError) as error:
             self.said.value = f'<span role="alert">{escape(str(error))}</span>'
 
     def show_file(self, name: str, content: bytes) -> None:
