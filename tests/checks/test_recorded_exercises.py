@@ -72,7 +72,9 @@ def test_head_8_11_looks_from_each_determiner_to_its_noun(animal):
     assert f"{weights[2, -1]:.2f} to [SEP] (BERT-base, recorded)" in feedback.message
 
 
-@pytest.mark.parametrize("place, reason", [((8, 11), "*index* [8, 11]"), ((7, 11), "head still"), ((8, 10), "layer still")])  # fmt: skip
+@pytest.mark.parametrize(
+    "place, reason", [((8, 11), "*index* [8, 11]"), ((7, 11), "head still"), ((8, 10), "layer still")]
+)
 def test_a_head_counted_from_1_is_recognised_by_its_tokens_and_by_its_share(animal, place, reason):
     right, other = animal.weights[7, 10], animal.weights[place]
     named, others = ([most(maps, animal.tokens, query) for query in (1, 7)] for maps in (right, other))
@@ -92,7 +94,7 @@ def test_other_slips_with_the_recorded_head_are_recognised(animal):
     assert wrong(check(named, weights[2, 2], animal), "gives to itself")
 
 
-@pytest.mark.parametrize("answer", ODD, ids=repr)
+@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
 def test_an_answer_of_a_wrong_kind_about_the_recorded_head_is_wrong(animal, answer):
     share = animal.weights[7, 10, 2, -1]
     assert lesson01.check_recorded_head(answer, share, animal).status == "wrong"
@@ -119,8 +121,14 @@ def test_the_next_word_head_of_the_recording_is_3_1(vig):
 @pytest.mark.parametrize(
     "shares, reason",
     [
-        (lambda w, at, n: w[:, :, range(n - 1), range(1, n)].mean(axis=-1), "[CLS] and [SEP] are in your mean"),
-        (lambda w, at, n: w[:, :, range(n - 1), range(1, n)].sum(axis=-1) / n, "[CLS] and [SEP] are in your mean"),
+        (
+            lambda w, at, n: w[:, :, range(n - 1), range(1, n)].mean(axis=-1),
+            "[CLS] and [SEP] are in your mean",
+        ),
+        (
+            lambda w, at, n: w[:, :, range(n - 1), range(1, n)].sum(axis=-1) / n,
+            "[CLS] and [SEP] are in your mean",
+        ),
         (lambda w, at, n: w[:, :, at, at - 1].mean(axis=-1), "*previous* token"),
         (lambda w, at, n: w[:, :, at + 1, at].mean(axis=-1), "swapped"),
         (lambda w, at, n: w[:, :, at, at].mean(axis=-1), "token itself"),
@@ -129,7 +137,7 @@ def test_the_next_word_head_of_the_recording_is_3_1(vig):
         (lambda w, at, n: w[:, :, at, at + 1], "It has 3 axes"),
         (lambda w, at, n: w[:, :, at, at + 1].mean(axis=-1).T, "last two axes are swapped"),
     ],
-)  # fmt: skip
+)
 def test_wrong_shares_of_the_next_token_are_recognised(vig, shares, reason):
     given = shares(vig.weights, inside(vig), vig.n_tokens)
     assert wrong(lesson02.check_next_head(given, "3-1", vig), reason)
@@ -153,7 +161,7 @@ def test_wrong_names_of_the_next_word_head_are_recognised(vig, answer, reason):
     assert wrong(feedback, reason)
 
 
-@pytest.mark.parametrize("answer", ODD, ids=repr)
+@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
 def test_an_answer_of_a_wrong_kind_about_the_next_word_head_is_wrong(vig, answer):
     at = inside(vig)
     assert lesson02.check_next_head(answer, "3-1", vig).status == "wrong"
@@ -297,7 +305,7 @@ def test_wrong_distances_are_recognised(vig, maps, two):
     assert wrong(check(*two[::-1]), "Part 1: ")
 
 
-@pytest.mark.parametrize("answer", ODD, ids=repr)
+@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
 def test_a_distance_of_a_wrong_kind_is_wrong(vig, two, answer):
     assert lesson09.check_two_pairs(answer, two[1], vig).status == "wrong"
     assert lesson09.check_two_pairs(two[0], answer, vig).status == "wrong"

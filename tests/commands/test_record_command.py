@@ -45,7 +45,10 @@ def rows(path):
 def test_a_text_that_comes_twice_is_recorded_once_and_that_is_said(folder, tmp_path, capsys):
     assert record(folder, tmp_path / "a.bertlook", "--label", "Tiny") == 0
     said = capsys.readouterr()
-    assert "1 texts came more than once, as the model reads them" in said.err and "3 inputs, 3 layers x 2 heads" in said.out
+    assert (
+        "1 texts came more than once, as the model reads them" in said.err
+        and "3 inputs, 3 layers x 2 heads" in said.out
+    )
     recording = load_recording(tmp_path / "a.bertlook")
     assert recording.badge == "Tiny, recorded" and recording.texts_with_vectors == ()
     encoder = load_encoder(folder / "model")
