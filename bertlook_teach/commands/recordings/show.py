@@ -16,7 +16,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "show my.bertlook --input 2 --out page.html",
     )
     parser.add_argument(
-        "recording", metavar="FILE", help="a .bertlook file, a folder of them, or bert-base-uncased"
+        "recording",
+        metavar="FILE",
+        help="a .bertlook file, a folder of them, bert-base-uncased or bert-base-cased",
     )
     parser.add_argument(
         "--input", type=int, default=1, metavar="N", help="which input, counted from 1 (default: 1)"
