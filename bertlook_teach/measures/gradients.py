@@ -219,7 +219,7 @@ class _Run:
             hooks.append(output.register_forward_pre_hook(before))
             hooks.append(output.register_forward_hook(lambda module, given, out: self.outputs.append(out)))
         try:
-            with self.encoder._capture_vectors() as captured:
+            with self.encoder.evaluating(), self.encoder._capture_vectors() as captured:
                 done = self.encoder.model(**reading.inputs(rows), output_attentions=True)
         finally:
             for hook in hooks:

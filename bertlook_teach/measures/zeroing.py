@@ -40,7 +40,7 @@ def value_zeroing_to_output(reading: Reading) -> np.ndarray:
     cuts = [(key, head) for head in range(encoder.n_heads) for key in range(n)]
     at_once = max(1, TOKENS_AT_ONCE // n)
     maps = np.empty((encoder.n_layers, encoder.n_heads, n, n))
-    with torch.inference_mode():
+    with torch.inference_mode(), encoder.evaluating():
         calls = reading.layer_calls()
         last = calls[-1][2]
         for layer in range(encoder.n_layers):
@@ -118,7 +118,7 @@ def value_zeroing(
     cuts = [(key, head) for head in (range(encoder.n_heads) if by_head else [None]) for key in keys]
     at_once = max(1, TOKENS_AT_ONCE // n)
     layers = []
-    with torch.inference_mode():
+    with torch.inference_mode(), encoder.evaluating():
         for block, (given, options), before in reading.layer_calls():
             distances = [
                 _turn(_run(encoder, [(block, (given, options), before)], cuts[i : i + at_once]), before)
@@ -164,7 +164,7 @@ def losses_without(reading: Reading, masking, cuts, layers) -> np.ndarray:
 
     hooks = [value.register_forward_hook(zero) for value in {block.value: None for block in blocks}]
     try:
-        with torch.inference_mode():
+        with torch.inference_mode(), encoder.evaluating():
             hidden = encoder.model(**inputs).last_hidden_state
             positions = list(masking.positions)
             scores = head(hidden[:, positions])

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from .folders import (
     quiet_loading,
     read_config,
     refuse_decoders,
+    refuse_relative_positions,
     require_safe_weights,
     require_tokenizer_files,
 )
@@ -136,7 +137,7 @@ class Encoder:
         if self.has_segments and segment_ids is not None:
             inputs["token_type_ids"] = segment_ids.to(self.device)
         capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
-        with torch.inference_mode(), capture as captured:
+        with torch.inference_mode(), self.evaluating(), capture as captured:
             maps = self.model(**inputs, output_attentions=True).attentions or ()
         # Fused attention answers with an empty tuple and no error; nothing downstream may see that.
         if len(maps) != self.n_layers:
@@ -145,6 +146,20 @@ class Encoder:
                 "asks for the plain ('eager') attention implementation; fused attention returns no weights."
             )
         return list(maps), captured
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Without dropout, whatever mode the model was left in; the mode of each of its modules is put back.
+
+        In training mode two readings of one text differ by as much as .3 in a weight, and nothing says so.
+        """
+        training = [module for module in self.model.modules() if module.training]
+        self.model.eval()
+        try:
+            yield
+        finally:
+            for module in training:
+                module.training = True
 
     @contextlib.contextmanager
     def _capture_vectors(self) -> Iterator[dict[str, list]]:
@@ -359,6 +374,7 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
             "bertlook_teach.analyses.ablation.load_pruned(folder)."
         )
     refuse_decoders(name, config)
+    refuse_relative_positions(name, config)
     require_safe_weights(folder)
     try:
         with quiet_loading():
@@ -386,6 +402,12 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
             f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
             f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
         )
+    if stray := _unread_weights(model, report["unexpected_keys"]):
+        raise ValueError(
+            f"the weights in {folder} hold {len(stray)} tensors that this encoder has no place for, first {', '.join(stray[:3])}. They would "
+            "silently be left out, and another model would run than the one that was saved; check that config.json and the weights "
+            "belong together, and that transformers still knows this kind of model."
+        )
     require_tokenizer_files(folder)
     try:
         with quiet_loading():
@@ -393,6 +415,17 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
     except Exception as error:
         raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
     return _checked(Encoder(name, model.eval().to(device), tokenizer, device, folder=Path(folder)))
+
+
+def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:
+    """Of the weights that were not loaded those inside the encoder; heads of pre-training, a pooler and counted positions may stay out."""
+    prefix = f"{model.base_model_prefix}."
+    parts = tuple(f"{name}." for name, _ in model.named_children() if name != "pooler")
+    return sorted(
+        key
+        for key in unexpected
+        if key.removeprefix(prefix).startswith(parts) and not key.endswith(("position_ids", "token_type_ids"))
+    )
 
 
 def _checked(encoder: Encoder) -> Encoder:
@@ -418,6 +451,11 @@ def _checked(encoder: Encoder) -> Encoder:
         raise ValueError(
             f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
             "its heads do not look at every token, and cannot be shown as one map of query by key."
+        )
+    if not all(torch.allclose(layer.sum(-1), torch.ones(()), atol=1e-3) for layer in (m.cpu() for m in maps)):
+        raise ValueError(
+            f"what {name} hands out as attention are no weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
+            "scores before the softmax (SqueezeBERT does so), which no measure of attention can be taken from."
         )
     if all(float(layer.triu(1).abs().max()) == 0 for layer in maps):
         raise ValueError(

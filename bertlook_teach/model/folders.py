@@ -13,6 +13,20 @@ from ..disk import data_path
 
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
+# Families that had a choice of position embeddings until transformers 5 took it away.
+_ABSOLUTE = (
+    "bert",
+    "roberta",
+    "electra",
+    "xlm-roberta",
+    "camembert",
+    "ernie",
+    "albert",
+    "layoutlm",
+    "megatron-bert",
+    "roberta-prelayernorm",
+)
+
 
 def read_config(folder: Path) -> dict:
     if not folder.is_dir():
@@ -43,6 +57,16 @@ def refuse_decoders(name: str, config: dict) -> None:
         f"{name} is {kind} ({architectures or config.get('model_type')}); bertlook needs an encoder, whose tokens look in both "
         "directions: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT and the like."
     )
+
+
+def refuse_relative_positions(name: str, config: dict) -> None:
+    """transformers 5 reads BERT with relative positions as if it had none, without a word: maps are off by as much as 1."""
+    kind = config.get("position_embedding_type", "absolute")
+    if config.get("model_type") in _ABSOLUTE and kind not in (None, "absolute"):
+        raise ValueError(
+            f"{name} has relative positions (position_embedding_type {kind!r}), which transformers dropped in version 5: it would read the "
+            "weights without them, as another model. Use a model with absolute positions."
+        )
 
 
 def require_safe_weights(folder: Path) -> None:

@@ -32,10 +32,13 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
         for words in batch:
             if obstacle := check_reading(encoder, words).obstacle:
                 raise ValueError(f"{encoder.name} cannot read “{' '.join(words)[:60]}” whole: {obstacle}.")
-        encoded = encoder.word_tokenizer(batch, is_split_into_words=True, padding=True, return_tensors="pt")
+        # Absolute positions count from the first token: padding on the left would move every word.
+        encoded = encoder.word_tokenizer(
+            batch, is_split_into_words=True, padding=True, padding_side="right", return_tensors="pt"
+        )
         names = ("input_ids", "attention_mask", *(("token_type_ids",) if encoder.has_segments else ()))
         inputs = {name: encoded[name].to(encoder.device) for name in names if name in encoded}
-        with torch.inference_mode():
+        with torch.inference_mode(), encoder.evaluating():
             layers = encoder.model(**inputs, output_hidden_states=True).hidden_states
             layers = torch.stack(layers).float().cpu().numpy()
         if len(layers) != encoder.n_layers + 1:

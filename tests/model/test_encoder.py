@@ -5,11 +5,20 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, change_config, save_tiny_model
-from transformers import GPT2Config, GPT2Model
+from tiny import (
+    FAMILIES,
+    HEAD_SIZE,
+    HEADS,
+    LAYERS,
+    MAX_TOKENS,
+    change_config,
+    save_tiny_model,
+    wordpiece_tokenizer,
+)
+from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig
 
 from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.model import random_twin
+from bertlook_teach.model import hidden_states, random_twin
 from bertlook_teach.model.encoder import _checked
 
 
@@ -313,3 +322,53 @@ def test_loading_leaves_the_librarys_settings_as_they_were(folder):
         assert logging.get_verbosity() == logging.INFO and logging.is_progress_bar_enabled()
     finally:
         logging.set_verbosity_warning()
+
+
+# --- weights that would be read as another model's ------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["relative_key", "relative_key_query"])
+def test_relative_positions_are_refused(folder, kind):
+    """transformers 5 reads such a BERT without them; its maps are then off by as much as 1."""
+    change_config(folder, position_embedding_type=kind)
+    with pytest.raises(ValueError, match=f"relative positions.*{kind}"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("prefix", ["", "bert."])
+def test_weights_inside_the_encoder_that_nothing_reads_are_refused(folder, prefix):
+    weights = {prefix + key: value for key, value in load_file(folder / "model.safetensors").items()}
+    stray = f"{prefix}encoder.layer.0.attention.self.distance_embedding.weight"
+    save_file(weights | {stray: torch.ones(3, 5)}, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="no place for.*distance_embedding"):
+        load_encoder(folder)
+
+
+def test_the_heads_of_pretraining_may_stay_out(folder):
+    weights = {"bert." + key: value for key, value in load_file(folder / "model.safetensors").items()}
+    others = {
+        "cls.seq_relationship.weight": torch.ones(2, 10),
+        "bert.embeddings.position_ids": torch.arange(32)[None],
+    }
+    save_file(weights | others, folder / "model.safetensors", metadata={"format": "pt"})
+    assert load_encoder(folder).n_layers == LAYERS
+
+
+def test_scores_handed_out_as_attention_are_refused(tmp_path):
+    """SqueezeBERT of transformers gives what stands before the softmax."""
+    groups = ("q", "k", "v", "post_attention", "intermediate", "output")
+    shape = {"hidden_size": 12, "embedding_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2}
+    shape |= {f"{group}_groups": 1 for group in groups}
+    squeeze = SqueezeBertConfig(vocab_size=len(wordpiece_tokenizer()), intermediate_size=16, **shape)
+    AutoModel.from_config(squeeze).save_pretrained(tmp_path)
+    wordpiece_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="no weights: a row sums to"):
+        load_encoder(tmp_path)
+
+
+def test_a_tokenizer_that_pads_on_the_left_moves_no_word(folder):
+    encoder, texts = load_encoder(folder), [["the", "cat", "sat", "on", "the", "mat"], ["a", "dog"]]
+    alone = [next(iter(hidden_states(encoder, [words]))) for words in texts]
+    encoder.tokenizer.padding_side = "left"
+    for one, together in zip(alone, hidden_states(encoder, texts)):
+        assert together == pytest.approx(one, abs=1e-5)

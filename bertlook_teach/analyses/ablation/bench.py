@@ -176,6 +176,7 @@ class Replay:
         vectors = list(vectors[: start + 1])
         with (
             torch.inference_mode(),
+            self.encoder.evaluating(),
             at_contexts(
                 self.encoder,
                 self._change(changes),

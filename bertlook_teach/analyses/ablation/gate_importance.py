@@ -24,7 +24,7 @@ from ...disk import Table
 from ...model import head_label, head_rows
 from ...stats import rank_correlation
 from .heads_off import at_contexts, positive_control
-from .scorers import as_scorer, batch_outputs, checked_batches, evaluating, on_device
+from .scorers import as_scorer, batch_outputs, checked_batches, on_device
 
 VERSIONS = ("paper", "released", "batch")
 
@@ -179,7 +179,7 @@ def _token_shares(scorer, batches, heads_off, progress):
     scorer = as_scorer(scorer)
     encoder = scorer.encoder
     off = read_heads(heads_off, encoder)
-    with evaluating(encoder):
+    with encoder.evaluating():
         positive_control(encoder)
         for batch in progress(list(checked_batches(batches))):
             batch = on_device(batch, encoder)

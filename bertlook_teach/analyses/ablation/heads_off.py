@@ -188,7 +188,7 @@ def positive_control(encoder: Encoder, how: str = "zero") -> None:
     ids = torch.tensor([encoder.tokenizer(_CONTROL_TEXT)["input_ids"]], device=encoder.device)
 
     def run():
-        with torch.no_grad():
+        with torch.no_grad(), encoder.evaluating():
             return encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
 
     before = run()

@@ -55,7 +55,7 @@ def trace(encoder: Encoder, batch) -> Trace:
         module.register_forward_pre_hook(lambda module, given: inputs.append(given[0])) for module in modules
     ]
     try:
-        with at_contexts(encoder, keep, values=True):
+        with encoder.evaluating(), at_contexts(encoder, keep, values=True):
             last = encoder.model(**inputs_of(encoder, batch)).last_hidden_state
     finally:
         for hook in hooks:

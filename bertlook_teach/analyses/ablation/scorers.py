@@ -256,7 +256,7 @@ def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> 
     scorer = as_scorer(scorer)
     losses, scores = [], []
     off = ablated(scorer.encoder, heads, how, allow_all=True) if len(heads) else contextlib.nullcontext()
-    with torch.no_grad(), evaluating(scorer.encoder), off:
+    with torch.no_grad(), scorer.encoder.evaluating(), off:
         for batch in checked_batches(batches):
             batch = on_device(batch, scorer.encoder)
             logits = batch_outputs(scorer, batch)
@@ -277,14 +277,3 @@ def checked_batches(batches: Iterable) -> Iterator[tuple]:
         yield tuple(batch)
     if number < 0:
         raise ValueError("there is no batch to score; a list that was already used up, perhaps?")
-
-
-@contextlib.contextmanager
-def evaluating(encoder: Encoder) -> Iterator[None]:
-    """Without dropout, which would drown what a head does; the mode is put back."""
-    training = encoder.model.training
-    encoder.model.eval()
-    try:
-        yield
-    finally:
-        encoder.model.train(training)

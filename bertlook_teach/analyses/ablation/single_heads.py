@@ -18,7 +18,7 @@ from ...disk import Table
 from ...model import head_label, head_rows
 from .heads_off import ablated, all_heads, check_way, layer_heads, positive_control, uniform_context
 from .replay import attention_mask, layers_of, trace
-from .scorers import as_scorer, batch_outputs, checked_batches, evaluating, on_device, take_rows
+from .scorers import as_scorer, batch_outputs, checked_batches, on_device, take_rows
 
 REMOVE, KEEP, LAYER = "remove one head", "keep one head of the layer", "remove the layer's heads"
 
@@ -202,7 +202,7 @@ def _collect(scorer, batches, what, how, fast, logits, progress):
 
     encoder = scorer.encoder
     check_way(how)
-    with evaluating(encoder):
+    with encoder.evaluating():
         positive_control(encoder, how)
         parts, base, kept, base_kept = [], [], [], []
         variants = 1 if what == LAYER else encoder.n_heads
