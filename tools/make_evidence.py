@@ -38,6 +38,7 @@ NOT_WORTH_IT = ("05-features", "families")
 SLOW = (
     "08 probes",
     "10 fits",
+    "11 agreement",
     "12 tuned",
     "14 tuned",
     "ledger word",
@@ -85,6 +86,7 @@ def _parts() -> Iterator[Part]:
             f"11 heads away, {name}", lambda m, n=name: lesson11.measured(m[n], lesson11.class_resources())
         )
     yield Part("11 versions", lambda m: lesson11.versions(m["specimen"], lesson11.class_resources()))
+    yield Part("11 agreement", lambda m: lesson11.on_agreement(m["specimen"]))
     for name in MODELS:
         yield Part(f"12 heads and rules, {name}", lambda m, n=name: lesson12.measured(m[n], Resources()))
         yield Part(f"12 tuned, {name}", lambda m, n=name: lesson12.tuned(m[n], Resources()))

@@ -302,7 +302,7 @@ def check_starred(answer, p):
         answer,
         expected,
         mistakes=mistakes,
-        learnt="After the correction a task like this one leaves few heads, or none. That is not failure, it is the answer.",
+        learnt="After the correction few heads are left of many, or none. Which ones is a fact about this classifier: another seed may need others.",
     )
 
 
