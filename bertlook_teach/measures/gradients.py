@@ -234,7 +234,8 @@ class _Run:
             n_heads = self.encoder.n_heads
             weights, values, context = weights.detach(), values.detach(), context.detach()
             split = values.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-            gap = float(((weights @ split).transpose(1, 2).flatten(2) - context).abs().max())
+            mixed = (weights @ split).transpose(1, 2).flatten(2)
+            gap = float((mixed - context).abs().max()) if mixed.shape == context.shape else float("inf")
             if gap > 1e-3 * (1 + float(context.abs().max())):
                 raise ValueError(
                     f"in layer {layer + 1} of {self.encoder.name} the heads do not write weights times values (off by {gap:.3g}), "

@@ -54,10 +54,16 @@ def value_zeroing_to_output(reading: Reading) -> np.ndarray:
 def _run(encoder: Encoder, calls, cuts):
     """The last layer's output for each cut in the first of these blocks: shape (cut, token, width)."""
     block, (given, options), _ = calls[0]
-    hidden = _cut_block(encoder, block, given[0].expand(len(cuts), -1, -1), given[1:], options, cuts)
-    for block, (given, options), _ in calls[1:]:
-        hidden = block.module(hidden, *given[1:], **options)
-        hidden = hidden[0] if isinstance(hidden, tuple) else hidden
+    try:
+        hidden = _cut_block(encoder, block, given[0].expand(len(cuts), -1, -1), given[1:], options, cuts)
+        for block, (given, options), _ in calls[1:]:
+            hidden = block.module(hidden, *given[1:], **options)
+            hidden = hidden[0] if isinstance(hidden, tuple) else hidden
+    except (AttributeError, IndexError, TypeError) as error:
+        raise ValueError(
+            f"a layer of {encoder.name} ({encoder.model.config.model_type}) cannot be run by itself ({error}): it takes or gives more than one "
+            "vector a token. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
+        ) from error
     return hidden
 
 

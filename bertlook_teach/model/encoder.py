@@ -168,6 +168,8 @@ class Encoder:
 
         def keep(name):
             def hook(module, inputs, output):
+                if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
+                    return
                 batch, n, _width = output.shape
                 captured[name].append(output.view(batch, n, -1, self.head_size).transpose(1, 2))
 
@@ -435,7 +437,11 @@ def _checked(encoder: Encoder) -> Encoder:
         raise ValueError(
             f"the tokenizer of {name} is a slow one and cannot say which wordpiece belongs to which word."
         )
-    vocabulary, embeddings = len(tokenizer), config.vocab_size
+    vocabulary, embeddings = len(tokenizer), getattr(config, "vocab_size", None)
+    if embeddings is None:
+        raise ValueError(
+            f"{name} ({config.model_type}) has no vocabulary, so it does not read text. bertlook needs an encoder of text such as BERT."
+        )
     if not embeddings / 2 <= vocabulary <= embeddings:
         raise ValueError(
             f"the tokenizer of {name} knows {vocabulary} wordpieces, but the model has embeddings for {embeddings}: they do not belong "
@@ -444,14 +450,13 @@ def _checked(encoder: Encoder) -> Encoder:
     for path, tensor in encoder.model.named_parameters():
         if not torch.isfinite(tensor).all():
             raise ValueError(f"the weights of {name} are damaged: {path} holds NaN or infinity.")
-    probe = torch.tensor([tokenizer("a b c")["input_ids"]])
-    maps, _ = encoder.attend(probe, torch.ones_like(probe), torch.zeros_like(probe))
-    n = probe.shape[1]
-    if maps[0].shape != (1, encoder.n_heads, n, n):
-        raise ValueError(
-            f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
-            "its heads do not look at every token, and cannot be shown as one map of query by key."
-        )
+    for text in ("a b c d e f g", "a b c"):  # of two lengths: a window of fixed width fits one by accident
+        maps, n = _try_reading(encoder, text)
+        if maps[0].shape != (1, encoder.n_heads, n, n):
+            raise ValueError(
+                f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
+                "its heads do not look at every token, and cannot be shown as one map of query by key."
+            )
     if not all(torch.allclose(layer.sum(-1), torch.ones(()), atol=1e-3) for layer in (m.cpu() for m in maps)):
         raise ValueError(
             f"what {name} hands out as attention are no weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
@@ -462,3 +467,19 @@ def _checked(encoder: Encoder) -> Encoder:
             f"{name} looks only backwards: it is a decoder. bertlook needs an encoder such as BERT."
         )
     return encoder
+
+
+def _try_reading(encoder: Encoder, text: str) -> tuple[list, int]:
+    """The maps of a short text, and its length in tokens; whatever a family needs beside text is refused here."""
+    ids = torch.tensor([encoder.tokenizer(text)["input_ids"]])
+    try:
+        maps, _ = encoder.attend(ids, torch.ones_like(ids), torch.zeros_like(ids))
+    except (
+        Exception
+    ) as error:  # each family has its own way to miss an input, and a dozen kinds of error for it
+        raise ValueError(
+            f"{encoder.name} ({encoder.model.config.model_type}) gives no attention for a plain text: {first_line(error)}. Layers that "
+            "mix tokens without attention weights (FNet), or that need more than text, cannot be shown; BERT, RoBERTa, DistilBERT, "
+            "ELECTRA, ALBERT and the like can."
+        ) from error
+    return maps, ids.shape[1]

@@ -136,6 +136,7 @@ def _load_head(encoder: Encoder) -> Callable:
     from transformers.modeling_outputs import BaseModelOutput
 
     from .blocks import with_pretraining_head
+    from .folders import first_line
 
     none = f"{encoder.name} has no masked-LM head"
     advice = (
@@ -152,7 +153,7 @@ def _load_head(encoder: Encoder) -> Callable:
     class Given(torch.nn.Module):
         """Stands in for the encoder: hands on the hidden vectors it is given."""
 
-        def forward(self, input_ids=None, inputs_embeds=None, **_):
+        def forward(self, *_, inputs_embeds=None, **__):
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
     setattr(model, prefix, Given())
@@ -162,4 +163,12 @@ def _load_head(encoder: Encoder) -> Callable:
         flat = hidden.reshape(1, -1, hidden.shape[-1])
         return model.to(hidden.dtype)(inputs_embeds=flat).logits.reshape(*hidden.shape[:-1], -1)
 
+    try:
+        with torch.inference_mode():
+            head(torch.zeros(1, encoder.model.config.hidden_size, device=encoder.device))
+    except (AttributeError, TypeError, RuntimeError, ValueError) as error:
+        kind = encoder.model.config.model_type
+        raise NoMaskedLMHead(
+            f"{none} that can be used by itself: that of {kind} models asks for more than hidden vectors ({first_line(error)}). {advice}"
+        ) from error
     return head

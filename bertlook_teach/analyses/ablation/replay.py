@@ -159,22 +159,39 @@ def layers_of(encoder: Encoder, batch, traced: Trace) -> list[Layer]:
     RuntimeError
         If a layer gives something else than the model's own: a family that is wired differently.
     """
-    blocks = attention_blocks(encoder)
-    made = {block.module: Layer(block, encoder.n_heads) for block in {b.module: b for b in blocks}.values()}
-    layers = [made[block.module] for block in blocks]
-    if encoder not in _PROVEN:
-        mask = attention_mask(batch)
-        outputs = [*traced.inputs[1:], traced.last]
-        real = batch[1].bool() if batch[1] is not None else slice(None)
-        for number, (layer, given, wanted) in enumerate(zip(layers, traced.inputs, outputs), 1):
-            gap = float((layer.run(given, mask) - wanted)[real].abs().max())
-            if not gap <= _TOLERANCE * float(wanted.abs().max()):
-                raise RuntimeError(
-                    f"layer {number} of {encoder.name} ({encoder.model.config.model_type}), recomputed from its parts, is off by {gap:.1e}: "
-                    "it is wired in a way this code does not know. The naive loop (fast=False) works on any model."
-                )
-        _PROVEN[encoder] = True
+    blocks, kind = attention_blocks(encoder), encoder.model.config.model_type
+    unknown = "it is wired in a way this code does not know. The naive loop (fast=False) works on any model."
+    try:
+        made = {
+            block.module: Layer(block, encoder.n_heads) for block in {b.module: b for b in blocks}.values()
+        }
+        layers = [made[block.module] for block in blocks]
+        gaps = [] if encoder in _PROVEN else _gaps(layers, batch, traced)
+    except (
+        AttributeError,
+        TypeError,
+        RuntimeError,
+    ) as error:  # a part that is not there, or of another shape
+        raise RuntimeError(
+            f"{encoder.name} ({kind}) cannot be recomputed from its parts ({error}): {unknown}"
+        ) from error
+    for number, gap in enumerate(gaps, 1):
+        if not gap <= _TOLERANCE:
+            raise RuntimeError(
+                f"layer {number} of {encoder.name} ({kind}), recomputed from its parts, is off by {gap:.1e} of its largest value: {unknown}"
+            )
+    _PROVEN[encoder] = True
     return layers
+
+
+def _gaps(layers: list[Layer], batch, traced: Trace) -> list[float]:
+    """How far each layer's own output and the recomputed one lie apart, as a share of its largest value."""
+    mask, outputs = attention_mask(batch), [*traced.inputs[1:], traced.last]
+    real = batch[1].bool() if batch[1] is not None else slice(None)
+    return [
+        float((layer.run(given, mask) - wanted)[real].abs().max()) / float(wanted.abs().max())
+        for layer, given, wanted in zip(layers, traced.inputs, outputs)
+    ]
 
 
 def attention_mask(batch):
