@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -397,6 +398,11 @@ def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tu
             spans.append([side, start, stop])
         spans[number][2] = max(spans[number][2], stop)
         word_ids.append(number)
+    for span in spans:  # an accent written after its letter is dropped by the tokenizer, and belongs to the word all the same
+        side, _, stop = span
+        while stop < len(texts[side]) and unicodedata.combining(texts[side][stop]):
+            stop += 1
+        span[2] = stop
     return tuple(texts[side][start:stop].strip() for side, start, stop in spans), tuple(word_ids)
 
 

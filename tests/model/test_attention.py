@@ -1,3 +1,5 @@
+import unicodedata
+
 import numpy as np
 import pytest
 import torch
@@ -302,3 +304,9 @@ def test_what_cannot_be_read_whole_is_told_before_it_is_tried(tiny):
     for words in (["cat"] * tiny.max_tokens, ["猫", "狗"]):
         with pytest.raises(ValueError):
             extract_attention(tiny, words=words)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_word_keeps_its_accents_however_they_are_written(specimen, form):
+    text = unicodedata.normalize(form, "the été ends café")
+    assert extract_attention(specimen, text).words == tuple(text.split())
