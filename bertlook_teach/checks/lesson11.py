@@ -268,7 +268,7 @@ def check_importance(function):
         mistakes=[
             (
                 lambda s: np.abs(s.mean(axis=0)),
-                "the absolute value comes *before* the mean; this is the version of the script, where examples cancel",
+                "the absolute value comes *before* the mean; examples then cancel, as in the script for one batch",
             ),
             (
                 lambda s: s.mean(axis=0),

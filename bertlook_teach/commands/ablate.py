@@ -198,7 +198,7 @@ def _row(effects, matter, importance, units, place, seed) -> dict:
         "p_corrected": float(matter.corrected[0][place]),
         "importance": float(importance["paper"].values[place]),
         "importance_released": float(importance["released"].values[place]),
-        "importance_batch": float(importance["batch"].values[place]),
+        "importance_script": float(importance["script"].values[place]),
         "first_order_loss_change": float(-importance["paper"].signed[place]),
         "n": effects.n,
     }

@@ -398,7 +398,9 @@ def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tu
             spans.append([side, start, stop])
         spans[number][2] = max(spans[number][2], stop)
         word_ids.append(number)
-    for span in spans:  # an accent written after its letter is dropped by the tokenizer, and belongs to the word all the same
+    for span in (
+        spans
+    ):  # an accent written after its letter is dropped by the tokenizer, and belongs to the word all the same
         side, _, stop = span
         while stop < len(texts[side]) and unicodedata.combining(texts[side][stop]):
             stop += 1

@@ -39,12 +39,12 @@ def merge_weights(weights, groups: Sequence[Sequence[int]], query: str = "mean")
     query : {"mean", "first", "max"}
         How the rows of a word's pieces become one row. ``"mean"`` is the rule of the paper. ``"first"``
         keeps the first piece's row, the default of the code released with the paper. ``"max"`` takes the
-        largest weight any piece gives; its rows need not sum to 1.
+        largest weight any piece gives, and divides the row by its sum, as that code does.
 
     Returns
     -------
     array of shape (..., word, word)
-        Over the key axis the pieces of a word are always added up, so rows still sum to 1 (not for "max").
+        Over the key axis the pieces of a word are always added up, so rows still sum to 1.
 
     References
     ----------
@@ -82,4 +82,5 @@ def merge_weights(weights, groups: Sequence[Sequence[int]], query: str = "mean")
     if query == "first":
         return xp.stack([to_words[..., group[0], :] for group in groups], axis=-2)
     rows = [[to_words[..., position, :] for position in group] for group in groups]
-    return xp.stack([xp.max(xp.stack(row), axis=0) for row in rows], axis=-2)
+    largest = xp.stack([xp.max(xp.stack(row), axis=0) for row in rows], axis=-2)
+    return largest / xp.sum(largest, axis=-1, keepdims=True)

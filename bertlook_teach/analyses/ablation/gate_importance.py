@@ -8,9 +8,10 @@ backward pass gives it for all heads. Three quantities made from it circulate un
     The mean over examples of |dL(x)/dxi_h|, as the paper defines it.
 ``"released"``
     The authors' code takes the absolute value of each *token's* share ctx_i . g_i, and sums those.
-``"batch"``
-    A script that came with the transformers library takes the absolute value after summing a whole batch, so that examples
-    which disagree cancel, and the result depends on the batch size.
+``"script"``
+    A script that came with the transformers library (run_bertology.py) takes the absolute value after summing a whole batch, and never
+    sets its gradients to zero: after each batch it adds the absolute value of the sum over all examples *so far*. Examples which
+    disagree cancel, and the result depends on the batch size and on the order of the examples. Reproduced as it runs.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ...stats import rank_correlation
 from .heads_off import at_contexts, positive_control
 from .scorers import as_scorer, batch_outputs, checked_batches, on_device
 
-VERSIONS = ("paper", "released", "batch")
+VERSIONS = ("paper", "released", "script")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +37,12 @@ class HeadImportance(Table):
     Attributes
     ----------
     values : ndarray of shape (layer, head)
-        Normalised: the squares of a layer's heads sum to 1 (for "batch" then stretched to run from 0 to 1).
+        Normalised: the squares of a layer's heads sum to 1 (for "script" then stretched to run from 0 to 1).
     raw : ndarray of shape (layer, head)
         Before normalisation, in nats.
     signed : ndarray of shape (layer, head)
         The mean over examples of dL/dxi_h with its sign: positive where turning the head *down* would lower the loss.
-    version : {"paper", "released", "batch"}
+    version : {"paper", "released", "script"}
     n : int
         Number of examples.
     """
@@ -79,8 +80,8 @@ def head_importance(
     ----------
     scorer : Scorer or classifier
     batches : iterable of (input_ids, attention_mask, segment_ids, labels)
-        Their size matters for ``"batch"`` only.
-    version : {"paper", "released", "batch"}
+        Their size and order matter for ``"script"`` only.
+    version : {"paper", "released", "script"}
         Which of the three quantities (see the module). The paper's is the one to use.
     heads_off : iterable
         Heads already switched off (masked): their own importance is then 0, and that of the others is measured without them.
@@ -108,15 +109,15 @@ def importance_versions(
     scorer, batches: Iterable, *, heads_off=(), progress: Callable = iter
 ) -> dict[str, HeadImportance]:
     """All three quantities from one backward pass a batch: version -> HeadImportance."""
-    paper, released, batch_sums, signed, n = 0.0, 0.0, 0.0, 0.0, 0
+    paper, released, script, signed, n = 0.0, 0.0, 0.0, 0.0, 0
     for shares in _token_shares(scorer, batches, heads_off, progress):
         by_example = shares.sum(axis=2)  # example, layer, head
         paper = paper + np.abs(by_example).sum(axis=0)
         released = released + np.abs(shares).sum(axis=(0, 2))
-        batch_sums = batch_sums + np.abs(by_example.sum(axis=0))
         signed = signed + by_example.sum(axis=0)
+        script = script + np.abs(signed)  # the running total, as nothing sets it back
         n += len(shares)
-    raw = {"paper": paper / n, "released": released / n, "batch": batch_sums / n}
+    raw = {"paper": paper / n, "released": released / n, "script": script / n}
     return {
         version: HeadImportance(_normalised(values, version), values, signed / n, version, n)
         for version, values in raw.items()
@@ -161,7 +162,7 @@ def _normalised(raw: np.ndarray, version: str) -> np.ndarray:
     """Each layer divided by its L2 norm, as paper and code do; a layer of zeros stays."""
     norms = np.sqrt((raw**2).sum(axis=1, keepdims=True))
     values = np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0)
-    if version == "batch" and np.ptp(values) > 0:
+    if version == "script" and np.ptp(values) > 0:
         values = (values - values.min()) / np.ptp(values)
     return values
 

@@ -239,7 +239,7 @@ def pruning_curve(
     order : {"worst first", "best first", "random"}
     rerank : bool
         Measure I_h again after each step, with the heads off that are off (greedy); else once, before the first.
-    version : {"paper", "released", "batch"}
+    version : {"paper", "released", "script"}
         Which I_h.
     steps : int
         A step switches off 1/steps of all heads; at least one.
