@@ -86,6 +86,10 @@ def _parts() -> Iterator[Part]:
             f"11 heads away, {name}", lambda m, n=name: lesson11.measured(m[n], lesson11.class_resources())
         )
     yield Part("11 versions", lambda m: lesson11.versions(m["specimen"], lesson11.class_resources()))
+    yield Part(
+        "11 orders of the script",
+        lambda m: lesson11.script_by_order(m["specimen"], lesson11.class_resources()),
+    )
     yield Part("11 agreement", lambda m: lesson11.on_agreement(m["specimen"]))
     for name in MODELS:
         yield Part(f"12 heads and rules, {name}", lambda m, n=name: lesson12.measured(m[n], Resources()))

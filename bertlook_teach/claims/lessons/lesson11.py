@@ -30,6 +30,8 @@ SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of the heads, pruned
 
 N_TEXTS = 60
 
+ORDERS_TRIED = 20
+
 AGREEMENT_SEED, AGREEMENT_EPOCHS = 1, 5
 
 RANKED_ON = 12  # pairs: about 180 masked pieces
@@ -71,6 +73,27 @@ def _versions(encoder, texts) -> dict[int, dict[str, HeadImportance]]:
         size: importance_versions(scorer, scorer.encode(texts, truncate=True, batch_size=size))
         for size in sizes
     }
+
+
+def script_by_order(encoder, resources) -> tuple[float, float]:
+    """Rank correlation of the paper's I_h and the script's, batches of one: the lowest and the highest of ORDERS_TRIED orders of the
+    sentences; kept."""
+    low, high = cached(
+        "orders of the script",
+        (encoder, resources.digest, ORDERS_TRIED),
+        lambda: _script_by_order(encoder, resources.texts),
+    )
+    return float(low), float(high)
+
+
+def _script_by_order(encoder, texts) -> np.ndarray:
+    from ...analyses.ablation import gate_gradients
+
+    gates = gate_gradients(*_masked_lm(encoder, texts))  # example, layer, head
+    paper, generator = per_layer(np.abs(gates).mean(axis=0)), np.random.default_rng(0)
+    totals = (np.cumsum(gates[generator.permutation(len(gates))], axis=0) for _ in range(ORDERS_TRIED))
+    agree = [rank_agreement(paper, per_layer(np.abs(total).sum(axis=0))) for total in totals]
+    return np.array([min(agree), max(agree)])
 
 
 def on_agreement(encoder) -> HeadEffects:
