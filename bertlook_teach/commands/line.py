@@ -3,63 +3,116 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 from importlib import import_module
 from types import ModuleType
 
 from .. import __version__
 
-# name: (file, summary). A file has add_arguments(parser) and run(args) -> exit code.
-COMMANDS = {
-    "present": ("present", "open a deck as a live slideshow"),
-    "lab": ("present", "open JupyterLab with the notebooks"),
-    "export": ("export", "write a deck as one file that is live without a kernel"),
-    "profile": ("profile", "measure every head of a model over a corpus"),
-    "syntax": ("syntax", "which heads know syntax: score every head on a treebank"),
-    "pattern": ("pattern", "which heads follow a pattern of your own, beside baselines"),
-    "coref": ("coref", "which heads find antecedents, beside plain rules"),
-    "probe": ("probe", "what all heads know together: probes and controls"),
-    "layers": ("layers", "what each layer knows: a probe for every depth"),
-    "ablate": ("ablate", "which heads matter: switch each off and score what is left"),
-    "finetune": ("finetune", "teach a model a task, beside its baselines"),
-    "keywords": ("keywords", "do heads find key words: beside rules and a random twin"),
-    "compare": ("compare", "what changed in every head between two checkpoints"),
-    "negation": ("negation", "do heads find the cue of a negation, before and after tuning"),
-    "record": ("recordings.record", "keep a model's attention in a file"),
-    "show": ("recordings.show", "a recorded input as a page that is live without Python"),
-    "claims": ("claims", "try the published claims on a model"),
-    "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
-    "doctor": ("doctor", "check that everything is ready for class"),
+# heading: {name: (file, summary)}. A file has add_arguments(parser) and run(args) -> exit code.
+GROUPS = {
+    "teach": {
+        "present": ("present", "open a deck as a live slideshow"),
+        "lab": ("present", "open JupyterLab with the notebooks"),
+        "doctor": ("doctor", "check that everything is ready for class"),
+    },
+    "measure": {
+        "profile": ("profile", "measure every head of a model over a corpus"),
+        "syntax": ("syntax", "which heads know syntax: score every head on a treebank"),
+        "pattern": ("pattern", "which heads follow a pattern of your own, beside baselines"),
+        "coref": ("coref", "which heads find antecedents, beside plain rules"),
+        "probe": ("probe", "what all heads know together: probes and controls"),
+        "layers": ("layers", "what each layer knows: a probe for every depth"),
+        "ablate": ("ablate", "which heads matter: switch each off and score what is left"),
+        "finetune": ("finetune", "teach a model a task, beside its baselines"),
+        "keywords": ("keywords", "do heads find key words: beside rules and a random twin"),
+        "compare": ("compare", "what changed in every head between two checkpoints"),
+        "negation": ("negation", "do heads find the cue of a negation, before and after tuning"),
+        "claims": ("claims", "try the published claims on a model"),
+        "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
+    },
+    "keep and hand out": {
+        "export": ("export", "write a deck as one file that is live without a kernel"),
+        "record": ("recordings.record", "keep a model's attention in a file"),
+        "show": ("recordings.show", "a recorded input as a page that is live without Python"),
+    },
 }
+COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
 def _module(name: str) -> ModuleType:
     return import_module(f".{COMMANDS[name][0]}", __package__)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Suggests a command where one is misspelt."""
+
+    def error(self, message: str):
+        wrong = re.search(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        if wrong:
+            near = difflib.get_close_matches(wrong[1], COMMANDS, n=1, cutoff=0.6)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            message = f"there is no command {wrong[1]!r}.{meant} `bertlook --help` lists them."
+        super().error(message)
+
+
+def _overview() -> str:
+    """All commands under their headings, as the help shows them."""
+    width = max(map(len, COMMANDS))
+    parts = []
+    for heading, commands in GROUPS.items():
+        lines = (f"  {name:{width}}  {summary}" for name, (_, summary) in commands.items())
+        parts.append("\n".join([f"{heading}:", *lines]))
+    return "\n\n".join([*parts, "`bertlook COMMAND --help` says more, with an example."])
+
+
 def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     """The whole command line; only the chosen subcommand's file is imported to ask for its arguments."""
-    parser = argparse.ArgumentParser(
-        prog="bertlook", description="See, measure and test what BERT's attention heads look at."
+    parser = _Parser(
+        prog="bertlook",
+        usage="bertlook COMMAND ...",
+        description="See, measure and test what BERT's attention heads look at.",
+        epilog=_overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"bertlook_teach {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (_, summary) in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary)
+    subparsers = parser.add_subparsers(
+        dest="command",
+        prog="bertlook",
+        metavar="COMMAND",
+        required=True,
+        help=argparse.SUPPRESS,
+        parser_class=argparse.ArgumentParser,
+    )
+    for name in COMMANDS:
+        subparser = subparsers.add_parser(name)
         if name == chosen:
             _module(name).add_arguments(subparser)
     return parser
 
 
+def print_anywhere() -> None:
+    """Let a console that lacks a character show a question mark for it; a Windows terminal lacks the roots and quotes of our tables."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 well, 1 not (with the reason on stderr), 2 a wrong command line."""
     argv = sys.argv[1:] if argv is None else argv
+    print_anywhere()
+    if not argv:
+        build_parser().print_help()
+        return 0
     chosen = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(chosen).parse_args(argv)
     try:
         return _module(args.command).run(args)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
         print(f"bertlook {args.command}: {error}", file=sys.stderr)

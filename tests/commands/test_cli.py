@@ -1,5 +1,6 @@
 """The bertlook command: its help, its options, its errors, and both ways to start it."""
 
+import io
 import os
 import re
 import shlex
@@ -70,7 +71,7 @@ def test_every_file_has_its_command():
     assert files - {"__main__", "line", "common"} == {file for file, _ in cli.COMMANDS.values()}
 
 
-@pytest.mark.parametrize("line", [[], ["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])
+@pytest.mark.parametrize("line", [["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])
 def test_a_wrong_command_line_is_answered_with_the_usage(line, capsys):
     with pytest.raises(SystemExit, match="2"):
         cli.main(line)
@@ -119,3 +120,30 @@ def test_the_command_loads_nothing_heavy():
     code = f"import sys; import bertlook_teach.commands.line, bertlook_teach.classroom.server; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_by_itself_the_command_says_what_there_is(capsys):
+    assert cli.main([]) == 0
+    said = capsys.readouterr().out
+    assert [heading for heading in cli.GROUPS if f"\n{heading}:\n" in said] == list(cli.GROUPS)
+
+
+@pytest.mark.parametrize(
+    "wrong, meant", [("presnt", "Did you mean present?"), ("claim", "Did you mean claims?"), ("zzz", "")]
+)
+def test_a_misspelt_command_is_answered_with_the_right_one(wrong, meant, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([wrong])
+    said = capsys.readouterr().err
+    assert f"there is no command '{wrong}'. {meant}".strip() in said and "choose from" not in said
+    assert ("Did you mean" in said) == bool(meant)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "cp850", "ascii"])
+def test_a_console_that_lacks_a_character_gets_a_question_mark(encoding, monkeypatch):
+    console = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", console)
+    assert cli.main(["misconceptions", "--list", "--lesson", "01"]) == 0
+    print("√ “quoted” ⟨head⟩")
+    console.flush()
+    assert b"?" in console.buffer.getvalue()
