@@ -54,7 +54,7 @@ class Claim:
     statistic : function of (values, choice), or None
         One number from the means over the inputs that report and the means over those that choose. None: it cannot
         be decided by what this package measures, for the reason in ``operational``.
-    line : float
+    threshold : float
         The claim holds if the statistic lies above it. For a difference, what would be worth a sentence rather than 0:
         above 0 is half of all noise.
     erratum : str
@@ -81,7 +81,7 @@ class Claim:
     evidence: str
     collect: Callable | None = None
     statistic: Statistic | None
-    line: float = 0.0
+    threshold: float = 0.0
     erratum: str = ""
     control: bool = True
     null: Null | None = None
@@ -98,8 +98,8 @@ class Claim:
                 raise ValueError(
                     f"claim {self.key!r} has no {name}; it must be there before anything is computed."
                 )
-        if not np.isfinite(self.line):
-            raise ValueError(f"claim {self.key!r}: the line must be a number; got {self.line}.")
+        if not np.isfinite(self.threshold):
+            raise ValueError(f"claim {self.key!r}: the threshold must be a number; got {self.threshold}.")
         unknown = set(filter(None, self.exactness.split("/"))) - set(EXACTNESS)
         if unknown:
             raise ValueError(

@@ -195,8 +195,8 @@ def _with_p(claim: Claim, sample: _Sample, found: Measurement) -> Measurement:
     """p counts the samples on the wrong side of the line, 1 added above and below; with a ``null``, the larger of the two p counts."""
     drawn = found.replicates[np.isfinite(found.replicates)]
     p, against = (
-        monte_carlo_p(-drawn, -claim.line, tolerance=0),
-        monte_carlo_p(drawn, claim.line, tolerance=0),
+        monte_carlo_p(-drawn, -claim.threshold, tolerance=0),
+        monte_carlo_p(drawn, claim.threshold, tolerance=0),
     )
     floor = 1 / (1 + len(drawn))
     if claim.null is not None:
@@ -253,13 +253,13 @@ def _inputs(n: int) -> str:
 def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> Verdict:
     if ours.reason:
         verdict, why = OPEN, ours.reason
-    elif ours.high < claim.line - NOISE:
+    elif ours.high < claim.threshold - NOISE:
         verdict, why = FAILS, "the whole interval is below the line"
-    elif ours.low <= claim.line + NOISE:
+    elif ours.low <= claim.threshold + NOISE:
         verdict, why = OPEN, "the interval includes the line"
     elif claim.control and control.reason:
         verdict, why = OPEN, f"the random twin gives no control: {control.reason}"
-    elif claim.control and control.low > claim.line + NOISE:
+    elif claim.control and control.low > claim.threshold + NOISE:
         verdict, why = OPEN, "a random twin reaches it too"
     elif claim.control and control.high >= ours.low - NOISE:
         verdict, why = OPEN, "a random twin's interval reaches into it"
@@ -334,7 +334,7 @@ def _by_p(
                 OPEN,
                 f"no result could have p below {one.floor:.2f} here: there is too little to shuffle",
             )
-        if one.low > claim.line:
+        if one.low > claim.threshold:
             return OPEN, f"the interval is above the line, but p = {one.p:.3f}, {p:.3f} after correction"
         return OPEN, "the interval includes the line"
     if twin is not None and twin.reason and claim.control:

@@ -183,7 +183,7 @@ def record(verdict) -> dict:
         "exactness": claim.exactness,
         "erratum": claim.erratum,
         "measured": claim.operational,
-        "line": claim.line if claim.statistic is not None else None,
+        "threshold": claim.threshold if claim.statistic is not None else None,
         "refuted_if": claim.refuted_if,
     }
     for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():

@@ -18,7 +18,7 @@ def value(key, values, choice=None):
 
 
 def passes(key, values, choice=None):
-    return value(key, values, choice) > CLAIMS[key].line
+    return value(key, values, choice) > CLAIMS[key].threshold
 
 
 # --- shared statistics -----------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_excess_claims_use_the_excess():
     for key, quantity in (("same-word", "same_word"), ("same-word-across", "same_word_across"), ("within-word", "within_word")):  # fmt: skip
         values = {quantity: heads(h00=0.9), f"{quantity}, excess": heads(h00=0.05)}
         claim = CLAIMS[f"02-{key}"]
-        assert claim.statistic(values, values) == pytest.approx(0.05) and claim.line == 0.1
+        assert claim.statistic(values, values) == pytest.approx(0.05) and claim.threshold == 0.1
 
 
 def segments_statistic(key, standard, zeros, chance=0.5):

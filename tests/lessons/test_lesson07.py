@@ -148,7 +148,7 @@ def test_every_cell_of_table_2_has_its_claim():
     assert by_key["all-beats-nearest"].published_text() == "65 against 27"
     assert by_key["nominal-behind-sieves"].published_text() == "60 against 58"
     assert by_key["twice-nearest"].erratum and by_key["open-beats-nearest"].erratum
-    assert {c.line for c in CLAIMS} == {0.0, lesson07.WORTH_A_SENTENCE}
+    assert {c.threshold for c in CLAIMS} == {0.0, lesson07.WORTH_A_SENTENCE}
 
 
 def test_evidence_adds_up_to_the_table():

@@ -96,7 +96,7 @@ def test_statistics_on_paper():
     assert lesson10.later("coref", "pos", 0.1)({"pos": RISING, "coref": FLAT}) == 0.1
     for key in ("pos-before-dep", "dep-before-coref", "pos-before-coref", "pipeline"):
         nothing = dict.fromkeys(("pos", "dep", "coref"), FALLING)
-        assert by_key[key].statistic(nothing, nothing) == by_key[key].line
+        assert by_key[key].statistic(nothing, nothing) == by_key[key].threshold
 
 
 # --- evidence ------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def verdict(value, sentence="Heads look back", statistic=max, result=FAILS, mode
         refuted_if="no head does",
         evidence="surface",
         statistic=statistic,
-        line=0.5,
+        threshold=0.5,
         **options,
     )
     numbers = [NAN] * 6 if math.isnan(value) else [value, value - 0.01, value + 0.01, 0.0, -0.01, 0.01]
@@ -161,7 +161,7 @@ def test_a_column_holds_the_verdicts_on_the_recording():
     several = [verdict(0.2), verdict(0.3, lesson="04")]
     cells = last_cells(claims_page(several, recorded={"03-back": again}))
     assert cells == ["holds0.70 [0.60, 0.80]; n = 99", "-"]
-    elsewhere = again._replace(line=0.4)  # the claim's line has moved since
+    elsewhere = again._replace(threshold=0.4)  # the claim's line has moved since
     assert last_cells(claims_page(several, recorded={"03-back": elsewhere})) == ["-", "-"]
     without = again._replace(value=NAN, verdict=OPEN, why=HOSTILE)
     page = claims_page(several, recorded={"03-back": without})

@@ -134,7 +134,7 @@ claim(
     operational="minus the largest deviation (arithmetic: a random twin must do it too)",
     refuted_if="a row of some head sums to something else",
     evidence="reading",
-    line=-EXACT,
+    threshold=-EXACT,
     control=False,
     statistic=minus("row_error"),
 )
@@ -146,7 +146,7 @@ claim(
     operational="minus the largest deviation of softmax(QK/√d) (arithmetic: no control)",
     refuted_if="the softmax of the scaled scores gives other weights",
     evidence="scores",
-    line=-EXACT,
+    threshold=-EXACT,
     control=False,
     statistic=minus("softmax_error"),
 )
@@ -157,7 +157,7 @@ claim(
     operational="minus the largest deviation (arithmetic: no control)",
     refuted_if="the sigmoid of the scores gives other weights",
     evidence="scores",
-    line=-EXACT,
+    threshold=-EXACT,
     erratum="it is a softmax over the keys",
     control=False,
     statistic=minus("sigmoid_error"),
@@ -169,7 +169,7 @@ claim(
     operational="minus the largest deviation of softmax(QK) (arithmetic: no control)",
     refuted_if="the softmax of query times key, not divided, gives other weights",
     evidence="scores",
-    line=-EXACT,
+    threshold=-EXACT,
     erratum="the paper's formula leaves out the division by root d; the model divides",
     control=False,
     statistic=minus("unscaled_error"),
@@ -182,7 +182,7 @@ claim(
     operational="nats of entropy that are lost without the division",
     refuted_if="without the division the mean entropy falls by less than 0.1 nats",
     evidence="scores",
-    line=0.1,
+    threshold=0.1,
     statistic=lambda values, choice: values["entropy_lost_unscaled"],
 )
 claim(
@@ -194,7 +194,7 @@ claim(
     operational="keys added, queries averaged: minus the largest deviation (arithmetic: a twin must do it too)",
     refuted_if="a row between words sums to something else",
     evidence="reading",
-    line=-EXACT,
+    threshold=-EXACT,
     control=False,
     statistic=minus("word_row_error"),
 )
@@ -209,7 +209,7 @@ claim(
     operational="minus the distance from 0.08 (the twin shares the tokenizer, and is no control)",
     refuted_if="the share of split words is not within 0.05 to 0.11",
     evidence="reading",
-    line=-0.03,
+    threshold=-0.03,
     control=False,
 )
 def share_of_split_words_near_published(values, choice) -> float:
@@ -225,7 +225,7 @@ def share_of_split_words_near_published(values, choice) -> float:
     operational="split words: minus the share of attention that moves, mean of all heads (a twin looks everywhere alike)",
     refuted_if="over a twentieth of the attention moves when the first piece stands for the word",
     evidence="reading",
-    line=-0.05,
+    threshold=-0.05,
     erratum="the code keeps the first piece; the paper says the mean",
     control=False,
 )
@@ -240,7 +240,7 @@ def moved_by_first_piece(values, choice) -> float:
     operational="change with ids all zero, in the layer that changes most",
     refuted_if="no layer changes by a hundredth",
     evidence="segments",
-    line=0.01,
+    threshold=0.01,
     erratum="the code feeds zeros for both texts; the paper does not say so",
 )
 def sep_moved_by_segments(values, choice) -> float:
@@ -258,7 +258,7 @@ claim(
     operational="alone and in a batch: minus the largest difference (arithmetic: a twin must do it too)",
     refuted_if="a text's weights depend on the length of its neighbours in the batch",
     evidence="padding",
-    line=-EXACT,
+    threshold=-EXACT,
     control=False,
     statistic=minus("padding_error"),
 )
@@ -271,7 +271,7 @@ claim(
     operational="share of the best head",
     refuted_if="no head gives half of its attention to the next token",
     evidence="reading",
-    line=0.5,
+    threshold=0.5,
     statistic=best_head("next"),
 )
 

@@ -191,7 +191,7 @@ claim(
     exactness="A",
     operational="share of the best head",
     refuted_if="no head gives half of its attention to the previous token",
-    line=0.5,
+    threshold=0.5,
     statistic=best_head("previous"),
 )
 claim(
@@ -202,7 +202,7 @@ claim(
     exactness="A",
     operational="share of the best head",
     refuted_if="no head gives half of its attention to the next token",
-    line=0.5,
+    threshold=0.5,
     statistic=best_head("next"),
 )
 claim(
@@ -213,7 +213,7 @@ claim(
     exactness="A",
     operational="share of heads that give it less than 0.1",
     refuted_if="half of the heads give the token itself a tenth or more",
-    line=0.5,
+    threshold=0.5,
     statistic=share_of_heads_below("self", 0.1),
 )
 
@@ -226,7 +226,7 @@ claim(
     exactness="P",
     operational="layers with a head that gives over half",
     refuted_if="at most one layer has such a head",
-    line=1.5,
+    threshold=1.5,
 )
 def layers_with_a_previous_token_head(values, choice) -> float:
     return (values["previous"].max(axis=1) > 0.5).sum()
@@ -240,7 +240,7 @@ def layers_with_a_previous_token_head(values, choice) -> float:
     exactness="P",
     operational="the weakest of these layers, by its best head",
     refuted_if="one of the four layers has no such head",
-    line=0.5,
+    threshold=0.5,
 )
 def named_previous_token_layers(values, choice) -> float:
     named_layers(values["previous"], 1, 12)
@@ -257,7 +257,7 @@ claim(
     exactness="V",
     operational="share, first third of the layers minus the rest",
     refuted_if="later layers look at the next token as much",
-    line=0.02,
+    threshold=0.02,
     erratum="the text says layers 1, 2, 2, 3, 6; the figure's labels say 1, 2, 3, 3, 6",
     statistic=early_minus_later("next"),
 )
@@ -270,7 +270,7 @@ claim(
     exactness="D",
     operational="first third of the layers minus the rest",
     refuted_if="later layers attend to [CLS] as much",
-    line=0.02,
+    threshold=0.02,
     erratum="layers 2 to 4; not layer 1",
     statistic=early_minus_later("cls"),
 )
@@ -300,7 +300,7 @@ claim(
     exactness="V",
     operational="share of the best head",
     refuted_if="no head gives half of its attention to [CLS]",
-    line=0.5,
+    threshold=0.5,
     statistic=best_head("cls"),
 )
 claim(
@@ -311,7 +311,7 @@ claim(
     exactness="V",
     operational="highest layer mean",
     refuted_if="no layer gives [SEP] half of its attention",
-    line=0.5,
+    threshold=0.5,
     statistic=best_layer("sep"),
 )
 
@@ -324,7 +324,7 @@ claim(
     exactness="V",
     operational="the lowest of these layer means",
     refuted_if="one of the five layers gives [SEP] less than half",
-    line=0.5,
+    threshold=0.5,
     erratum="layers 6 to 9 only",
 )
 def named_sep_layers(values, choice) -> float:
@@ -339,7 +339,7 @@ claim(
     exactness="D",
     operational="share of heads above one half",
     refuted_if="fewer than a quarter of the heads do",
-    line=0.25,
+    threshold=0.25,
     statistic=share_of_heads_above("sep", 0.5),
 )
 
@@ -352,7 +352,7 @@ claim(
     exactness="D",
     operational="highest layer mean / share of [SEP] among the tokens",
     refuted_if="no layer gives [SEP] twice its share of the tokens",
-    line=2.0,
+    threshold=2.0,
 )
 def sep_against_uniform(values, choice) -> float:
     return best_layer("sep")(values, choice) / values["sep_uniform"]
@@ -366,7 +366,7 @@ claim(
     exactness="V",
     operational="highest layer mean",
     refuted_if="no layer gives nine tenths of it to [SEP]",
-    line=0.9,
+    threshold=0.9,
     erratum="layers 6 and 8 only",
     statistic=best_layer("sep_to_sep"),
 )
@@ -380,7 +380,7 @@ claim(
     exactness="V",
     operational="the lowest of the means of layers 5 to 9",
     refuted_if="one of these layers gives less than nine tenths",
-    line=0.9,
+    threshold=0.9,
     erratum="false in the figure: 0.88 to 0.90",
 )
 def named_sep_to_sep_layers(values, choice) -> float:
@@ -411,7 +411,7 @@ claim(
     exactness="V",
     operational="mean of the last layer",
     refuted_if="the last layer gives . and , less than half",
-    line=0.5,
+    threshold=0.5,
     statistic=last_layers("punct", 1),
 )
 claim(
@@ -422,7 +422,7 @@ claim(
     exactness="V",
     operational="the lower of the last two layer means",
     refuted_if="one of the last two layers gives . and , less than half",
-    line=0.5,
+    threshold=0.5,
     erratum="0.4997 in layer 11",
     statistic=last_layers("punct", 2),
 )
@@ -434,7 +434,7 @@ claim(
     exactness="D",
     operational="share of heads above one half",
     refuted_if="half of the heads give more to other tokens",
-    line=0.5,
+    threshold=0.5,
     erratum="in the layer mean only from layer 5 on",
     statistic=share_of_heads_above("special", 0.5),
 )
@@ -447,7 +447,7 @@ claim(
     exactness="D",
     operational="entropy / ln n, first third of the layers minus the rest",
     refuted_if="later layers are as broad",
-    line=0.02,
+    threshold=0.02,
     statistic=early_minus_later("entropy_normalized"),
 )
 
@@ -460,7 +460,7 @@ claim(
     exactness="D",
     operational=f"share of the heads with entropy / ln n over {BROAD:.2f} that lie in the first third",
     refuted_if="half of the broad heads lie later",
-    line=0.5,
+    threshold=0.5,
 )
 def broad_heads_early(values, choice) -> float:
     broad = _broad_heads(values)
@@ -475,7 +475,7 @@ def broad_heads_early(values, choice) -> float:
     exactness="P",
     operational="minus the mean largest weight, highest of the broad heads (a random head is broad, and so no control)",
     refuted_if="a broad head puts more than a tenth on its favourite token",
-    line=-0.1,
+    threshold=-0.1,
     erratum="summaries drop 'at most'",
     control=False,
 )
@@ -491,7 +491,7 @@ def broad_heads_largest_weight(values, choice) -> float:
     exactness="V",
     operational="larger of its shares to the previous and the next token",
     refuted_if="it gives its neighbours less than half",
-    line=0.5,
+    threshold=0.5,
 )
 def sharpest_looks_at_a_neighbour(values, choice) -> float:
     sharpest = int(choice["entropy_normalized"].argmin())
@@ -506,7 +506,7 @@ def sharpest_looks_at_a_neighbour(values, choice) -> float:
     exactness="V",
     operational="entropy / ln n, first or last layer minus the lowest, the smaller one",
     refuted_if="the first or the last layer is the sharpest",
-    line=0.05,
+    threshold=0.05,
 )
 def falls_and_rises(values, choice) -> float:
     lowest = choice["entropy_normalized"].mean(axis=1).argmin()
@@ -522,7 +522,7 @@ def falls_and_rises(values, choice) -> float:
     exactness="D",
     operational="entropy from [CLS] minus that of all tokens",
     refuted_if="[CLS] looks as sharply as the others",
-    line=0.1,
+    threshold=0.1,
 )
 def last_cls_minus_all(values, choice) -> float:
     return (values["entropy_from_cls"][-1] - values["entropy"][-1]).mean()
@@ -536,7 +536,7 @@ claim(
     exactness="D",
     operational="last layer, entropy from [CLS] / ln n",
     refuted_if="it is at most three quarters of a uniform one",
-    line=0.75,
+    threshold=0.75,
     statistic=lambda values, choice: values["entropy_from_cls_normalized"][-1].mean(),
 )
 
@@ -549,7 +549,7 @@ claim(
     exactness="D",
     operational="share of layers with a gap under 0.5 nats",
     refuted_if="half of the layers have a larger gap",
-    line=0.5,
+    threshold=0.5,
     erratum="'very close': gaps of 0.7 to 1.1 nats in layers 2, 7, 11, 12",
 )
 def layers_where_cls_is_close(values, choice) -> float:

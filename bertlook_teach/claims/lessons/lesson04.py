@@ -279,7 +279,7 @@ claim = Claims("04", EVIDENCE, evidence="norms")
     operational="minus the gradient on [SEP] / on all tokens, in the layer that gives [SEP] most",
     refuted_if="there the gradient on [SEP] is over half of the mean",
     evidence="importance",
-    line=-0.5,
+    threshold=-0.5,
 )
 def gradient_ratio(values, choice) -> float:
     layer = sep_layer(choice)
@@ -296,7 +296,7 @@ claim(
     operational="minus the gradient on [SEP] / on all tokens, in the layer that gives [SEP] most",
     refuted_if="there the gradient on [SEP] is over a tenth of the mean",
     evidence="importance",
-    line=-0.1,
+    threshold=-0.1,
     statistic=gradient_ratio,
 )
 
@@ -311,7 +311,7 @@ claim(
     operational="gradient on [SEP] / on all tokens (in a random twin, too: no control)",
     refuted_if="it is under three quarters",
     evidence="importance",
-    line=0.75,
+    threshold=0.75,
     control=False,
 )
 def first_layer_gradient_ratio(values, choice) -> float:
@@ -328,7 +328,7 @@ claim(
     operational="minus the rank correlation of share and gradient over layers",
     refuted_if="the correlation is above -0.5",
     evidence="importance",
-    line=0.5,
+    threshold=0.5,
     statistic=minus_correlation("sep", "over layers"),
 )
 claim(
@@ -339,7 +339,7 @@ claim(
     operational="minus the rank correlation over heads, layer means taken out",
     refuted_if="the correlation is above -0.2",
     evidence="importance",
-    line=0.2,
+    threshold=0.2,
     statistic=minus_correlation("sep", "over heads"),
 )
 claim(
@@ -352,7 +352,7 @@ claim(
     operational="minus the rank correlation of share and gradient over layers",
     refuted_if="the correlation is above -0.5",
     evidence="importance",
-    line=0.5,
+    threshold=0.5,
     erratum="not significant over BERT-base's 12 layers (p = .12)",
     statistic=minus_correlation("punct", "over layers"),
 )
@@ -367,7 +367,7 @@ claim(
     operational="minus the largest gradient / (norm of the output's gradient x norm of f) (arithmetic: a twin must obey)",
     refuted_if="a gradient is larger than the product of the two norms",
     evidence="importance",
-    line=-1 - EXACT,
+    threshold=-1 - EXACT,
     control=False,
     statistic=minus("over_bound"),
 )
@@ -381,7 +381,7 @@ claim(
     operational="by how much the negative correlation over heads shrinks when the norm is held fixed",
     refuted_if="it shrinks by less than 0.1",
     evidence="importance",
-    line=0.1,
+    threshold=0.1,
 )
 def explained_by_norm(values, choice) -> float:
     """By how much the negative correlation over heads shrinks when the norm is held fixed: what is not there cannot shrink."""
@@ -399,7 +399,7 @@ def explained_by_norm(values, choice) -> float:
     operational="minus the size of the correlation over heads with the norm held fixed (a twin has none: no control)",
     refuted_if="its size stays above 0.2",
     evidence="importance",
-    line=-0.2,
+    threshold=-0.2,
     control=False,
 )
 def left_given_norm(values, choice) -> float:
@@ -418,7 +418,7 @@ def left_given_norm(values, choice) -> float:
     exactness="A",
     operational="minus norm of f([SEP]) / of other tokens, in the layer that gives [SEP] most",
     refuted_if="it is over a quarter as long",
-    line=-0.25,
+    threshold=-0.25,
 )
 def sep_norm_ratio(values, choice) -> float:
     layer = sep_layer(choice)
@@ -436,7 +436,7 @@ def sep_norm_ratio(values, choice) -> float:
     exactness="A",
     operational="share by weight minus share by weighted norm, in the layer that gives [SEP] most",
     refuted_if="the share falls by less than 0.1",
-    line=0.1,
+    threshold=0.1,
 )
 def sep_share_shrinks(values, choice) -> float:
     layer = sep_layer(choice)
@@ -452,7 +452,7 @@ def sep_share_shrinks(values, choice) -> float:
     exactness="A",
     operational="minus its share by weighted norm there (a twin gives [SEP] little by any measure: no control)",
     refuted_if="[SEP] keeps over a tenth",
-    line=-0.1,
+    threshold=-0.1,
     control=False,
 )
 def sep_share_by_norm_is_small(values, choice) -> float:
@@ -468,7 +468,7 @@ claim(
     exactness="P",
     operational="minus the rank correlation of weight and norm, mean over texts",
     refuted_if="the correlation is above -0.3",
-    line=0.3,
+    threshold=0.3,
     statistic=minus("rho_sep"),
 )
 claim(
@@ -480,7 +480,7 @@ claim(
     exactness="P",
     operational="minus the rank correlation of weight and norm, mean over texts",
     refuted_if="the correlation is above -0.2",
-    line=0.2,
+    threshold=0.2,
     statistic=minus("rho_cls"),
 )
 claim(
@@ -492,7 +492,7 @@ claim(
     exactness="P",
     operational="minus the rank correlation of weight and norm, mean over texts",
     refuted_if="the correlation is above -0.15",
-    line=0.15,
+    threshold=0.15,
     statistic=minus("rho_punct"),
 )
 claim(
@@ -504,7 +504,7 @@ claim(
     exactness="P",
     operational="minus the size of the rank correlation (a twin has none either: no control)",
     refuted_if="its size is over 0.15",
-    line=-0.15,
+    threshold=-0.15,
     control=False,
     statistic=near_zero("rho_other"),
 )
@@ -519,7 +519,7 @@ claim(
     exactness="P",
     operational="standard deviation / mean of the norm over tokens, mean of the heads",
     refuted_if="it is under 0.2",
-    line=0.2,
+    threshold=0.2,
 )
 def coefficient_of_variation(values, choice) -> float:
     mean = values["norm"]
@@ -536,7 +536,7 @@ claim(
     exactness="P",
     operational="rank correlation of frequency rank and norm within a text",
     refuted_if="it is under 0.3",
-    line=0.3,
+    threshold=0.3,
     statistic=lambda values, choice: values["rho_rank_norm"],
 )
 claim(
@@ -548,7 +548,7 @@ claim(
     exactness="P",
     operational="minus the size of its correlation with the attention received (a twin has none either: no control)",
     refuted_if="its size is over 0.2",
-    line=-0.2,
+    threshold=-0.2,
     control=False,
     statistic=near_zero("rho_rank_weight"),
 )
@@ -563,7 +563,7 @@ claim(
     exactness="O",
     operational="share of other tokens in what heads write, by weights minus by norms",
     refuted_if="the shares differ by less than 0.03",
-    line=0.03,
+    threshold=0.03,
 )
 def mixing_falls(values, choice) -> float:
     return values["mixed_by_weight"] - values["mixed_by_norm"]
@@ -579,7 +579,7 @@ def mixing_falls(values, choice) -> float:
     section="rollout",
     operational="last layer: share of [SEP] / its share of the tokens",
     refuted_if="[SEP] gets less than twice its share",
-    line=2.0,
+    threshold=2.0,
 )
 def rollout_against_uniform(values, choice) -> float:
     return values["rollout_sep"] / values["sep_tokens"]
@@ -592,7 +592,7 @@ def rollout_against_uniform(values, choice) -> float:
     section="rollout",
     operational="part of [SEP]'s share that is gone",
     refuted_if="less than a quarter of it goes",
-    line=0.25,
+    threshold=0.25,
 )
 def norms_roll_out_less(values, choice) -> float:
     return (values["rollout_sep"] - values["rollout_norms_sep"]) / values["rollout_sep"]
@@ -620,7 +620,7 @@ claim(
     operational="minus the angle turned without [SEP] / without another token, in the layer that gives [SEP] most",
     refuted_if="the output turns as far as without another token",
     evidence="value zeroing",
-    line=-1.0,
+    threshold=-1.0,
 )
 def angle_ratio(values, choice) -> float:
     layer = sep_layer(choice)
@@ -635,7 +635,7 @@ def angle_ratio(values, choice) -> float:
     operational="minus the angle turned per unit of weight, [SEP] / another token, in the same layer",
     refuted_if="per unit of weight it turns the others over half as much",
     evidence="value zeroing",
-    line=-0.5,
+    threshold=-0.5,
 )
 def angle_per_weight_ratio(values, choice) -> float:
     layer = sep_layer(choice)
@@ -655,7 +655,7 @@ def angle_per_weight_ratio(values, choice) -> float:
     operational="share [SEP] gives to tokens that are not [SEP], in the layer that gives [SEP] most",
     refuted_if="it gives [SEP] half or more",
     evidence="surface",
-    line=0.5,
+    threshold=0.5,
     erratum="the paper weighs this idea, and drops it",
 )
 def sep_looks_elsewhere(values, choice) -> float:

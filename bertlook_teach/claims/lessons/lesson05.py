@@ -263,7 +263,7 @@ claim(
     exactness="A/D",
     operational="share of vertical maps, two paragraphs",
     refuted_if="a share below a quarter",
-    line=0.25,
+    threshold=0.25,
     erratum="of maps of fine-tuned models, not of heads",
     statistic=share("pair", VERTICAL),
 )
@@ -292,7 +292,7 @@ claim(
     exactness="A/D",
     operational="minus the share of diagonal maps",
     refuted_if="a share above a tenth",
-    line=-0.1,
+    threshold=-0.1,
     control=False,  # a random model has none: the claim is an upper limit, which it is no surprise to keep
     statistic=at_most("pair", DIAGONAL),
 )
@@ -317,7 +317,7 @@ claim(
     exactness="A/D",
     operational="minus the share of block maps",
     refuted_if="a share above a tenth",
-    line=-0.1,
+    threshold=-0.1,
     control=False,  # an upper limit again
     statistic=at_most("pair", BLOCK),
 )
@@ -329,7 +329,7 @@ claim(
     exactness="A/D",
     operational="share of block maps, two paragraphs",
     refuted_if="fewer than one in a hundred",
-    line=0.01,
+    threshold=0.01,
     statistic=share("pair", BLOCK),
 )
 claim(
@@ -351,7 +351,7 @@ claim(
     section="4.1",
     operational="best head: block score as two segments minus as one",
     refuted_if="the same score when the two texts are one segment",
-    line=0.05,
+    threshold=0.05,
 )
 def segments_add(values, choice) -> float:
     """The head that keeps most in its segment while spread over it, chosen on the other inputs."""
@@ -365,7 +365,7 @@ def segments_add(values, choice) -> float:
     source="our control",
     operational="minus the distance between the shares on unrelated and on consecutive paragraphs",
     refuted_if="shares that differ by more than .02",
-    line=-0.02,
+    threshold=-0.02,
     control=False,  # a model without blocks keeps the line trivially, and the claim is about sameness
 )
 def same_block_maps(values, choice) -> float:
@@ -396,7 +396,7 @@ def inside_useful_range(values, choice) -> float:
     section="4.1",
     operational="in vertical maps, part of the two strongest columns that is [CLS] or [SEP]",
     refuted_if="less than half",
-    line=0.5,
+    threshold=0.5,
     control=False,  # the twin has no vertical map at all, so there is nothing to compare
 )
 def special_columns(values, choice) -> float:
@@ -412,7 +412,7 @@ def special_columns(values, choice) -> float:
     section="4.1",
     operational="best head: its neighbour's diagonal minus the main diagonal",
     refuted_if="the main diagonal holds as much",
-    line=0.25,
+    threshold=0.25,
     erratum="popular accounts count the token itself as diagonal",
 )
 def neighbour_not_self(values, choice) -> float:
@@ -426,7 +426,7 @@ def neighbour_not_self(values, choice) -> float:
     source="our control",
     operational="share of maps that keep their class",
     refuted_if="fewer than nine in ten",
-    line=0.9,
+    threshold=0.9,
     control=False,  # a model whose maps fit no class keeps them all
 )
 def firmness(values, choice) -> float:
@@ -468,7 +468,7 @@ claim(
     operational="best head: column maximum minus any word's",
     refuted_if="no more than any word gets",
     evidence="05-features",
-    line=0.02,
+    threshold=0.02,
     erratum="their matcher finds no in know",
     statistic=over_chance("negation"),
 )
@@ -481,7 +481,7 @@ claim(
     operational="best head: mean largest weight between verb and core argument, two words apart or more",
     refuted_if="below .2",
     evidence="05-features",
-    line=0.2,
+    threshold=0.2,
     erratum="their links are frame elements in FrameNet; which head has which of the two values is not certain",
     statistic=best_head("linked"),
 )
@@ -492,7 +492,7 @@ claim(
     operational="best head: minus random words as far apart",
     refuted_if="no more than random words get",
     evidence="05-features",
-    line=0.05,
+    threshold=0.05,
     statistic=over_chance("linked"),
 )
 claim(

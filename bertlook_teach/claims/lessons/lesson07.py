@@ -117,7 +117,7 @@ for kind, of in _OF.items():
             published=_published("best head", rule, kind),
             operational=f"{of}: accuracy of the best head minus that of {called}",
             refuted_if="the rule is as good, within two points",
-            line=WORTH_A_SENTENCE,
+            threshold=WORTH_A_SENTENCE,
             statistic=ahead_of(rule, kind),
         )
 for kind, of in _OF.items():
@@ -136,7 +136,7 @@ claim(
     published=_published("head match", "nearest"),
     operational="accuracy of head match minus that of nearest (rules only: the same for the twin, which is no control)",
     refuted_if="head match is not better, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     control=False,
     statistic=rule_gain("head match", "nearest"),
 )
@@ -146,7 +146,7 @@ claim(
     published=_published("four sieves", "head match"),
     operational="accuracy of four sieves minus that of head match (rules only: the same for the twin, which is no control)",
     refuted_if="the sieves are not better, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     control=False,
     statistic=rule_gain("four sieves", "head match"),
 )
@@ -171,7 +171,7 @@ claim(
     published=_by_kind("best head", ("nominal", "pronoun", "proper")),
     operational="the best head's accuracy: the lower of pronouns and names, minus nominals",
     refuted_if="pronouns or names are as hard, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=kinds_apart(("pronoun", "proper"), ("nominal",)),
 )
 claim(
@@ -180,7 +180,7 @@ claim(
     published=_by_kind("best head", ("proper", "pronoun", "nominal")),
     operational="the best head's accuracy: names minus the higher of pronouns and nominals",
     refuted_if="another kind is as easy, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=kinds_apart(("proper",), ("pronoun", "nominal")),
 )
 claim(
@@ -189,7 +189,7 @@ claim(
     published=_published("best head", "nearest"),
     operational="the head may name any other word: its accuracy minus that of the nearest mention",
     refuted_if="the nearest mention is as good, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     erratum="among which words the published head chose is not stated",
     statistic=ahead_of("nearest", candidates="open"),
 )
@@ -202,7 +202,7 @@ claim(
     published=_published("best head", "head match"),
     operational=f"accuracy of head {NAMED} minus that of head match, in a model of {SHAPE[0]} x {SHAPE[1]} heads",
     refuted_if="head match is as good, within two points",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
 )
 def named_head(values, choice) -> float:
     found = accuracy(values, "mentions")

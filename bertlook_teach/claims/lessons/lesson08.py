@@ -355,7 +355,7 @@ claim(
     operational="UAS of the attention-only probe minus that of right-branching, punctuation left out",
     refuted_if="the next word is as good, within two points",
     evidence="attention-probes",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=gain("attention", "right-branching"),
 )
 claim(
@@ -367,7 +367,7 @@ claim(
     operational="UAS of the attention-only probe",
     refuted_if="it finds at most half",
     evidence="attention-probes",
-    line=0.5,
+    threshold=0.5,
     statistic=lambda values, choice=None: uas(values, "attention"),
 )
 claim(
@@ -378,7 +378,7 @@ claim(
     operational="UAS of the attention-only probe minus its UAS on a made-up grammar",
     refuted_if="it learns a made-up grammar as well, within ten points",
     evidence="attention-probes",
-    line=CLEARLY,
+    threshold=CLEARLY,
     statistic=gain("attention", "made-up"),
 )
 claim(
@@ -390,7 +390,7 @@ claim(
     operational="UAS of attention and words minus that of attention only (words here: the model's input embeddings)",
     refuted_if="the words add at most two points",
     evidence="word-probes",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=gain("words", "attention"),
 )
 claim(
@@ -402,7 +402,7 @@ claim(
     operational="UAS of attention and words minus that of distances and words, without attention",
     refuted_if="distances do as well, within two points",
     evidence="word-probes",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=gain("words", "distances"),
 )
 claim(
@@ -414,7 +414,7 @@ claim(
     operational="UAS of attention only minus that of distances and words",
     refuted_if="distances and words do as well, within two points",
     evidence="word-probes",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=gain("attention", "distances"),
 )
 claim(
@@ -426,7 +426,7 @@ claim(
     operational="UAS of attention and words minus the same with random layers over trained embeddings",
     refuted_if="random attention comes within ten points",
     evidence="word-probes",
-    line=CLEARLY,
+    threshold=CLEARLY,
     statistic=gain("words", "random"),
 )
 claim(
@@ -438,7 +438,7 @@ claim(
     operational="UAS of random attention and words minus that of right-branching (about random layers, so a twin is no control)",
     refuted_if="the next word is better by two points",
     evidence="word-probes",
-    line=-WORTH_A_SENTENCE,
+    threshold=-WORTH_A_SENTENCE,
     control=False,
     statistic=gain("random", "right-branching"),
 )
@@ -452,7 +452,7 @@ claim(
     operational="UAS of attention and words minus the same with every candidate's word vector one place off, as released (about the code, so a twin is no control)",
     refuted_if="it costs at most two points",
     evidence="word-probes",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     erratum="the printed 77 and the rerun's 78.0 were made with the shift",
     control=False,
     statistic=gain("words", "shifted"),
@@ -479,7 +479,7 @@ claim(
     operational="accuracy on balanced pairs, chance .5",
     refuted_if="it is right in at most three of four",
     evidence="pair-probes",
-    line=0.75,
+    threshold=0.75,
     statistic=lambda values, choice=None: accuracy(values, "uniform", "probe"),
 )
 
@@ -492,7 +492,7 @@ claim(
     operational="uniform negatives: accuracy of the signed-distance rule minus that of the probe (the rule needs no model)",
     refuted_if="the probe is better by over five points",
     evidence="pair-probes",
-    line=-CLOSE,
+    threshold=-CLOSE,
     control=False,
 )
 def _rule_lags(values, choice=None) -> float:
@@ -507,7 +507,7 @@ def _rule_lags(values, choice=None) -> float:
     operational="accuracy with uniform minus accuracy with distance-matched negatives (a twin may fall too)",
     refuted_if="it stays within five points",
     evidence="pair-probes",
-    line=CLOSE,
+    threshold=CLOSE,
     control=False,
 )
 def _fall(values, choice=None) -> float:
@@ -522,7 +522,7 @@ claim(
     operational="accuracy with distance-matched negatives, where the distance rule is at chance",
     refuted_if="it is right in at most 55 % of the pairs",
     evidence="pair-probes",
-    line=0.5 + CLOSE,
+    threshold=0.5 + CLOSE,
     statistic=lambda values, choice=None: accuracy(values, "distance-matched", "probe"),
 )
 claim(
@@ -535,7 +535,7 @@ claim(
     operational="UAS of the attention-only probe, which has to find one governor among all words",
     refuted_if="it finds at most 80 % of the governors",
     evidence="attention-probes",
-    line=0.8,
+    threshold=0.8,
     erratum="balanced pairs, chance 50: no parsing score",
     statistic=lambda values, choice=None: uas(values, "attention"),
 )

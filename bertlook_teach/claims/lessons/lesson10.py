@@ -239,7 +239,7 @@ def depth(values, task: str) -> float:
     return float(expected_layer(f1[None])[0]) / (len(f1) - 1)
 
 
-def later(task: str, than: str, line: float = 0.0) -> Callable:
+def later(task: str, than: str, threshold: float = 0.0) -> Callable:
     """How much later a task comes, as a share of the depth.
 
     Where one of the two gains nothing there is no depth and no order: the step then counts as the claim's line, which speaks for neither
@@ -248,7 +248,7 @@ def later(task: str, than: str, line: float = 0.0) -> Callable:
 
     def statistic(values, choice=None) -> float:
         step = depth(values, task) - depth(values, than)
-        return step if np.isfinite(step) else line
+        return step if np.isfinite(step) else threshold
 
     return statistic
 
@@ -338,7 +338,7 @@ for task, what in {
         exactness="O",
         operational=f"F1 of the probe of all layers minus F1 of the probe of the embeddings, {what}",
         refuted_if="the layers add at most two points",
-        line=WORTH_A_SENTENCE,
+        threshold=WORTH_A_SENTENCE,
         statistic=rise(task),
     )
 claim(
@@ -349,7 +349,7 @@ claim(
     exactness="D/P",
     operational="expected layer of dependencies minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="relations come at most a twentieth of the depth later",
-    line=STEP,
+    threshold=STEP,
     statistic=later("dep", "pos", STEP),
 )
 claim(
@@ -360,7 +360,7 @@ claim(
     exactness="D/P",
     operational="expected layer of coreference minus that of dependencies, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="coreference comes at most a twentieth of the depth later",
-    line=STEP,
+    threshold=STEP,
     statistic=later("coref", "dep", STEP),
 )
 claim(
@@ -371,7 +371,7 @@ claim(
     exactness="D/P",
     operational="expected layer of coreference minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="coreference comes at most a tenth of the depth later",
-    line=CLEARLY,
+    threshold=CLEARLY,
     statistic=later("coref", "pos", CLEARLY),
 )
 claim(
@@ -393,7 +393,7 @@ claim(
     exactness="D",
     operational="share of the gain in F1 over the embeddings that the first third of the layers gives",
     refuted_if="at most half of the gain comes with the first third",
-    line=0.5,
+    threshold=0.5,
     statistic=lambda values, choice=None: early_share(curve(values, "pos")),
 )
 
@@ -406,7 +406,7 @@ claim(
     exactness="D/P",
     operational="K(Delta) of word classes minus K(Delta) of coreference, in bits",
     refuted_if="the gains of coreference are no flatter, within a tenth of a bit",
-    line=CLEARLY,
+    threshold=CLEARLY,
 )
 def _flatter(values, choice=None) -> float:
     bits = [float(delta_bits(curve(values, task)[None])[0]) for task in ("pos", "coref")]
@@ -433,7 +433,7 @@ claim(
     section="control tasks",
     operational="F1 of the probe of all layers for relations minus its F1 for made-up labels, one for each pair of words (about the probe, so a twin is no control)",
     refuted_if="made-up labels are found as well, within ten points",
-    line=CLEARLY,
+    threshold=CLEARLY,
     control=False,
     statistic=lambda values, choice=None: float(curve(values, "dep")[-1] - curve(values, "made-up")[-1]),
 )
@@ -445,7 +445,7 @@ claim(
     exactness="P",
     operational="centre of gravity minus expected layer for word classes, either way, as a share of the depth (about two statistics, so a twin is no control)",
     refuted_if="they differ by at most a twentieth of the depth",
-    line=STEP,
+    threshold=STEP,
     control=False,
     statistic=lambda values, choice=None: abs(centre(values, "pos") - depth(values, "pos")),
 )
@@ -457,7 +457,7 @@ claim(
     exactness="O/P",
     operational="centre of gravity for coreference minus that for dependencies, as a share of the depth; the inputs are fits",
     refuted_if="its centre lies at most a twentieth of the depth higher",
-    line=STEP,
+    threshold=STEP,
     statistic=lambda values, choice=None: centre(values, "coref") - centre(values, "dep"),
 )
 claim(
@@ -469,7 +469,7 @@ claim(
     exactness="O/P",
     operational="K(s) of the mix for coreference, in bits; the inputs are fits",
     refuted_if="the mix is flat, at most a tenth of a bit from equal weights",
-    line=CLEARLY,
+    threshold=CLEARLY,
     erratum="equal weights have their centre at L / 2 too: SPR, 12.72 of 24, has K(s) .01",
     statistic=lambda values, choice=None: mixing_bits(values["coref mix"] / values["coref mix"].sum()),
 )

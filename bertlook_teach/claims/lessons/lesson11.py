@@ -254,7 +254,7 @@ claim = Claims("11", EVIDENCE, source=MICHEL, evidence="head effects")
     exactness="P",
     operational="share of heads without which the masked-LM loss rises by less than 1 %",
     refuted_if="half of the heads or fewer",
-    line=0.5,
+    threshold=0.5,
     control=False,
 )
 def share_unnoticed(values: Values, choice: Values | None = None) -> float:
@@ -269,7 +269,7 @@ def share_unnoticed(values: Values, choice: Values | None = None) -> float:
     exactness="P",
     operational="share of the loss that the dearest head costs, chosen on other texts",
     refuted_if="no head that costs a hundredth of the loss",
-    line=NOTICED,
+    threshold=NOTICED,
 )
 def dearest_head(values: Values, choice: Values) -> float:
     return values["zero"].flat[int(choice["zero"].argmax())] / values["loss"]
@@ -283,7 +283,7 @@ claim(
     exactness="P",
     operational="share of the loss saved without the head that helps most to remove, chosen on other texts",
     refuted_if="nothing saved on texts that did not choose",
-    line=0.001,
+    threshold=0.001,
     statistic=gain_without("zero"),
 )
 claim(
@@ -295,7 +295,7 @@ claim(
     exactness="N",
     operational="the same with uniform attention instead of none",
     refuted_if="nothing saved on texts that did not choose",
-    line=0.001,
+    threshold=0.001,
     erratum="best of 144",
     statistic=gain_without("uniform"),
 )
@@ -308,7 +308,7 @@ claim(
     section="4.6",
     operational="share of the loss saved, mean over heads, one at a time uniform",
     refuted_if="a loss on average",
-    line=0.001,
+    threshold=0.001,
     erratum="MRPC and RTE only",
 )
 def mean_gain(values: Values, choice: Values | None = None) -> float:
@@ -337,7 +337,7 @@ claim(
     operational="minus the share of the loss added where it hurts most, best head of each layer chosen on other sentences",
     refuted_if="a layer whose best head leaves the loss 1 % higher",
     evidence="one head kept",
-    line=-NOTICED,
+    threshold=-NOTICED,
     control=False,
 )
 def best_kept(values: Values, choice: Values) -> float:
@@ -351,7 +351,7 @@ def best_kept(values: Values, choice: Values) -> float:
     source=COURSE,
     operational="cost of a layer minus the summed cost of its heads, share of the loss, mean over layers",
     refuted_if="a layer costs no more than its heads one by one",
-    line=0.005,
+    threshold=0.005,
 )
 def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
     return float((values["layer"] - values["zero"].sum(axis=1)).mean() / values["loss"])
@@ -363,7 +363,7 @@ def more_than_its_heads(values: Values, choice: Values | None = None) -> float:
     source=COURSE,
     operational="rank correlation over heads of the two costs",
     refuted_if="a correlation of .8 or less",
-    line=0.8,
+    threshold=0.8,
     control=False,
 )
 def ways_agree(values: Values, choice: Values | None = None) -> float:
@@ -376,7 +376,7 @@ def ways_agree(values: Values, choice: Values | None = None) -> float:
     section="4.1",
     operational="correlation over heads of -dL/dxi with the true cost",
     refuted_if="a correlation of .5 or less",
-    line=0.5,
+    threshold=0.5,
     control=False,
 )
 def first_order(values: Values, choice: Values | None = None) -> float:
@@ -392,7 +392,7 @@ def first_order(values: Values, choice: Values | None = None) -> float:
     section="4.1",
     operational="cost of the third with most I_h (on other texts) minus that of the rest, nats",
     refuted_if="no more than the others",
-    line=0.005,
+    threshold=0.005,
 )
 def importance_finds(values: Values, choice: Values) -> float:
     ranked = choice["paper"].ravel().argsort()[::-1]
@@ -407,7 +407,7 @@ def importance_finds(values: Values, choice: Values) -> float:
     source=COURSE,
     operational="rank correlation of I_h with the version of a widely used script, all texts in one batch",
     refuted_if="a correlation of .9 or less",
-    line=0.9,
+    threshold=0.9,
     control=False,
 )
 def script_agrees(values: Values, choice: Values | None = None) -> float:
@@ -424,7 +424,7 @@ claim(
     operational="minus the share of the loss added, ranked on other texts",
     refuted_if="a loss 1 % higher",
     evidence="pruning curves",
-    line=-NOTICED,
+    threshold=-NOTICED,
     control=False,
     statistic=pruned("worst", 0.4),
 )
@@ -435,7 +435,7 @@ claim(
     operational="share of the loss saved against random orders, two fifths of the heads off",
     refuted_if="no better than random",
     evidence="pruning curves",
-    line=0.005,
+    threshold=0.005,
     statistic=ranking_saves(0.4),
 )
 claim(

@@ -338,7 +338,7 @@ claim = Claims("14", EVIDENCE, source=ZHAO, evidence="cues before and after")
     exactness="P",
     operational="F1 of words told to be in a scope, minus calling every word so",
     refuted_if="no better than calling every word in",
-    line=0.02,
+    threshold=0.02,
 )
 def tags_over_all_in(values: Values, choice: Values | None = None) -> float:
     told = f1_of(values["told_hits"], values["told_in"], values["scope"]).mean()
@@ -355,7 +355,7 @@ claim(
     operational="divergence before/after, last third of the layers minus first, nats",
     refuted_if="no more change at the end than at the beginning",
     evidence="maps before and after",
-    line=0.002,
+    threshold=0.002,
     statistic=late_minus_early("js_negation"),
 )
 claim(
@@ -365,7 +365,7 @@ claim(
     operational="the same for the control task",
     refuted_if="no more change at the end than at the beginning",
     evidence="maps before and after",
-    line=0.002,
+    threshold=0.002,
     statistic=late_minus_early("js_control"),
 )
 
@@ -380,7 +380,7 @@ claim(
     operational="cosine before/after, mean of layer 1",
     refuted_if="a cosine of .9 or less",
     evidence="maps before and after",
-    line=0.9,
+    threshold=0.9,
     control=False,
 )
 def first_layer(values: Values, choice: Values | None = None) -> float:
@@ -394,7 +394,7 @@ def first_layer(values: Values, choice: Values | None = None) -> float:
     operational="cosine of a head after with the other heads of its layer before",
     refuted_if="other heads below .5",
     evidence="maps before and after",
-    line=0.5,
+    threshold=0.5,
     control=False,
 )
 def floor(values: Values, choice: Values | None = None) -> float:
@@ -410,7 +410,7 @@ def floor(values: Values, choice: Values | None = None) -> float:
     operational="share of heads that the best pairing before/after gives to themselves",
     refuted_if="four fifths or fewer",
     evidence="maps before and after",
-    line=0.8,
+    threshold=0.8,
     control=False,
 )
 def keeps_names(values: Values, choice: Values | None = None) -> float:
@@ -425,7 +425,7 @@ def keeps_names(values: Values, choice: Values | None = None) -> float:
     operational="divergence after negation over that after the control, minus 1",
     refuted_if="no more than the control",
     evidence="maps before and after",
-    line=0.05,
+    threshold=0.05,
 )
 def negation_moves_more(values: Values, choice: Values | None = None) -> float:
     control = values["js_control"].mean()
@@ -442,7 +442,7 @@ def negation_moves_more(values: Values, choice: Values | None = None) -> float:
     operational="share of [CLS]'s attention to [SEP] minus . and ,, last layer",
     refuted_if="no more than to punctuation",
     evidence="maps before and after",
-    line=0.05,
+    threshold=0.05,
     erratum="not on STS-B, RTE and QNLI",
 )
 def cls_prefers_sep(values: Values, choice: Values | None = None) -> float:
@@ -457,7 +457,7 @@ def cls_prefers_sep(values: Values, choice: Values | None = None) -> float:
     exactness="D",
     operational="F1 of the head chosen on other sentences, minus the same with another word as the cue",
     refuted_if="no more than for another word",
-    line=0.05,
+    threshold=0.05,
 )
 def best_over_another(values: Values, choice: Values) -> float:
     best = best_of("before", choice)
@@ -472,7 +472,7 @@ def best_over_another(values: Values, choice: Values) -> float:
     exactness="D",
     operational="precision minus recall, mean over heads, before tuning",
     refuted_if="a difference of .1 or less",
-    line=0.1,
+    threshold=0.1,
 )
 def precision_over_recall(values: Values, choice: Values | None = None) -> float:
     hits, pointing = values["before_hits"][0], values["before_pointing"][0]
@@ -488,7 +488,7 @@ claim(
     exactness="D",
     operational="mean F1 over heads after negation minus before",
     refuted_if="no better than before",
-    line=0.005,
+    threshold=0.005,
     statistic=mean_f1_minus("negation", "before"),
 )
 claim(
@@ -499,7 +499,7 @@ claim(
     exactness="D",
     operational="mean F1 over heads after negation minus after the control",
     refuted_if="no better than the control",
-    line=0.005,
+    threshold=0.005,
     statistic=mean_f1_minus("negation", "control"),
 )
 
@@ -512,7 +512,7 @@ claim(
     exactness="D",
     operational="minus the distance of the mean F1 after the control from that before",
     refuted_if="a change of .01 or more",
-    line=-0.01,
+    threshold=-0.01,
     control=False,
 )
 def control_moves(values: Values, choice: Values | None = None) -> float:
@@ -527,7 +527,7 @@ claim(
     exactness="D",
     operational="F1 after negation minus before, head chosen after negation on other sentences",
     refuted_if="no gain",
-    line=0.02,
+    threshold=0.02,
     statistic=best_gains("negation", "before"),
 )
 claim(
@@ -538,7 +538,7 @@ claim(
     exactness="D",
     operational="F1 after negation minus after the control, the same head",
     refuted_if="no more than the control",
-    line=0.02,
+    threshold=0.02,
     statistic=best_gains("negation", "control"),
 )
 claim(
@@ -549,7 +549,7 @@ claim(
     exactness="O",
     operational="Kendall's tau over heads between two halves of the sentences",
     refuted_if="a tau of .2 or less",
-    line=0.2,
+    threshold=0.2,
     control=False,
     statistic=halves_agree("before"),
 )
@@ -563,7 +563,7 @@ claim(
     exactness="O",
     operational="tau after negation minus tau after the control",
     refuted_if="no more than after the control",
-    line=0.02,
+    threshold=0.02,
 )
 def agreement_rises(values: Values, choice: Values) -> float:
     return halves_agree("negation")(values, choice) - halves_agree("control")(values, choice)
@@ -577,7 +577,7 @@ def agreement_rises(values: Values, choice: Values) -> float:
     exactness="O",
     operational="Kendall's tau of F1 before (on other sentences) and the gain",
     refuted_if="a tau of .1 or less",
-    line=0.1,
+    threshold=0.1,
     erratum="significant in 5 of 10 runs",
 )
 def rich_get_richer(values: Values, choice: Values) -> float:

@@ -63,7 +63,7 @@ def claim_lines(verdicts: Sequence) -> str:
 
 
 def _line(claim) -> str:
-    return f" > {claim.line:g}" if claim.statistic is not None else ""
+    return f" > {claim.threshold:g}" if claim.statistic is not None else ""
 
 
 def count_verdicts(verdicts: Sequence) -> str:

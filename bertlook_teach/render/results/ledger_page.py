@@ -174,7 +174,7 @@ def _row(verdict, recorded: Mapping | None) -> str:
     last = f'<td class="value">{_recorded_cell(recorded.get(claim.key), claim)}</td>' if recorded else ""
     where = ", ".join(filter(None, (claim.source, claim.section)))
     erratum = f"<small>Erratum: {content(claim.erratum)}.</small>" if claim.erratum else ""
-    line = f" &gt; {claim.line:g}" if claim.statistic is not None else ""
+    line = f" &gt; {claim.threshold:g}" if claim.statistic is not None else ""
     n = f"<small>n = {verdict.n}{f', chosen on {verdict.n_choice}' if verdict.n_choice else ''}</small>"
     ours = _interval(verdict.value, verdict.low, verdict.high)
     twin = _interval(verdict.twin, verdict.twin_low, verdict.twin_high)
@@ -192,7 +192,9 @@ def _row(verdict, recorded: Mapping | None) -> str:
 
 def _recorded_cell(found, claim) -> str:
     """The verdict on the recording, its number and why it is open; a dash where there is none, or where the claim's line has moved since."""
-    if found is None or not np.isclose(found.line, claim.line, atol=5e-5):  # the table keeps four digits
+    if found is None or not np.isclose(
+        found.threshold, claim.threshold, atol=5e-5
+    ):  # the table keeps four digits
         return "-"
     if np.isnan(found.value):
         return f"{content(found.verdict)}<small>{content(found.why)}</small>"
