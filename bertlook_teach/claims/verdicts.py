@@ -14,6 +14,13 @@ from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
 LEVEL = 0.05  # of a corrected p
 
+# What `decide` does, in words: decks, pages and the guide say it in these and in no others. A claim without control is not held against the twin.
+VERDICT_RULE = (
+    "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not overlap. "
+    "Does not hold: the whole interval lies on the other side. "
+    "Otherwise it cannot be decided here."
+)
+
 
 # --- deciding -------------------------------------------------------------------------------------------------
 def decide(
@@ -49,9 +56,8 @@ def decide(
     Returns
     -------
     list of Verdict, in the order of the claims
-        *holds* if the whole interval lies above the line and above the twin's, and the twin's does not lie above the line;
-        *does not hold* if the whole interval lies below the line; otherwise *cannot be decided here*, with the reason. An
-        interval that ends within ``NOISE`` of the line ends on it, and includes it.
+        By ``VERDICT_RULE``; with ``control=False`` the twin is not asked. What a claim needs is a statistic above its threshold. An interval
+        that ends within ``NOISE`` of the threshold ends on it, and includes it.
     """
     if correct not in (None, "holm"):
         raise ValueError(f"correct must be 'holm' or None; got {correct!r}.")
@@ -254,7 +260,7 @@ def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> 
     if ours.reason:
         verdict, why = OPEN, ours.reason
     elif ours.high < claim.threshold - NOISE:
-        verdict, why = FAILS, "the whole interval is below the line"
+        verdict, why = FAILS, "the whole interval lies on the other side"
     elif ours.low <= claim.threshold + NOISE:
         verdict, why = OPEN, "the interval includes the line"
     elif claim.control and control.reason:
@@ -264,9 +270,9 @@ def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> 
     elif claim.control and control.high >= ours.low - NOISE:
         verdict, why = OPEN, "a random twin's interval reaches into it"
     elif claim.control:
-        verdict, why = HOLDS, "the whole interval is above the line, the twin's is not"
+        verdict, why = HOLDS, "the whole interval meets what it needs, the twin's does not"
     else:
-        verdict, why = HOLDS, "the whole interval is above the line"
+        verdict, why = HOLDS, "the whole interval meets what it needs"
     return _made(claim, ours, control, verdict=verdict, why=why, **names)
 
 

@@ -20,7 +20,7 @@ from ..disk import (
     write_file,
     write_json,
 )
-from ..render import claims_page, claims_text
+from ..render import claims_page, claims_text, needs_text
 from ..stats import CONFIDENCE, REPLICATES
 from . import common
 
@@ -180,10 +180,14 @@ def record(verdict) -> dict:
         "source": claim.source,
         "section": claim.section,
         "published": verdict.published,
+        "printed": claim.printed_text(),
         "exactness": claim.exactness,
         "erratum": claim.erratum,
         "measured": claim.operational,
+        "needs": needs_text(claim),
         "threshold": claim.threshold if claim.statistic is not None else None,
+        "sign": -1 if claim.below else 1,  # what is measured is origin + sign x value
+        "origin": claim.origin,
         "refuted_if": claim.refuted_if,
     }
     for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():

@@ -274,7 +274,7 @@ def share_of_limit_lost(values, choice) -> float:
     sentence="... and wider than a text",
     source="Clark et al. 2019",
     section="Figure 4, maps made with zeros",
-    published=lambda: _clark_head("entropy_clark", "1-1", " nats"),
+    printed=lambda: _clark_head("entropy_clark", "1-1", " nats"),
     exactness="V",
     operational="entropy with zeros minus ln of the own text's length, in nats",
     refuted_if="with all ids zero that head is no more spread than over one text",
@@ -290,9 +290,10 @@ claim(
     sentence="Few neurons find [SEP]",
     section="part 2",
     published="few",
-    operational="minus the fraction of dimensions, best [SEP] head",
+    operational="fraction of dimensions, best [SEP] head",
     refuted_if="the best [SEP] head needs over a quarter of its dimensions",
     threshold=-0.25,
+    below=True,
     statistic=lambda values, choice: -dimensions_of("sep", "delimiter", values, choice),
 )
 claim(

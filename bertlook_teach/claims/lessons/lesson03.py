@@ -112,11 +112,11 @@ def _printed_heads(direction: str) -> str:
 
 def _stated_layers(direction: str) -> str:
     rows = _rows(f">50% to {direction} token (layers stated in text)")
-    return f"layers {', '.join(row.layer for row in rows)}"
+    return ", ".join(row.layer for row in rows)
 
 
 def _next_layers() -> str:
-    return f"layers {', '.join(row.layer for row in _rows('average attention to next token'))}"
+    return f"heads of layers {', '.join(row.layer for row in _rows('average attention to next token'))}"
 
 
 def _self_limit() -> str:
@@ -140,7 +140,11 @@ def _early_minus_later(quantity: str, divide_by: float = 1.0) -> str:
 
 def _heads_above(*quantities: str) -> str:
     heads = sum(published_heads(quantity) for quantity in quantities)
-    return f"{(heads > 0.5).sum()} of {heads.size} heads"
+    return _share_of((heads > 0.5).sum(), heads.size)
+
+
+def _share_of(count: int, total: int) -> str:
+    return f"{count / total:.2f}, {count} of {total}"
 
 
 def _best_published_head(quantity: str) -> str:
@@ -148,9 +152,13 @@ def _best_published_head(quantity: str) -> str:
     return f"{heads.max():.2f}, {head_label(*np.unravel_index(heads.argmax(), heads.shape))}"
 
 
-def _sharpest_published() -> str:
+def _sharpest_published() -> tuple[str, float, float]:
+    """The head of lowest entropy, its entropy in nats and the larger of its shares to the next and the previous token."""
     heads = published_heads("entropy_clark")
-    return f"{head_label(*np.unravel_index(heads.argmin(), heads.shape))}, {heads.min():.3f} nats"
+    layer, head = np.unravel_index(heads.argmin(), heads.shape)
+    rows = [row for way in ("next", "previous") for row in _rows(f"average attention to {way} token")]
+    shares = [float(row.value) for row in rows if (row.layer, row.head) == (f"{layer + 1}", f"{head + 1}")]
+    return head_label(layer, head), float(heads.min()), max(shares)
 
 
 def _smallest_sep_difference() -> str:
@@ -159,7 +167,7 @@ def _smallest_sep_difference() -> str:
 
 
 def _sep_times() -> str:
-    return f"{published_layers('sep').max() * 64:.0f} times 1/64"
+    return f"{published_layers('sep').max() * 64:.0f}"
 
 
 def _cls_gaps() -> np.ndarray:
@@ -168,10 +176,15 @@ def _cls_gaps() -> np.ndarray:
 
 def _broad_published() -> str:
     layers = np.argwhere(published_heads("entropy_clark") > 3.8)[:, 0] + 1
-    return f"{(layers <= 4).sum()} of {len(layers)}, layers {layers.min()} to {layers.max()}"
+    return _share_of((layers <= 4).sum(), len(layers))
 
 
 def _falls_and_rises() -> str:
+    layers = published_layers("entropy_clark")
+    return f"{(min(layers[0], layers[-1]) - layers.min()) / np.log(CLARK_LENGTH):.2f}"
+
+
+def _falls_and_rises_printed() -> str:
     layers = published_layers("entropy_clark")
     return f"{layers[0]:.1f}, {layers.min():.1f}, {layers[-1]:.1f} nats"
 
@@ -209,7 +222,7 @@ claim(
     key="self",
     sentence="Little to the token itself",
     section="3.1",
-    published=_self_limit,
+    printed=_self_limit,
     exactness="A",
     operational="share of heads that give it less than 0.1",
     refuted_if="half of the heads give the token itself a tenth or more",
@@ -222,7 +235,7 @@ claim(
     key="previous-layers",
     sentence="Previous-token heads in several layers",
     section="3.1",
-    published=lambda: _stated_layers("previous"),
+    published=lambda: f"{_stated_layers('previous').count(',') + 1} layers: {_stated_layers('previous')}",
     exactness="P",
     operational="layers with a head that gives over half",
     refuted_if="at most one layer has such a head",
@@ -236,7 +249,8 @@ def layers_with_a_previous_token_head(values, choice) -> float:
     key="previous-named",
     sentence="... in layers 2, 4, 7 and 8",
     section="3.1",
-    published=lambda: _stated_layers("previous"),
+    published="over 0.5",
+    printed=lambda: f"over half in layers {_stated_layers('previous')}",
     exactness="P",
     operational="the weakest of these layers, by its best head",
     refuted_if="one of the four layers has no such head",
@@ -253,7 +267,7 @@ claim(
     key="next-early",
     sentence="Next-token heads sit early",
     section="3.1",
-    published=_next_layers,
+    printed=_next_layers,
     exactness="V",
     operational="share, first third of the layers minus the rest",
     refuted_if="later layers look at the next token as much",
@@ -349,6 +363,7 @@ claim(
     sentence="[SEP] draws more than chance",
     section="3.2",
     published=_sep_times,
+    printed=lambda: f"{published_layers('sep').max():.2f}, against 1/64",
     exactness="D",
     operational="highest layer mean / share of [SEP] among the tokens",
     refuted_if="no layer gives [SEP] twice its share of the tokens",
@@ -473,9 +488,10 @@ def broad_heads_early(values, choice) -> float:
     section="3.3",
     published="at most 0.1",
     exactness="P",
-    operational="minus the mean largest weight, highest of the broad heads (a random head is broad, and so no control)",
+    operational="mean largest weight, highest of the broad heads (a random head is broad, and so no control)",
     refuted_if="a broad head puts more than a tenth on its favourite token",
     threshold=-0.1,
+    below=True,
     erratum="summaries drop 'at most'",
     control=False,
 )
@@ -487,8 +503,9 @@ def broad_heads_largest_weight(values, choice) -> float:
     key="sharpest-neighbour",
     sentence="The sharpest head looks at a neighbour",
     section="3.3, Figure 4",
-    published=_sharpest_published,
-    exactness="V",
+    published=lambda: "{0[2]:.2f}, {0[0]}".format(_sharpest_published()),
+    printed=lambda: "{} has the lowest entropy, {:.3f} nats".format(*_sharpest_published()),
+    exactness="A/V",
     operational="larger of its shares to the previous and the next token",
     refuted_if="it gives its neighbours less than half",
     threshold=0.5,
@@ -503,7 +520,8 @@ def sharpest_looks_at_a_neighbour(values, choice) -> float:
     sentence="Focus: broad, then sharp, then broad again",
     section="3.3, Figure 4",
     published=_falls_and_rises,
-    exactness="V",
+    printed=_falls_and_rises_printed,
+    exactness="D",
     operational="entropy / ln n, first or last layer minus the lowest, the smaller one",
     refuted_if="the first or the last layer is the sharpest",
     threshold=0.05,
@@ -545,7 +563,7 @@ claim(
     key="cls-close",
     sentence="Elsewhere [CLS] is as broad as the others",
     section="3.3",
-    published=lambda: f"{(np.abs(_cls_gaps()) < 0.5).sum()} of 12 layers",
+    published=lambda: _share_of((np.abs(_cls_gaps()) < 0.5).sum(), 12),
     exactness="D",
     operational="share of layers with a gap under 0.5 nats",
     refuted_if="half of the layers have a larger gap",

@@ -8,7 +8,7 @@ many to ship; what a lesson and the claims read off them (`measured`, the eviden
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -286,24 +286,37 @@ def _cosine_layers(pick: str) -> str:
     return f"{early:.2f} early, {late:.2f} late"
 
 
-def _f1_pair(one: str, other: str, *, best: bool = False) -> str:
-    if best:
+def _ahead(both: Callable[[], tuple[float, float]], digits: int = 3) -> dict:
+    """The first of two published numbers minus the second, and both: fields of a claim."""
+    return {
+        "published": lambda: f"{both()[0] - both()[1]:+.{digits}f}",
+        "printed": lambda: "{:.{d}f} against {:.{d}f}".format(*both(), d=digits),
+        "exactness": "D",
+    }
+
+
+def _mean_f1(one: str, other: str) -> dict:
+    return _ahead(lambda: (published_mean_f1(one), published_mean_f1(other)))
+
+
+def _best_f1(one: str, other: str) -> dict:
+    """Of the head that is best before tuning, or best in ``one``."""
+
+    def both() -> tuple[float, float]:
         heads = {name: published_head_f1(name) for name in (one, other)}
         at = np.unravel_index(heads["pretrained" if "pretrained" in heads else one].argmax(), (12, 12))
-        return f"{heads[one][at]:.3f} against {heads[other][at]:.3f}"
-    return f"{published_mean_f1(one):.3f} against {published_mean_f1(other):.3f}"
+        return heads[one][at], heads[other][at]
+
+    return _ahead(both) | {"published": lambda: f"{both()[0] - both()[1]:+.2f}"}
 
 
-def _taus(*conditions: str) -> str:
-    name = "Kendall tau of head F1 between the two corpora, {}"
-    return " against ".join(
-        f"{published_number('zhao_bethard_negation', name.format(c)):.3f}" for c in conditions
-    )
+def _tau_printed(condition: str) -> float:
+    name = f"Kendall tau of head F1 between the two corpora, {condition}"
+    return published_number("zhao_bethard_negation", name)
 
 
-def _precision_recall() -> str:
-    both = [published_mean_f1("pretrained", measure=m) for m in ("precision", "recall")]
-    return f"{both[0]:.2f} against {both[1]:.2f}"
+def _precision_recall() -> tuple[float, float]:
+    return tuple(published_mean_f1("pretrained", measure=m) for m in ("precision", "recall"))
 
 
 def _rich() -> str:
@@ -334,7 +347,7 @@ claim = Claims("14", EVIDENCE, source=ZHAO, evidence="cues before and after")
     sentence="Tuning a pretrained model beats tuning a random one",
     source=KOVALEVA,
     section="Table 1",
-    published=_gain,
+    printed=_gain,
     exactness="P",
     operational="F1 of words told to be in a scope, minus calling every word so",
     refuted_if="no better than calling every word in",
@@ -350,7 +363,7 @@ claim(
     sentence="The last layers change most",
     source=KOVALEVA,
     section="Figure 5",
-    published=lambda: _cosine_layers("thirds"),
+    printed=lambda: f"cosines {_cosine_layers('thirds')}",
     exactness="A",
     operational="divergence before/after, last third of the layers minus first, nats",
     refuted_if="no more change at the end than at the beginning",
@@ -422,10 +435,11 @@ def keeps_names(values: Values, choice: Values | None = None) -> float:
     key="negation-moves-more",
     sentence="Negation changes maps more than the control does",
     source=COURSE,
-    operational="divergence after negation over that after the control, minus 1",
+    operational="divergence after negation over that after the control",
     refuted_if="no more than the control",
     evidence="maps before and after",
     threshold=0.05,
+    origin=1.0,
 )
 def negation_moves_more(values: Values, choice: Values | None = None) -> float:
     control = values["js_control"].mean()
@@ -453,7 +467,7 @@ def cls_prefers_sep(values: Values, choice: Values | None = None) -> float:
     key="heads-find-cues",
     sentence="A head finds the cue before any tuning",
     section="released scores",
-    published=lambda: f"{published_head_f1('pretrained').max():.3f} (best of 144)",
+    printed=lambda: f"F1 {published_head_f1('pretrained').max():.3f}, best of 144",
     exactness="D",
     operational="F1 of the head chosen on other sentences, minus the same with another word as the cue",
     refuted_if="no more than for another word",
@@ -468,8 +482,7 @@ def best_over_another(values: Values, choice: Values) -> float:
     key="precision",
     sentence="Precision is far above recall",
     section="released scores",
-    published=_precision_recall,
-    exactness="D",
+    **_ahead(_precision_recall, 2),
     operational="precision minus recall, mean over heads, before tuning",
     refuted_if="a difference of .1 or less",
     threshold=0.1,
@@ -484,8 +497,7 @@ claim(
     key="negation-helps",
     sentence="Tuned on negation, heads find cues better than before",
     section="released scores",
-    published=lambda: _f1_pair("neg", "pretrained"),
-    exactness="D",
+    **_mean_f1("neg", "pretrained"),
     operational="mean F1 over heads after negation minus before",
     refuted_if="no better than before",
     threshold=0.005,
@@ -495,8 +507,7 @@ claim(
     key="negation-over-control",
     sentence="... and better than tuned on a control",
     section="released scores",
-    published=lambda: _f1_pair("neg", "control"),
-    exactness="D",
+    **_mean_f1("neg", "control"),
     operational="mean F1 over heads after negation minus after the control",
     refuted_if="no better than the control",
     threshold=0.005,
@@ -508,11 +519,13 @@ claim(
     key="control-changes-nothing",
     sentence="The control leaves the score where it was",
     section="released scores",
-    published=lambda: _f1_pair("control", "pretrained"),
+    published=lambda: f"{abs(published_mean_f1('control') - published_mean_f1('pretrained')):.3f}",
+    printed=_mean_f1("control", "pretrained")["printed"],
     exactness="D",
-    operational="minus the distance of the mean F1 after the control from that before",
+    operational="distance of the mean F1 after the control from that before",
     refuted_if="a change of .01 or more",
     threshold=-0.01,
+    below=True,
     control=False,
 )
 def control_moves(values: Values, choice: Values | None = None) -> float:
@@ -523,8 +536,7 @@ claim(
     key="best-head-gains",
     sentence="The best head gains from negation",
     section="released scores",
-    published=lambda: _f1_pair("neg", "pretrained", best=True),
-    exactness="D",
+    **_best_f1("neg", "pretrained"),
     operational="F1 after negation minus before, head chosen after negation on other sentences",
     refuted_if="no gain",
     threshold=0.02,
@@ -534,8 +546,7 @@ claim(
     key="best-head-over-control",
     sentence="... and not from the control",
     section="released scores",
-    published=lambda: _f1_pair("neg", "control", best=True),
-    exactness="D",
+    **_best_f1("neg", "control"),
     operational="F1 after negation minus after the control, the same head",
     refuted_if="no more than the control",
     threshold=0.02,
@@ -545,7 +556,7 @@ claim(
     key="halves-agree",
     sentence="Two corpora rank the heads alike",
     section="notebook output",
-    published=lambda: _taus("pretrained"),
+    published=lambda: f"{_tau_printed('pretrained'):.3f}",
     exactness="O",
     operational="Kendall's tau over heads between two halves of the sentences",
     refuted_if="a tau of .2 or less",
@@ -559,8 +570,7 @@ claim(
     key="agreement-rises",
     sentence="Tuning on negation makes them agree more",
     section="notebook output",
-    published=lambda: _taus("neg", "control"),
-    exactness="O",
+    **_ahead(lambda: (_tau_printed("neg"), _tau_printed("control"))),
     operational="tau after negation minus tau after the control",
     refuted_if="no more than after the control",
     threshold=0.02,
