@@ -9,7 +9,15 @@ from contextlib import nullcontext, suppress
 from math import isnan
 from pathlib import Path
 
-from ..claims import Resources, decide, iter_verdicts, ledger, recorded_sentence, recorded_verdicts
+from ..claims import (
+    VERDICT_RULE,
+    Resources,
+    decide,
+    iter_verdicts,
+    ledger,
+    recorded_sentence,
+    recorded_verdicts,
+)
 from ..disk import (
     TOLERANCE,
     NotShipped,
@@ -32,8 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.describe(
         parser,
         "Decide the course's claims on a model: each published sentence with its number, ours with a 95 % interval, that of a "
-        "randomly initialised twin, and a verdict: holds, does not hold, cannot be decided here. Prints them; with --out writes "
-        "claims.csv, claims.json and a page, claims.html.",
+        f"randomly initialised twin, and a verdict. {VERDICT_RULE} Prints them; with --out writes claims.csv, claims.json and a page, "
+        "claims.html.",
         "claims --model bert-base-uncased --lesson 03 --out result",
     )
     common.add_model(parser)

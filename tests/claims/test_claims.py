@@ -84,12 +84,12 @@ def test_evidence_gives_back_the_rows_it_was_made_of():
         np.testing.assert_array_equal(again.inputs[quantity], found.inputs[quantity])
 
 
-def test_a_claim_holds_if_the_whole_interval_is_above_the_line_and_the_twins_is_not():
+def test_a_claim_holds_if_the_whole_interval_meets_what_it_needs_and_the_twins_does_not():
     verdict = run(mean, [0.9, 0.6, 0.9, 0.8, 0.9, 0.7])
     assert verdict.value == pytest.approx(0.7)  # of the inputs with odd index only
     assert (verdict.low, verdict.high) == pytest.approx((0.6, 0.8))  # three inputs: all may be the same one
     assert (verdict.n, verdict.verdict, verdict.twin) == (3, HOLDS, 0.0)
-    assert verdict.why == "the whole interval is above the line, the twin's is not"
+    assert verdict.why == "the whole interval meets what it needs, the twin's does not"
 
 
 def test_a_claim_does_not_hold_if_the_whole_interval_is_below_the_line():

@@ -500,7 +500,7 @@ claim(
     key="linked-over-distance",
     sentence="Some head links verb and argument, beyond distance",
     source="our control",
-    operational="best head: minus random words as far apart",
+    operational="best head minus random words as far apart",
     refuted_if="no more than random words get",
     evidence="05-features",
     threshold=0.05,

@@ -36,23 +36,25 @@ def claim_table(verdicts: Sequence) -> TextTable:
     if not verdicts:
         raise ValueError("a table of claims needs at least one verdict; got none.")
     header = ["claim", "published", "needs", f"{model_name(verdicts)} [95 %]", "twin", "verdict"]
-    notes = {verdict.claim.key: _footnote(verdict) for verdict in verdicts}
-    marks = {note: _mark(i) for i, note in enumerate(dict.fromkeys(filter(None, notes.values())))}
+    notes = [_footnote(verdict) for verdict in verdicts]
+    marks = {note: _mark(i) for i, note in enumerate(dict.fromkeys(filter(None, notes)))}
     rows = [
         [
             verdict.claim.sentence,
-            published_cell(verdict, marks.get(notes[verdict.claim.key], "")),
+            published_cell(verdict, marks.get(note, "")),
             needs_cell(verdict.claim),
             value_cell(verdict),
             twin_cell(verdict),
             verdict.verdict,
         ]
-        for verdict in verdicts
+        for verdict, note in zip(verdicts, notes)
     ]
     caption = [counts_sentence(verdicts)]
     if any(row[4] == NO_CONTROL for row in rows):
         caption.append(f"{NO_CONTROL}: no control by a random twin.")
-    caption += [tags_sentence(verdicts), *(f"{mark} {note}" for note, mark in marks.items()), VERDICT_RULE]
+    caption += [tags_sentence(verdicts), *(f"{mark} {note}" for note, mark in marks.items())]
+    if any(verdict.claim.statistic is not None for verdict in verdicts):
+        caption.append(VERDICT_RULE)
     return TextTable(header, rows, " ".join(filter(None, caption)))
 
 
