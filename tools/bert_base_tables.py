@@ -192,7 +192,7 @@ def verdicts() -> str:
             sentences[row["key"]],
             numbers(row),
             numbers(row, "twin twin_low twin_high"),
-            f"{float(row['line']):g}",
+            f"{float(row['threshold']):g}",
             row["verdict"],
         ]
         for row in rows

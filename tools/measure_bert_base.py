@@ -393,7 +393,7 @@ def verdicts(recording: Recording, twin: Recording, trees: Sequence[TreebankSent
         "n",
         "verdict",
         "why",
-        "line",
+        "threshold",
     )
     return [{name: row[name] for name in keep} for row in map(verdict_row, found) if row["value"] is not None]
 

@@ -29,6 +29,6 @@ _HOMES = {
     "recorded": """
         RECORDED_COLUMN RecordedVerdict recorded_about recorded_sentence recorded_verdicts
     """,
-    "verdicts": "LEVEL Measurement decide iter_verdicts measure settle",
+    "verdicts": "LEVEL VERDICT_RULE Measurement decide iter_verdicts measure settle",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -39,9 +39,12 @@ class Claim:
     source, section : str
         Who says so, and where: ``"Clark et al. 2019"``, ``"3.2, Figure 2"``.
     published : str, or function without arguments that returns one
-        The published number as printed; ``""`` if the paper gives none.
+        The published number in the unit of what is measured here, converted where it was printed in another; ``""`` if the paper gives
+        none that can be converted.
+    printed : str, or function without arguments that returns one
+        What was printed, where that is something else than ``published``: a pair of numbers, per cent, another unit.
     exactness : str
-        How exact that number is: P printed, V from a vector drawing, O output of the authors' code, A read off a raster figure,
+        How exact the published number is: P printed, V from a vector drawing, O output of the authors' code, A read off a raster figure,
         D derived, N from notes, S from a reproduction (see ``EXACTNESS``); two with a slash between; ``""`` without a number.
     operational : str
         What is measured here, in words.
@@ -54,9 +57,14 @@ class Claim:
     statistic : function of (values, choice), or None
         One number from the means over the inputs that report and the means over those that choose. None: it cannot
         be decided by what this package measures, for the reason in ``operational``.
-    line : float
+    threshold : float
         The claim holds if the statistic lies above it. For a difference, what would be worth a sentence rather than 0:
         above 0 is half of all noise.
+    below : bool
+        True for a claim that something is small: its statistic is the negative of what ``operational`` names. Tables show that quantity itself,
+        and that it has to lie below its line.
+    origin : float
+        Added to the statistic (to its negative, with ``below``) where tables show it: .5 for an AUC of which chance was taken away.
     erratum : str
         What is wrong with the sentence or its number where it was published.
     control : bool
@@ -75,13 +83,16 @@ class Claim:
     source: str
     section: str = ""
     published: str | Callable[[], str] = ""
+    printed: str | Callable[[], str] = ""
     exactness: str = ""
     operational: str
     refuted_if: str
     evidence: str
     collect: Callable | None = None
     statistic: Statistic | None
-    line: float = 0.0
+    threshold: float = 0.0
+    below: bool = False
+    origin: float = 0.0
     erratum: str = ""
     control: bool = True
     null: Null | None = None
@@ -98,8 +109,8 @@ class Claim:
                 raise ValueError(
                     f"claim {self.key!r} has no {name}; it must be there before anything is computed."
                 )
-        if not np.isfinite(self.line):
-            raise ValueError(f"claim {self.key!r}: the line must be a number; got {self.line}.")
+        if not np.isfinite(self.threshold):
+            raise ValueError(f"claim {self.key!r}: the threshold must be a number; got {self.threshold}.")
         unknown = set(filter(None, self.exactness.split("/"))) - set(EXACTNESS)
         if unknown:
             raise ValueError(
@@ -115,6 +126,19 @@ class Claim:
     def published_text(self) -> str:
         """The published value as text, computed from the published tables where it stands in one."""
         return self.published() if callable(self.published) else self.published
+
+    def printed_text(self) -> str:
+        """What the paper printed, where the published value is shown in another unit."""
+        return self.printed() if callable(self.printed) else self.printed
+
+    def quantity(self, statistic: float) -> float:
+        """What ``operational`` names, from the statistic: the way tables show it.
+
+        >>> few = dict(key="09-few", sentence="Few", source="x", operational="share", refuted_if="many", evidence="e")
+        >>> Claim(**few, statistic=None, threshold=-0.1, below=True).quantity(-0.1)
+        0.1
+        """
+        return self.origin - statistic if self.below else self.origin + statistic
 
 
 class Claims:

@@ -68,20 +68,20 @@ def claim_of(
     key: str,
     sentence: str,
     source: str,
-    line: float,
+    threshold: float,
     measure: str = "accuracy",
     against: str = "rule",
     on: str | None = None,
     **details,
 ) -> Claim:
-    """The claim that some head follows a pattern, by more than ``line``.
+    """The claim that some head follows a pattern, by more than ``threshold``.
 
     Parameters
     ----------
     pattern : Pattern
     key, sentence, source
         As in `bertlook_teach.claims.Claim`.
-    line : float
+    threshold : float
         What the gain must lie above.
     measure : {"accuracy", "mass"}
         Of the head that is best on the texts that choose.
@@ -107,7 +107,7 @@ def claim_of(
     ]
     fields = {
         "operational": f"{what}, head chosen on other texts{taken}: {pattern!r}",
-        "refuted_if": f"no head does so by more than {line:g}",
+        "refuted_if": f"no head does so by more than {threshold:g}",
         **details,
     }
     on = _corpus_of(pattern, on)
@@ -118,7 +118,7 @@ def claim_of(
         evidence=f"{on}: {pattern!r}",
         collect=PatternEvidence(pattern, on),
         statistic=PatternGain(measure, against),
-        line=line,
+        threshold=threshold,
         **fields,
     )
 

@@ -31,7 +31,7 @@ class RecordedVerdict(NamedTuple):
     n: int
     verdict: str
     why: str
-    line: float
+    threshold: float
 
 
 def recorded_verdicts() -> dict[str, RecordedVerdict]:
@@ -52,7 +52,7 @@ def recorded_verdicts() -> dict[str, RecordedVerdict]:
                 )
             numbers = {
                 name: float(row[name]) if row[name] else math.nan
-                for name in ("value", "low", "high", "twin", "twin_low", "twin_high", "line")
+                for name in ("value", "low", "high", "twin", "twin_low", "twin_high", "threshold")
             }
             found[row["key"]] = RecordedVerdict(
                 key=row["key"], n=int(row["n"]), verdict=row["verdict"], why=row["why"], **numbers

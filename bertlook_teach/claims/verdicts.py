@@ -14,6 +14,13 @@ from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
 LEVEL = 0.05  # of a corrected p
 
+# What `decide` does, in words: decks, pages and the guide say it in these and in no others. A claim without control is not held against the twin.
+VERDICT_RULE = (
+    "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not overlap. "
+    "Does not hold: the whole interval lies on the other side. "
+    "Otherwise it cannot be decided here."
+)
+
 
 # --- deciding -------------------------------------------------------------------------------------------------
 def decide(
@@ -49,9 +56,8 @@ def decide(
     Returns
     -------
     list of Verdict, in the order of the claims
-        *holds* if the whole interval lies above the line and above the twin's, and the twin's does not lie above the line;
-        *does not hold* if the whole interval lies below the line; otherwise *cannot be decided here*, with the reason. An
-        interval that ends within ``NOISE`` of the line ends on it, and includes it.
+        By ``VERDICT_RULE``; with ``control=False`` the twin is not asked. What a claim needs is a statistic above its threshold. An interval
+        that ends within ``NOISE`` of the threshold ends on it, and includes it.
     """
     if correct not in (None, "holm"):
         raise ValueError(f"correct must be 'holm' or None; got {correct!r}.")
@@ -195,8 +201,8 @@ def _with_p(claim: Claim, sample: _Sample, found: Measurement) -> Measurement:
     """p counts the samples on the wrong side of the line, 1 added above and below; with a ``null``, the larger of the two p counts."""
     drawn = found.replicates[np.isfinite(found.replicates)]
     p, against = (
-        monte_carlo_p(-drawn, -claim.line, tolerance=0),
-        monte_carlo_p(drawn, claim.line, tolerance=0),
+        monte_carlo_p(-drawn, -claim.threshold, tolerance=0),
+        monte_carlo_p(drawn, claim.threshold, tolerance=0),
     )
     floor = 1 / (1 + len(drawn))
     if claim.null is not None:
@@ -253,20 +259,20 @@ def _inputs(n: int) -> str:
 def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> Verdict:
     if ours.reason:
         verdict, why = OPEN, ours.reason
-    elif ours.high < claim.line - NOISE:
-        verdict, why = FAILS, "the whole interval is below the line"
-    elif ours.low <= claim.line + NOISE:
+    elif ours.high < claim.threshold - NOISE:
+        verdict, why = FAILS, "the whole interval lies on the other side"
+    elif ours.low <= claim.threshold + NOISE:
         verdict, why = OPEN, "the interval includes the line"
     elif claim.control and control.reason:
         verdict, why = OPEN, f"the random twin gives no control: {control.reason}"
-    elif claim.control and control.low > claim.line + NOISE:
+    elif claim.control and control.low > claim.threshold + NOISE:
         verdict, why = OPEN, "a random twin reaches it too"
     elif claim.control and control.high >= ours.low - NOISE:
         verdict, why = OPEN, "a random twin's interval reaches into it"
     elif claim.control:
-        verdict, why = HOLDS, "the whole interval is above the line, the twin's is not"
+        verdict, why = HOLDS, "the whole interval meets what it needs, the twin's does not"
     else:
-        verdict, why = HOLDS, "the whole interval is above the line"
+        verdict, why = HOLDS, "the whole interval meets what it needs"
     return _made(claim, ours, control, verdict=verdict, why=why, **names)
 
 
@@ -334,7 +340,7 @@ def _by_p(
                 OPEN,
                 f"no result could have p below {one.floor:.2f} here: there is too little to shuffle",
             )
-        if one.low > claim.line:
+        if one.low > claim.threshold:
             return OPEN, f"the interval is above the line, but p = {one.p:.3f}, {p:.3f} after correction"
         return OPEN, "the interval includes the line"
     if twin is not None and twin.reason and claim.control:

@@ -9,7 +9,15 @@ from contextlib import nullcontext, suppress
 from math import isnan
 from pathlib import Path
 
-from ..claims import Resources, decide, iter_verdicts, ledger, recorded_sentence, recorded_verdicts
+from ..claims import (
+    VERDICT_RULE,
+    Resources,
+    decide,
+    iter_verdicts,
+    ledger,
+    recorded_sentence,
+    recorded_verdicts,
+)
 from ..disk import (
     TOLERANCE,
     NotShipped,
@@ -20,7 +28,7 @@ from ..disk import (
     write_file,
     write_json,
 )
-from ..render import claims_page, claims_text
+from ..render import claims_page, claims_text, needs_text
 from ..stats import CONFIDENCE, REPLICATES
 from . import common
 
@@ -32,8 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.describe(
         parser,
         "Decide the course's claims on a model: each published sentence with its number, ours with a 95 % interval, that of a "
-        "randomly initialised twin, and a verdict: holds, does not hold, cannot be decided here. Prints them; with --out writes "
-        "claims.csv, claims.json and a page, claims.html.",
+        f"randomly initialised twin, and a verdict. {VERDICT_RULE} Prints them; with --out writes claims.csv, claims.json and a page, "
+        "claims.html.",
         "claims --model bert-base-uncased --lesson 03 --out result",
     )
     common.add_model(parser)
@@ -180,10 +188,14 @@ def record(verdict) -> dict:
         "source": claim.source,
         "section": claim.section,
         "published": verdict.published,
+        "printed": claim.printed_text(),
         "exactness": claim.exactness,
         "erratum": claim.erratum,
         "measured": claim.operational,
-        "line": claim.line if claim.statistic is not None else None,
+        "needs": needs_text(claim),
+        "threshold": claim.threshold if claim.statistic is not None else None,
+        "sign": -1 if claim.below else 1,  # what is measured is origin + sign x value
+        "origin": claim.origin,
         "refuted_if": claim.refuted_if,
     }
     for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():

@@ -70,8 +70,8 @@ _HOMES = {
     """,
     "results.antecedents": "antecedent_cells mention_table points_figure published_antecedents rule_answers",
     "results.claims": """
-        claim_lines claim_table claims_text count_verdicts counts_sentence model_name published_cell
-        tags_sentence twin_cell value_cell
+        claim_lines claim_table claims_text count_verdicts counts_sentence model_name needs_text
+        published_cell tags_sentence twin_cell value_cell
     """,
     "results.course": "CourseMap describe_course lesson_table",
     "results.essay": "compared_table outcome_table phases_figure register_table why_lines",

@@ -40,7 +40,7 @@ TRAINED, RANDOM = FakeEncoder(), FakeEncoder("random")
 def claim(statistic, key="99-made-up", **changes):
     about = {
         "sentence": "Made up", "source": "Nobody 2019", "section": "1", "published": "0.57",
-        "exactness": "V", "operational": "a number", "refuted_if": "it is small", "evidence": "made", "line": 0.5,
+        "exactness": "V", "operational": "a number", "refuted_if": "it is small", "evidence": "made", "threshold": 0.5,
     }  # fmt: skip
     return Claim(key=key, statistic=statistic, **{**about, **changes})
 
@@ -84,12 +84,12 @@ def test_evidence_gives_back_the_rows_it_was_made_of():
         np.testing.assert_array_equal(again.inputs[quantity], found.inputs[quantity])
 
 
-def test_a_claim_holds_if_the_whole_interval_is_above_the_line_and_the_twins_is_not():
+def test_a_claim_holds_if_the_whole_interval_meets_what_it_needs_and_the_twins_does_not():
     verdict = run(mean, [0.9, 0.6, 0.9, 0.8, 0.9, 0.7])
     assert verdict.value == pytest.approx(0.7)  # of the inputs with odd index only
     assert (verdict.low, verdict.high) == pytest.approx((0.6, 0.8))  # three inputs: all may be the same one
     assert (verdict.n, verdict.verdict, verdict.twin) == (3, HOLDS, 0.0)
-    assert verdict.why == "the whole interval is above the line, the twin's is not"
+    assert verdict.why == "the whole interval meets what it needs, the twin's does not"
 
 
 def test_a_claim_does_not_hold_if_the_whole_interval_is_below_the_line():
@@ -112,17 +112,17 @@ def test_a_claim_that_a_random_twin_reaches_too_is_not_decided():
 def test_a_twin_on_the_line_is_no_twin_above_it():
     """Noise around a line at 0 does not reach it; noise that reaches our interval does."""
     noise = [-0.1, 0.1, 0.1, -0.1] * 3
-    assert run(mean, [0.9, 0.8] * 6, noise, line=0.0).verdict == HOLDS
-    verdict = run(mean, [0.1, 0.05] * 6, noise, line=0.0)
+    assert run(mean, [0.9, 0.8] * 6, noise, threshold=0.0).verdict == HOLDS
+    verdict = run(mean, [0.1, 0.05] * 6, noise, threshold=0.0)
     assert (verdict.verdict, verdict.why) == (OPEN, "a random twin's interval reaches into it")
 
 
 @pytest.mark.parametrize("off", [-2e-7, 0, 2e-7])
 def test_no_verdict_hangs_on_the_last_digits_of_a_processor(off):
     """An interval that ends on the line, a twin on the line, a twin that touches the interval: the same verdict on all."""
-    assert run(mean, [0.5 + off] * 6, line=0.5).why == "the interval includes the line"
-    assert run(mean, [0.9] * 6, [0.5 + off] * 6, line=0.5).verdict == HOLDS
-    touching = run(mean, [0.7] * 6, [0.1, 0.1, 0.1, 0.7 + off, 0.1, 0.7 + off], line=0.5)
+    assert run(mean, [0.5 + off] * 6, threshold=0.5).why == "the interval includes the line"
+    assert run(mean, [0.9] * 6, [0.5 + off] * 6, threshold=0.5).verdict == HOLDS
+    touching = run(mean, [0.7] * 6, [0.1, 0.1, 0.1, 0.7 + off, 0.1, 0.7 + off], threshold=0.5)
     assert touching.why == "a random twin's interval reaches into it"
 
 
@@ -145,7 +145,7 @@ def test_even_inputs_choose_and_odd_inputs_report():
 def test_the_interval_is_that_of_an_independent_bootstrap():
     values = np.arange(1, 41, dtype=float) / 10
     reported = values[1::2]
-    verdict = run(mean, values, line=0.0)
+    verdict = run(mean, values, threshold=0.0)
     draws = np.random.default_rng(5).choice(reported, (20000, len(reported))).mean(axis=1)
     low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     error = 4 * draws.std() / np.sqrt(REPLICATES * 0.025)  # of a 2.5 % quantile of 400 draws, generously
@@ -159,7 +159,7 @@ def test_two_quantities_of_one_input_are_drawn_together():
         "made": lambda *_: [{"x": np.array(v), "y": np.array(v)} for v in (0.1, 0.9, 0.4, 0.2, 0.5, 0.7)]
     }
     _kept.clear()
-    difference = claim(lambda values, choice: values["x"] - values["y"], line=-1.0, control=False)
+    difference = claim(lambda values, choice: values["x"] - values["y"], threshold=-1.0, control=False)
     [verdict] = decide([difference], TRAINED, twin=RANDOM, evidence=table)
     assert (verdict.low, verdict.high) == pytest.approx((0, 0))
 
@@ -313,7 +313,7 @@ def test_a_collector_that_fails_stops_or_becomes_the_reason():
     [
         ({"key": "made-up"}, "begins with its lesson, two digits"),
         ({"key": "9-x"}, "begins with its lesson, two digits"),
-        ({"line": float("nan")}, "the line must be a number"),
+        ({"threshold": float("nan")}, "the threshold must be a number"),
         ({"refuted_if": " "}, "has no refuted_if"),
         ({"operational": ""}, "has no operational"),
         ({"exactness": "R"}, "A number from memory has no place"),
@@ -462,7 +462,7 @@ def test_claims_are_written_above_their_statistics_or_with_them():
     write = Claims("99", {"made": collect}, source="Nobody 2019", evidence="made")
     about = {"sentence": "Made up", "operational": "a number", "refuted_if": "it is small"}
 
-    @write(key="decorated", line=0.5, **about)
+    @write(key="decorated", threshold=0.5, **about)
     def twice(values, choice):
         return 2 * values["x"]
 

@@ -579,10 +579,11 @@ def test_the_register_is_the_one_that_was_locked():
 
 
 @pytest.mark.parametrize(
-    "field", ["sentence", "operational", "refuted_if", "line", "evidence", "statistic", "null", "control"]
+    "field",
+    ["sentence", "operational", "refuted_if", "threshold", "evidence", "statistic", "null", "control"],
 )
 def test_another_line_or_word_or_statistic_is_another_digest(field):
-    new = {"line": 0.4, "statistic": s.drift, "null": s.phases_p, "control": True}.get(
+    new = {"threshold": 0.4, "statistic": s.drift, "null": s.phases_p, "control": True}.get(
         field, "something else"
     )
     changed = [replace(one, **{field: new}) if one is BY_NUMBER[3] else one for one in h.REGISTER]
@@ -656,7 +657,7 @@ def settled(number, one, twin=None):
 def test_what_is_true_is_supported_and_what_is_false_is_refuted(number):
     """The positive control of every test, each corrected for all eleven."""
     true, false = (measure(BY_NUMBER[number], evidence_for(number, t)) for t in (True, False))
-    assert true.low > BY_NUMBER[number].line > false.high
+    assert true.low > BY_NUMBER[number].threshold > false.high
     good, bad = settled(number, true), settled(number, false)
     assert (good.verdict, bad.verdict) == (HOLDS, FAILS), (good.why, bad.why)
     assert (h.LABELS[good.verdict], h.LABELS[bad.verdict]) == (h.SUPPORTED, h.REFUTED)

@@ -18,7 +18,7 @@ def value(key, values, choice=None):
 
 
 def passes(key, values, choice=None):
-    return value(key, values, choice) > CLAIMS[key].line
+    return value(key, values, choice) > CLAIMS[key].threshold
 
 
 # --- shared statistics -----------------------------------------------------------------------------------
@@ -106,20 +106,23 @@ def test_the_published_values_are_those_of_the_figures(bert_base):
     assert printed["first-layer-cls"] == f"{value('03-first-layer-cls', bert_base):+.2f}"
     assert (
         printed["sep-heads"]
-        == f"{round(value('03-sep-heads', bert_base) * 144)} of 144 heads"
-        == "41 of 144 heads"
+        == f"{value('03-sep-heads', bert_base):.2f}, {round(value('03-sep-heads', bert_base) * 144)} of 144"
+        == "0.28, 41 of 144"
     )
     assert (
         printed["special"]
-        == f"{round(value('03-special', bert_base) * 144)} of 144 heads"
-        == "75 of 144 heads"
+        == f"{value('03-special', bert_base):.2f}, {round(value('03-special', bert_base) * 144)} of 144"
+        == "0.52, 75 of 144"
     )
     assert printed["cls-head"] == f"{value('03-cls-head', bert_base):.2f}, 2-7"
-    assert printed["cls-close"] == f"{round(value('03-cls-close', bert_base) * 12)} of 12 layers"
-    assert printed["broad-heads-early"] == "11 of 11, layers 1 to 4"
-    assert CLAIMS["03-sharpest-neighbour"].published_text() == "3-1, 0.012 nats"
-    assert CLAIMS["03-next-early"].published_text() == "layers 1, 2, 3, 3, 6"
-    assert CLAIMS["03-previous-named"].published_text() == "layers 2, 4, 7, 8"
+    close = value("03-cls-close", bert_base)
+    assert printed["cls-close"] == f"{close:.2f}, {round(close * 12)} of 12"
+    assert printed["broad-heads-early"] == "1.00, 11 of 11"
+    assert CLAIMS["03-falls-and-rises"].published_text() == f"{value('03-falls-and-rises', bert_base):.2f}"
+    assert CLAIMS["03-sharpest-neighbour"].published_text() == "0.98, 3-1"
+    assert CLAIMS["03-sharpest-neighbour"].printed_text() == "3-1 has the lowest entropy, 0.012 nats"
+    assert CLAIMS["03-next-early"].printed_text() == "heads of layers 1, 2, 3, 3, 6"
+    assert CLAIMS["03-previous-layers"].published_text() == "4 layers: 2, 4, 7, 8"
 
 
 def test_the_previous_token_layers_by_hand():

@@ -47,7 +47,7 @@ def test_excess_claims_use_the_excess():
     for key, quantity in (("same-word", "same_word"), ("same-word-across", "same_word_across"), ("within-word", "within_word")):  # fmt: skip
         values = {quantity: heads(h00=0.9), f"{quantity}, excess": heads(h00=0.05)}
         claim = CLAIMS[f"02-{key}"]
-        assert claim.statistic(values, values) == pytest.approx(0.05) and claim.line == 0.1
+        assert claim.statistic(values, values) == pytest.approx(0.05) and claim.threshold == 0.1
 
 
 def segments_statistic(key, standard, zeros, chance=0.5):
@@ -111,12 +111,13 @@ def test_published_values_come_from_the_tables_and_none_from_memory():
     assert CLAIMS["02-next-word"].published_text() == "3-1 (0.98)"
     assert CLAIMS["02-delimiter"].published_text() == f"8-4 ({published_heads('sep')[7, 3]:.2f})"
     assert (
-        CLAIMS["02-segments-wide"].published_text()
+        CLAIMS["02-segments-wide"].printed_text()
         == f"1-1 ({published_heads('entropy_clark')[0, 0]:.2f} nats)"
     )
     # heads of Vig's patterns 2 to 5 are known from memory only, and stay out
     shown = " ".join(
-        f"{claim.published_text()} {claim.erratum} {claim.operational}" for claim in lesson02.CLAIMS
+        f"{claim.published_text()} {claim.printed_text()} {claim.erratum} {claim.operational}"
+        for claim in lesson02.CLAIMS
     )
     assert not re.search(r"\b(1-3|3-7|11-11|3-2)\b", shown)
 

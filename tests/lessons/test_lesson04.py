@@ -35,7 +35,6 @@ def test_there_are_enough_claims_each_says_what_refutes_it_and_fits_a_slide():
     assert len({c.key for c in CLAIMS}) == len(CLAIMS)
     for c in CLAIMS:
         assert c.lesson == "04" and c.refuted_if and len(c.sentence.split()) <= 12, c.key
-        assert bool(c.published_text()) == bool(c.exactness), c.key
         assert c.evidence in {*EVIDENCE, "surface"}, c.key
 
 
@@ -45,7 +44,11 @@ def test_published_values_come_out_of_the_tables():
     assert claim("cancel-sep").published_text() == "-0.69"
     assert claim("gradient-first-layer").published_text() == "1.10"
     assert claim("norm-share-small").published_text() == "0.07, layer 8"
-    assert claim("mixing").published_text() == "0.96 and 0.85"
+    assert claim("mixing").published_text() == "+0.11"
+    assert claim("mixing").printed_text() == "96.41 and 85.28 %"
+    assert claim("norm-share").published_text() == "+0.52"
+    assert claim("norm-share").printed_text() == "0.59 by weight, 0.07 by norm, layer 8"
+    assert (claim("cancel-other").published_text(), claim("cancel-other").printed_text()) == ("0.06", "-0.06")
     assert claim("rollout-better").published_text() == "0.71 against 0.29"
 
 

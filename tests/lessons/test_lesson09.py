@@ -98,9 +98,14 @@ def test_a_model_of_one_layer_or_one_head_a_layer_cannot_be_compared():
 
 def test_published_values_are_computed_from_the_figure():
     printed = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
-    assert printed["09-sep-heads"] == "19 of 144" and printed["09-punct-heads"] == "17 of 144"
-    assert printed["09-neighbour-heads"] == "9 of 144" and printed["09-most-unlabelled"] == "81 of 144"
-    assert printed["09-broad-heads-low"] == "11 of 11 in layers 1-4"
+    assert printed["09-sep-heads"] == "0.13, 19 of 144" and printed["09-punct-heads"] == "0.12, 17 of 144"
+    assert (
+        printed["09-neighbour-heads"] == "0.06, 9 of 144"
+        and printed["09-most-unlabelled"] == "0.56, 81 of 144"
+    )
+    assert printed["09-broad-heads-low"] == "+0.67"  # all, minus a third
+    [low] = [claim for claim in lesson.CLAIMS if claim.key == "09-broad-heads-low"]
+    assert low.printed_text() == "11 of 11 in layers 1 to 4 of 12"
     figure = published_map()
     same = figure.layers[:, None] == figure.layers
     off = ~np.eye(144, dtype=bool)

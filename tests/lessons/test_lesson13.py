@@ -24,9 +24,9 @@ def test_all_eleven_and_two_guesses_are_in_the_ledger():
     assert len(CLAIMS) == 13 and list(CLAIMS)[11:] == ["own-determiners", "own-adjectives"]
     for claim, registered in zip(CLAIMS.values(), h.REGISTER):
         assert claim.key == registered.key
-        assert (claim.statistic, claim.line, claim.evidence) == (
+        assert (claim.statistic, claim.threshold, claim.evidence) == (
             registered.statistic,
-            registered.line,
+            registered.threshold,
             registered.evidence,
         )
         assert claim.refuted_if == registered.refuted_if and claim.sentence == registered.sentence
@@ -43,7 +43,7 @@ def test_published_values_are_computed_and_only_where_there_are_any():
 
 def test_our_own_guesses_are_patterns():
     assert repr(lesson13.DETERMINER) in CLAIMS["own-determiners"].operational
-    assert CLAIMS["own-adjectives"].line == lesson13.WORTH_A_SENTENCE
+    assert CLAIMS["own-adjectives"].threshold == lesson13.WORTH_A_SENTENCE
     assert "determiner" not in lesson13.ADJECTIVE.in_words().lower()
 
 

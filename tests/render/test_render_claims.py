@@ -1,10 +1,20 @@
 import math
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, RECORDED_COLUMN, Claim, RecordedVerdict, Verdict
+from bertlook_teach.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    RECORDED_COLUMN,
+    VERDICT_RULE,
+    Claim,
+    RecordedVerdict,
+    Verdict,
+)
 from bertlook_teach.render import (
     claim_lines,
     claim_table,
@@ -15,10 +25,12 @@ from bertlook_teach.render import (
 )
 
 NAN = float("nan")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def verdict(value, sentence="Heads look back", statistic=max, result=FAILS, model="specimen", **about):
     options = {"published": ".68", "exactness": "A", "why": "", "n": 50, "n_choice": 40, **about}
+    options.setdefault("threshold", 0.5)
     published, why, n, n_choice = (options.pop(k) for k in ("published", "why", "n", "n_choice"))
     claim = Claim(
         key=f"{options.pop('lesson', '03')}-back",
@@ -30,7 +42,6 @@ def verdict(value, sentence="Heads look back", statistic=max, result=FAILS, mode
         refuted_if="no head does",
         evidence="surface",
         statistic=statistic,
-        line=0.5,
         **options,
     )
     numbers = [NAN] * 6 if math.isnan(value) else [value, value - 0.01, value + 0.01, 0.0, -0.01, 0.01]
@@ -52,9 +63,77 @@ def verdict(value, sentence="Heads look back", statistic=max, result=FAILS, mode
 
 def test_a_row_holds_the_published_value_ours_the_twins_and_the_verdict():
     table = claim_table([verdict(0.25)])
-    assert table.header == ["claim", "published", "specimen [95 %]", "twin", "verdict"]
-    assert table.rows == [["Heads look back", ".68 (A)", "0.25 [.24, .26]", "0.00", FAILS]]
-    assert table.caption == "n = 50 inputs; heads and layers chosen on 40 others. A: raster figure."
+    assert table.header == ["claim", "published", "needs", "specimen [95 %]", "twin", "verdict"]
+    assert table.rows == [["Heads look back", ".68 (A)", "> .50", "0.25 [.24, .26]", "0.00", FAILS]]
+    counts = "n = 50 inputs; heads and layers chosen on 40 others."
+    assert table.caption == f"{counts} A: raster figure. {VERDICT_RULE}"
+
+
+def test_a_claim_that_something_is_small_shows_the_quantity_itself_and_needs_less():
+    """The statistic is the negative of what is measured: -0.25 of the needed -0.1 is a quantity of 0.25 that should be below 0.1."""
+    small = verdict(-0.25, threshold=-0.1, below=True)
+    [row] = claim_table([small]).rows
+    assert row[2:5] == ["< .10", "0.25 [.24, .26]", "0.00"]
+    assert claim_lines([small]).endswith("share of the best head < .10")
+    assert "share of the best head < .10" in claims_text([small])
+    page = claims_page([small])
+    assert '0.25 <span style="white-space:nowrap">[0.24, 0.26]</span>' in page and "&lt; .10" in page
+    recorded = RecordedVerdict("03-back", -0.7, -0.8, -0.6, 0.0, 0.0, 0.1, 99, FAILS, "above", -0.1)
+    assert last_cells(claims_page([small], recorded={"03-back": recorded})) == [
+        "does not hold0.70 [0.60, 0.80]; n = 99"
+    ]
+
+
+def test_what_was_taken_away_for_the_statistic_is_added_for_the_table():
+    [row] = claim_table([verdict(0.35, threshold=0.1, origin=0.5)]).rows
+    assert row[2:5] == ["> .60", "0.85 [.84, .86]", "0.50"]
+    [row] = claim_table([verdict(0.004, threshold=0.0, origin=0.02, below=True)]).rows
+    assert row[2:4] == ["< .02", "0.02 [.01, .03]"]  # ends in order
+
+
+def test_numbers_have_as_many_places_as_the_line_that_they_are_held_against():
+    [row] = claim_table([verdict(0.0123, threshold=0.002)]).rows
+    assert row[2:5] == ["> .002", "0.012 [.002, .022]", "0.000"]
+    [row] = claim_table([verdict(0.0123, threshold=0)]).rows
+    assert row[2:4] == ["> 0", "0.01 [.00, .02]"]
+
+
+def test_a_claim_without_control_has_no_twin_and_the_caption_says_so():
+    alone, with_twin = verdict(0.9, control=False, result=HOLDS), verdict(0.2)
+    table = claim_table([alone, with_twin])
+    assert [row[4] for row in table.rows] == ["—", "0.00"]
+    assert "—: no control by a random twin." in table.caption
+    assert "no control" not in claim_table([with_twin]).caption
+    assert "random twin no control" in claims_text([alone]) and "no control</td>" in claims_page([alone])
+    undecided = verdict(NAN, control=False, result=OPEN, n=0)
+    assert claim_table([undecided]).rows[0][4] == "-"  # there is no number at all
+
+
+def test_what_was_printed_in_another_unit_is_a_footnote():
+    first = verdict(
+        0.2, published="+0.38", exactness="D", printed="65 against 27 %", erratum="not in Table 1"
+    )
+    second = verdict(0.2, published="", exactness="N", printed=lambda: "+1.2 points")
+    table = claim_table([first, second])
+    assert [row[1] for row in table.rows] == ["+0.38 (D)¹", "-²"]
+    assert "¹ Printed: 65 against 27 %. Not in Table 1. ² Printed: +1.2 points (N)." in table.caption
+    assert "D: derived, N: from notes." in table.caption
+    assert "published +0.38 (D), printed: 65 against 27 %;" in claims_text([first])
+    assert "<small>Printed: +1.2 points (N).</small>" in claims_page([second])
+
+
+def test_the_rule_has_one_wording():
+    """Guide, help, glossary and pages say it in the words that stand beside `decide`; asterisks may mark the verdicts."""
+    assert claim_table([verdict(0.2)]).caption.endswith(VERDICT_RULE) and VERDICT_RULE in claims_page(
+        [verdict(0.2)]
+    )
+    for name in ("teaching.md", "glossary.md", "decisions.md"):
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("*", "")
+        assert " ".join(text.split()).count(VERDICT_RULE) == 1, name
+    sources = [file for file in ROOT.glob("bertlook_teach/**/*.py") if file.name != "verdicts.py"]
+    for file in [*ROOT.glob("docs/*.md"), ROOT / "README.md", *sources]:
+        said = " ".join(file.read_text(encoding="utf-8").replace("*", "").split()).replace(VERDICT_RULE, "")
+        assert not re.search(r"(?i)holds\W{1,3}(if |means:? )?the whole", said), file
 
 
 def test_the_column_is_headed_by_the_name_of_the_model():
@@ -66,19 +145,20 @@ def test_the_column_is_headed_by_the_name_of_the_model():
 
 def test_a_rounded_nothing_has_no_minus_but_a_negative_number_keeps_it():
     rows = claim_table([verdict(-0.001), verdict(-0.3)]).rows
-    assert [row[2] for row in rows] == ["0.00 [-.01, .01]", "-0.30 [-.31, -.29]"]
+    assert [row[3] for row in rows] == ["0.00 [-.01, .01]", "-0.30 [-.31, -.29]"]
 
 
 def test_only_a_zero_before_the_point_is_left_out():
     [row] = claim_table([verdict(10.0)]).rows
-    assert row[2] == "10.00 [9.99, 10.01]"
+    assert row[3] == "10.00 [9.99, 10.01]"
 
 
 def test_an_erratum_becomes_a_footnote_and_two_claims_may_share_one():
-    first, second = (verdict(0.2, erratum=text) for text in ("layer 10 is 0.48", "not layer 1"))
-    table = claim_table([first, verdict(0.2), second, first])
+    first, again = (verdict(0.2, erratum="layer 10 is 0.48", sentence=text) for text in ("one", "other"))
+    second = verdict(0.2, erratum="not layer 1")
+    table = claim_table([first, verdict(0.2), second, again])
     assert [row[1] for row in table.rows] == [".68 (A)¹", ".68 (A)", ".68 (A)²", ".68 (A)¹"]
-    assert table.caption.endswith("¹ Layer 10 is 0.48. ² Not layer 1.")
+    assert table.caption.endswith(f"¹ Layer 10 is 0.48. ² Not layer 1. {VERDICT_RULE}")
 
 
 def test_counts_that_differ_are_a_range_and_no_choice_is_not_mentioned():
@@ -89,15 +169,15 @@ def test_counts_that_differ_are_a_range_and_no_choice_is_not_mentioned():
 def test_what_cannot_be_tested_shows_no_number_and_no_line():
     untested = verdict(NAN, statistic=None, result=OPEN, n=0, n_choice=0, published="", exactness="")
     table = claim_table([untested])
-    assert table.rows == [["Heads look back", "-", "-", "-", OPEN]]
+    assert table.rows == [["Heads look back", "-", "-", "-", "-", OPEN]]
     assert table.caption == ""
     assert claim_lines([untested]) == "- *Heads look back*: share of the best head"
-    assert claim_lines([verdict(0.2)]) == "- *Heads look back*: share of the best head > 0.5"
+    assert claim_lines([verdict(0.2)]) == "- *Heads look back*: share of the best head > .50"
 
 
 def test_the_lines_say_why_nothing_was_decided():
     left = verdict(0.9, result=OPEN, why="a random twin reaches it too")
-    assert claim_lines([left]).endswith("share of the best head > 0.5 (a random twin reaches it too)")
+    assert claim_lines([left]).endswith("share of the best head > .50 (a random twin reaches it too)")
 
 
 def test_no_verdict_is_refused():
@@ -117,7 +197,7 @@ def test_the_terminal_shows_claim_numbers_verdict_and_reason():
     text = claims_text([verdict(0.25, why="below"), verdict(0.9, result=HOLDS, why="above", lesson="04")])
     assert "Lesson 03\n  03-back: Heads look back\n    published .68 (A); here 0.25 [.24, .26], n=50;" in text
     assert (
-        "    measured: share of the best head > 0.5\n    does not hold: below" in text and "Lesson 04" in text
+        "    measured: share of the best head > .50\n    does not hold: below" in text and "Lesson 04" in text
     )
 
 
@@ -161,7 +241,7 @@ def test_a_column_holds_the_verdicts_on_the_recording():
     several = [verdict(0.2), verdict(0.3, lesson="04")]
     cells = last_cells(claims_page(several, recorded={"03-back": again}))
     assert cells == ["holds0.70 [0.60, 0.80]; n = 99", "-"]
-    elsewhere = again._replace(line=0.4)  # the claim's line has moved since
+    elsewhere = again._replace(threshold=0.4)  # the claim's line has moved since
     assert last_cells(claims_page(several, recorded={"03-back": elsewhere})) == ["-", "-"]
     without = again._replace(value=NAN, verdict=OPEN, why=HOSTILE)
     page = claims_page(several, recorded={"03-back": without})

@@ -198,16 +198,16 @@ def test_verdicts_on_the_recording_are_of_claims_of_today():
     assert len(found) > 40 and set(found) <= set(claims)
     assert all(np.isfinite([one.value, one.low, one.high]).all() and one.n > 1 for one in found.values())
     for key, verdict in found.items():
-        assert verdict.line == pytest.approx(claims[key].line, abs=5e-5), key
+        assert verdict.threshold == pytest.approx(claims[key].threshold, abs=5e-5), key
     assert {HOLDS, FAILS, OPEN} == {verdict.verdict for verdict in found.values()}
 
 
 def test_a_verdict_follows_from_its_interval():
     for verdict in recorded_verdicts().values():
         if verdict.verdict == HOLDS:
-            assert verdict.low >= verdict.line
+            assert verdict.low >= verdict.threshold
         elif verdict.verdict == FAILS:
-            assert verdict.high <= verdict.line
+            assert verdict.high <= verdict.threshold
         else:
             assert verdict.why
 

@@ -18,7 +18,7 @@ query's governor, ``query.governor()`` that the query is the key's. In a noteboo
     score = score_pattern(pattern, maps, twin)      # raises CannotDecide with the reason where there is nothing to say
     print(score)                                    # the table: fair number, interval, baselines, twin
     HeadMap(score.head_maps())                      # accuracy and mass of every head
-    claim = claim_of(pattern, key="13-mine", sentence="Determiners look at their noun", source="me", line=0.05)
+    claim = claim_of(pattern, key="13-mine", sentence="Determiners look at their noun", source="me", threshold=0.05)
     decide([claim], encoder)                                            # the ledger's verdict, gain over the best offset
 
 More in docs/patterns.md.

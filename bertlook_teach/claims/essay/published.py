@@ -195,8 +195,8 @@ def _with_p(claim: Claim, value: float, drawn: np.ndarray, n: int, p: float, flo
     if not len(drawn):
         raise CannotDecide("no sample gives a number")
     low, high = percentile_interval(drawn)
-    below = monte_carlo_p(-drawn, -claim.line, tolerance=0)
-    against = monte_carlo_p(drawn, claim.line, tolerance=0)
+    below = monte_carlo_p(-drawn, -claim.threshold, tolerance=0)
+    against = monte_carlo_p(drawn, claim.threshold, tolerance=0)
     return Measurement(
         value=float(value),
         low=low,

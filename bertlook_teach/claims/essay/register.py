@@ -71,7 +71,7 @@ claim(
     operational="entropy of [CLS]'s rows minus that of all rows, nats; the smaller of the deep layers (11-12 of 12); texts drawn again",
     refuted_if="the difference is .05 nats (the reading error of the published curve) or less there",
     evidence="surface",
-    line=0.05,
+    threshold=0.05,
     remark="Whether next-sentence prediction is the reason needs a model trained without it.",
     statistic=cls_excess,
 )
@@ -83,7 +83,7 @@ claim(
     operational="AUC of attention to [SEP] for 'takes no part in the relation', over the heads that find obj, det, nmod:poss, aux:pass or case better than a fixed distance; chosen on the other half; sentences drawn again",
     refuted_if="the AUC is one half or less",
     evidence="13 relations",
-    line=0.5,
+    threshold=0.5,
     control=False,
     statistic=haven_auc,
 )
@@ -105,7 +105,7 @@ claim(
     operational="ln of sum_j |alpha dL/dalpha| in the rows of unmasked . and , over that of the nearest words, masked inputs, deep layers; texts drawn again",
     refuted_if="the rows of . and , weigh no more than a twentieth above their neighbours'; then what is left is [MASK], where the loss is defined",
     evidence="13 drifters",
-    line=0.05,
+    threshold=0.05,
     statistic=drift,
 )
 claim(
@@ -116,7 +116,7 @@ claim(
     operational="attention inside the clause that ends with . or , minus the same with the boundaries moved (clause lengths in another order); deep layers; texts drawn again",
     refuted_if="the excess is a hundredth of the attention or less",
     evidence="13 clauses",
-    line=0.01,
+    threshold=0.01,
     statistic=segments_respected,
 )
 claim(
@@ -196,10 +196,17 @@ def register_digest(register: Sequence[Claim] | None = None) -> str:
 def _registered(number: int, one: Claim) -> list[str]:
     """What the digest is made of: all that decides."""
     tests = [f"{LOCKED_HOME}.{f.__qualname__}" if f else "none" for f in (one.statistic, one.null)]
-    said = [str(number), one.sentence, one.operational, one.refuted_if, repr(float(one.line)), one.evidence]
+    said = [
+        str(number),
+        one.sentence,
+        one.operational,
+        one.refuted_if,
+        repr(float(one.threshold)),
+        one.evidence,
+    ]
     return [*said, *tests, str(not one.control)]
 
 
-def moved(one: Claim, line: float) -> Claim:
+def moved(one: Claim, threshold: float) -> Claim:
     """The same with another line: what the digest exists to betray."""
-    return replace(one, line=line)
+    return replace(one, threshold=threshold)

@@ -239,7 +239,7 @@ def depth(values, task: str) -> float:
     return float(expected_layer(f1[None])[0]) / (len(f1) - 1)
 
 
-def later(task: str, than: str, line: float = 0.0) -> Callable:
+def later(task: str, than: str, threshold: float = 0.0) -> Callable:
     """How much later a task comes, as a share of the depth.
 
     Where one of the two gains nothing there is no depth and no order: the step then counts as the claim's line, which speaks for neither
@@ -248,7 +248,7 @@ def later(task: str, than: str, line: float = 0.0) -> Callable:
 
     def statistic(values, choice=None) -> float:
         step = depth(values, task) - depth(values, than)
-        return step if np.isfinite(step) else line
+        return step if np.isfinite(step) else threshold
 
     return statistic
 
@@ -291,28 +291,55 @@ def both(quantity: str, *tasks: str, digits: int = 2) -> Callable[[], str]:
     return text
 
 
-def printed_rise(task: str) -> Callable[[], str]:
-    """F1 of the first and the last probe of BERT-base, in per cent."""
+def _layers(quantity: str, *tasks: str) -> Callable[[], str]:
+    text = both(quantity, *tasks)
+    return lambda: f"layers, {text()}"
+
+
+def steps(quantity: str, *tasks: str, of_depth: bool = True) -> Callable[[], str]:
+    """The smallest step of a published quantity from one task to the next, base and large, as a share of the depth."""
 
     def text() -> str:
-        f1 = published_probing("BERT-base")[NAMES[task]].f1
-        return f"base {f1[0]:.1f} to {f1[-1]:.1f}"
+        parts = []
+        for model, depth in (("BERT-base", 12), ("BERT-large", 24)):
+            rows = published_probing(model)
+            step = np.diff([getattr(rows[NAMES[task]], quantity) for task in tasks]).min()
+            if np.isfinite(step):
+                parts.append(f"{model.removeprefix('BERT-')} {step / (depth if of_depth else 1):+.2f}")
+        return "; ".join(parts)
 
     return text
 
 
-def _printed_early() -> str:
-    return f"base {100 * early_share(published_probing('BERT-base')['POS'].f1):.0f} % by layer 4 of 12"
+def risen(task: str) -> dict:
+    """What the last probe of BERT-base adds to the first, as a share, and F1 of both in per cent: fields of a claim."""
+
+    def f1() -> np.ndarray:
+        return published_probing("BERT-base")[NAMES[task]].f1
+
+    return {
+        "published": lambda: f"base {(f1()[-1] - f1()[0]) / 100:+.2f}",
+        "printed": lambda: f"base {f1()[0]:.1f} to {f1()[-1]:.1f} %",
+    }
 
 
-def _printed_neighbours() -> str:
+def _early() -> str:
+    return f"base {early_share(published_probing('BERT-base')['POS'].f1):.2f}, by layer 4"
+
+
+def _neighbours() -> str:
     gains = np.diff(published_probing("BERT-base")["POS"].f1)
-    return f"base at most {gains[6:].max():.2f} points from layer 7 on"
+    return f"base at most {gains[6:].max() / 100:.4f}"
 
 
-def _printed_two_answers() -> str:
+def _two_answers() -> str:
     row = published_probing("BERT-large")["POS"]
-    return f"large {row.centre:.2f} against {row.expected:.2f}"
+    return f"large {abs(row.centre - row.expected) / 24:.2f}"
+
+
+def _two_answers_printed() -> str:
+    row = published_probing("BERT-large")["POS"]
+    return f"large, layers {row.centre:.2f} against {row.expected:.2f} of 24"
 
 
 # --- the claims ------------------------------------------------------------------------------------------
@@ -334,51 +361,55 @@ for task, what in {
         key=f"{task}-rises",
         sentence=f"Layers tell more about {what} than embeddings",
         section="4, Figure A.2",
-        published=printed_rise(task),
-        exactness="O",
+        **risen(task),
+        exactness="D",
         operational=f"F1 of the probe of all layers minus F1 of the probe of the embeddings, {what}",
         refuted_if="the layers add at most two points",
-        line=WORTH_A_SENTENCE,
+        threshold=WORTH_A_SENTENCE,
         statistic=rise(task),
     )
 claim(
     key="pos-before-dep",
     sentence="Word classes come before relations",
     section="4, Figure 1",
-    published=both("expected", "pos", "dep"),
+    published=steps("expected", "pos", "dep"),
+    printed=_layers("expected", "pos", "dep"),
     exactness="D/P",
     operational="expected layer of dependencies minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="relations come at most a twentieth of the depth later",
-    line=STEP,
+    threshold=STEP,
     statistic=later("dep", "pos", STEP),
 )
 claim(
     key="dep-before-coref",
     sentence="Relations come before coreference",
     section="4, Figure 1",
-    published=both("expected", "dep", "coref"),
+    published=steps("expected", "dep", "coref"),
+    printed=_layers("expected", "dep", "coref"),
     exactness="D/P",
     operational="expected layer of coreference minus that of dependencies, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="coreference comes at most a twentieth of the depth later",
-    line=STEP,
+    threshold=STEP,
     statistic=later("coref", "dep", STEP),
 )
 claim(
     key="pos-before-coref",
     sentence="Word classes come long before coreference",
     section="4, Figure 1",
-    published=both("expected", "pos", "coref"),
+    published=steps("expected", "pos", "coref"),
+    printed=_layers("expected", "pos", "coref"),
     exactness="D/P",
     operational="expected layer of coreference minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
     refuted_if="coreference comes at most a tenth of the depth later",
-    line=CLEARLY,
+    threshold=CLEARLY,
     statistic=later("coref", "pos", CLEARLY),
 )
 claim(
     key="pipeline",
     sentence="The layers are the classical pipeline",
     section="4, abstract",
-    published=both("expected", "pos", "dep", "coref"),
+    published=steps("expected", "pos", "dep", "coref"),
+    printed=_layers("expected", "pos", "dep", "coref"),
     exactness="D/P",
     operational="the smaller of the two steps word classes - relations - coreference, in expected layers, as a share of the depth",
     refuted_if="one of the two steps goes backwards, or is none",
@@ -389,11 +420,11 @@ claim(
     key="pos-early",
     sentence="Most of the word class is there early",
     section="4, Figure A.2",
-    published=_printed_early,
+    published=_early,
     exactness="D",
     operational="share of the gain in F1 over the embeddings that the first third of the layers gives",
     refuted_if="at most half of the gain comes with the first third",
-    line=0.5,
+    threshold=0.5,
     statistic=lambda values, choice=None: early_share(curve(values, "pos")),
 )
 
@@ -402,11 +433,12 @@ claim(
     key="coref-spread",
     sentence="Coreference is spread over the layers",
     section="4, Figure 1",
-    published=both("delta_bits", "pos", "coref"),
+    published=steps("delta_bits", "coref", "pos", of_depth=False),
+    printed=both("delta_bits", "pos", "coref"),
     exactness="D/P",
     operational="K(Delta) of word classes minus K(Delta) of coreference, in bits",
     refuted_if="the gains of coreference are no flatter, within a tenth of a bit",
-    line=CLEARLY,
+    threshold=CLEARLY,
 )
 def _flatter(values, choice=None) -> float:
     bits = [float(delta_bits(curve(values, task)[None])[0]) for task in ("pos", "coref")]
@@ -417,10 +449,12 @@ claim(
     key="late-layers-add-little",
     sentence="Late layers hardly help with word classes",
     section="4, Figure A.2",
-    published=_printed_neighbours,
+    published=_neighbours,
     exactness="D",
-    operational="0.02 minus the largest step in F1 from one layer to the next in the upper half (a twin may be as flat)",
+    operational="largest step in F1 from one layer to the next in the upper half (a twin may be as flat)",
     refuted_if="a step in the upper half is worth two points",
+    below=True,
+    origin=WORTH_A_SENTENCE,
     control=False,
     statistic=lambda values, choice=None: float(
         WORTH_A_SENTENCE - np.diff(curve(values, "pos"))[(len(curve(values, "pos")) - 1) // 2 :].max()
@@ -433,7 +467,7 @@ claim(
     section="control tasks",
     operational="F1 of the probe of all layers for relations minus its F1 for made-up labels, one for each pair of words (about the probe, so a twin is no control)",
     refuted_if="made-up labels are found as well, within ten points",
-    line=CLEARLY,
+    threshold=CLEARLY,
     control=False,
     statistic=lambda values, choice=None: float(curve(values, "dep")[-1] - curve(values, "made-up")[-1]),
 )
@@ -441,11 +475,12 @@ claim(
     key="two-answers",
     sentence="Centre of gravity and expected layer differ",
     section="4, Figure 1",
-    published=_printed_two_answers,
-    exactness="P",
+    published=_two_answers,
+    printed=_two_answers_printed,
+    exactness="D",
     operational="centre of gravity minus expected layer for word classes, either way, as a share of the depth (about two statistics, so a twin is no control)",
     refuted_if="they differ by at most a twentieth of the depth",
-    line=STEP,
+    threshold=STEP,
     control=False,
     statistic=lambda values, choice=None: abs(centre(values, "pos") - depth(values, "pos")),
 )
@@ -453,11 +488,12 @@ claim(
     key="centre-order",
     sentence="Coreference is read higher up than relations",
     section="4, Figure 1",
-    published=both("centre", "dep", "coref"),
+    published=steps("centre", "dep", "coref"),
+    printed=_layers("centre", "dep", "coref"),
     exactness="O/P",
     operational="centre of gravity for coreference minus that for dependencies, as a share of the depth; the inputs are fits",
     refuted_if="its centre lies at most a twentieth of the depth higher",
-    line=STEP,
+    threshold=STEP,
     statistic=lambda values, choice=None: centre(values, "coref") - centre(values, "dep"),
 )
 claim(
@@ -469,7 +505,7 @@ claim(
     exactness="O/P",
     operational="K(s) of the mix for coreference, in bits; the inputs are fits",
     refuted_if="the mix is flat, at most a tenth of a bit from equal weights",
-    line=CLEARLY,
+    threshold=CLEARLY,
     erratum="equal weights have their centre at L / 2 too: SPR, 12.72 of 24, has K(s) .01",
     statistic=lambda values, choice=None: mixing_bits(values["coref mix"] / values["coref mix"].sum()),
 )

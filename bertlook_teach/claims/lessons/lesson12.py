@@ -325,9 +325,10 @@ claim = Claims("12", EVIDENCE, source=COURSE, evidence="key scores")
     sentence="Key words get more attention",
     source=SLIDES,
     section="keywords",
-    operational="AUC of the best head's column mean, chosen on other texts, minus .5",
+    operational="AUC of the best head's column mean, chosen on other texts",
     refuted_if="no head that ranks key words .1 above chance",
-    line=0.1,
+    threshold=0.1,
+    origin=0.5,
 )
 def best_over_chance(values: Values, choice: Values) -> float:
     return best(values, choice) - 0.5
@@ -338,7 +339,8 @@ def best_over_chance(values: Values, choice: Values) -> float:
     sentence="Also counted per wordpiece",
     operational="the same, scores divided by the word's number of pieces",
     refuted_if="no head above chance once long words gain nothing by being split",
-    line=0.1,
+    threshold=0.1,
+    origin=0.5,
 )
 def best_a_piece(values: Values, choice: Values) -> float:
     return best(values, choice, "a piece") - 0.5
@@ -349,7 +351,7 @@ claim(
     sentence="The best head beats the length of the word",
     operational="AUC of the best head minus that of the number of letters",
     refuted_if="no more than by .02",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=best_over_rule("length"),
 )
 claim(
@@ -357,7 +359,7 @@ claim(
     sentence="The best head beats tf-idf",
     operational="AUC of the best head minus that of tf-idf, frequencies from other texts",
     refuted_if="no more than by .02",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=best_over_rule("tf-idf"),
 )
 
@@ -367,7 +369,7 @@ claim(
     sentence="The mean of a column says more than its maximum",
     operational="AUC of the best head by mean minus that of the best head by maximum",
     refuted_if="no more than by .01",
-    line=0.01,
+    threshold=0.01,
 )
 def mean_over_max(values: Values, choice: Values) -> float:
     return best(values, choice, "mean") - best(values, choice, "max")
@@ -380,7 +382,7 @@ claim(
     section="keywords",
     operational="share of the class-prior's cross-entropy that the best head's regression saves",
     refuted_if="less than a twentieth",
-    line=0.05,
+    threshold=0.05,
     statistic=saved(BEST_HEAD),
 )
 
@@ -390,11 +392,11 @@ claim(
     sentence="The lowest “entropies” are the keyword heads",
     source=SLIDES,
     section="keywords",
-    published=lambda: f"{len(published_scores())} heads listed",
+    printed=lambda: f"{len(published_scores())} heads listed",
     exactness="P",
     operational="AUC of the third of heads with the lowest score minus that of the others",
     refuted_if="no higher than the others'",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     erratum="the quantity is not defined; ours is one reading",
 )
 def lowest_are_best(values: Values, choice: Values) -> float:
@@ -409,7 +411,7 @@ claim(
     sentence="The score ranks saturated heads",
     operational="rank correlation over heads of the score with the spread of the maxima: interquartile range over the words of a text",
     refuted_if="a correlation of .5 or less",
-    line=0.5,
+    threshold=0.5,
     control=False,
     statistic=score_and("spread"),
 )
@@ -420,7 +422,7 @@ claim(
     exactness="D",
     operational="rank correlation over heads of the score with attention entropy",
     refuted_if="a correlation of .3 or less",
-    line=0.3,
+    threshold=0.3,
     control=False,
     statistic=score_and("entropy"),
 )
@@ -429,9 +431,10 @@ claim(
     sentence="A low score marks a head that points to key words",
     source=SLIDES,
     section="keywords",
-    operational="minus the rank correlation over heads of the score with the AUC",
+    operational="rank correlation over heads of the score with the AUC",
     refuted_if="a correlation of .3 or less",
-    line=0.3,
+    threshold=0.3,
+    below=True,
     control=False,
     statistic=score_and("max", -1),
 )
@@ -442,7 +445,7 @@ claim(
     section="keywords",
     operational="AUC of the regression of all heads minus that of the best head",
     refuted_if="no more than by .02",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=over(ALL_HEADS, BEST_HEAD),
 )
 claim(
@@ -450,7 +453,7 @@ claim(
     sentence="A mix of shares does as well as a regression",
     operational="AUC of the softmax mix minus that of the regression",
     refuted_if="more than .02 below",
-    line=-WORTH_A_SENTENCE,
+    threshold=-WORTH_A_SENTENCE,
     control=False,
     statistic=over(MIX, ALL_HEADS),
 )
@@ -459,7 +462,7 @@ claim(
     sentence="Heads know what the rules do not",
     operational="AUC of rules and heads together minus that of the rules",
     refuted_if="no more than by .01",
-    line=0.01,
+    threshold=0.01,
     statistic=over(BOTH, RULES_TOGETHER),
 )
 claim(
@@ -467,13 +470,14 @@ claim(
     sentence="Heads can be removed and nothing is lost",
     source=SLIDES,
     section="pruning",
-    published=lambda: (
+    printed=lambda: (
         f"{published_f1('F1 after fine-tuning BERT-base')}, pruned {published_f1('F1 after pruning heads')}"
     ),
     exactness="P",
-    operational="minus the AUC lost by the regression without half of the heads, ranked on other texts",
+    operational="AUC lost by the regression without half of the heads, ranked on other texts",
     refuted_if="more than .01 lost",
-    line=-0.01,
+    threshold=-0.01,
+    below=True,
     control=False,
     statistic=kept_without("worst first", 0.5),
 )
@@ -484,7 +488,7 @@ claim(
     section="pruning",
     operational="AUC with half of the heads away, worst first, minus the mean of random orders",
     refuted_if="no more than by .02",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=ranking_saves(0.5),
 )
 claim(
@@ -492,12 +496,12 @@ claim(
     sentence="Fine-tuning beats a reading of the heads",
     source=SLIDES,
     section="fine-tuning",
-    published=lambda: published_f1("F1 after fine-tuning BERT-base"),
+    printed=lambda: published_f1("F1 after fine-tuning BERT-base"),
     exactness="P",
     operational="F1 of the fine-tuned tagger minus that of the regression of all heads",
     refuted_if="no more than by .02",
     evidence="key tagging",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     control=False,
     statistic=f1_over("tuned", ALL_HEADS),
 )
@@ -507,7 +511,7 @@ claim(
     operational="AUC of the fine-tuned tagger minus that of the rules together",
     refuted_if="no more than by .02; or the random twin, tuned alike, does as well",
     evidence="key tagging",
-    line=WORTH_A_SENTENCE,
+    threshold=WORTH_A_SENTENCE,
     statistic=over("tuned", RULES_TOGETHER),
 )
 

@@ -76,14 +76,14 @@ CLAIMS = (
         key="13-own-determiners",
         sentence="Determiners look at their governor",
         source="This course",
-        line=WORTH_A_SENTENCE,
+        threshold=WORTH_A_SENTENCE,
     ),
     claim_of(
         ADJECTIVE,
         key="13-own-adjectives",
         sentence="Adjectives look at their governor",
         source="This course",
-        line=WORTH_A_SENTENCE,
+        threshold=WORTH_A_SENTENCE,
     ),
 )
 

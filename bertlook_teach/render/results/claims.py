@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ...claims import FAILS, HOLDS, OPEN
+from ...claims import FAILS, HOLDS, OPEN, VERDICT_RULE
 from ..drawing.text_table import TextTable
 
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -18,12 +18,15 @@ _SHORT = {"P": "printed", "V": "vector figure", "O": "their output", "A": "raste
 _SHORT |= {"N": "from notes", "S": "reproduction"}
 
 
+NO_CONTROL = "—"  # in the twin's column; a plain dash is a number that is missing
+
+
 # --- on a slide ------------------------------------------------------------------------------------------
 def claim_table(verdicts: Sequence) -> TextTable:
-    """One row a claim: what was published, our value with its interval, the random twin's, and the verdict.
+    """One row a claim: what was published, what the claim needs, our value with its interval, the random twin's, and the verdict.
 
-    The letter behind a published value says how exact it is, the caption what the letters mean, how many inputs there
-    were, and what is wrong with a claim where it was published.
+    The letter behind a published value says how exact it is, the caption how a verdict is made, what the letters mean, how many inputs there
+    were, what was printed where the published value is shown in another unit, and what is wrong with a claim where it was published.
 
     Parameters
     ----------
@@ -32,21 +35,26 @@ def claim_table(verdicts: Sequence) -> TextTable:
     """
     if not verdicts:
         raise ValueError("a table of claims needs at least one verdict; got none.")
-    header = ["claim", "published", f"{model_name(verdicts)} [95 %]", "twin", "verdict"]
-    notes = [verdict.claim.erratum for verdict in verdicts if verdict.claim.erratum]
-    marks = {note: _mark(i) for i, note in enumerate(dict.fromkeys(notes))}
+    header = ["claim", "published", "needs", f"{model_name(verdicts)} [95 %]", "twin", "verdict"]
+    notes = [_footnote(verdict) for verdict in verdicts]
+    marks = {note: _mark(i) for i, note in enumerate(dict.fromkeys(filter(None, notes)))}
     rows = [
         [
             verdict.claim.sentence,
-            published_cell(verdict, marks.get(verdict.claim.erratum, "")),
+            published_cell(verdict, marks.get(note, "")),
+            needs_cell(verdict.claim),
             value_cell(verdict),
             twin_cell(verdict),
             verdict.verdict,
         ]
-        for verdict in verdicts
+        for verdict, note in zip(verdicts, notes)
     ]
-    caption = [counts_sentence(verdicts), tags_sentence(verdicts)]
-    caption += [f"{mark} {note[0].upper()}{note[1:]}." for note, mark in marks.items()]
+    caption = [counts_sentence(verdicts)]
+    if any(row[4] == NO_CONTROL for row in rows):
+        caption.append(f"{NO_CONTROL}: no control by a random twin.")
+    caption += [tags_sentence(verdicts), *(f"{mark} {note}" for note, mark in marks.items())]
+    if any(verdict.claim.statistic is not None for verdict in verdicts):
+        caption.append(VERDICT_RULE)
     return TextTable(header, rows, " ".join(filter(None, caption)))
 
 
@@ -55,15 +63,27 @@ def claim_lines(verdicts: Sequence) -> str:
     lines = []
     for verdict in verdicts:
         claim = verdict.claim
-        line = _line(claim)
         open_because = claim.statistic is not None and verdict.verdict == OPEN
         why = f" ({verdict.why})" if open_because else ""
-        lines.append(f"- *{claim.sentence}*: {claim.operational}{line}{why}")
+        lines.append(f"- *{claim.sentence}*: {measured_text(claim)}{why}")
     return "\n".join(lines)
 
 
-def _line(claim) -> str:
-    return f" > {claim.line:g}" if claim.statistic is not None else ""
+def measured_text(claim) -> str:
+    """What is measured, and what the claim needs of it: ``"share of the best head > .50"``."""
+    return f"{claim.operational} {needs}" if (needs := needs_text(claim)) else claim.operational
+
+
+def needs_text(claim) -> str:
+    """What the measured quantity has to be: ``"> .50"``, ``"< .10"``; nothing where there is nothing to decide."""
+    if claim.statistic is None:
+        return ""
+    needed = claim.quantity(claim.threshold)
+    return f"{'<' if claim.below else '>'} {_shorter(f'{needed:.{_places(claim)}f}') if needed else '0'}"
+
+
+def needs_cell(claim) -> str:
+    return needs_text(claim) or "-"
 
 
 def count_verdicts(verdicts: Sequence) -> str:
@@ -91,15 +111,42 @@ def published_cell(verdict, mark: str = "") -> str:
 
 
 def value_cell(verdict) -> str:
-    """Our value with its interval, or a dash."""
+    """Our value with its interval, or a dash: of the quantity that is measured, and to as many places as its line has."""
     if np.isnan(verdict.value):
         return "-"
-    value, low, high = map(_digits, (verdict.value, verdict.low, verdict.high))
+    value, low, high = _interval(verdict.claim, verdict.value, verdict.low, verdict.high)
     return f"{value} [{_shorter(low)}, {_shorter(high)}]"
 
 
 def twin_cell(verdict) -> str:
-    return "-" if np.isnan(verdict.twin) else _digits(verdict.twin)
+    """The random twin's value; a dash where it is no control, or has none."""
+    if not verdict.claim.control and not np.isnan(verdict.value):
+        return NO_CONTROL
+    if np.isnan(verdict.twin):
+        return "-"
+    return _digits(verdict.claim.quantity(verdict.twin), _places(verdict.claim))
+
+
+def interval_markup(claim, value: float, low: float, high: float) -> str:
+    """A statistic of a claim with its interval as the measured quantity, in HTML: the interval may stand on a line of its own but is not broken."""
+    if np.isnan(value):
+        return "-"
+    value, low, high = _interval(claim, value, low, high)
+    return f'{value} <span style="white-space:nowrap">[{low}, {high}]</span>'
+
+
+def printed_note(verdict) -> str:
+    """What was printed where the published value is shown in another unit or not at all: a sentence, or nothing."""
+    printed, exactness = verdict.claim.printed_text(), verdict.claim.exactness
+    tag = f" ({exactness})" if exactness and not verdict.published else ""
+    return f"Printed: {printed}{tag}." if printed else ""
+
+
+def _footnote(verdict) -> str:
+    erratum = verdict.claim.erratum
+    return " ".join(
+        filter(None, [printed_note(verdict), f"{erratum[0].upper()}{erratum[1:]}." if erratum else ""])
+    )
 
 
 def counts_sentence(verdicts: Sequence) -> str:
@@ -115,7 +162,11 @@ def counts_sentence(verdicts: Sequence) -> str:
 def tags_sentence(verdicts: Sequence) -> str:
     """What the letters of exactness mean that occur."""
     used = dict.fromkeys(
-        letter for v in verdicts if v.published for letter in v.claim.exactness.split("/") if letter
+        letter
+        for v in verdicts
+        if v.published or v.claim.printed_text()
+        for letter in v.claim.exactness.split("/")
+        if letter
     )
     return f"{', '.join(f'{letter}: {_SHORT[letter]}' for letter in used)}." if used else ""
 
@@ -133,9 +184,23 @@ def _shorter(number: str) -> str:
     return number.replace("0.", ".", 1) if number.startswith(("0.", "-0.")) else number
 
 
-def _digits(value: float) -> str:
-    # "-0.00" would make a class look for a minus that is not there.
-    return f"{value:.2f}".replace("-0.00", "0.00")
+def _digits(value: float, places: int = 2) -> str:
+    text = f"{value:.{places}f}"
+    return (
+        text.lstrip("-") if float(text) == 0 else text
+    )  # "-0.00" would make a class look for a minus that is not there
+
+
+def _places(claim) -> int:
+    """Decimals to show: two, and more where the claim's line has more."""
+    line = f"{claim.quantity(claim.threshold):.4f}".rstrip("0")
+    return max(2, len(line.partition(".")[2]))
+
+
+def _interval(claim, value: float, low: float, high: float) -> list[str]:
+    """A statistic and the ends of its interval as numbers of the quantity that is measured, the lower end first."""
+    ends = (high, low) if claim.below else (low, high)
+    return [_digits(claim.quantity(number), _places(claim)) for number in (value, *ends)]
 
 
 # --- in a terminal -----------------------------------------------------------------------------------------
@@ -146,11 +211,14 @@ def claims_text(verdicts: Sequence) -> str:
         blocks.append(f"Lesson {lesson}")
         for verdict in group:
             ours, twin, published = value_cell(verdict), twin_cell(verdict), published_cell(verdict)
+            twin = "no control" if twin == NO_CONTROL else twin
+            printed = verdict.claim.printed_text()
+            published += f", printed: {printed}" if printed else ""
             n = f", n={verdict.n}" if verdict.n else ""
             blocks.append(
                 f"  {verdict.claim.key}: {verdict.claim.sentence}\n"
                 f"    published {published}; here {ours}{n}; random twin {twin}\n"
-                f"    measured: {verdict.claim.operational}{_line(verdict.claim)}\n"
+                f"    measured: {measured_text(verdict.claim)}\n"
                 f"    {verdict.verdict}: {verdict.why}"
             )
         blocks.append("")

@@ -15,7 +15,7 @@ _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
 
 def register_table(register: Sequence) -> TextTable:
     """Number, claim and line of each registered claim."""
-    rows = [[claim.title.partition(" ")[0], claim.sentence, f"> {claim.line:g}"] for claim in register]
+    rows = [[claim.title.partition(" ")[0], claim.sentence, f"> {claim.threshold:g}"] for claim in register]
     return TextTable(["no.", "claim", "line"], rows)
 
 

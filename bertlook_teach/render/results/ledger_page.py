@@ -8,11 +8,20 @@ from itertools import groupby
 
 import numpy as np
 
-from ...claims import EXACTNESS, FAILS, HOLDS, OPEN, RECORDED_COLUMN
+from ...claims import EXACTNESS, FAILS, HOLDS, OPEN, RECORDED_COLUMN, VERDICT_RULE
 from ...course import LESSONS
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.svg import attribute, content
-from .claims import _digits, count_verdicts, model_name, published_cell
+from .claims import (
+    NO_CONTROL,
+    count_verdicts,
+    interval_markup,
+    measured_text,
+    model_name,
+    printed_note,
+    published_cell,
+    twin_cell,
+)
 
 _VERDICTS = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}  # and their names in the style sheet
 
@@ -60,9 +69,8 @@ tr:target {{ outline: 3px solid {OKABE_ITO["blue"]}; outline-offset: -3px; }}
 """
 
 _RULE = (
-    "A claim holds if the whole 95 % interval lies above its line and above that of a randomly initialised twin, which does "
-    "not lie above the line; it does not hold if the whole interval lies below the line. Heads and layers are chosen on "
-    "other inputs than those that report."
+    f"{VERDICT_RULE} The intervals are of 95 %. A claim without control by the twin is decided by its own interval. Heads and layers are "
+    "chosen on other inputs than those that report."
 )
 
 # Column, its share of the width in per cent.
@@ -173,17 +181,19 @@ def _row(verdict, recorded: Mapping | None) -> str:
     claim = verdict.claim
     last = f'<td class="value">{_recorded_cell(recorded.get(claim.key), claim)}</td>' if recorded else ""
     where = ", ".join(filter(None, (claim.source, claim.section)))
+    printed = f"<small>{content(printed_note(verdict))}</small>" if claim.printed_text() else ""
     erratum = f"<small>Erratum: {content(claim.erratum)}.</small>" if claim.erratum else ""
-    line = f" &gt; {claim.line:g}" if claim.statistic is not None else ""
     n = f"<small>n = {verdict.n}{f', chosen on {verdict.n_choice}' if verdict.n_choice else ''}</small>"
-    ours = _interval(verdict.value, verdict.low, verdict.high)
-    twin = _interval(verdict.twin, verdict.twin_low, verdict.twin_high)
+    ours = interval_markup(claim, verdict.value, verdict.low, verdict.high)
+    twin = interval_markup(claim, verdict.twin, verdict.twin_low, verdict.twin_high)
+    if twin_cell(verdict) == NO_CONTROL:
+        twin = "no control"
     return (
         f'<tr class="claim {_VERDICTS[verdict.verdict]}" id="{attribute(claim.key)}">'
         f'<th scope="row"><strong>{content(claim.sentence)}</strong><small>{content(where)}</small>'
         f'<small><a href="#{attribute(claim.key)}">{content(claim.key)}</a></small></th>'
-        f"<td>{content(published_cell(verdict))}{erratum}</td>"
-        f"<td>{content(claim.operational)}{line}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
+        f"<td>{content(published_cell(verdict))}{printed}{erratum}</td>"
+        f"<td>{content(measured_text(claim))}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
         f'<td class="value">{ours}{n if verdict.n else ""}</td>'
         f'<td class="value">{twin}</td>'
         f'<td class="verdict">{content(verdict.verdict)}<small>{content(verdict.why)}</small></td>{last}</tr>'
@@ -192,15 +202,9 @@ def _row(verdict, recorded: Mapping | None) -> str:
 
 def _recorded_cell(found, claim) -> str:
     """The verdict on the recording, its number and why it is open; a dash where there is none, or where the claim's line has moved since."""
-    if found is None or not np.isclose(found.line, claim.line, atol=5e-5):  # the table keeps four digits
+    if found is None or not np.isclose(found.threshold, claim.threshold, atol=5e-5):  # four digits are kept
         return "-"
     if np.isnan(found.value):
         return f"{content(found.verdict)}<small>{content(found.why)}</small>"
-    return f"{content(found.verdict)}<small>{_interval(found.value, found.low, found.high)}; n = {found.n}</small>"
-
-
-def _interval(value: float, low: float, high: float) -> str:
-    """A value with its interval, which may stand on a line of its own but is not broken; or a dash."""
-    if np.isnan(value):
-        return "-"
-    return f'{_digits(value)} <span style="white-space:nowrap">[{_digits(low)}, {_digits(high)}]</span>'
+    numbers = interval_markup(claim, found.value, found.low, found.high)
+    return f"{content(found.verdict)}<small>{numbers}; n = {found.n}</small>"

@@ -391,7 +391,7 @@ def test_a_head_map_can_be_made_of_it(maps):
 def test_a_pattern_enters_the_ledger(encoder):
     pattern = query.pos("DET") & key.governor()
     claim = claim_of(
-        pattern, key="13-mine", sentence="Determiners look at their noun", source="a student", line=0.2
+        pattern, key="13-mine", sentence="Determiners look at their noun", source="a student", threshold=0.2
     )
     resources = Resources(treebank=TREES * 8)
     [verdict] = decide([claim], encoder, resources=resources)
@@ -414,7 +414,7 @@ def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatc
         key="13-m",
         sentence="x",
         source="y",
-        line=0.3,
+        threshold=0.3,
         measure="mass",
         against="chance",
         control=False,
@@ -429,11 +429,11 @@ def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatc
 
 def test_a_claim_says_why_it_cannot_be_decided(encoder):
     pattern = key.word("zebra")
-    claim = claim_of(pattern, key="13-z", sentence="x", source="y", line=0.1, on="texts")
+    claim = claim_of(pattern, key="13-z", sentence="x", source="y", threshold=0.1, on="texts")
     [verdict] = decide([claim], encoder, resources=Resources(texts=["a cat", "a dog"]))
     assert verdict.verdict == "cannot be decided here" and "matches no pair" in verdict.why
     pattern = query.pos("ADV") & key.governor()
-    claim = claim_of(pattern, key="13-a", sentence="x", source="y", line=0.1)
+    claim = claim_of(pattern, key="13-a", sentence="x", source="y", threshold=0.1)
     [verdict] = decide([claim], encoder, resources=Resources(treebank=TREES))
     assert verdict.verdict == "cannot be decided here" and "there are: ADJ, DET" in verdict.why
     [verdict] = decide([claim], encoder, resources=Resources(treebank=[]))
@@ -444,11 +444,13 @@ def test_evidence_of_equal_patterns_is_collected_once():
     assert hash(PatternEvidence(key.next(), "texts")) == hash(
         PatternEvidence(parse_pattern("key.next()"), "texts")
     )
-    claim = claim_of(parse_pattern("key.next()"), key="13-x", sentence="x", source="y", line=0.1, on="texts")
+    claim = claim_of(
+        parse_pattern("key.next()"), key="13-x", sentence="x", source="y", threshold=0.1, on="texts"
+    )
     assert claim.collect == PatternEvidence(key.next(), "texts")
     for wrong in ({"measure": "beauty"}, {"against": "odds"}, {"on": "air"}):
         with pytest.raises(ValueError, match="got"):
-            claim_of(key.next(), key="13-x", sentence="x", source="y", line=0.1, **wrong)
+            claim_of(key.next(), key="13-x", sentence="x", source="y", threshold=0.1, **wrong)
 
 
 # --- the command ---------------------------------------------------------------------------------------
