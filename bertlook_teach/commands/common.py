@@ -16,6 +16,9 @@ from .. import __version__
 MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
 RECORDED = "recorded:"
 MODELS_TOO_RECORDED = "specimen, specimen-random, a hub name, a folder, or recorded:FILE, recorded:FOLDER, recorded:bert-base-uncased (default: specimen)"
+RECORD_WORDS = (
+    "A treebank cuts words otherwise than a text (ca n't): `bertlook record --data` records them as it does."
+)
 
 _WIDTH = 100
 
