@@ -171,7 +171,13 @@ def load_model(name: str, device: str):
     from ..model import load_encoder, load_recording
 
     if name.startswith(RECORDED):
-        return load_recording(name.removeprefix(RECORDED))
+        named = name.removeprefix(RECORDED)
+        if not named.strip():
+            raise ValueError(
+                f"{RECORDED} needs a name behind the colon: {RECORDED}bert-base-uncased, {RECORDED}bert-base-cased, {RECORDED}FILE.bertlook or "
+                f"{RECORDED}FOLDER; got {name!r}."
+            )
+        return load_recording(named)
     return load_encoder(name, device=device)
 
 

@@ -300,3 +300,40 @@ def test_claims_are_decided_on_a_recording_and_its_recorded_twin(folder, tmp_pat
 def test_options_that_do_not_go_with_a_recording_say_so(args, message, capsys):
     assert run("claims", "--lesson", "03", *args) == 1
     assert message in capsys.readouterr().err
+
+
+# --- in the words of the command line -------------------------------------------------------------------------
+def test_a_message_names_the_option_and_counts_lines_from_one(folder, tmp_path, capsys):
+    (tmp_path / "long.txt").write_text(f"a cat sat.\n{'cat ' * 40}\n", encoding="utf-8")
+    more = ["--texts", tmp_path / "long.txt", "--out", tmp_path / "a.bertlook", "--quiet"]
+    assert run("record", "--model", folder / "model", *more) == 1
+    said = capsys.readouterr().err
+    assert "text 2 of the corpus: the text is 42 wordpieces long" in said
+    assert "or pass --truncate to read" in said and "truncate=" not in said
+
+
+def test_inputs_that_were_cut_are_named(folder, tmp_path, capsys):
+    (tmp_path / "long.txt").write_text(f"a cat sat.\n{'cat ' * 40}\n", encoding="utf-8")
+    out = tmp_path / "a.bertlook"
+    more = ["--texts", tmp_path / "long.txt", "--out", out, "--quiet", "--truncate"]
+    assert run("record", "--model", folder / "model", *more) == 0
+    assert "1 inputs were cut to the 32 wordpieces the model reads." in capsys.readouterr().err
+    assert run("show", out) == 0
+    first, second = capsys.readouterr().out.splitlines()[1:]
+    assert first.endswith("a cat sat.") and second.endswith("...  (cut to 32 wordpieces)")
+    assert len(second) < 140
+    assert run("show", out, "--input", 2, "--out", tmp_path / "page.html") == 0
+    assert "input 2 of 2; the model read its first 32 wordpieces, the rest was cut" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["profile", "syntax", "claims"])
+def test_a_recording_without_a_name_is_asked_for_one(command, tmp_path, capsys):
+    assert run(command, "--model", "recorded:", "--out", tmp_path / "a") == 1
+    assert "recorded: needs a name behind the colon: recorded:bert-base-uncased" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["profile", "compare", "syntax", "pattern", "claims"])
+def test_the_help_says_that_recordings_are_taken(command, capsys):
+    with pytest.raises(SystemExit):
+        run(command, "--help")
+    assert "recorded:" in capsys.readouterr().out
