@@ -24,10 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 
 from bertlook_teach import __version__
 from bertlook_teach.analyses.syntax import collect_answers, score_relations
-from bertlook_teach.claims import Resources, decide, ledger
-from bertlook_teach.claims.lessons.lesson03 import surface_quantities
-from bertlook_teach.claims.lessons.lesson05 import features
-from bertlook_teach.claims.lessons.lesson09 import closer, family_quantities, nearest_minus_chance
+from bertlook_teach.claims import attention_evidence, decide, ledger
+from bertlook_teach.claims.lessons.lesson09 import closer, nearest_minus_chance
 from bertlook_teach.commands.claims import record as verdict_row
 from bertlook_teach.commands.syntax import flat_row
 from bertlook_teach.corpora import TreebankSentence
@@ -36,7 +34,6 @@ from bertlook_teach.measures import (
     CLASSES,
     PATTERNS,
     THRESHOLDS,
-    UndefinedPattern,
     behaviour_labels,
     class_fractions,
     group_test,
@@ -44,7 +41,6 @@ from bertlook_teach.measures import (
     measure_patterns,
     profile_heads,
     published_fractions,
-    sep_to_cls,
     stack_scores,
     surface_measures,
     token_masks,
@@ -346,39 +342,9 @@ def patterns(recording: Recording, twin: Recording) -> list[dict]:
 
 
 # --- the ledger -------------------------------------------------------------------------------------------------
-def collectors(trees: Sequence[TreebankSentence]) -> dict:
-    """Evidence that attention alone gives, on single sentences."""
-
-    def of_each(quantities):
-        def collect(model, resources):
-            return (quantities(attention) for attention in iter_attention(model, model.texts))
-
-        return collect
-
-    def pattern_quantities(attention) -> dict:
-        found = {}
-        for key, score in measure_patterns(attention).items():
-            found[key], found[f"{key}, excess"] = score.value, score.excess
-        for name, last in (("sep to cls", False), ("last sep to cls", True)):
-            try:
-                found[name] = sep_to_cls(attention, last=last)
-            except UndefinedPattern:
-                continue
-        return found
-
-    resources_with_trees = Resources(treebank=trees)
-
-    return {
-        "surface": of_each(surface_quantities),
-        "families": of_each(family_quantities),
-        "patterns": of_each(pattern_quantities),
-        "05-features": lambda model, resources: features(model, resources_with_trees),
-    }
-
-
 def verdicts(recording: Recording, twin: Recording, trees: Sequence[TreebankSentence]) -> list[dict]:
     """Every claim of the ledger that gets a number from attention alone; the others ask for vectors, pairs of texts or parts of speech."""
-    evidence = collectors(trees)
+    evidence = attention_evidence(trees)
     claims = [claim for claim in ledger() if claim.statistic is not None and claim.evidence in evidence]
     found = decide(claims, recording, twin=twin, evidence=evidence, strict=False)
     keep = (

@@ -26,6 +26,9 @@ _HOMES = {
     """,
     "misconceptions.bank": "Misconception find_misconceptions read_misconceptions refute",
     "misconceptions.refutation": "MODULES Refutation all_refutations",
+    "on_recordings": """
+        attention_evidence check_twin iter_recorded_verdicts recorded_trees
+    """,
     "recorded": """
         RECORDED_COLUMN RecordedVerdict recorded_about recorded_sentence recorded_verdicts
     """,

@@ -6,16 +6,20 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
 from ..claims import (
     VERDICT_RULE,
     Resources,
+    check_twin,
     decide,
+    iter_recorded_verdicts,
     iter_verdicts,
     ledger,
     recorded_sentence,
+    recorded_trees,
     recorded_verdicts,
 )
 from ..disk import (
@@ -43,8 +47,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"randomly initialised twin, and a verdict. {VERDICT_RULE} Prints them; with --out writes claims.csv, claims.json and a page, "
         "claims.html.",
         "claims --model bert-base-uncased --lesson 03 --out result",
+        "Of a recording (--model recorded:NAME) the inputs are those that were recorded, and attention alone decides: every other claim says what it "
+        "would take. A claim that a random twin controls can hold only beside a recording of the twin, --twin.",
     )
-    common.add_model(parser)
+    common.add_model(parser, common.MODELS_TOO_RECORDED)
+    parser.add_argument(
+        "--twin",
+        metavar="recorded:FILE",
+        help="beside a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
+    )
     parser.add_argument("--lesson", metavar="NN", help="only the claims of this lesson (default: all)")
     common.add_data(parser, "a treebank in CoNLL-U (default: the shipped treebank)")
     common.add_texts(parser, default=" (default: the shipped texts and pairs)")
@@ -62,13 +73,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """``bertlook claims``: returns the exit code; Ctrl-C keeps the claims that are decided and returns 130."""
     from ..corpora import read_conllu, read_pairs, read_texts
-    from ..model import load_encoder
 
     if args.quiet and not args.out:
         raise ValueError(
             "--quiet without --out would show nothing; name a folder with --out, or leave out --quiet."
         )
     common.at_least(args, limit=1)
+    recorded = args.model.startswith(common.RECORDED)
+    _fits(args, recorded)
     folder = writable_folder(args.out) if args.out else None
     claims = ledger(_lesson(args.lesson))
     resources = Resources(
@@ -77,7 +89,12 @@ def run(args: Namespace) -> int:
         treebank=read_conllu(args.data) if args.data else None,
         limit=args.limit,
     )
-    encoder = load_encoder(args.model, device=args.device)
+    encoder = common.load_model(args.model, args.device)
+    if recorded:
+        encoder = replace(encoder, inputs=encoder.inputs[: args.limit])
+        twin = common.load_model(args.twin, args.device) if args.twin else None
+        if twin is not None:
+            check_twin(encoder, twin)
     verdicts, interrupted = [], False
     progress = common.bar(args, unit="claim", total=len(claims))()
 
@@ -88,11 +105,15 @@ def run(args: Namespace) -> int:
             yield row
             progress.set_postfix_str(f"{done} inputs")
 
+    if recorded:
+        deciding = iter_recorded_verdicts(
+            claims, encoder, trees=resources.treebank, twin=twin, progress=reading
+        )
+    else:
+        deciding = iter_verdicts(claims, encoder, resources=resources, progress=reading, strict=False)
     try:
         with recomputing() if args.recompute else nullcontext():
-            for verdict in iter_verdicts(
-                claims, encoder, resources=resources, progress=reading, strict=False
-            ):
+            for verdict in deciding:
                 verdicts.append(verdict)
                 progress.set_postfix_str(verdict.claim.key)
                 progress.update()
@@ -105,11 +126,10 @@ def run(args: Namespace) -> int:
         return 130
     order = {claim.key: i for i, claim in enumerate(claims)}
     verdicts.sort(key=lambda verdict: order[verdict.claim.key])
-    own = {"pairs": args.pairs, "texts": args.texts, "treebank": args.data}
     items = {
         **common.columns(encoder, "n_layers n_heads"),
         "lesson": _lesson(args.lesson) or "all",
-        **{name: Path(path).name if path else "shipped" for name, path in own.items()},
+        **(_recorded_inputs(encoder, resources) if recorded else _inputs(args)),
         "limit": args.limit,
         "too_long": f"cut to {encoder.max_tokens} wordpieces",
         "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
@@ -120,6 +140,8 @@ def run(args: Namespace) -> int:
         save(verdicts, about, folder)
     if not args.quiet:
         print(claims_text(verdicts))
+    if recorded:
+        print(_of_recording(about))
     if args.recompute and not interrupted:
         for line in _otherwise(verdicts, encoder, resources):
             print(line)
@@ -133,6 +155,45 @@ def run(args: Namespace) -> int:
     done = f"interrupted: {len(verdicts)} of {len(claims)}" if interrupted else f"{len(verdicts)}"
     print(f"{encoder.name}: {done} claims" + (f" -> {folder / _FILES['page']}" if folder else ""))
     return 130 if interrupted else 0
+
+
+def _fits(args: Namespace, recorded: bool) -> None:
+    """Options that do not go with a recording, or only with one."""
+    if not recorded and args.twin:
+        raise ValueError(
+            "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
+        )
+    if recorded and args.twin and not args.twin.startswith(common.RECORDED):
+        raise ValueError(f"--twin names a recording, recorded:FILE; got {args.twin!r}.")
+    if recorded and (args.texts or args.pairs):
+        raise ValueError(
+            "the inputs of a recording are those that were recorded; leave out --texts and --pairs (--limit N takes the first N)."
+        )
+    if recorded and args.recompute:
+        raise ValueError("--recompute runs the model again, and a recording has none; leave it out.")
+
+
+def _inputs(args: Namespace) -> dict[str, str]:
+    own = {"pairs": args.pairs, "texts": args.texts, "treebank": args.data}
+    return {name: Path(path).name if path else "shipped" for name, path in own.items()}
+
+
+def _recorded_inputs(recording, resources: Resources) -> dict[str, object]:
+    """What the claims were decided on: the recorded inputs, and which sentences of the treebank are among them."""
+    pairs = sum(isinstance(text, tuple) for text in recording.texts)
+    return {
+        "recorded": recording.note,
+        "pairs": f"{pairs} recorded",
+        "texts": f"{len(recording) - pairs} recorded",
+        "treebank": f"{len(recorded_trees(recording, resources.treebank))} recorded sentences of it",
+    }
+
+
+def _of_recording(about: dict) -> str:
+    return (
+        f"{about['model']}, {about['recorded']}: {about['texts'].split()[0]} single texts, {about['pairs'].split()[0]} pairs. The verdicts are about "
+        "these inputs and no others: half of them choose, half report, and examples are not a sample of texts."
+    )
 
 
 def _otherwise(verdicts: Sequence, encoder, resources: Resources) -> Iterable[str]:
@@ -218,7 +279,9 @@ def _lesson(given: str | None) -> str | None:
 def _sentences(about: dict) -> list[str]:
     own = ", ".join(f"{name}: {about[name]}" for name in ("pairs", "texts", "treebank"))
     limit = f", the first {about['limit']} of each" if about["limit"] else ""
+    beside = [_of_recording(about)] if "recorded" in about else []
     return [
+        *beside,
         f"Model: {about['model']}, {about['n_layers']} layers of {about['n_heads']} heads, fingerprint {about['fingerprint']}.",
         f"Inputs: {own}{limit}; longer ones are {about['too_long']}. Interval: {about['interval']}.",
         f"bertlook {about['version']}"

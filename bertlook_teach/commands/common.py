@@ -16,6 +16,9 @@ from .. import __version__
 MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
 RECORDED = "recorded:"
 MODELS_TOO_RECORDED = "specimen, specimen-random, a hub name, a folder, or recorded:FILE, recorded:FOLDER, recorded:bert-base-uncased (default: specimen)"
+RECORD_WORDS = (
+    "A treebank cuts words otherwise than a text (ca n't): `bertlook record --data` records them as it does."
+)
 
 _WIDTH = 100
 
@@ -168,7 +171,13 @@ def load_model(name: str, device: str):
     from ..model import load_encoder, load_recording
 
     if name.startswith(RECORDED):
-        return load_recording(name.removeprefix(RECORDED))
+        named = name.removeprefix(RECORDED)
+        if not named.strip():
+            raise ValueError(
+                f"{RECORDED} needs a name behind the colon: {RECORDED}bert-base-uncased, {RECORDED}bert-base-cased, {RECORDED}FILE.bertlook or "
+                f"{RECORDED}FOLDER; got {name!r}."
+            )
+        return load_recording(named)
     return load_encoder(name, device=device)
 
 

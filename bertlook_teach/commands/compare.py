@@ -19,9 +19,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "to itself. Beside it stands the first checkpoint against its random twin: what two models give that share nothing. Writes "
         "compare.csv (a row a head), compare-layers.csv (a row a layer) and both as JSON.",
         "compare specimen result/negation-0 --texts my.txt --out comparison",
+        "Two recordings (recorded:FILE) are compared on what both were recorded on, unless --texts or --pairs choose among it; there is "
+        "no random twin then.",
     )
     parser.add_argument("before", metavar="BEFORE", help="specimen, a hub name, a folder, or recorded:FILE")
-    parser.add_argument("after", metavar="AFTER", help="a checkpoint of the same shape and vocabulary")
+    parser.add_argument(
+        "after", metavar="AFTER", help="a checkpoint of the same shape and vocabulary, named in the same ways"
+    )
     common.add_texts(parser.add_mutually_exclusive_group())
     common.add_limit(parser, "texts")
     common.add_out(parser)

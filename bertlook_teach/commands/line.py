@@ -115,7 +115,16 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, OSError, RuntimeError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
-        print(f"bertlook {args.command}: {error}", file=sys.stderr)
+        print(f"bertlook {args.command}: {_as_typed(str(error), args)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _as_typed(message: str, args: argparse.Namespace) -> str:
+    """A message of a function in the words of the command line: its option, and lines counted from 1."""
+    if hasattr(args, "truncate"):
+        message = message.replace("truncate=True", "--truncate")
+    return re.sub(
+        r"\bitem (\d+) of the corpus", lambda found: f"text {int(found[1]) + 1} of the corpus", message
+    )

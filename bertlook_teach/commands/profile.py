@@ -19,6 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Measure every head of a model on a corpus (default: the shipped pairs): relative position, special tokens, entropy. "
         "Writes profile.csv (one row per head; each measure with its 95 % interval), profile.json and the sums needed to merge.",
         "profile --model bert-base-uncased --texts my.txt --out result",
+        "Of a recording (--model recorded:NAME) the corpus is what was recorded, unless --texts or --pairs choose among it.",
     )
     common.add_model(parser, common.MODELS_TOO_RECORDED)
     common.add_texts(parser.add_mutually_exclusive_group())

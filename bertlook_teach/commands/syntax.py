@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..analyses.syntax import SCHEMES, RelationRow, RelationTable, collect_answers, score_relations
 from ..disk import align, save_rows, with_interval, writable_folder
-from ..model import QUERY_RULES
+from ..model import NOT_RECORDED, QUERY_RULES, Recording, check_reading
 from . import common
 
 
@@ -122,6 +122,11 @@ def run(args: Namespace) -> int:
     folder = writable_folder(args.out)
     sentences, read = common.read_treebank(args)
     encoder = common.load_model(args.model, args.device)
+    if isinstance(encoder, Recording) and all(check_reading(encoder, s.words).obstacle for s in sentences):
+        raise ValueError(
+            f"none of the {len(sentences)} sentences of the treebank is among the {len(encoder)} inputs recorded of {encoder.name}. "
+            f"{common.RECORD_WORDS}"
+        )
     query = args.query or ("first" if args.as_published else "mean")
     answers, *twin = (
         collect_answers(
@@ -149,5 +154,7 @@ def run(args: Namespace) -> int:
         )
     print(format_table(table))
     common.say_left_out(answers.skipped, len(sentences), "sentences left out", encoder)
+    if NOT_RECORDED in answers.skipped:
+        print(common.RECORD_WORDS)
     print(save_table(table, folder))
     return 0

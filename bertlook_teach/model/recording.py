@@ -226,6 +226,12 @@ class Recording(Mapping):
 
     def _find(self, item) -> _Input:
         key = input_key(item, self.matching)
+        if key not in self._places and key[::-1] in self._places:
+            there = self.inputs[self._places[key[::-1]]].key
+            raise NotRecorded(
+                f"{item!r:.200} was recorded in the other order: {there!r}. A model reads the first text first, so the two orders are two "
+                "inputs; ask for the recorded one."
+            )
         if key not in self._places:
             known = "\n".join(f"  {text!r}" for text in self.texts[:20])
             more = f"\n  and {len(self) - 20} more (.texts has all)" if len(self) > 20 else ""
@@ -312,7 +318,7 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
     FileNotFoundError
         If there is no such file or folder, or none in the folder.
     ValueError
-        If a file is damaged or of another version, or if the files of a folder are of different models.
+        If the name is empty, a file is damaged or of another version, or the files of a folder are of different models.
 
     Examples
     --------
@@ -323,6 +329,10 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
     2
     """
     name = os.fspath(name)
+    if not name.strip():
+        raise ValueError(
+            f"a recording needs a name: {', '.join(map(repr, SHIPPED_RECORDINGS))}, a {ENDING} file, or a folder of them; got an empty one."
+        )
     if name in SHIPPED_RECORDINGS:
         return _read(data_path("bert_base", f"{name}{ENDING}"))
     path = Path(name).expanduser()
@@ -406,12 +416,25 @@ def _read(path: Path) -> Recording:
             f"{path} was changed after it was written: its checksum does not fit. Copy it again."
         )
     if len(recording._places) < len(inputs):
-        raise ValueError(f"{path} holds one input twice; which of them is meant cannot be said.")
+        raise ValueError(
+            f"{path} holds {_twice(inputs, about['matching'])!r:.80} twice; an input is recorded once."
+        )
     return recording
 
 
+def _twice(inputs: Sequence[_Input], matching: str) -> str | tuple[str, str]:
+    """The first text that comes a second time."""
+    seen: set[tuple] = set()
+    for one in inputs:
+        key = input_key(one.key, matching)
+        if key in seen:
+            return one.key
+        seen.add(key)
+    raise ValueError("every input comes once.")
+
+
 def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input:
-    where = f"{path}, input {number}"
+    where = f"{path}, input {number + 1}"  # as `bertlook show` counts them
     if not isinstance(about, dict) or not isinstance(about.get("tokens"), list) or not about["tokens"]:
         raise ValueError(f"{where}: its tokens are missing; without them nobody can say what looks at what.")
     missing = [name for name in _FIELDS if name not in about]
@@ -459,8 +482,8 @@ def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input
     if (sums != _PARTS).any():
         layer, head, row = np.argwhere(sums != _PARTS)[0]
         raise ValueError(
-            f"{where}: row {row} of head {head_label(layer, head)} sums to {sums[layer, head, row] / _PARTS:.4f}, and attention sums to "
-            "1. The weights are damaged, or were not written by `bertlook record`."
+            f"{where}: row {row + 1} of head {head_label(layer, head)}, that of {about['tokens'][row]!r:.40}, sums to "
+            f"{sums[layer, head, row] / _PARTS:.4f}, and attention sums to 1. The weights are damaged, or were not written by `bertlook record`."
         )
     for name in _VECTORS:
         if name in arrays:
@@ -560,7 +583,7 @@ def write_recording(
     for number, attention in enumerate(attentions):
         if attention.level != "wordpiece":
             raise ValueError(
-                f"input {number} is between words; record what extract_attention gave, before to_words()."
+                f"input {number + 1} is between words; record what extract_attention gave, before to_words()."
             )
         arrays = {"weights": _parts(attention.weights, number)}
         for name in _VECTORS:
@@ -577,9 +600,7 @@ def write_recording(
         )
     recording = Recording(names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs))
     if len(recording._places) < len(inputs):
-        keys = [input_key(one.key, matching) for one in inputs]
-        twice = next(one.key for one, key in zip(inputs, keys) if keys.count(key) > 1)
-        raise ValueError(f"{twice!r:.80} comes twice; an input is recorded once.")
+        raise ValueError(f"{_twice(inputs, matching)!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)
     header["checksum"] = _digest(_header(recording), [one.arrays for one in inputs])
     members = {"about": np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)}
@@ -608,7 +629,7 @@ def _parts(weights: np.ndarray, number: int) -> np.ndarray:
         bad = ~(np.abs(sums - 1) <= _ROW_TOLERANCE) | (weights.min(axis=-1) < 0)
         layer, head, row = np.argwhere(bad)[0]
         raise ValueError(
-            f"input {number}: row {row} of head {head_label(layer, head)} sums to {sums[layer, head, row]:.4f}; attention is positive "
+            f"input {number + 1}: row {row + 1} of head {head_label(layer, head)} sums to {sums[layer, head, row]:.4f}; attention is positive "
             "and sums to 1. Was something else than attention after softmax given?"
         )
     exact = weights.astype(float) / sums[..., None] * _PARTS
@@ -621,7 +642,7 @@ def _parts(weights: np.ndarray, number: int) -> np.ndarray:
 def _steps(vectors: np.ndarray, name: str, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Vectors as int16, and the step of each head."""
     if not np.isfinite(vectors).all():
-        raise ValueError(f"input {number}: its {name} hold NaN or infinity.")
+        raise ValueError(f"input {number + 1}: its {name} hold NaN or infinity.")
     largest = np.abs(vectors).max(axis=(-2, -1))
     step = (np.where(largest > 0, largest, 1) / 32767).astype(np.float32)
     return np.rint(vectors / step[:, :, None, None]).clip(-32767, 32767).astype(np.int16), step

@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 import traitlets
 
 from .assets import mime_bundle
+
+_OF_IPYWIDGETS = ("comm", "model_id")
+
+
+def refuse_unknown(view: type, given: Iterable[str], *, traits: bool = True) -> None:
+    """Say which option was meant; ipywidgets takes any name and does nothing with it.
+
+    Parameters
+    ----------
+    view : type
+        Its options are the arguments of its ``__init__`` and of those it hands on to.
+    given : iterable of str
+    traits : bool
+        Whether traits, such as ``layout``, are options too.
+
+    Raises
+    ------
+    TypeError
+        If there is no such option.
+    """
+    known = {name for one in view.__mro__ if "__init__" in vars(one) for name in _arguments(one)}
+    if traits:
+        known |= set(view.class_trait_names())
+    for name in given:
+        if name in known or (traits and (name in _OF_IPYWIDGETS or name.startswith("_"))):
+            continue
+        near = get_close_matches(name, sorted(option for option in known if not option.startswith("_")), n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{view.__name__} has no option {name!r}.{meant}")
+
+
+def _arguments(view: type) -> list[str]:
+    if not view.__module__.startswith("bertlook_teach"):
+        return []
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(view.__init__).parameters.items()
+    return [name for name, parameter in parameters if parameter.kind in named and name != "self"]
 
 
 class ChosenHead(traitlets.HasTraits):
@@ -16,6 +57,10 @@ class ChosenHead(traitlets.HasTraits):
     layer = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
     font_size = traitlets.Float(0).tag(sync=True)
+
+    def __init__(self, *args, **options):
+        refuse_unknown(type(self), options)
+        super().__init__(*args, **options)
 
     def limits(self) -> dict[str, int]:
         """How many there are to choose from, by the name of the choice."""

@@ -9,6 +9,7 @@ import tiny
 
 from bertlook_teach import HeadExplorer, load_encoder, load_recording
 from bertlook_teach.commands import line as cli
+from bertlook_teach.disk import data_path
 from bertlook_teach.measures import profile_heads
 
 MARKUP = "the <script>alert(1)</script> cat"
@@ -220,3 +221,119 @@ def test_a_command_that_must_run_the_model_says_so(folder, tmp_path, capsys):
     more = ["--model", f"recorded:{folder / 'tiny.bertlook'}", "--out", tmp_path]
     assert run("probe", *more) == 1
     assert "recorded attention, and here a model is needed that can be run" in capsys.readouterr().err
+
+
+# --- a treebank -----------------------------------------------------------------------------------------------
+def test_a_recorded_treebank_is_scored_exactly_as_the_model_scores_it(tmp_path, capsys):
+    """The shipped one, with contractions, and the specimen: its words are recorded as the treebank cuts them."""
+    out = tmp_path / "trees.bertlook"
+    shipped = ["--data", data_path("treebank", "treebank.conllu"), "--limit", "80", "--quiet"]
+    assert run("record", *shipped, "--out", out) == 0
+    words = {word for attention in load_recording(out).values() for word in attention.words}
+    assert {"n't", "'s"} <= words
+    tables = []
+    for model in ("specimen", f"recorded:{out}"):
+        more = ["--model", model, "--permutations", "0", "--no-twin", "--out", tmp_path / "table"]
+        assert run("syntax", *shipped, *more) == 0
+        said = capsys.readouterr().out
+        assert "left out" not in said
+        tables.append((tmp_path / "table" / "syntax.csv").read_text(encoding="utf-8"))
+    assert tables[0] == tables[1]
+
+
+def test_sentences_recorded_as_texts_are_no_treebank_and_that_is_said(folder, tmp_path, capsys):
+    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\tdep\t_\t_\n"
+    words = ["ca", "n't"]
+    tree = "".join(row.format(i + 1, word, 0 if i == 0 else 1) for i, word in enumerate(words))
+    (tmp_path / "t.conllu").write_text(f"{tree}\n{tree}\n", encoding="utf-8")
+    more = ["--data", tmp_path / "t.conllu", "--out", tmp_path / "a", "--no-twin", "--quiet"]
+    assert run("syntax", "--model", f"recorded:{folder / 'tiny.bertlook'}", *more) == 1
+    assert "`bertlook record --data`" in capsys.readouterr().err
+
+
+def test_what_the_model_cannot_read_whole_is_left_out_and_counted(folder, tmp_path, capsys):
+    row = "{}\tcat\t_\tNOUN\t_\t_\t{}\tdep\t_\t_\n"
+    trees = ["".join(row.format(i + 1, min(i, 1)) for i in range(n)) for n in (3, 60)]
+    (tmp_path / "t.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
+    more = ["--data", tmp_path / "t.conllu", "--out", tmp_path / "a.bertlook", "--quiet"]
+    assert run("record", "--model", folder / "model", *more) == 0
+    assert (
+        "1 of 2 sentences left out: longer than the model reads (32 wordpieces)." in capsys.readouterr().out
+    )
+    assert load_recording(tmp_path / "a.bertlook").texts == ("cat cat cat",)
+
+
+def test_a_tokenizer_that_sees_blanks_records_no_treebank(tmp_path, capsys):
+    tiny.save_tiny_model(tmp_path / "model", "roberta")
+    more = ["--data", data_path("treebank", "treebank.conllu"), "--out", tmp_path / "a.bertlook", "--quiet"]
+    assert run("record", "--model", tmp_path / "model", *more) == 1
+    assert "sees where blanks are" in capsys.readouterr().err
+
+
+# --- claims ---------------------------------------------------------------------------------------------------
+def test_claims_are_decided_on_a_recording_and_its_recorded_twin(folder, tmp_path, capsys):
+    assert record(folder, tmp_path / "twin.bertlook", "--random-twin") == 0
+    model, twin = (f"recorded:{name}" for name in (folder / "tiny.bertlook", tmp_path / "twin.bertlook"))
+    more = ["--lesson", "03", "--quiet", "--out", tmp_path / "claims"]
+    assert run("claims", "--model", model, "--twin", twin, *more) == 0
+    said = capsys.readouterr().out
+    assert "recorded, not computed here: 3 single texts, 0 pairs" in said
+    about = json.loads((tmp_path / "claims" / "claims.json").read_text(encoding="utf-8"))
+    assert about["recorded"] == "recorded, not computed here" and about["texts"] == "3 recorded"
+    assert {row["verdict"] for row in about["claims"]} == {"cannot be decided here"}  # of so few inputs
+    assert "recorded, not computed here" in (tmp_path / "claims" / "claims.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--model", "specimen", "--twin", "recorded:x"], "--twin goes with --model recorded:NAME"),
+        (["--model", "recorded:bert-base-uncased", "--twin", "specimen"], "--twin names a recording"),
+        (["--model", "recorded:bert-base-uncased", "--texts", "x"], "leave out --texts and --pairs"),
+        (["--model", "recorded:bert-base-uncased", "--recompute"], "--recompute runs the model again"),
+        (
+            ["--model", "recorded:bert-base-uncased", "--twin", "recorded:bert-base-cased"],
+            "the twin was not recorded on 'time flies like an arrow'",
+        ),
+    ],
+)
+def test_options_that_do_not_go_with_a_recording_say_so(args, message, capsys):
+    assert run("claims", "--lesson", "03", *args) == 1
+    assert message in capsys.readouterr().err
+
+
+# --- in the words of the command line -------------------------------------------------------------------------
+def test_a_message_names_the_option_and_counts_lines_from_one(folder, tmp_path, capsys):
+    (tmp_path / "long.txt").write_text(f"a cat sat.\n{'cat ' * 40}\n", encoding="utf-8")
+    more = ["--texts", tmp_path / "long.txt", "--out", tmp_path / "a.bertlook", "--quiet"]
+    assert run("record", "--model", folder / "model", *more) == 1
+    said = capsys.readouterr().err
+    assert "text 2 of the corpus: the text is 42 wordpieces long" in said
+    assert "or pass --truncate to read" in said and "truncate=" not in said
+
+
+def test_inputs_that_were_cut_are_named(folder, tmp_path, capsys):
+    (tmp_path / "long.txt").write_text(f"a cat sat.\n{'cat ' * 40}\n", encoding="utf-8")
+    out = tmp_path / "a.bertlook"
+    more = ["--texts", tmp_path / "long.txt", "--out", out, "--quiet", "--truncate"]
+    assert run("record", "--model", folder / "model", *more) == 0
+    assert "1 inputs were cut to the 32 wordpieces the model reads." in capsys.readouterr().err
+    assert run("show", out) == 0
+    first, second = capsys.readouterr().out.splitlines()[1:]
+    assert first.endswith("a cat sat.") and second.endswith("...  (cut to 32 wordpieces)")
+    assert len(second) < 140
+    assert run("show", out, "--input", 2, "--out", tmp_path / "page.html") == 0
+    assert "input 2 of 2; the model read its first 32 wordpieces, the rest was cut" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["profile", "syntax", "claims"])
+def test_a_recording_without_a_name_is_asked_for_one(command, tmp_path, capsys):
+    assert run(command, "--model", "recorded:", "--out", tmp_path / "a") == 1
+    assert "recorded: needs a name behind the colon: recorded:bert-base-uncased" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["profile", "compare", "syntax", "pattern", "claims"])
+def test_the_help_says_that_recordings_are_taken(command, capsys):
+    with pytest.raises(SystemExit):
+        run(command, "--help")
+    assert "recorded:" in capsys.readouterr().out

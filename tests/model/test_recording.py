@@ -362,18 +362,18 @@ def swapped(about, members):
 
 
 WRONG = {
-    "rows": (scaled, r"input 0: row 2 of head 2-2 sums to 0\.5000, and attention sums to 1"),
-    "no tokens": (lambda about, _: about["inputs"][1].pop("tokens"), "input 1: its tokens are missing"),
+    "rows": (scaled, r"input 1: row 3 of head 2-2, that of .*, sums to 0\.5000, and attention sums to 1"),
+    "no tokens": (lambda about, _: about["inputs"][1].pop("tokens"), "input 2: its tokens are missing"),
     "empty tokens": (
         lambda about, _: about["inputs"][1].update(tokens=[]),
-        "input 1: its tokens are missing",
+        "input 2: its tokens are missing",
     ),
     "fewer tokens": (lambda about, _: about["inputs"][0]["tokens"].pop(), "4 tokens for weights between 5"),
     "token kind": (
         lambda about, _: about["inputs"][0]["tokens"].__setitem__(0, 7),
         "tokens is not a list of",
     ),
-    "no words": (lambda about, _: about["inputs"][0].pop("words"), "input 0: words missing"),
+    "no words": (lambda about, _: about["inputs"][0].pop("words"), "input 1: words missing"),
     "word": (
         lambda about, _: about["inputs"][0]["word_ids"].__setitem__(1, 9),
         "a word that is not in its 3",
@@ -395,7 +395,7 @@ WRONG = {
     "name": (lambda about, _: about.pop("model"), "does not say its 'model'"),
     "matching": (lambda about, _: about.update(matching="most"), "matching must be one of"),
     "no inputs": (lambda about, _: about.update(inputs=[]), "lists no inputs"),
-    "no weights": (lambda _, members: members.pop("w000"), "input 0: its weights are missing"),
+    "no weights": (lambda _, members: members.pop("w000"), "input 1: its weights are missing"),
     "too many": (lambda _, members: members.update(w007=members["w000"]), "holds w007, which"),
     "no step": (lambda _, members: members.pop("q000_step"), "the step of its queries is missing"),
     "vectors": (
@@ -499,9 +499,9 @@ def test_what_is_not_attention_is_not_written(recorded, tmp_path):
     bad = attention.weights.copy()
     bad[1, 0, 2] *= 0.9
     for wrong, message in (
-        ([replace(attention, weights=bad)], r"input 0: row 2 of head 2-1 sums to 0\.9000"),
-        ([replace(attention, weights=bad * np.nan)], "row 0 of head 1-1 sums to nan"),
-        ([attention.to_words()], "input 0 is between words"),
+        ([replace(attention, weights=bad)], r"input 1: row 3 of head 2-1 sums to 0\.9000"),
+        ([replace(attention, weights=bad * np.nan)], "row 1 of head 1-1 sums to nan"),
+        ([attention.to_words()], "input 1 is between words"),
         ([attention, attention], "'the cat sat' comes twice"),
         ([replace(attention, queries=attention.queries * np.inf)], "its queries hold NaN or infinity"),
         ([], "there was no input"),
@@ -513,3 +513,19 @@ def test_what_is_not_attention_is_not_written(recorded, tmp_path):
     with pytest.raises(ValueError, match="matching must be one of"):
         write_recording(path, [attention], matching="any")
     assert not path.exists()
+
+
+def test_a_pair_in_the_other_order_is_named():
+    recording = load_recording("bert-base-uncased")
+    with pytest.raises(
+        NotRecorded, match="other order: .'the cat sat on the mat', 'the cat lay on the rug'."
+    ):
+        recording["The cat lay on the rug", "the cat sat on the mat"]
+    with pytest.raises(NotRecorded, match="is not among the 12 inputs"):
+        recording["the cat sat on the mat", "the cat sat on the mat"]
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_no_recording(name):
+    with pytest.raises(ValueError, match="a recording needs a name: 'bert-base-uncased'"):
+        load_recording(name)

@@ -7,9 +7,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from any_view import BAD_NAME, FROM_WEIGHTS, HOSTILE, ON_A_PAGE, VIEWS, arcs, maps
+from any_view import BAD_NAME, FROM_WEIGHTS, HOSTILE, ON_A_PAGE, VIEWS, arcs, attention, maps
 
-from bertlook_teach.widgets import ArcView, page_source
+from bertlook_teach.model import load_recording
+from bertlook_teach.widgets import (
+    ArcView,
+    HeadExplorer,
+    HeadMap,
+    HeadView,
+    RecordedView,
+    RecordingFile,
+    page_source,
+)
 
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")
 views = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
@@ -142,3 +151,26 @@ def test_a_saved_page_is_the_same_bytes_twice_and_holds_every_token_as_text(name
 
 def test_arcs_of_one_word_say_that_there_is_none():
     assert arcs(("word",), 2, 3).caption == "This sentence has no such arc."
+
+
+# --- options --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: HeadExplorer(None, "a cat", recordng=1), "HeadExplorer has no option 'recordng'. Did you mean 'recording'"),
+        (lambda: HeadMap({"x": np.ones((2, 3))}, mesure="x"), "HeadMap has no option 'mesure'. Did you mean 'measure'"),
+        (lambda: HeadView(attention(SENTENCE, 2, 3), hide_specal=True), "HeadView has no option 'hide_specal'. Did you mean 'hide_special'"),
+        (lambda: RecordedView(load_recording(), sentnce="a"), "RecordedView has no option 'sentnce'. Did you mean 'sentence'"),
+        (lambda: RecordingFile(mesure="x"), "RecordedView has no option 'mesure'. Did you mean 'measure'"),
+        (lambda: HeadMap({"x": np.ones((2, 3))}, quite_another=1), "HeadMap has no option 'quite_another'.$"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_misspelt_is_refused_with_the_one_that_was_meant(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_what_every_widget_takes_is_an_option_too():
+    assert HeadMap({"x": np.ones((2, 3))}, layout={"width": "300px"}).layout.width == "300px"

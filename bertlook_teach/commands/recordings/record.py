@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .. import common
@@ -21,9 +23,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "The file holds the texts. Record what you may pass on.",
     )
     common.add_model(parser)
-    common.add_texts(parser.add_mutually_exclusive_group(required=True))
-    common.add_limit(parser, "texts")
+    given = parser.add_mutually_exclusive_group(required=True)
+    common.add_texts(given)
+    common.add_data(
+        given, "a treebank in CoNLL-U, .gz too: its words as it cuts them, for syntax and pattern"
+    )
+    common.add_limit(parser, "texts or sentences")
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, *.bertlook")
+    parser.add_argument(
+        "--random-twin",
+        action="store_true",
+        help="record the model's random twin instead, for `bertlook claims --twin`",
+    )
     parser.add_argument(
         "--with-vectors",
         action="store_true",
@@ -38,19 +49,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """``bertlook record``: returns the exit code."""
-    from ...corpora import iter_pairs, iter_texts
-    from ...model import ENDING, input_key, iter_attention, load_encoder, matching_of, write_recording
+    from ...model import (
+        ENDING,
+        input_key,
+        iter_attention,
+        load_encoder,
+        matching_of,
+        random_twin,
+        write_recording,
+    )
 
     common.at_least(args, limit=1)
     path = Path(args.out)
     if path.suffix != ENDING:
         raise ValueError(f"--out names the file to write, *{ENDING}; got {path.name!r}.")
-    read = iter_texts(args.texts) if args.texts else iter_pairs(args.pairs)
-    given = common.first(read, args.limit)
+    given = common.first(_inputs(args), args.limit)
     path.parent.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(args.model, device=args.device)
+    if args.random_twin:
+        encoder = random_twin(encoder)
     matching, kept = matching_of(encoder), {}
-    for text in given:
+    readable = _readable(encoder, matching, given) if args.data else given
+    for text in readable:
         kept.setdefault(input_key(text, matching), text)
     texts = list(kept.values())
     stream = iter_attention(
@@ -60,13 +80,13 @@ def run(args: Namespace) -> int:
         path,
         common.bar(args, encoder.name, total=len(texts))(stream),
         label=args.label,
-        about=f"Recorded with bertlook on {Path(args.texts or args.pairs).name}.",
+        about=f"Recorded with bertlook on {Path(args.texts or args.pairs or args.data).name}.",
         matching=matching,
         model_fingerprint=encoder.fingerprint,
     )
-    if len(given) > len(texts):
+    if len(readable) > len(texts):
         print(
-            f"{len(given) - len(texts)} texts came more than once, as the model reads them; each was recorded once.",
+            f"{len(readable) - len(texts)} texts came more than once, as the model reads them; each was recorded once.",
             file=sys.stderr,
         )
     if cut := sum(one.truncated for one in recording.values()):
@@ -80,3 +100,28 @@ def run(args: Namespace) -> int:
         f"{encoder.name}: {len(recording)} inputs, {recording.n_layers} layers x {recording.n_heads} heads, {size:,} bytes -> {path}"
     )
     return 0
+
+
+def _inputs(args: Namespace) -> Iterator:
+    """Texts, pairs of texts, or the words of each sentence of a treebank."""
+    from ...corpora import iter_conllu, iter_pairs, iter_texts
+
+    if args.data:
+        return (list(sentence.words) for sentence in iter_conllu(args.data))
+    return iter_texts(args.texts) if args.texts else iter_pairs(args.pairs)
+
+
+def _readable(encoder, matching: str, sentences: Sequence[list[str]]) -> list[list[str]]:
+    """Those that the model can read whole, as `bertlook syntax` asks of them; what is left out is said."""
+    from ...model import check_reading
+
+    if matching == "exact":
+        raise ValueError(
+            f"the tokenizer of {encoder.name} sees where blanks are, and a recording keeps texts, not the cuts of a treebank: its words "
+            "would not be found again. Record the sentences with --texts, for every command but syntax; or score the model itself, with "
+            f"--model {encoder.name}."
+        )
+    problems = [check_reading(encoder, words).obstacle for words in sentences]
+    skipped = Counter(problem for problem in problems if problem)
+    common.say_left_out(skipped, len(sentences), "sentences left out", encoder)
+    return [words for words, problem in zip(sentences, problems) if not problem]

@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 
 from .. import common
 
+_WIDEST = 100  # characters of a text in the list
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook show``."""
@@ -42,8 +44,9 @@ def run(args: Namespace) -> int:
         raise ValueError(f"--input {args.input}: {recording.name} was recorded on {len(recording)} inputs.")
     if args.out is None:
         print(f"{recording.badge}: {recording.note}")
-        for number, text in enumerate(recording.texts, 1):
-            print(f"{number:4}  {text if isinstance(text, str) else ' / '.join(text)}")
+        for number, (text, attention) in enumerate(recording.items(), 1):
+            cut = f"  (cut to {attention.n_tokens} wordpieces)" if attention.truncated else ""
+            print(f"{number:4}  {_in_a_line(text)}{cut}")
         return 0
     from ...widgets import HeadExplorer, save_page
 
@@ -51,5 +54,12 @@ def run(args: Namespace) -> int:
     texts = (chosen,) if isinstance(chosen, str) else chosen
     view = HeadExplorer(recording, *texts, layer=layer, head=head, norms=False)
     page = save_page(view, args.out, title=f"{' / '.join(texts)} ({recording.badge})")
-    print(f"{recording.badge}, input {args.input} of {len(recording)} -> {page}")
+    read = recording[chosen]
+    cut = f"; the model read its first {read.n_tokens} wordpieces, the rest was cut" if read.truncated else ""
+    print(f"{recording.badge}, input {args.input} of {len(recording)}{cut} -> {page}")
     return 0
+
+
+def _in_a_line(text: str | tuple[str, str]) -> str:
+    line = " ".join((text if isinstance(text, str) else " / ".join(text)).split())
+    return line if len(line) <= _WIDEST else f"{line[:_WIDEST]} ..."

@@ -11,6 +11,7 @@ import numpy as np
 from ...model import head_label
 from ...render import check_same_text, with_badge
 from ..assets import mime_bundle
+from ..chosen_head import refuse_unknown
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..links import link_heads, link_traits
@@ -160,7 +161,9 @@ class HeadExplorer(ipywidgets.VBox):
         recording=None,
         recorded: Mapping[str, object] | None = None,
         shows: str = "encoder",
+        **unknown,
     ):
+        refuse_unknown(type(self), unknown, traits=False)
         self.encoder = encoder
         self.minus = minus
         self._extract = extract or _extract_attention

@@ -10,6 +10,7 @@ import traitlets
 
 from ...render import checked_case, describe_beliefs, render_beliefs
 from ..assets import mime_bundle, module_source, style_source, view_style
+from ..chosen_head import refuse_unknown
 from .explorer import TextBox
 
 
@@ -55,6 +56,7 @@ class LayerBeliefs(anywidget.AnyWidget):
         if len({(case["task"], len(case["targets"][0]["beliefs"][0])) for case in cases}) != 1:
             raise ValueError("all cases must be of one task and one model.")
         # The sentence first: whether a question is there depends on it.
+        refuse_unknown(type(self), options)
         super().__init__(cases=cases, font_size=font_size, **options)
         self.choose(sentence, target)
 

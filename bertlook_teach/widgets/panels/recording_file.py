@@ -10,6 +10,7 @@ import ipywidgets as widgets
 import traitlets
 
 from ...model import ENDING, Recording, load_recording
+from ..chosen_head import refuse_unknown
 from ..recorded_view import RecordedView
 
 LARGEST = 200_000_000  # bytes; what a browser sends a kernel in one piece without either of them stopping
@@ -34,6 +35,7 @@ class RecordingFile(widgets.VBox):
     """
 
     def __init__(self, **options):
+        refuse_unknown(RecordedView, options)
         self._options = options
         self.recording: Recording | None = None
         self.view: RecordedView | None = None

@@ -1,0 +1,109 @@
+"""Claims on recorded attention: what it decides comes out as on the model itself, and what it cannot decide says why."""
+
+import pytest
+
+from bertlook_teach import load_encoder, load_recording
+from bertlook_teach.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    Resources,
+    decide,
+    iter_recorded_verdicts,
+    ledger,
+    recorded_trees,
+    verdicts,
+)
+from bertlook_teach.claims.on_recordings import _NEEDS, FEWEST
+from bertlook_teach.commands import line as cli
+from bertlook_teach.corpora import load_treebank
+
+SENTENCES = 30
+
+
+@pytest.fixture(autouse=True)
+def fewer_replicates(monkeypatch):
+    """What is tested here is not how narrow an interval is."""
+    monkeypatch.setattr(verdicts, "REPLICATES", 40)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The specimen and its random twin, recorded on sentences of the shipped treebank."""
+    folder = tmp_path_factory.mktemp("recorded")
+    treebank = folder / "trees.conllu"
+    with open("data/treebank/treebank.conllu", encoding="utf-8") as file:
+        treebank.write_text("\n\n".join(file.read().split("\n\n")[:SENTENCES]) + "\n\n", encoding="utf-8")
+    for name, more in (("model", []), ("twin", ["--random-twin"])):
+        out = folder / f"{name}.bertlook"
+        assert cli.main(["record", "--data", str(treebank), "--out", str(out), "--quiet", *more]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return load_treebank()[:SENTENCES]
+
+
+def of(evidence):
+    return [claim for claim in ledger() if claim.evidence == evidence]
+
+
+@pytest.mark.parametrize("with_twin", [True, False])
+def test_relations_are_decided_as_on_the_model_itself_but_nothing_holds_without_its_twin(
+    files, trees, with_twin
+):
+    recording, twin = (load_recording(files / f"{name}.bertlook") for name in ("model", "twin"))
+    assert recorded_trees(recording, trees) == trees
+    claims = of("relations")
+    found = iter_recorded_verdicts(claims, recording, trees=trees, twin=twin if with_twin else None)
+    resources = Resources(pairs=[], texts=[], treebank=trees)
+    expected = {v.claim.key: v for v in decide(claims, load_encoder("specimen"), resources=resources)}
+    kinds = set()
+    for verdict in found:
+        own = expected[verdict.claim.key]
+        numbers = [(v.value, v.low, v.high, v.n) for v in (verdict, own)]
+        assert numbers[0] == pytest.approx(numbers[1], nan_ok=True)
+        kinds.add(verdict.verdict)
+        if verdict.verdict == own.verdict:
+            continue
+        assert verdict.verdict == OPEN
+        too_few = f"only {verdict.n} inputs report; fewer than {FEWEST}" in verdict.why and verdict.n < FEWEST
+        no_twin = "no random twin was recorded" in verdict.why and verdict.claim.control
+        assert too_few or (no_twin and not with_twin and own.verdict == HOLDS)
+    assert FAILS in kinds and OPEN in kinds
+
+
+def test_the_twelve_published_inputs_refute_something_and_what_they_leave_open_says_why():
+    claims = ledger()
+    found = list(iter_recorded_verdicts(claims, load_recording("bert-base-uncased")))
+    assert {verdict.claim.key for verdict in found} == {claim.key for claim in claims}
+    for verdict in found:
+        assert verdict.why and "fail" not in verdict.why
+        assert verdict.verdict == OPEN or verdict.n >= FEWEST
+        assert verdict.verdict != HOLDS or not verdict.claim.control
+        if verdict.claim.statistic is not None and verdict.claim.evidence in _NEEDS:
+            assert verdict.why.startswith("recorded attention alone cannot decide it: it takes ")
+    assert "04-sep-gathers" in {verdict.claim.key for verdict in found if verdict.verdict == FAILS}
+
+
+def test_every_claim_of_the_ledger_has_a_reason_of_its_own():
+    """What is neither attention nor in a treebank names what it takes."""
+    open_ones = iter_recorded_verdicts(ledger(), load_recording("bert-base-cased"))
+    assert not [v.claim.key for v in open_ones if "more than attention on these inputs" in v.why]
+
+
+def test_a_twin_of_other_inputs_or_heads_is_refused(files):
+    recording = load_recording(files / "model.bertlook")
+    for twin, message in (
+        (load_recording("bert-base-uncased"), "a random twin has the heads of its model"),
+        (recording, "the twin is the same recording as the model"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(iter_recorded_verdicts((), recording, twin=twin))
+    with pytest.raises(ValueError, match="the twin was not recorded on"):
+        list(
+            iter_recorded_verdicts(
+                (), load_recording("bert-base-uncased"), twin=load_recording("bert-base-cased")
+            )
+        )
