@@ -198,7 +198,7 @@ def test_the_command_cuts_and_counts_what_is_too_long_or_stops(folder, tmp_path,
     assert main(options) == 0
     assert "1 cut to 32 wordpieces" in capsys.readouterr().out
     assert main([*options, "--no-truncate"]) != 0
-    assert "item 1 of the corpus: the text is 62 wordpieces long" in capsys.readouterr().err
+    assert "text 2 of the corpus: the text is 62 wordpieces long" in capsys.readouterr().err
 
 
 def test_errors_of_the_command_are_one_line_without_a_traceback(folder, tmp_path, capsys):
