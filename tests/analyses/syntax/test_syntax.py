@@ -124,7 +124,9 @@ def merge_by_loops(weights, groups, rule):
     for a, b in np.ndindex(n, n):
         looks = [sum(weights[i, j] for j in groups[b]) for i in groups[a]]
         result[a, b] = {"first": looks[0], "mean": sum(looks) / len(looks), "max": max(looks)}[rule]
-    return result / result.sum(axis=1, keepdims=True)  # of the largest weights, as released; the others sum to 1 anyway
+    return result / result.sum(
+        axis=1, keepdims=True
+    )  # of the largest weights, as released; the others sum to 1 anyway
 
 
 @pytest.mark.parametrize("rule", ["first", "mean", "max"])
