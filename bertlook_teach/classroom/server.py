@@ -90,7 +90,7 @@ def suggest_port(port: int) -> int:
 
 def port_number(text: str) -> int:
     """A port from the command line."""
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
     return int(text)
 

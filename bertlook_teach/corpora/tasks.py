@@ -299,7 +299,7 @@ def _columns(path: Path, names: list[str]) -> dict[str, int | None]:
 def _example(path: Path, number: int, first, second, label, **extra: str) -> Example:
     place = f"{path}, line {number}"
     for text in (first, second):
-        if text is not None and not (isinstance(text, str) and text.strip()):
+        if (text is not None or text is first) and not (isinstance(text, str) and text.strip()):
             raise ValueError(f"{place}: a text is empty or no text: {text!r}.")
     label = _label(label)
     if label in ("", "-1"):

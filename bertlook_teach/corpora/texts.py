@@ -94,6 +94,27 @@ def _content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
                 yield number, line.strip(" \r\n")
 
 
+LONGEST_LINE = 10_000_000  # characters: some twenty novels; /dev/zero is one line that never ends
+
+
+class _Lines(io.TextIOWrapper):
+    """Text whose lines have an end."""
+
+    def __next__(self) -> str:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def readline(self, size: int = -1) -> str:
+        line = super().readline(LONGEST_LINE + 1 if size < 0 else size)
+        if len(line) > LONGEST_LINE:
+            raise ValueError(
+                f"{self.name} has a line of more than {LONGEST_LINE:,} characters; a text file with one text a line was expected."
+            )
+        return line
+
+
 @contextmanager
 def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
     """Open a UTF-8 text file, gzipped or not, with errors that name the file and what to do.
@@ -103,7 +124,8 @@ def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
     FileNotFoundError, IsADirectoryError
         If there is no such file.
     ValueError
-        If the content is not UTF-8 (with the line), or a .gz file is damaged.
+        If the content is not UTF-8 (with the line), a line has no end, or a .gz file is damaged; if what is read from it is JSON
+        that is nested without end.
     """
     path = Path(path)
     if not path.exists():
@@ -112,14 +134,20 @@ def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
         raise IsADirectoryError(f"{path} is a folder; a file was expected.")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
+        with opener(path, "rb") as raw, _Lines(raw, encoding="utf-8-sig") as file:
             yield file
+    except RecursionError:
+        raise ValueError(f"{path} holds JSON that is nested too deeply to be read.") from None
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise ValueError(f"{path} is damaged or not a gzip file: {error}.") from error
+    except OSError as error:
+        if error.filename is None:
+            raise OSError(error.errno, f"{path} cannot be read: {error.strerror}") from error
+        raise
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8{_where(path, opener)}. Save it as UTF-8, for example with: iconv -f latin1 -t utf-8."
         ) from error
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"{path} is damaged or not a gzip file: {error}.") from error
 
 
 def _where(path: Path, opener) -> str:

@@ -34,7 +34,7 @@ def find_deck(root: Path, which: str | None = None) -> Path:
             return path.relative_to(root.resolve())
     elif which is None and decks:
         return decks[0]
-    elif which is not None and which.isdecimal():
+    elif which is not None and which.isascii() and which.isdecimal():
         found = [deck for deck in decks if int(deck.name[:2]) == int(which)]
         if found:
             return found[0]

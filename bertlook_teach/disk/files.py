@@ -65,7 +65,7 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
     except OSError as error:
         raise _cannot_write(path, error) from None
     with replacing(path, "wb") as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
 
 

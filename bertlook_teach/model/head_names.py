@@ -25,7 +25,7 @@ def parse_head_label(label: str) -> tuple[int, int]:
     (7, 9)
     """
     layer, dash, head = label.strip().partition("-")
-    if not (dash and layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
+    if not (dash and label.isascii() and layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
         raise ValueError(
             f"a head is named layer-head, both counted from 1, for example '8-10' (index [7, 9]); got {label!r}."
         )

@@ -645,3 +645,35 @@ def test_a_menu_alone_needs_no_kernel():
     menu = PictureMenu(pictures("one", "two"))
     found = record([menu.model_id])
     assert len(found["recordings"]) == 1 and found["silent"] == {}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"rise": []},
+        {"rise": "x"},
+        {"widgets": 3},
+        {"widgets": {STATE: "x"}},
+        {"widgets": {STATE: {"state": []}}},
+        {"widgets": {STATE: {"state": {"a": {}, "b": 5, "c": {"model_name": 7}}}}},
+    ],
+    ids=str,
+)
+def test_a_notebook_with_other_metadata_is_written_without_it(metadata, tmp_path):
+    deck = tmp_path / "odd.ipynb"
+    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("one slide")], metadata=metadata)))
+    assert "one slide" in export_deck(deck, tmp_path / "out", run=False).page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("metadata", [{"slideshow": "x"}, {"slideshow": {"slide_type": 5}}], ids=str)
+def test_a_cell_with_other_metadata_is_written_as_a_plain_one(metadata, tmp_path):
+    deck = tmp_path / "odd.ipynb"
+    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("one slide", metadata=metadata)])))
+    assert "one slide" in export_deck(deck, tmp_path / "out", run=False).page.read_text(encoding="utf-8")
+
+
+def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):
+    deck = tmp_path / "odd.ipynb"
+    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("see ![x](attachment:a.png)")])))
+    with pytest.raises(ExportError, match=r"does not hold \(missing attachment: a.png\)"):
+        export_deck(deck, tmp_path / "out", run=False)

@@ -17,7 +17,7 @@ from bertlook_teach.classroom import server as launch
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("text", ["0", "65536", "-1", "eighty", "8.5", ""])
+@pytest.mark.parametrize("text", ["0", "65536", "-1", "eighty", "8.5", "", "٨٨٨٨"])
 def test_a_port_is_a_number_in_range(text):
     with pytest.raises(argparse.ArgumentTypeError, match="a number from 1 to 65535"):
         launch.port_number(text)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+from bertlook_teach import corpora
+
 DATA = Path(__file__).resolve().parents[2] / "data"
 PARAGRAPHS = (DATA / "texts" / "paragraphs.txt").read_text(encoding="utf-8")
 SENTENCES = (DATA / "texts" / "sentences.txt").read_text(encoding="utf-8")
@@ -217,3 +219,36 @@ def test_sentences_are_split_at_their_ends_only():
         '"Yes."',
         "It was.",
     ]
+
+
+# --- files without an end ------------------------------------------------------------------------------
+
+
+def test_a_line_without_an_end_is_refused_before_memory_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr("bertlook_teach.corpora.texts.LONGEST_LINE", 1000)
+    path = tmp_path / "long.txt"
+    path.write_text("a short one\n" + "x" * 1001)
+    with pytest.raises(ValueError, match=r"long.txt has a line of more than 1,000 characters"):
+        corpora.read_texts(path)
+    path.write_text("x" * 999 + "\n")
+    assert corpora.read_texts(path) == ["x" * 999]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Unix")
+def test_a_device_that_never_ends_is_refused():
+    with pytest.raises(ValueError, match="/dev/zero has a line of more than"):
+        corpora.read_texts("/dev/zero")
+
+
+def test_json_nested_without_end_is_named(tmp_path):
+    path = tmp_path / "deep.jsonl"
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(ValueError, match="deep.jsonl holds JSON that is nested too deeply"):
+        corpora.read_examples(path)
+
+
+def test_a_task_without_a_text_is_named(tmp_path):
+    path = tmp_path / "null.jsonl"
+    path.write_text('{"s1": null, "label": "a"}\n')
+    with pytest.raises(ValueError, match="line 1: a text is empty or no text: None"):
+        corpora.read_examples(path)

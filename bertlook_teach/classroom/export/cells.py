@@ -118,12 +118,20 @@ def live_output(output, names: dict[str, str]) -> str:
 
 def markdown(source: str, attachments=None) -> str:
     """Markdown as markup, without scripts."""
-    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+    from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
+
+    from .errors import ExportError
 
     renderer = IPythonRenderer(
         escape=False, attachments=attachments or {}, exclude_anchor_links=True, anchor_link_text=""
     )
-    return _cleaner()(MarkdownWithMath(renderer=renderer).render(source))
+    try:
+        made = MarkdownWithMath(renderer=renderer).render(source)
+    except InvalidNotebook as error:  # a picture that the cell names and does not hold
+        raise ExportError(
+            f"a text cell shows a picture that the notebook does not hold ({error}): {source[:60]!r}"
+        ) from None
+    return _cleaner()(made)
 
 
 def has_formula(source: str) -> bool:

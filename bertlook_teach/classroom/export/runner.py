@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .errors import ExportError
-from .state import displayed
+from .state import STATE, displayed
 
 RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
 
@@ -29,12 +29,38 @@ def read_deck(path: Path):
     import nbformat
 
     try:
-        return nbformat.read(path, as_version=4)
+        return tidied(nbformat.read(path, as_version=4))
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror}.") from None
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds, all mean "not a notebook"
         reason = (str(error).splitlines() or [""])[0]
         raise ExportError(f"{path} is not a notebook that can be read: {reason}") from None
+
+
+def tidied(notebook):
+    """Without metadata of another kind than Jupyter writes: it is valid JSON, and means nothing."""
+    parts = [
+        (notebook.metadata, ("rise", "widgets")),
+        *((cell.metadata, ("slideshow", "jupyter")) for cell in notebook.cells),
+    ]
+    for metadata, keys in parts:
+        for key in keys:
+            if not isinstance(metadata.get(key, {}), dict):
+                del metadata[key]
+    for cell in notebook.cells:
+        if not isinstance(cell.metadata.get("slideshow", {}).get("slide_type", ""), str):
+            del cell.metadata["slideshow"]
+    saved = notebook.metadata.get("widgets", {}).get(STATE)
+    if saved is not None:
+        models = saved.get("state") if isinstance(saved, dict) else None
+        usual = models.items() if isinstance(models, dict) else ()
+        kept = {
+            name: model
+            for name, model in usual
+            if isinstance(model, dict) and isinstance(model.get("model_name"), str)
+        }
+        notebook.metadata["widgets"][STATE] = {**(saved if isinstance(saved, dict) else {}), "state": kept}
+    return notebook
 
 
 def was_executed(notebook) -> bool:
