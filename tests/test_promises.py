@@ -1,0 +1,45 @@
+"""What SECURITY.md and docs/reliability.md promise, a test holds: each that they name is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("SECURITY.md", "docs/reliability.md")
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def lost(text: str) -> list[str]:
+    """The tests that a text names and that are not there."""
+    return [
+        f"{file}::{name}"
+        for file, name in TEST.findall(text)
+        if not (ROOT / file).is_file() or f"def {name}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_test_that_a_page_names_is_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(TEST.findall(text)) >= 10
+    assert lost(text) == []
+
+
+def test_a_test_that_is_not_there_is_found():
+    assert lost("`tests/test_promises.py::test_nothing` `tests/test_no.py::test_x`") == [
+        "tests/test_promises.py::test_nothing",
+        "tests/test_no.py::test_x",
+    ]
+
+
+def test_every_row_of_the_catalogue_names_its_test():
+    rows = [
+        line
+        for line in (ROOT / "docs/reliability.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and "| test |" not in line
+    ]
+    assert len(rows) >= 40
+    assert [row for row in rows if not TEST.search(row)] == []
