@@ -18,7 +18,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, ledger
+from bertlook_teach.claims import FAILS, HOLDS, OPEN, VERDICT_RULE, ledger
 from bertlook_teach.disk import data_path, with_interval, write_file
 from bertlook_teach.model import head_label
 from bertlook_teach.published import (
@@ -29,6 +29,7 @@ from bertlook_teach.published import (
     published_masking,
     published_sst2_entropy,
 )
+from bertlook_teach.render import needs_text
 
 PAGE = ROOT / "docs" / "results.md"
 MARKS = ("<!-- BERT-base: written by tools/bert_base_tables.py -->", "<!-- end of BERT-base -->")
@@ -57,6 +58,13 @@ def numbers(
     return re.sub(
         r"-(0\.0+)(?!\d)", r"\1", text
     )  # "-0.00" would make a reader look for a minus that is not there
+
+
+def quantity(claim, row: dict, names: str = "value low high") -> str:
+    """A statistic of the ledger with its interval, as the quantity that the claim is about."""
+    value, low, high = (claim.quantity(float(row[name])) for name in names.split())
+    low, high = sorted((low, high))
+    return numbers({"value": value, "low": low, "high": high})
 
 
 def correlations() -> str:
@@ -183,25 +191,25 @@ def patterns() -> str:
 
 
 def verdicts() -> str:
-    sentences = {claim.key: claim.sentence for claim in ledger()}
+    claims = {claim.key: claim for claim in ledger()}
     rows = measured("verdicts")
     counts = Counter(row["verdict"] for row in rows)
     lines = [
         [
             row["key"],
-            sentences[row["key"]],
-            numbers(row),
-            numbers(row, "twin twin_low twin_high"),
-            f"{float(row['threshold']):g}",
+            claims[row["key"]].sentence,
+            needs_text(claims[row["key"]]),
+            quantity(claims[row["key"]], row),
+            quantity(claims[row["key"]], row, "twin twin_low twin_high") if claims[row["key"]].control else "—",
             row["verdict"],
         ]
         for row in rows
     ]
     said = (
         f"Of {len(rows)} claims {counts[HOLDS]} hold, {counts[FAILS]} do not hold, and {counts[OPEN]} cannot be decided here. The other "
-        f"{len(sentences) - len(rows)} claims of the ledger ask for more than attention on single sentences gives."
+        f"{len(claims) - len(rows)} claims of the ledger ask for more than attention on single sentences gives. {VERDICT_RULE} —: no control by the twin."
     )
-    return f"{said}\n\n" + table(["claim", "sentence", "value", "random twin", "line", "verdict"], lines)
+    return f"{said}\n\n" + table(["claim", "sentence", "needs", "value", "random twin", "verdict"], lines)
 
 
 def gum() -> str:

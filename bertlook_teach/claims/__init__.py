@@ -3,7 +3,7 @@
 from .. import hand_on
 
 _HOMES = {
-    "claim": "Claim Claims EXACTNESS FAILS HOLDS OPEN Values Verdict",
+    "claim": "Claim Claims EXACTNESS FAILS HOLDS NOISE OPEN Values Verdict",
     "course_claims": "collect_evidence decide_lesson evidence_table ledger",
     "essay.evidence": "EVIDENCE clauses drifters insiders phases relations zeroed_losses",
     "essay.published": "CLOSED_RELATIONS PublishedHead cls_differences published_best_heads try_published",

@@ -39,10 +39,10 @@ class Claim:
     source, section : str
         Who says so, and where: ``"Clark et al. 2019"``, ``"3.2, Figure 2"``.
     published : str, or function without arguments that returns one
-        The published number in the unit of what is measured here, converted where it was printed in another; ``""`` if the paper gives
+        The published number in the unit of what is measured here, converted where it was given in another; ``""`` if the paper gives
         none that can be converted.
-    printed : str, or function without arguments that returns one
-        What was printed, where that is something else than ``published``: a pair of numbers, per cent, another unit.
+    original : str, or function without arguments that returns one
+        What the paper gives, where that is something else than ``published``: a pair of numbers, per cent, another unit.
     exactness : str
         How exact the published number is: P printed, V from a vector drawing, O output of the authors' code, A read off a raster figure,
         D derived, N from notes, S from a reproduction (see ``EXACTNESS``); two with a slash between; ``""`` without a number.
@@ -83,7 +83,7 @@ class Claim:
     source: str
     section: str = ""
     published: str | Callable[[], str] = ""
-    printed: str | Callable[[], str] = ""
+    original: str | Callable[[], str] = ""
     exactness: str = ""
     operational: str
     refuted_if: str
@@ -127,9 +127,9 @@ class Claim:
         """The published value as text, computed from the published tables where it stands in one."""
         return self.published() if callable(self.published) else self.published
 
-    def printed_text(self) -> str:
-        """What the paper printed, where the published value is shown in another unit."""
-        return self.printed() if callable(self.printed) else self.printed
+    def original_text(self) -> str:
+        """What the paper gives, where the published value is shown in another unit."""
+        return self.original() if callable(self.original) else self.original
 
     def quantity(self, statistic: float) -> float:
         """What ``operational`` names, from the statistic: the way tables show it.

@@ -249,7 +249,7 @@ def record(verdict) -> dict:
         "source": claim.source,
         "section": claim.section,
         "published": verdict.published,
-        "printed": claim.printed_text(),
+        "original": claim.original_text(),
         "exactness": claim.exactness,
         "erratum": claim.erratum,
         "measured": claim.operational,

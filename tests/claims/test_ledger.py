@@ -120,8 +120,8 @@ def test_the_published_values_are_those_of_the_figures(bert_base):
     assert printed["broad-heads-early"] == "1.00, 11 of 11"
     assert CLAIMS["03-falls-and-rises"].published_text() == f"{value('03-falls-and-rises', bert_base):.2f}"
     assert CLAIMS["03-sharpest-neighbour"].published_text() == "0.98, 3-1"
-    assert CLAIMS["03-sharpest-neighbour"].printed_text() == "3-1 has the lowest entropy, 0.012 nats"
-    assert CLAIMS["03-next-early"].printed_text() == "heads of layers 1, 2, 3, 3, 6"
+    assert CLAIMS["03-sharpest-neighbour"].original_text() == "3-1 has the lowest entropy, 0.012 nats"
+    assert CLAIMS["03-next-early"].original_text() == "heads of layers 1, 2, 3, 3, 6"
     assert CLAIMS["03-previous-layers"].published_text() == "4 layers: 2, 4, 7, 8"
 
 

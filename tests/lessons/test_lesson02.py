@@ -111,12 +111,12 @@ def test_published_values_come_from_the_tables_and_none_from_memory():
     assert CLAIMS["02-next-word"].published_text() == "3-1 (0.98)"
     assert CLAIMS["02-delimiter"].published_text() == f"8-4 ({published_heads('sep')[7, 3]:.2f})"
     assert (
-        CLAIMS["02-segments-wide"].printed_text()
+        CLAIMS["02-segments-wide"].original_text()
         == f"1-1 ({published_heads('entropy_clark')[0, 0]:.2f} nats)"
     )
     # heads of Vig's patterns 2 to 5 are known from memory only, and stay out
     shown = " ".join(
-        f"{claim.published_text()} {claim.printed_text()} {claim.erratum} {claim.operational}"
+        f"{claim.published_text()} {claim.original_text()} {claim.erratum} {claim.operational}"
         for claim in lesson02.CLAIMS
     )
     assert not re.search(r"\b(1-3|3-7|11-11|3-2)\b", shown)

@@ -231,7 +231,7 @@ def test_claims_that_need_a_fine_tuned_model_or_frames_are_not_decided():
 def test_published_texts_are_computed_from_the_tables():
     texts = {c.key.removeprefix("05-"): c.published_text() for c in lesson05.CLAIMS}
     assert texts["vertical-third"] == ".325 (.22 to .42)" and texts["useful-range"] == ""
-    assert claim("useful-range").printed_text() == ".32 to .61"
+    assert claim("useful-range").original_text() == ".32 to .61"
     assert texts["heterogeneous-largest"] == "+0.115"  # .440 minus .325 vertical
     assert texts["both-more-than-diagonal"] == "+0.076"  # .137 minus .061
     assert texts["block-pairs-only"] == ".042 for SST-2" and texts["fine-tuning-cell"] == ".19, 11-11, QQP"

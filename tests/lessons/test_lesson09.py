@@ -105,7 +105,7 @@ def test_published_values_are_computed_from_the_figure():
     )
     assert printed["09-broad-heads-low"] == "+0.67"  # all, minus a third
     [low] = [claim for claim in lesson.CLAIMS if claim.key == "09-broad-heads-low"]
-    assert low.printed_text() == "11 of 11 in layers 1 to 4 of 12"
+    assert low.original_text() == "11 of 11 in layers 1 to 4 of 12"
     figure = published_map()
     same = figure.layers[:, None] == figure.layers
     off = ~np.eye(144, dtype=bool)

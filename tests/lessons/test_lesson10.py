@@ -41,7 +41,7 @@ by_key = {claim.key.removeprefix("10-"): claim for claim in CLAIMS}
 def test_the_claims_carry_their_published_numbers_and_name_the_model():
     claims = ledger("10")
     assert len(claims) >= 10
-    printed = {key: claim.printed_text() for key, claim in by_key.items()}
+    printed = {key: claim.original_text() for key, claim in by_key.items()}
     shown = {key: claim.published_text() for key, claim in by_key.items()}
     assert printed["pos-rises"] == "base 88.4 to 96.5 %" and shown["pos-rises"] == "base +0.08"
     assert printed["pos-before-coref"] == "layers, base 1.76, 3.62; large 3.39, 9.47"

@@ -162,7 +162,7 @@ def test_published_values_are_read_from_the_tables():
     change, significant = lesson._table1()
     assert len(change) == 96 and significant.sum() == 8 and (change[significant] > 0).sum() == 4
     published = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
-    printed = {claim.key: claim.printed_text() for claim in lesson.CLAIMS}
+    printed = {claim.key: claim.original_text() for claim in lesson.CLAIMS}
     assert published["11-most-unnoticed"] == "0.92, 88 of 96 (translation)"
     assert printed["11-better-without"] == "4 of 96 (translation)"
     assert printed["11-one-head-is-enough"] == "−0.96 points (MNLI)"

@@ -80,7 +80,7 @@ def test_the_slides_list_stands_beside_clarks_own_figures():
     entropies = [row["entropy"] for row in listed.values()]
     rho = np.corrcoef(np.argsort(np.argsort(scores)), np.argsort(np.argsort(entropies)))[0, 1]
     assert BY_KEY["score-is-entropy"].published_text() == f"{rho:+.2f} (ten heads)"
-    assert BY_KEY["half-can-go"].printed_text() == "F1 0.36, pruned F1 0.37"
+    assert BY_KEY["half-can-go"].original_text() == "F1 0.36, pruned F1 0.37"
 
 
 # --- evidence --------------------------------------------------------------------------------------------

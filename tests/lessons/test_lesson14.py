@@ -135,7 +135,7 @@ def test_published_means_are_those_of_the_published_heads():
         assert published_head_f1(condition).mean() == pytest.approx(published_mean_f1(condition), abs=2e-4)
     best = np.unravel_index(published_head_f1("pretrained").argmax(), (12, 12))
     assert (best[0] + 1, best[1] + 1) == (8, 4)
-    assert CLAIMS["14-best-head-over-control"].printed_text() == "0.677 against 0.531"
+    assert CLAIMS["14-best-head-over-control"].original_text() == "0.677 against 0.531"
     assert CLAIMS["14-best-head-over-control"].published_text() == "+0.15"
     assert CLAIMS["14-agreement-rises"].published_text() == "+0.107"
     assert CLAIMS["14-control-changes-nothing"].published_text() == "0.000"

@@ -94,8 +94,15 @@ def test_what_was_taken_away_for_the_statistic_is_added_for_the_table():
 def test_numbers_have_as_many_places_as_the_line_that_they_are_held_against():
     [row] = claim_table([verdict(0.0123, threshold=0.002)]).rows
     assert row[2:5] == ["> .002", "0.012 [.002, .022]", "0.000"]
-    [row] = claim_table([verdict(0.0123, threshold=0)]).rows
-    assert row[2:4] == ["> 0", "0.01 [.00, .02]"]
+    [row] = claim_table([verdict(0.5, threshold=0)]).rows
+    assert row[2:4] == ["> 0", "0.50 [.49, .51]"]
+
+
+def test_an_end_that_is_not_on_the_line_is_not_rounded_to_it():
+    [row] = claim_table([verdict(0.112, threshold=0.1)]).rows
+    assert row[2:5] == ["> .10", "0.112 [.102, .122]", "0.00"]
+    [row] = claim_table([verdict(0.11, threshold=0.1)]).rows  # this end is on the line
+    assert row[2:5] == ["> .10", "0.11 [.10, .12]", "0.00"]
 
 
 def test_a_claim_without_control_has_no_twin_and_the_caption_says_so():
@@ -109,17 +116,17 @@ def test_a_claim_without_control_has_no_twin_and_the_caption_says_so():
     assert claim_table([undecided]).rows[0][4] == "-"  # there is no number at all
 
 
-def test_what_was_printed_in_another_unit_is_a_footnote():
+def test_what_was_published_in_another_unit_is_a_footnote():
     first = verdict(
-        0.2, published="+0.38", exactness="D", printed="65 against 27 %", erratum="not in Table 1"
+        0.2, published="+0.38", exactness="D", original="65 against 27 %", erratum="not in Table 1"
     )
-    second = verdict(0.2, published="", exactness="N", printed=lambda: "+1.2 points")
+    second = verdict(0.2, published="", exactness="N", original=lambda: "+1.2 points")
     table = claim_table([first, second])
     assert [row[1] for row in table.rows] == ["+0.38 (D)¹", "-²"]
-    assert "¹ Printed: 65 against 27 %. Not in Table 1. ² Printed: +1.2 points (N)." in table.caption
+    assert "¹ Published: 65 against 27 %. Not in Table 1. ² Published: +1.2 points (N)." in table.caption
     assert "D: derived, N: from notes." in table.caption
-    assert "published +0.38 (D), printed: 65 against 27 %;" in claims_text([first])
-    assert "<small>Printed: +1.2 points (N).</small>" in claims_page([second])
+    assert "published +0.38 (D), from 65 against 27 %;" in claims_text([first])
+    assert "<small>Published: +1.2 points (N).</small>" in claims_page([second])
 
 
 def test_the_rule_has_one_wording():

@@ -209,7 +209,7 @@ claim(
     key="split",
     sentence="About 8 % of words are split",
     section="4.1",
-    printed=lambda: f"{_published('words split into several pieces')} of the words",
+    original=lambda: f"{_published('words split into several pieces')} of the words",
     exactness="P",
     operational="distance from 0.08 (the twin shares the tokenizer, and is no control)",
     refuted_if="the share of split words is not within 0.05 to 0.11",

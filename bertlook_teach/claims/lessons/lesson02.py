@@ -274,7 +274,7 @@ def share_of_limit_lost(values, choice) -> float:
     sentence="... and wider than a text",
     source="Clark et al. 2019",
     section="Figure 4, maps made with zeros",
-    printed=lambda: _clark_head("entropy_clark", "1-1", " nats"),
+    original=lambda: _clark_head("entropy_clark", "1-1", " nats"),
     exactness="V",
     operational="entropy with zeros minus ln of the own text's length, in nats",
     refuted_if="with all ids zero that head is no more spread than over one text",

@@ -95,7 +95,7 @@ def _ahead(first: str, second: str, kind: str = "all", times: int = 1) -> dict:
 
     return {
         "published": lambda: f"{(both()[0] - times * both()[1]) / 100:+.2f}",
-        "printed": lambda: "{:.0f} against {:.0f} %".format(*both()),
+        "original": lambda: "{:.0f} against {:.0f} %".format(*both()),
     }
 
 
@@ -107,7 +107,7 @@ def _apart(easy: Sequence[str], hard: Sequence[str]) -> dict:
 
     return {
         "published": lambda: f"{(min(map(of, easy)) - max(map(of, hard))) / 100:+.2f}",
-        "printed": lambda: f"{', '.join(f'{kind} {of(kind):.0f}' for kind in (*hard, *easy))} %",
+        "original": lambda: f"{', '.join(f'{kind} {of(kind):.0f}' for kind in (*hard, *easy))} %",
     }
 
 

@@ -336,7 +336,7 @@ def _against(name: str, other: str) -> dict:
     """One number of Table 3 minus another, as a share, and both in per cent: fields of a claim."""
     return {
         "published": lambda: f"{(table_3(name) - table_3(other)) / 100:+.2f}",
-        "printed": lambda: f"{table_3(name):.0f} against {table_3(other):.0f} %",
+        "original": lambda: f"{table_3(name):.0f} against {table_3(other):.0f} %",
         "exactness": "D",
     }
 
@@ -460,7 +460,7 @@ claim(
     key="structural",
     sentence="Attention comes close to the structural probe",
     section="5, Table 3",
-    printed=lambda: f"{table_3('attention + GloVe'):.0f} against {table_3('structural probe'):.0f} %",
+    original=lambda: f"{table_3('attention + GloVe'):.0f} against {table_3('structural probe'):.0f} %",
     exactness="P",
     operational="undirected links read from one layer's vectors, directed arcs from all attention: the two scores are not comparable",
     refuted_if="no number of ours could: the two count different things",

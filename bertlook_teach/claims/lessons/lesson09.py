@@ -215,7 +215,7 @@ claim(
     sentence="Broad heads stand in the lower layers",
     section="3.3, Figure 6",
     published=_broad_layers,
-    printed=_broad_layers_printed,
+    original=_broad_layers_printed,
     exactness="D",
     operational="share of broad heads in the first third of the layers, minus that third",
     refuted_if="broad heads spread over all layers, or high",

@@ -392,7 +392,7 @@ claim(
     sentence="The lowest “entropies” are the keyword heads",
     source=SLIDES,
     section="keywords",
-    printed=lambda: f"{len(published_scores())} heads listed",
+    original=lambda: f"{len(published_scores())} heads listed",
     exactness="P",
     operational="AUC of the third of heads with the lowest score minus that of the others",
     refuted_if="no higher than the others'",
@@ -470,7 +470,7 @@ claim(
     sentence="Heads can be removed and nothing is lost",
     source=SLIDES,
     section="pruning",
-    printed=lambda: (
+    original=lambda: (
         f"{published_f1('F1 after fine-tuning BERT-base')}, pruned {published_f1('F1 after pruning heads')}"
     ),
     exactness="P",
@@ -496,7 +496,7 @@ claim(
     sentence="Fine-tuning beats a reading of the heads",
     source=SLIDES,
     section="fine-tuning",
-    printed=lambda: published_f1("F1 after fine-tuning BERT-base"),
+    original=lambda: published_f1("F1 after fine-tuning BERT-base"),
     exactness="P",
     operational="F1 of the fine-tuned tagger minus that of the regression of all heads",
     refuted_if="no more than by .02",

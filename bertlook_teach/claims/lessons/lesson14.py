@@ -290,7 +290,7 @@ def _ahead(both: Callable[[], tuple[float, float]], digits: int = 3) -> dict:
     """The first of two published numbers minus the second, and both: fields of a claim."""
     return {
         "published": lambda: f"{both()[0] - both()[1]:+.{digits}f}",
-        "printed": lambda: "{:.{d}f} against {:.{d}f}".format(*both(), d=digits),
+        "original": lambda: "{:.{d}f} against {:.{d}f}".format(*both(), d=digits),
         "exactness": "D",
     }
 
@@ -347,7 +347,7 @@ claim = Claims("14", EVIDENCE, source=ZHAO, evidence="cues before and after")
     sentence="Tuning a pretrained model beats tuning a random one",
     source=KOVALEVA,
     section="Table 1",
-    printed=_gain,
+    original=_gain,
     exactness="P",
     operational="F1 of words told to be in a scope, minus calling every word so",
     refuted_if="no better than calling every word in",
@@ -363,7 +363,7 @@ claim(
     sentence="The last layers change most",
     source=KOVALEVA,
     section="Figure 5",
-    printed=lambda: f"cosines {_cosine_layers('thirds')}",
+    original=lambda: f"cosines {_cosine_layers('thirds')}",
     exactness="A",
     operational="divergence before/after, last third of the layers minus first, nats",
     refuted_if="no more change at the end than at the beginning",
@@ -467,7 +467,7 @@ def cls_prefers_sep(values: Values, choice: Values | None = None) -> float:
     key="heads-find-cues",
     sentence="A head finds the cue before any tuning",
     section="released scores",
-    printed=lambda: f"F1 {published_head_f1('pretrained').max():.3f}, best of 144",
+    original=lambda: f"F1 {published_head_f1('pretrained').max():.3f}, best of 144",
     exactness="D",
     operational="F1 of the head chosen on other sentences, minus the same with another word as the cue",
     refuted_if="no more than for another word",
@@ -520,7 +520,7 @@ claim(
     sentence="The control leaves the score where it was",
     section="released scores",
     published=lambda: f"{abs(published_mean_f1('control') - published_mean_f1('pretrained')):.3f}",
-    printed=_mean_f1("control", "pretrained")["printed"],
+    original=_mean_f1("control", "pretrained")["original"],
     exactness="D",
     operational="distance of the mean F1 after the control from that before",
     refuted_if="a change of .01 or more",

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ...claims import FAILS, HOLDS, OPEN, VERDICT_RULE
+from ...claims import FAILS, HOLDS, NOISE, OPEN, VERDICT_RULE
 from ..drawing.text_table import TextTable
 
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -26,7 +26,7 @@ def claim_table(verdicts: Sequence) -> TextTable:
     """One row a claim: what was published, what the claim needs, our value with its interval, the random twin's, and the verdict.
 
     The letter behind a published value says how exact it is, the caption how a verdict is made, what the letters mean, how many inputs there
-    were, what was printed where the published value is shown in another unit, and what is wrong with a claim where it was published.
+    were, what was published where the value is shown in another unit, and what is wrong with a claim where it was published.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def published_cell(verdict, mark: str = "") -> str:
 
 
 def value_cell(verdict) -> str:
-    """Our value with its interval, or a dash: of the quantity that is measured, and to as many places as its line has."""
+    """Our value with its interval, or a dash: of the quantity that is measured, and to as many places as its line has, or one more."""
     if np.isnan(verdict.value):
         return "-"
     value, low, high = _interval(verdict.claim, verdict.value, verdict.low, verdict.high)
@@ -135,17 +135,17 @@ def interval_markup(claim, value: float, low: float, high: float) -> str:
     return f'{value} <span style="white-space:nowrap">[{low}, {high}]</span>'
 
 
-def printed_note(verdict) -> str:
-    """What was printed where the published value is shown in another unit or not at all: a sentence, or nothing."""
-    printed, exactness = verdict.claim.printed_text(), verdict.claim.exactness
+def original_note(verdict) -> str:
+    """What was published where the value is shown in another unit or not at all: a sentence, or nothing."""
+    original, exactness = verdict.claim.original_text(), verdict.claim.exactness
     tag = f" ({exactness})" if exactness and not verdict.published else ""
-    return f"Printed: {printed}{tag}." if printed else ""
+    return f"Published: {original}{tag}." if original else ""
 
 
 def _footnote(verdict) -> str:
     erratum = verdict.claim.erratum
     return " ".join(
-        filter(None, [printed_note(verdict), f"{erratum[0].upper()}{erratum[1:]}." if erratum else ""])
+        filter(None, [original_note(verdict), f"{erratum[0].upper()}{erratum[1:]}." if erratum else ""])
     )
 
 
@@ -164,7 +164,7 @@ def tags_sentence(verdicts: Sequence) -> str:
     used = dict.fromkeys(
         letter
         for v in verdicts
-        if v.published or v.claim.printed_text()
+        if v.published or v.claim.original_text()
         for letter in v.claim.exactness.split("/")
         if letter
     )
@@ -197,10 +197,21 @@ def _places(claim) -> int:
     return max(2, len(line.partition(".")[2]))
 
 
+def _places_apart(claim, *numbers: float) -> int:
+    """Three for two, where an end of the interval that is not on the line would be rounded to it."""
+    places = _places(claim)
+    on_line = (
+        abs(n - claim.threshold) > NOISE and f"{n:.{places}f}" == f"{claim.threshold:.{places}f}"
+        for n in numbers
+    )
+    return places + (places == 2 and any(on_line))
+
+
 def _interval(claim, value: float, low: float, high: float) -> list[str]:
     """A statistic and the ends of its interval as numbers of the quantity that is measured, the lower end first."""
     ends = (high, low) if claim.below else (low, high)
-    return [_digits(claim.quantity(number), _places(claim)) for number in (value, *ends)]
+    places = _places_apart(claim, low, high)
+    return [_digits(claim.quantity(number), places) for number in (value, *ends)]
 
 
 # --- in a terminal -----------------------------------------------------------------------------------------
@@ -212,8 +223,8 @@ def claims_text(verdicts: Sequence) -> str:
         for verdict in group:
             ours, twin, published = value_cell(verdict), twin_cell(verdict), published_cell(verdict)
             twin = "no control" if twin == NO_CONTROL else twin
-            printed = verdict.claim.printed_text()
-            published += f", printed: {printed}" if printed else ""
+            original = verdict.claim.original_text()
+            published += f", from {original}" if original else ""
             n = f", n={verdict.n}" if verdict.n else ""
             blocks.append(
                 f"  {verdict.claim.key}: {verdict.claim.sentence}\n"

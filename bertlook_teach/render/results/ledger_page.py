@@ -18,7 +18,7 @@ from .claims import (
     interval_markup,
     measured_text,
     model_name,
-    printed_note,
+    original_note,
     published_cell,
     twin_cell,
 )
@@ -181,7 +181,7 @@ def _row(verdict, recorded: Mapping | None) -> str:
     claim = verdict.claim
     last = f'<td class="value">{_recorded_cell(recorded.get(claim.key), claim)}</td>' if recorded else ""
     where = ", ".join(filter(None, (claim.source, claim.section)))
-    printed = f"<small>{content(printed_note(verdict))}</small>" if claim.printed_text() else ""
+    original = f"<small>{content(original_note(verdict))}</small>" if claim.original_text() else ""
     erratum = f"<small>Erratum: {content(claim.erratum)}.</small>" if claim.erratum else ""
     n = f"<small>n = {verdict.n}{f', chosen on {verdict.n_choice}' if verdict.n_choice else ''}</small>"
     ours = interval_markup(claim, verdict.value, verdict.low, verdict.high)
@@ -192,7 +192,7 @@ def _row(verdict, recorded: Mapping | None) -> str:
         f'<tr class="claim {_VERDICTS[verdict.verdict]}" id="{attribute(claim.key)}">'
         f'<th scope="row"><strong>{content(claim.sentence)}</strong><small>{content(where)}</small>'
         f'<small><a href="#{attribute(claim.key)}">{content(claim.key)}</a></small></th>'
-        f"<td>{content(published_cell(verdict))}{printed}{erratum}</td>"
+        f"<td>{content(published_cell(verdict))}{original}{erratum}</td>"
         f"<td>{content(measured_text(claim))}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
         f'<td class="value">{ours}{n if verdict.n else ""}</td>'
         f'<td class="value">{twin}</td>'
