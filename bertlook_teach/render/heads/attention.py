@@ -53,6 +53,7 @@ def render_attention_lines(
     tokens: Sequence[str],
     *,
     direction: str = "columns",
+    width: float = 0,
     min_weight: float | None = None,
     font_size: float = 16,
     **picture,
@@ -81,6 +82,8 @@ def render_attention_lines(
         Show what this token alone looks at, with its weights in numbers.
     direction : {"columns", "rows"}
         Queries left and keys right, or queries on top and keys below (for a short sentence).
+    width : float
+        Of "rows", in units of the type size: tokens of a short sentence stand further apart until the picture is as wide.
     min_weight : float, optional
         Lines below it are not drawn. By default 0.01, and less once there are more than 50 tokens.
     unit : str
@@ -140,6 +143,8 @@ def render_attention_lines(
         number_at = [(right + widths[j] + 0.9 * em, centres[j], "start") for j in range(n)]
     else:
         spans = [max(w, 1.8 * em) + 0.9 * em for w in widths]
+        more = max(0.0, (width - 2.4) * em - sum(spans)) / n
+        spans = [span + more for span in spans]
         centres = [1.2 * em + sum(spans[:i]) + spans[i] / 2 for i in range(n)]
         width = max(centres[-1] + spans[-1] / 2 + 1.2 * em, 16 * em)
         above, below, height = 4.4 * em, 12.4 * em, 15.6 * em
