@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from bertlook_teach.course import PARTS, lesson
 
 SLIDES = Path(__file__).resolve().parents[2] / "slides"
-TOLD = ("02",)  # lessons whose decks have this form
+TOLD = ("02", "03")  # lessons whose decks have this form
 MOST_ON_THE_MAIN_LINE, MOST_CLAIMS = 20, 4
 CHANGE, BEHIND = "**What would change the answer:**", "# For 90 minutes"
 
@@ -43,7 +43,7 @@ def wrong_with_the_story(nb, number: str) -> list[str]:
     slides, wrong = slides_of(nb), []
     title = said(slides[0])
     part = PARTS[lesson(number).part].lower()
-    if not re.search(r"(?m)^\*\*[^*]+\?\*\*$", title):
+    if not re.search(r"(?m)^## .+\?$", title):
         wrong.append("the title asks no question in a line of its own")
     if f"**{part}**" not in title or not all(one.lower() in title for one in PARTS):
         wrong.append(f"the title does not say where we are: {part}")
@@ -97,7 +97,7 @@ def good_deck():
         cells=[
             on(
                 "slide",
-                new_markdown_cell("# Lesson 3\n\n**Where?**\n\na head · **looking** · knowing · mattering"),
+                new_markdown_cell("# Lesson 3\n\n## Where?\n\na head · **looking** · knowing · mattering"),
             ),
             on("slide", new_markdown_cell("## What holds?")),
             on("-", shows("claim_table(x)", row + "Of 9 claims 1 holds. bertlook claims --lesson 03")),
@@ -125,7 +125,7 @@ def test_a_good_story_passes():
 @pytest.mark.parametrize(
     ("cell", "old", "new", "complaint"),
     [
-        (0, "**Where?**", "Where?", "no question"),
+        (0, "## Where?", "Where", "no question"),
         (0, "**looking**", "looking", "where we are"),
         (2, "<td>holds</td>", "<td>holds</td>" * 5, "5 claims"),
         (2, "Of 9 claims", "", "neither counts"),
