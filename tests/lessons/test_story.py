@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from bertlook_teach.course import PARTS, lesson
 
 SLIDES = Path(__file__).resolve().parents[2] / "slides"
-TOLD = ("02", "03")  # lessons whose decks have this form
+TOLD = ("02", "03", "04")  # lessons whose decks have this form
 MOST_ON_THE_MAIN_LINE, MOST_CLAIMS = 20, 4
 CHANGE, BEHIND = "**What would change the answer:**", "# For 90 minutes"
 
