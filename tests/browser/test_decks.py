@@ -119,7 +119,7 @@ class CourseMap:
         [
             ("15-0", "the first", "/lab/tree/notebooks/exercises/01_what_bert_reads.ipynb", ".jp-Notebook"),
             ("15-0", "Glossary", "/lab/tree/docs/glossary.md", ".jp-RenderedMarkdown h1"),
-            ("17-0", "lesson 1, what", "/rise/slides/01_what_bert_reads.ipynb", ".reveal.ready"),
+            ("16-0", "lesson 1, what", "/rise/slides/01_what_bert_reads.ipynb", ".reveal.ready"),
         ],
     )
     def test_a_link_in_the_text_opens_where_it_can_be_read(self, deck, slide, name, place, shows):

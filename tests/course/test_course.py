@@ -166,8 +166,9 @@ def test_the_guide_names_slides_of_the_opening_deck_that_are_there():
         slides[-1] += "".join(cell["source"]) + "\n"
     guide = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
     opening = guide.partition("**Opening the course")[2].partition("\n\n")[0]
-    assert "slides 1, 2, 4, 8 to 13 and 18" in opening and "slides 1, 2, 4, 8 to 13 and 18" in slides[1]
+    assert "slides 1, 2, 4, 8 to 13 and 17" in opening and "slides 1, 2, 4, 8 to 13 and 17" in slides[1]
     predictions = [number for number, text in enumerate(slides) if "## Predict:" in text]
     assert predictions == [int(n) for n in re.findall(r"Slide (\d+), (?:which|will)", opening)]
-    assert "bertlook doctor" in slides[17] and "slide 17" in opening
+    assert "bertlook doctor" in slides[18] and "slide 18" in opening
+    assert "What would change the answer" in slides[17]
     assert "HeadExplorer" in slides[2] and "CourseMap()" in slides[4] and len(slides) - 1 == 18

@@ -1,0 +1,149 @@
+"""A deck is a story: a question on its title, one slide of the ledger, an answer that says what would change it, the rest behind."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from bertlook_teach.course import PARTS, lesson
+
+SLIDES = Path(__file__).resolve().parents[2] / "slides"
+TOLD = ("02", "03", "04")  # lessons whose decks have this form
+MOST_ON_THE_MAIN_LINE, MOST_CLAIMS = 20, 4
+CHANGE, BEHIND = "**What would change the answer:**", "# For 90 minutes"
+
+
+def slides_of(nb) -> list[list]:
+    """The cells of each slide, without its notes and without set-up cells."""
+    slides: list[list] = []
+    for cell in nb.cells:
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", "-")
+        if kind in ("slide", "subslide"):
+            slides.append([])
+        if slides and kind not in ("notes", "skip"):
+            slides[-1].append(cell)
+    return slides
+
+
+def said(slide) -> str:
+    """What a class reads on a slide: its text, and what its cells show."""
+    parts = []
+    for cell in slide:
+        parts.append(cell.source if cell.cell_type == "markdown" else "")
+        parts += [str(text) for output in cell.get("outputs", []) for text in output.get("data", {}).values()]
+    return "\n".join(parts)
+
+
+def wrong_with_the_story(nb, number: str) -> list[str]:
+    """Sentences about what a deck lacks."""
+    slides, wrong = slides_of(nb), []
+    title = said(slides[0])
+    part = PARTS[lesson(number).part].lower()
+    if not re.search(r"(?m)^## .+\?$", title):
+        wrong.append("the title asks no question in a line of its own")
+    if f"**{part}**" not in title or not all(one.lower() in title for one in PARTS):
+        wrong.append(f"the title does not say where we are: {part}")
+    tables = [
+        s for s in slides if any("claim_table(" in cell.source for cell in s if cell.cell_type == "code")
+    ]
+    if len(tables) != 1:
+        wrong.append(f"{len(tables)} slides of the ledger; wanted is one")
+    for slide in tables:
+        rows = [said(slide).count(f">{v}</td>") for v in ("holds", "does not hold", "cannot be decided here")]
+        if not 1 <= sum(rows) <= MOST_CLAIMS:
+            wrong.append(f"{sum(rows)} claims on the slide of the ledger; wanted are 1 to {MOST_CLAIMS}")
+        if "bertlook claims --lesson" not in said(slide) or not re.search(r"Of \d+ claims", said(slide)):
+            wrong.append("the slide of the ledger neither counts all claims nor says how to get them")
+    answers = [i for i, slide in enumerate(slides) if CHANGE in said(slide)]
+    if len(answers) != 1:
+        return [*wrong, f"{len(answers)} slides say what would change the answer; wanted is one"]
+    (end,) = answers
+    if end + 1 > MOST_ON_THE_MAIN_LINE:
+        wrong.append(f"the answer is slide {end + 1}, at most {MOST_ON_THE_MAIN_LINE}")
+    if not any(cell.cell_type == "code" and re.search(r"\d", said([cell])) for cell in slides[end]):
+        wrong.append("the answer has no computed number")
+    if len(re.findall(r"(?m)^- ", said(slides[end]).split(CHANGE)[0].partition("<")[0])) > 3:
+        wrong.append("the answer has more than three points")
+    if len(slides) > end + 1 and not said(slides[end + 1]).startswith(BEHIND):
+        wrong.append("what stands behind the answer does not begin with a slide for 90 minutes")
+    return wrong
+
+
+@pytest.mark.parametrize("number", TOLD)
+def test_a_deck_asks_tries_and_answers(number):
+    (path,) = SLIDES.glob(f"{number}_*.ipynb")
+    assert wrong_with_the_story(nbformat.read(str(path), as_version=4), number) == []
+
+
+# --- the check finds what it is for ---------------------------------------------------------------------
+
+
+def on(kind, cell):
+    cell.metadata["slideshow"] = {"slide_type": kind}
+    return cell
+
+
+def shows(source, text):
+    return new_code_cell(source, outputs=[new_output("display_data", {"text/html": text})])
+
+
+def good_deck():
+    row = "<td>holds</td>"
+    return new_notebook(
+        cells=[
+            on(
+                "slide",
+                new_markdown_cell("# Lesson 3\n\n## Where?\n\na head · **looking** · knowing · mattering"),
+            ),
+            on("slide", new_markdown_cell("## What holds?")),
+            on("-", shows("claim_table(x)", row + "Of 9 claims 1 holds. bertlook claims --lesson 03")),
+            on("slide", new_markdown_cell("## Where?")),
+            on("-", shows("answer", "0.5 there")),
+            on("-", new_markdown_cell(f"{CHANGE} more texts.")),
+            on("slide", new_markdown_cell(f"{BEHIND} · more")),
+        ]
+    )
+
+
+def change(nb, cell, old, new):
+    if nb.cells[cell].cell_type == "code":
+        html = nb.cells[cell].outputs[0]["data"]["text/html"]
+        nb.cells[cell].outputs[0]["data"]["text/html"] = html.replace(old, new)
+    else:
+        nb.cells[cell].source = nb.cells[cell].source.replace(old, new)
+    return nb
+
+
+def test_a_good_story_passes():
+    assert wrong_with_the_story(good_deck(), "03") == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "old", "new", "complaint"),
+    [
+        (0, "## Where?", "Where", "no question"),
+        (0, "**looking**", "looking", "where we are"),
+        (2, "<td>holds</td>", "<td>holds</td>" * 5, "5 claims"),
+        (2, "Of 9 claims", "", "neither counts"),
+        (4, "0.5 there", "there", "no computed number"),
+        (5, CHANGE, "", "0 slides say what would change"),
+        (6, BEHIND, "# More", "begin with a slide for 90"),
+    ],
+)
+def test_what_is_missing_is_found(cell, old, new, complaint):
+    assert any(complaint in one for one in wrong_with_the_story(change(good_deck(), cell, old, new), "03"))
+
+
+def test_two_slides_of_the_ledger_and_a_long_main_line_are_found():
+    nb = good_deck()
+    nb.cells[3:3] = [
+        on("slide", shows("claim_table(y)", "<td>holds</td>Of 9 claims; bertlook claims --lesson 03"))
+    ]
+    assert any("2 slides of the ledger" in one for one in wrong_with_the_story(nb, "03"))
+    nb = good_deck()
+    nb.cells[1:1] = [on("slide", new_markdown_cell(f"## {i}")) for i in range(20)]
+    assert any("at most 20" in one for one in wrong_with_the_story(nb, "03"))
