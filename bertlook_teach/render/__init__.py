@@ -76,6 +76,7 @@ _HOMES = {
     "results.course": "CourseMap describe_course lesson_table",
     "results.essay": "compared_table outcome_table phases_figure register_table why_lines",
     "results.evidence": "evidence_line",
+    "results.gains": "gain_figure",
     "results.keywords": "heads_figure",
     "results.layers": """
         belief_table checked_case depth_figure describe_beliefs describe_curves f1_cell

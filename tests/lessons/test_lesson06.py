@@ -25,6 +25,7 @@ from bertlook_teach.render import (
     choices_cell,
     figure_picture,
     flattery_table,
+    gain_figure,
     published_relations,
     relation_bars_figure,
     relation_gains,
@@ -349,3 +350,34 @@ def test_bars_without_their_relation_or_their_interval_are_refused():
         relation_bars_figure({"a": {"det": (1, 0, 2, None)}, "b": {"obj": (1, 0, 2, None)}})
     with pytest.raises(ValueError, match="'det' in panel 'a' needs low <= accuracy <= high; got 2, 1, 3"):
         relation_bars_figure({"a": {"det": (1, 2, 3, None)}})
+
+
+def test_a_gain_is_a_dot_with_its_interval_and_what_was_printed_is_hollow():
+    figure = gain_figure(
+        {"dobj": (18, 11, 25, 46.8), "prt": (None, None, None, 7.7), "mwe": (2, 1, 3, None)},
+        ours="here",
+        theirs="printed",
+    )
+    (axes,) = figure.axes
+    drawn = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_child")}
+    assert list(drawn["here"].get_xdata()) == [18, 2] and list(drawn["here"].get_ydata()) == [0, 2]
+    assert list(drawn["printed"].get_xdata()) == [46.8, 7.7] and list(drawn["printed"].get_ydata()) == [0, 1]
+    assert drawn["printed"].get_markerfacecolor() == "white"
+    assert [list(line.get_xdata()) for line in axes.lines if line.get_label() == "_interval"] == [
+        [11, 25],
+        [1, 3],
+    ]
+    assert axes.get_ylim() == (2.5, -0.5)  # the first at the top
+    (table,) = figure_picture(figure, "Gains.").numbers
+    assert table.header == ["place", "here", "printed"]
+    assert table.rows[0] == ["dobj", "18.00", "46.80"]
+    assert [row[0] for row in table.rows] == ["dobj", "prt", "mwe"] and table.rows[1][1] == table.rows[2][
+        2
+    ] == "–"
+
+
+def test_gains_without_a_dot_or_outside_their_interval_are_refused():
+    with pytest.raises(ValueError, match="needs at least one gain"):
+        gain_figure({"det": (None, None, None, None)}, ours="a", theirs="b")
+    with pytest.raises(ValueError, match="'det' needs low <= gain <= high; got 2, 1, 3"):
+        gain_figure({"det": (1, 2, 3, None)}, ours="a", theirs="b")

@@ -40,7 +40,10 @@ def figure_numbers(figure) -> tuple[TextTable, ...]:
 
 
 def _tables(axes):
-    series, levels, lying = {}, [], False
+    series, levels = {}, []
+    lying = type(axes.yaxis.get_major_locator()).__name__ == "FixedLocator" and any(
+        text.get_text().isalpha() for text in axes.get_yticklabels()
+    )  # names stand at the left
     for line in axes.lines:
         x, y = (np.asarray(values, float) for values in line.get_data())
         name = str(line.get_label())
@@ -48,7 +51,8 @@ def _tables(axes):
             if not name.startswith("_") and np.ptp(y) == 0:
                 levels.append(f"{name}: {_printed(y[0])}")
         elif len(x) and not (name.startswith("_") and len(axes.lines) > 1):
-            series[_free(name, series)] = dict(zip(x.tolist(), y.tolist()))
+            places, values = (y, x) if lying else (x, y)
+            series[_free(name, series)] = dict(zip(places.tolist(), values.tolist()))
     for bars in axes.containers:
         if not hasattr(bars, "patches"):
             continue

@@ -1,0 +1,68 @@
+"""Gains over the best fixed distance on a slide: a dot a relation with its interval, what was printed as a hollow dot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..drawing.palette import INK, LINE, MUTED, RULE
+
+
+def gain_figure(
+    gains: Mapping[str, tuple], *, ours: str, theirs: str, size=(9.8, 4.9), font_size: float = 18
+):
+    """What the best head finds more than the best fixed distance, one line a relation.
+
+    Parameters
+    ----------
+    gains : mapping of relation to (gain, low, high, published)
+        Points of per cent, from top to bottom. The first three are None where nothing was measured, the last where nothing was
+        printed.
+    ours, theirs : str
+        Whose the filled dots are, and whose the hollow ones.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or an interval does not lie around its gain.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    measured, printed = {}, {}
+    for place, (name, (gain, low, high, published)) in enumerate(gains.items()):
+        if gain is not None:
+            if not low <= gain <= high:
+                raise ValueError(f"{name!r} needs low <= gain <= high; got {low}, {gain}, {high}.")
+            measured[place] = (gain, low, high)
+        if published is not None:
+            printed[place] = published
+    if not measured and not printed:
+        raise ValueError("a figure of gains needs at least one gain; got none.")
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        for place in range(len(gains)):
+            axes.axhline(place, color=RULE, linewidth=1, zorder=0)
+        axes.axvline(0, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), zorder=1)
+        for place, (_, low, high) in measured.items():
+            axes.plot([low, high], [place, place], color=LINE, linewidth=3, label="_interval")
+        dots = {"linestyle": "", "marker": "o", "markersize": 11}
+        if measured:
+            axes.plot(
+                [gain for gain, _, _ in measured.values()], list(measured), color=LINE, label=ours, **dots
+            )
+        if printed:
+            hollow = {"markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 2}
+            axes.plot(list(printed.values()), list(printed), label=theirs, **dots, **hollow)
+        axes.set_yticks(range(len(gains)), list(gains))
+        axes.set_ylim(len(gains) - 0.5, -0.5)
+        axes.set_xlabel("points above the best fixed distance (dotted line: no more than it)")
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+    return figure
