@@ -95,7 +95,7 @@ def depth_panels_figure(
     *,
     ylabel: str = "F1 (per cent)",
     xlabel: str = "layers 0 to ...",
-    size: tuple[float, float] = (11.6, 3.9),
+    size: tuple[float, float] = (9.8, 3.6),
 ):
     """A panel a task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
 
