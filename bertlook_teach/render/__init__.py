@@ -79,8 +79,8 @@ _HOMES = {
     "results.gains": "gain_figure",
     "results.keywords": "heads_figure",
     "results.layers": """
-        belief_table checked_case depth_figure describe_beliefs describe_curves f1_cell
-        published_layers_table render_beliefs where_table
+        belief_table checked_case depth_figure depth_panels_figure describe_beliefs describe_curves
+        f1_cell published_layers_table render_beliefs where_table
     """,
     "results.ledger_page": "claims_page",
     "results.misconceptions": "format_misconceptions misconception_table",

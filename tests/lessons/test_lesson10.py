@@ -23,6 +23,7 @@ from bertlook_teach.render import (
     belief_table,
     checked_case,
     depth_figure,
+    depth_panels_figure,
     describe_beliefs,
     describe_curves,
     published_layers_table,
@@ -214,6 +215,16 @@ def test_curves_of_two_models_do_not_share_an_axis():
         depth_figure({"base": base, "large": large})
     with pytest.raises(ValueError, match="at least one"):
         depth_figure({})
+    panel = {"specimen": (base, base - 1, base + 1), "twin": (base - 30, base - 32, base - 28)}
+    panels = depth_panels_figure({"POS": panel, "Entities": panel}).axes
+    assert [axes.get_title() for axes in panels] == ["POS", "Entities"]
+    assert panels[1].lines[1].get_ydata() == pytest.approx(base - 30)
+    assert panels[0].get_ylim() == panels[1].get_ylim() and len(panels[0].collections) == 2
+    for wrong in ({}, {"POS": panel, "Entities": {"specimen": panel["specimen"]}}):
+        with pytest.raises(ValueError, match="the same curves in each"):
+            depth_panels_figure(wrong)
+    with pytest.raises(ValueError, match="all of one depth"):
+        depth_panels_figure({"POS": {"base": (base, base, base), "large": (large, large, large)}})
     assert describe_curves({"POS": base}) == "From the embeddings to all 12 layers: POS 88.4 to 96.5 %."
 
 

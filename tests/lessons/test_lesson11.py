@@ -1,5 +1,9 @@
 """Lesson 11 beside its measures: the claims' statistics, what was published, tables and figures, the ablation lens."""
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -283,3 +287,24 @@ def test_in_the_last_layer_a_cut_is_value_zeroing_and_below_it_is_not(encoder):
 def test_the_work_of_cutting_grows_with_the_square_of_the_text(encoder):
     assert output_zeroing_work(encoder, 20) == 4 * output_zeroing_work(encoder, 10)
     assert output_zeroing_work(encoder, 10) == 3 * 2 * 100 * 12 * 10**2 * 2
+
+
+# --- the deck ------------------------------------------------------------------------------------------
+
+
+def test_the_slide_on_agreement_quotes_the_page_of_results():
+    """Nothing is fitted on that slide, so its numbers must be those of docs/results.md."""
+    root = Path(__file__).resolve().parents[2]
+    results = (root / "docs" / "results.md").read_text(encoding="utf-8")
+    deck = json.loads((root / "slides" / "11_which_heads_matter.ipynb").read_text(encoding="utf-8"))
+    made = next("".join(cell["source"]) for cell in deck["cells"] if cell["id"] == "c11-agreement-made")
+    rows = re.findall(
+        r"^\| (\d+) of 36 \| ([\d.]+) \[.*?\] \| ([\d.]+) \[.*?\] \| ([\d.]+) \[([\d.]+), ([\d.]+)\] \|$",
+        results,
+        re.MULTILINE,
+    )
+    off, *columns = zip(*rows)
+    listed = [re.findall(r"[\d.]+", numbers) for numbers in re.findall(r"\[([\d., ]+)\]", made)]
+    assert [list(off), *map(list, columns)] == listed
+    said = next("".join(cell["source"]) for cell in deck["cells"] if cell["id"] == "c11-agreement-said")
+    assert "**13.8 points** [9.1, 18.1]" in said and "1-6: -13.8 [-18.1, -9.1]" in results

@@ -66,11 +66,7 @@ def depth_figure(
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
-        for i, (name, (value, low, high)) in enumerate(parts.items()):
-            look = series_look(i)
-            axes.plot(range(depth), value, label=name, markersize=8, **look)
-            if low is not None:
-                axes.fill_between(range(depth), low, high, color=look["color"], alpha=0.18, linewidth=0)
+        _draw_curves(axes, parts)
         if baseline:
             axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
         step = 1 if depth <= 14 else 2
@@ -79,9 +75,63 @@ def depth_figure(
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
-        axes.grid(axis="y", color=RULE, linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside upper left", ncols=4, frameon=False, columnspacing=1.2, fontsize=18)
+    return figure
+
+
+def _draw_curves(axes, parts) -> None:
+    """The lines of one pair of axes with their bands: name to (values, low, high), None where there is no band."""
+    for i, (name, (value, low, high)) in enumerate(parts.items()):
+        look = series_look(i)
+        axes.plot(range(len(value)), value, label=name, markersize=8, **look)
+        if low is not None:
+            axes.fill_between(range(len(value)), low, high, color=look["color"], alpha=0.18, linewidth=0)
+    axes.grid(axis="y", color=RULE, linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def depth_panels_figure(
+    panels: Mapping[str, Mapping[str, tuple]],
+    *,
+    ylabel: str = "F1 (per cent)",
+    xlabel: str = "layers 0 to ...",
+    size: tuple[float, float] = (9.8, 3.6),
+):
+    """A panel a task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
+
+    Parameters
+    ----------
+    panels : mapping of title to mapping of name to (values, low, high), each an array of shape (layer,)
+        All of models of one depth; the same names in every panel.
+    ylabel, xlabel : str
+
+    Raises
+    ------
+    ValueError
+        If there is no panel, the panels have other curves, or the curves are of models of different depth.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ..drawing.figures import FIGURE_STYLE
+
+    names = {tuple(curves) for curves in panels.values()}
+    depths = {len(value) for curves in panels.values() for value, *_ in curves.values()}
+    if len(names) != 1 or len(depths) != 1:
+        raise ValueError(
+            f"panels over depth need at least one, the same curves in each, all of one depth; got {len(panels)} panels, curves {sorted(names)}, {sorted(depths)} points."
+        )
+    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
+        figure = Figure(figsize=size, layout="constrained")
+        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (title, curves) in zip(row, panels.items()):
+            _draw_curves(axes, curves)
+            axes.set_title(title, fontsize=18, color=INK)
+            axes.set_xticks(range(max(depths)))
+        row[0].set_ylabel(ylabel, color=INK)
+        figure.supxlabel(xlabel, fontsize=18, color=INK)
+        handles, labels = row[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False, fontsize=18)
     return figure
 
 
