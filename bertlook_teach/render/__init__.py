@@ -14,6 +14,7 @@ _HOMES = {
         checked_values looks_special
     """,
     "drawing.layout": "beside scaled",
+    "drawing.model_pictures": "render_layer render_model render_one_head",
     "drawing.number_table": "NumberTable",
     "drawing.palette": """
         CATEGORY_CYCLE DASH_CYCLE INK LESS LESS_STOPS LINE MAGNITUDE_STOPS MARKER_CYCLE MISSING

@@ -3,7 +3,7 @@
 from ... import hand_on
 
 _HOMES = {
-    "bench": "Bench MaskedSentence Outcome Replay read_masked",
+    "bench": "Bench MaskedSentence Outcome Replay guess_masked read_masked",
     "gate_importance": """
         HeadImportance VERSIONS disagreement gate_gradients head_importance importance_versions
         predicted_effects

@@ -115,6 +115,31 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
     return MaskedSentence(shown, tokens, special, position, ids[position])
 
 
+def guess_masked(
+    encoder: Encoder, text: str, masked: int | None = None, *, n: int = TOP
+) -> tuple[MaskedSentence, tuple[tuple[str, float], ...]]:
+    """What the model takes a masked piece for: the sentence as it was read, and the ``n`` likeliest pieces with their probabilities.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        With a masked-LM head.
+    text : str
+    masked : int, optional
+        See :func:`read_masked`.
+    n : int
+    """
+    import torch
+
+    sentence, head = read_masked(encoder, text, masked), masked_lm_head(encoder)
+    ids = torch.tensor([sentence.ids], device=encoder.device)
+    with torch.inference_mode(), encoder.evaluating():
+        vectors = encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        best = torch.topk(torch.softmax(head(vectors[:, sentence.masked])[0], dim=-1), n)
+    names = encoder.tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    return sentence, tuple(zip(names, best.values.tolist()))
+
+
 def _last_word(tokens, special, word_ids) -> int:
     """The last word of letters that is one piece; failing that, the last piece that is not special."""
     counts = {word: word_ids.count(word) for word in set(word_ids)}

@@ -350,3 +350,12 @@ def test_words_for_one_head_and_for_many():
         == "Head 1-2 off (it looks at all tokens alike). First guess “a” (50 %), now “a” (50 %)."
     )
     assert "of 1 text)" in said["scores"][0]
+
+
+def test_a_guess_is_what_the_bench_says_with_all_heads_on(specimen):
+    text = "The cat sat [MASK] the mat."
+    sentence, guesses = guess_masked(specimen, text)
+    whole = Bench(specimen, text, texts=["a cat"]).run()
+    assert sentence.tokens[sentence.masked] == "[MASK]" and len(guesses) == 5
+    assert [piece for piece, _ in guesses] == [piece for piece, _ in whole.guesses]
+    assert [share for _, share in guesses] == pytest.approx([share for _, share in whole.guesses], abs=1e-5)
