@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 from bertlook_teach import __version__
 from bertlook_teach.analyses.syntax import collect_answers, score_relations
 from bertlook_teach.claims import Resources, decide, ledger
+from bertlook_teach.claims.collectors.lesson05 import features
 from bertlook_teach.claims.lessons.lesson03 import surface_quantities
-from bertlook_teach.claims.lessons.lesson05 import features
 from bertlook_teach.claims.lessons.lesson09 import closer, family_quantities, nearest_minus_chance
 from bertlook_teach.commands.claims import record as verdict_row
 from bertlook_teach.commands.syntax import flat_row
