@@ -200,7 +200,9 @@ def verdicts() -> str:
             claims[row["key"]].sentence,
             needs_text(claims[row["key"]]),
             quantity(claims[row["key"]], row),
-            quantity(claims[row["key"]], row, "twin twin_low twin_high") if claims[row["key"]].control else "—",
+            quantity(claims[row["key"]], row, "twin twin_low twin_high")
+            if claims[row["key"]].control
+            else "—",
             row["verdict"],
         ]
         for row in rows

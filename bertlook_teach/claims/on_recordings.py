@@ -78,8 +78,8 @@ def attention_evidence(trees: Sequence[TreebankSentence] = ()) -> dict[str, Call
         For the features of lesson 5; those that were not recorded give nothing.
     """
     from ..measures import UndefinedPattern, measure_patterns, sep_to_cls
+    from .collectors.lesson05 import features
     from .lessons.lesson03 import surface_quantities
-    from .lessons.lesson05 import features
     from .lessons.lesson09 import family_quantities
 
     def of_each(quantities):

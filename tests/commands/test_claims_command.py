@@ -109,6 +109,17 @@ def test_quiet_leaves_one_line(tmp_path, files, capsys):
     assert run(model, tmp_path / "out", "--lesson", "01", "--quiet", *files) == 0
     shown = capsys.readouterr()
     assert shown.err == "" and len(shown.out.splitlines()) == 1
+    # The record keeps the statistic, how the page shows it, and the twin's number where the page says that it is no control.
+    _, rows = written(tmp_path / "out")
+    row = rows["01-softmax"]
+    assert (row["needs"], row["threshold"], row["sign"], row["origin"], row["control"]) == (
+        "< .001",
+        -0.001,
+        -1,
+        0,
+        False,
+    )
+    assert row["twin"] is not None and (rows["01-next"]["needs"], rows["01-next"]["sign"]) == ("> .50", 1)
 
 
 def test_a_random_twin_is_tried_against_another_random_twin(tmp_path, files):

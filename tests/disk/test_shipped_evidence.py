@@ -313,7 +313,7 @@ def forget_sources():
         getattr(shipped_evidence, name).cache_clear()
 
 
-def digest(module="bertlook_teach.claims.lessons.lesson14") -> str:
+def digest(module="bertlook_teach.claims.collectors.lesson14") -> str:
     forget_sources()
     return shipped_evidence.portable_digest("a", "('key',)", [module])
 
@@ -324,7 +324,7 @@ def digest(module="bertlook_teach.claims.lessons.lesson14") -> str:
         ("bertlook_teach/analyses/negation/cues.py", True),
         ("bertlook_teach/analyses/finetuning/tagger.py", True),
         ("bertlook_teach/model/encoder.py", True),
-        ("bertlook_teach/claims/lessons/lesson14.py", True),
+        ("bertlook_teach/claims/collectors/lesson14.py", True),
         ("bertlook_teach/claims/verdicts.py", False),
         ("data/negation", True),
         ("data/texts", True),
@@ -335,7 +335,8 @@ def digest(module="bertlook_teach.claims.lessons.lesson14") -> str:
         ("bertlook_teach/disk/cache.py", False),
         ("bertlook_teach/__init__.py", False),
         ("bertlook_teach/checks/lesson14.py", False),
-        ("bertlook_teach/claims/lessons/lesson03.py", False),
+        ("bertlook_teach/claims/lessons/lesson14.py", False),
+        ("bertlook_teach/claims/claim.py", False),
         ("data/texts/README.md", False),
     ],
 )
@@ -352,7 +353,7 @@ def test_the_ends_of_lines_do_not_matter(copy):
     before = digest()
     for file in (
         copy / "bertlook_teach" / "analyses" / "negation" / "cues.py",
-        copy / "bertlook_teach" / "claims" / "lessons" / "lesson14.py",
+        copy / "bertlook_teach" / "claims" / "collectors" / "lesson14.py",
     ):
         file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     for file in (copy / "data" / "negation").iterdir():

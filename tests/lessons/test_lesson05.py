@@ -8,6 +8,7 @@ import pytest
 from tiny import HEADS, LAYERS
 
 from bertlook_teach.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
+from bertlook_teach.claims.collectors import lesson05 as collectors
 from bertlook_teach.claims.lessons import lesson05
 from bertlook_teach.measures import BLOCK, BOTH, CLASSES, HETEROGENEOUS, VERTICAL
 from bertlook_teach.model import Attention
@@ -137,7 +138,7 @@ def test_a_head_that_knows_segments_loses_them_when_the_words_are_one_text():
     same = np.equal.outer((0, 0, 0, 0, 1, 1, 1, 1), (0, 0, 0, 0, 1, 1, 1, 1)).astype(float)
     pair = made(same / same.sum(axis=1, keepdims=True), PAIR, (0,) * 4 + (1,) * 4)
     joined = made(np.full((7, 7), 1 / 7), JOINED, (0,) * 7)
-    found = lesson05.segment_quantities(pair, joined)
+    found = collectors.segment_quantities(pair, joined)
     chance = (2 / 5) ** 2 + (3 / 5) ** 2
     assert found["kept, two segments"] == pytest.approx(1 - chance) and found[
         "kept, one segment"
@@ -151,7 +152,7 @@ def test_a_head_that_merely_looks_back_is_at_home_both_times_and_no_block():
         weights[0] = 1 / n
         return weights
 
-    found = lesson05.segment_quantities(
+    found = collectors.segment_quantities(
         made(back(8), PAIR, (0,) * 4 + (1,) * 4), made(back(7), JOINED, (0,) * 7)
     )
     assert (
@@ -161,21 +162,21 @@ def test_a_head_that_merely_looks_back_is_at_home_both_times_and_no_block():
 
 def test_a_truncated_pair_or_one_segment_gives_no_comparison():
     flat = made(np.full((8, 8), 1 / 8), PAIR, (0,) * 4 + (1,) * 4, truncated=True)
-    assert lesson05.segment_quantities(flat, flat) == {}
+    assert collectors.segment_quantities(flat, flat) == {}
     single = made(np.full((7, 7), 1 / 7), JOINED, (0,) * 7)
-    assert lesson05.segment_quantities(single, single) == {}
+    assert collectors.segment_quantities(single, single) == {}
 
 
 def test_words_that_get_nothing_leave_no_nan():
     weights = np.zeros((1, 1, 4, 4))
     weights[..., 0] = 1
-    assert lesson05.between_words(weights, [1, 2]) == pytest.approx(np.full((1, 1, 2, 2), 0.5))
+    assert collectors.between_words(weights, [1, 2]) == pytest.approx(np.full((1, 1, 2, 2), 0.5))
 
 
 def test_the_part_of_the_columns_that_is_special_is_a_share_of_attention():
     weights = np.zeros((8, 8))
     weights[:, 0], weights[:, 1] = 0.3, 0.7  # [CLS] and a word
-    assert lesson05.special_part(made(weights, PAIR, (0,) * 8)) == pytest.approx(0.3)
+    assert collectors.special_part(made(weights, PAIR, (0,) * 8)) == pytest.approx(0.3)
 
 
 PAIRS = [("the cat sat .", "it was tired , on a mat ."), ("a dog chased it", "the cat was on the mat"), ("it was a dog", "the dog sat")]  # fmt: skip

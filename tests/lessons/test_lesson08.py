@@ -19,8 +19,9 @@ from bertlook_teach.analyses.probing import (
     sample_pairs,
 )
 from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
-from bertlook_teach.claims.lessons import lesson08
-from bertlook_teach.claims.lessons.lesson08 import CLAIMS, attention_evidence, pair_evidence, word_evidence
+from bertlook_teach.claims.collectors import lesson08 as collectors
+from bertlook_teach.claims.collectors.lesson08 import attention_evidence, pair_evidence, word_evidence
+from bertlook_teach.claims.lessons.lesson08 import CLAIMS
 from bertlook_teach.corpora import halves_by_document, load_treebank
 from bertlook_teach.model import random_twin
 from bertlook_teach.published import read_published
@@ -114,13 +115,13 @@ CASES = [
 
 
 def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypatch):
-    monkeypatch.setattr(lesson08, "N_SENTENCES", 60)
-    monkeypatch.setattr(lesson08, "SIZES", (10,))
-    monkeypatch.setattr(lesson08, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 2})
-    monkeypatch.setattr(lesson08, "DISTANCE_OPTIONS", {"hidden": 4, "epochs": 1})
-    monkeypatch.setattr(lesson08, "fit_structural_probe", partial(fit_structural_probe, epochs=1))
+    monkeypatch.setattr(collectors, "N_SENTENCES", 60)
+    monkeypatch.setattr(collectors, "SIZES", (10,))
+    monkeypatch.setattr(collectors, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 2})
+    monkeypatch.setattr(collectors, "DISTANCE_OPTIONS", {"hidden": 4, "epochs": 1})
+    monkeypatch.setattr(collectors, "fit_structural_probe", partial(fit_structural_probe, epochs=1))
     twin = random_twin(specimen)
-    found = lesson08.measured(specimen, twin)
+    found = collectors.measured(specimen, twin)
     train, test = halves
     assert (found.n_train, found.n_test) == (len(train), len(test))
     assert found.scores["attention only"] == evaluate(fit_attention_probe(train).predict, test)
@@ -165,15 +166,15 @@ def test_the_evidence_of_pairs_adds_up_too(halves):
 
 
 def test_the_evidence_of_words_asks_the_random_probe_about_random_attention(halves, specimen, monkeypatch):
-    monkeypatch.setattr(lesson08, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 6})
-    monkeypatch.setattr(lesson08, "DISTANCE_OPTIONS", {"hidden": 8, "epochs": 1})
+    monkeypatch.setattr(collectors, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 6})
+    monkeypatch.setattr(collectors, "DISTANCE_OPTIONS", {"hidden": 8, "epochs": 1})
     train, test = halves
     kept = random_twin(specimen, keep_embeddings=True)
     twin_train, twin_test = (
         probes.read_features(kept, half) for half in halves_by_document(load_treebank()[:60])
     )
     vectors = probes.input_vectors(specimen)
-    fitted = lesson08.fit_word_probes(train, twin_train, vectors)
+    fitted = collectors.fit_word_probes(train, twin_train, vectors)
     assert fitted["shifted"].shifted and not fitted["words"].shifted and not fitted["random"].shifted
     rows = scored(word_evidence(train, test, twin_train, twin_test, vectors, fitted))
     assert ratio(rows, "random right", "words") == pytest.approx(
@@ -207,7 +208,7 @@ def test_a_verdict_has_an_interval_and_the_structural_claim_has_none(halves, spe
 
 def test_too_few_sentences_cannot_be_decided(specimen):
     with pytest.raises(CannotDecide, match="8 sentences to fit on and 8 to score; there are"):
-        list(lesson08.attention_probes(specimen, Resources(limit=4)))
+        list(collectors.attention_probes(specimen, Resources(limit=4)))
 
 
 # --- tables and figure ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from made import run
 from bertlook_teach.analyses.probing import draw_cases, expected_layer, typed_beliefs
 from bertlook_teach.analyses.probing import layer_probes as layers
 from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
+from bertlook_teach.claims.collectors import lesson10 as collectors
 from bertlook_teach.claims.lessons import lesson10
 from bertlook_teach.claims.lessons.lesson10 import CLAIMS
 from bertlook_teach.corpora import TASKS
@@ -112,7 +113,7 @@ def small(specimen):
     """Few sentences, few iterations: what the evidence must add up to, not what it says."""
     from bertlook_teach.corpora import load_treebank
 
-    tasks = lesson10.read_tasks(specimen, load_treebank()[:70])
+    tasks = collectors.read_tasks(specimen, load_treebank()[:70])
     tasks = {task: tuple(draw_cases(half, 150) for half in halves) for task, halves in tasks.items()}
     scores = {
         task: layers.cumulative_probes(*halves, l2=0.03, max_iterations=6) for task, halves in tasks.items()
@@ -122,7 +123,7 @@ def small(specimen):
 
 def test_the_evidence_adds_up_to_the_scores_of_the_probes(small):
     tasks, scores = small
-    rows = list(lesson10.curve_evidence(scores))
+    rows = list(collectors.curve_evidence(scores))
     assert all(row == {} for row in rows[::2]) and set(rows[1]) <= set(TASKS)
     found = Evidence.of("layers", rows)
     for task, s in scores.items():
@@ -135,11 +136,11 @@ def test_the_evidence_adds_up_to_the_scores_of_the_probes(small):
 
 def test_a_verdict_has_an_interval_over_documents_and_one_without_data_is_open(small, specimen):
     _, scores = small
-    fits = [{task: row for task in lesson10.MIXED} for row in (FLAT_MIX, LOW_MIX, HIGH_MIX)]
+    fits = [{task: row for task in collectors.MIXED} for row in (FLAT_MIX, LOW_MIX, HIGH_MIX)]
 
     def collect(encoder, resources):
-        yield from lesson10.curve_evidence(scores)
-        yield from lesson10.mix_evidence(fits)
+        yield from collectors.curve_evidence(scores)
+        yield from collectors.mix_evidence(fits)
 
     keys = ("pos-rises", "coref-flat", "srl-between")
     verdicts = decide([by_key[k] for k in keys], specimen, twin=specimen, evidence={"layers": collect})
@@ -153,28 +154,28 @@ def test_a_verdict_has_an_interval_over_documents_and_one_without_data_is_open(s
 def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch):
     from bertlook_teach.corpora import load_treebank
 
-    monkeypatch.setattr(lesson10, "OPTIONS", {"max_iterations": 3, "l2": 0.1})
+    monkeypatch.setattr(collectors, "OPTIONS", {"max_iterations": 3, "l2": 0.1})
     sentences = load_treebank()[:70]
-    fits, shown = lesson10.fitted(specimen, sentences), lesson10.shown(specimen, sentences)
-    assert set(fits.scores) == set(TASKS) and len(fits.mixes) == lesson10.N_FITS
+    fits, shown = collectors.fitted(specimen, sentences), collectors.shown(specimen, sentences)
+    assert set(fits.scores) == set(TASKS) and len(fits.mixes) == collectors.N_FITS
     assert shown.words.f1 == pytest.approx(fits.scores["pos"].f1) and not fits.scores["pos"].probes
     assert len(shown.runs) == 3 and not np.allclose(shown.runs[0].f1, shown.runs[1].f1)
     assert {len(both) for both in shown.rivals.values()} == {2}
-    assert all(len(case["words"]) <= lesson10.LONGEST for case in shown.cases) and len(shown.cases) == 5
+    assert all(len(case["words"]) <= collectors.LONGEST for case in shown.cases) and len(shown.cases) == 5
     typed = typed_beliefs(shown.words, specimen, "The old man can fish.")
     assert len(typed["targets"]) == 6
 
 
 def test_mixes_come_from_different_documents(small):
     tasks, _ = small
-    fits = lesson10.fit_mixes(tasks, 2)
-    assert set(fits[0]) == set(lesson10.MIXED) and fits[0]["pos"].sum() == pytest.approx(1)
+    fits = collectors.fit_mixes(tasks, 2)
+    assert set(fits[0]) == set(collectors.MIXED) and fits[0]["pos"].sum() == pytest.approx(1)
     assert not np.allclose(fits[0]["pos"], fits[1]["pos"], atol=1e-6)
 
 
 def test_too_few_documents_cannot_be_decided(specimen):
     with pytest.raises(CannotDecide, match="4 documents to fit on and 4 to score; a half has 2"):
-        list(lesson10.layer_probes(specimen, Resources(limit=14)))
+        list(collectors.layer_probes(specimen, Resources(limit=14)))
 
 
 # --- tables and figures --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from bertlook_teach.analyses.keywords import (
     read_keywords,
 )
 from bertlook_teach.claims import Evidence, Resources, ledger
+from bertlook_teach.claims.collectors import lesson12 as collectors
 from bertlook_teach.claims.lessons import lesson12 as lesson
 from bertlook_teach.disk import pack, unpack
 from bertlook_teach.published import published_heads
@@ -90,12 +91,12 @@ FEW = Resources(limit=16)
 
 @pytest.fixture(scope="module")
 def found(specimen):
-    return lesson.measured(specimen, FEW)
+    return collectors.measured(specimen, FEW)
 
 
 @pytest.fixture(scope="module")
 def evidence(specimen, found):
-    return Evidence.of("key scores", lesson.key_scores(specimen, FEW))
+    return Evidence.of("key scores", collectors.key_scores(specimen, FEW))
 
 
 def test_texts_of_one_half_choose_and_those_of_the_other_report(specimen, found, evidence):
@@ -120,23 +121,23 @@ def test_the_evidence_adds_up_to_the_scores_of_the_comparison(found, evidence):
 
 
 def test_what_is_measured_is_measured_once(specimen, found):
-    assert lesson.measured(specimen, FEW) is found
+    assert collectors.measured(specimen, FEW) is found
 
 
 def test_what_goes_to_the_disk_without_its_texts_comes_back_with_them(found):
-    back = lesson._with_texts(unpack(pack(lesson._without_texts(found))))
+    back = collectors._with_texts(unpack(pack(collectors._without_texts(found))))
     assert back.data.documents == found.data.documents and back.data.words == found.data.words
     assert back.test.words == found.test.words and (back.test.is_key == found.test.is_key).all()
     for name in found.comparison.answers:
         assert back.comparison.score(name) == found.comparison.score(name)
     np.testing.assert_array_equal(back.mean("mean"), found.mean("mean"))
-    assert len(pack(lesson._without_texts(found))) < 0.8 * len(pack(found))
+    assert len(pack(collectors._without_texts(found))) < 0.8 * len(pack(found))
 
 
 def test_the_evidence_of_tuning_is_that_of_the_tagger(specimen, found, monkeypatch):
-    told = lesson.Tuned(found.test.is_key.astype(float), 0.5, (0.1,))
-    monkeypatch.setattr(lesson, "tuned", lambda encoder, resources: told)
-    rows = Evidence.of("key tagging", lesson.key_tagging(specimen, FEW))
+    told = collectors.Tuned(found.test.is_key.astype(float), 0.5, (0.1,))
+    monkeypatch.setattr(collectors, "tuned", lambda encoder, resources: told)
+    rows = Evidence.of("key tagging", collectors.key_tagging(specimen, FEW))
     assert rows.values["tuned"] == pytest.approx(1) and rows.inputs["tuned"].tolist() == list(range(1, 16, 2))
     answers, cutoff = found.comparison.answers[ALL_HEADS]
     assert rows.values[f"{ALL_HEADS} f1"] == pytest.approx(f1_parts(answers > cutoff, found.test))
@@ -144,11 +145,11 @@ def test_the_evidence_of_tuning_is_that_of_the_tagger(specimen, found, monkeypat
 
 def test_too_few_texts_cannot_be_decided(specimen):
     with pytest.raises(CannotDecide, match="6 texts to fit on and 6 to score are needed; a half has 2"):
-        list(lesson.key_scores(specimen, Resources(limit=4)))
+        list(collectors.key_scores(specimen, Resources(limit=4)))
 
 
 def test_a_side_that_is_longer_stands_opposite_nothing():
-    rows = list(lesson.interleaved({"a": [1, 2, 3]}, {"b": [4], "c": [5]}))
+    rows = list(collectors.interleaved({"a": [1, 2, 3]}, {"b": [4], "c": [5]}))
     assert rows == [{"a": 1}, {"b": 4, "c": 5}, {"a": 2}, {}, {"a": 3}, {}]
 
 

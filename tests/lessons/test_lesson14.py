@@ -9,6 +9,7 @@ import tiny
 from bertlook_teach.analyses.finetuning import compare_checkpoints
 from bertlook_teach.analyses.negation import f1_of, scope_tuning, score_heads
 from bertlook_teach.claims import Evidence, Resources
+from bertlook_teach.claims.collectors import lesson14 as collectors
 from bertlook_teach.claims.lessons import lesson14 as lesson
 from bertlook_teach.corpora import Negation, NegationSentence
 from bertlook_teach.disk import Memory
@@ -178,21 +179,21 @@ def encoder(tmp_path, monkeypatch):
     """A tiny model, and sentences that it can read in place of the shipped ones."""
     for module in (lesson, scope_tuning):
         monkeypatch.setattr(module, "load_negation", lambda split=None: SENTENCES)
-    monkeypatch.setattr(lesson, "FEWEST", 2)
+    monkeypatch.setattr(collectors, "FEWEST", 2)
     monkeypatch.setattr(scope_tuning, "_kept", Memory(24))
     return load_encoder(tiny.save_tiny_model(tmp_path), device="cpu")
 
 
 def test_evidence_holds_what_the_statistics_ask_for(encoder):
     resources = Resources()
-    found = Evidence.of("cues", lesson.cues(encoder, resources))
+    found = Evidence.of("cues", collectors.cues(encoder, resources))
     assert found.n == 3 and found.values["negation_hits"].shape == (3, 3, 3, 2)  # sentence, seed, layer, head
     by_hand = score_heads(encoder, SENTENCES)
     totals = {name: found.values[name].sum(axis=0) for name in found.values}
     assert f1_of(totals["before_hits"], totals["before_pointing"], totals["scope"])[0] == pytest.approx(
         by_hand.f1
     )
-    moved = Evidence.of("maps", lesson.changes(encoder, resources))
+    moved = Evidence.of("maps", collectors.changes(encoder, resources))
     assert moved.n == 4 and moved.values["cosine_control"].shape == (4, 3, 3, 2)
     assert moved.values["cross_negation"].shape == (4, 6, 6)
     means = {
@@ -204,44 +205,44 @@ def test_evidence_holds_what_the_statistics_ask_for(encoder):
 
 
 def test_what_the_lesson_shows_is_what_the_evidence_counts(encoder, monkeypatch):
-    monkeypatch.setattr(lesson, "example", lambda: SENTENCES[1])
-    found = lesson.measured(encoder)
+    monkeypatch.setattr(collectors, "example", lambda: SENTENCES[1])
+    found = collectors.measured(encoder)
     assert found.n_seeds == 3 and found.shown.level == "word" and found.shown.n_tokens == 7
-    counted = Evidence.of("cues", lesson.cues(encoder, Resources()))
+    counted = Evidence.of("cues", collectors.cues(encoder, Resources()))
     scope = counted.values["scope"].sum(axis=0)
     for name, runs in (("before", [found.before["test"]]), ("another", [found.habit]), *found.after.items()):
         sums = (counted.values[f"{name}_{part}"].sum(axis=0) for part in ("hits", "pointing"))
         of = counted.values["another_scope"].sum(axis=0) if name == "another" else scope
         np.testing.assert_allclose([run.f1 for run in runs], f1_of(*sums, of))
     whole = [list(s.words) for s in SENTENCES[:3]]
-    again = compare_checkpoints(encoder, lesson.taggers(encoder)["control"][0].encoder, whole)
+    again = compare_checkpoints(encoder, collectors.taggers(encoder)["control"][0].encoder, whole)
     np.testing.assert_allclose(found.moved["control"].js, again.js)
     assert found.moved["control"].cross is None and found.matched["control"].kept == again.matching().kept
-    other, matching = lesson.against(encoder, random_twin(encoder))
+    other, matching = collectors.against(encoder, random_twin(encoder))
     assert other.n_texts == 3 and len(matching.partners) == 6
 
 
 def test_the_example_fits_on_a_slide():
-    found = lesson.example()
+    found = collectors.example()
     assert 8 <= len(found) <= 11 and len(found.negations) == 1
 
 
 def test_a_random_twin_is_tuned_once_and_the_limit_is_kept(encoder):
     twin = random_twin(encoder)
-    found = Evidence.of("cues", lesson.cues(twin, Resources(limit=2)))
+    found = Evidence.of("cues", collectors.cues(twin, Resources(limit=2)))
     assert found.n == 2 and found.values["negation_hits"].shape == (2, 1, 3, 2)
     assert len(scope_tuning._kept) == 2
 
 
 def test_models_that_cannot_be_tuned_here_are_turned_away(encoder, monkeypatch):
-    monkeypatch.setattr(lesson, "MOST_PARAMETERS", 100)
+    monkeypatch.setattr(collectors, "MOST_PARAMETERS", 100)
     with pytest.raises(CannotDecide, match="too many to tune six times on a CPU.*bertlook compare"):
-        lesson.taggers(encoder)
+        collectors.taggers(encoder)
 
 
 def test_sentences_that_are_too_long_for_the_model_are_counted(tmp_path):
     short = load_encoder(tiny.save_tiny_model(tmp_path), device="cpu")  # reads 32 pieces; letters are pieces
     with pytest.raises(CannotDecide, match="sentences to tune on cannot be read whole"):
-        lesson.taggers(short)
+        collectors.taggers(short)
     with pytest.raises(CannotDecide, match="can read only"):
-        lesson.sentences(short, Resources(), negated=True)
+        collectors.sentences(short, Resources(), negated=True)

@@ -296,7 +296,7 @@ def phases(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     from ...analyses.probing import draw_cases, span_vectors
     from ...corpora import EdgeSentence, EdgeTarget, halves_by_document, treebank_edges
     from ...model import read_states
-    from ..lessons.lesson10 import FEWEST, curve_evidence, fit_tasks
+    from ..collectors.lesson10 import FEWEST, curve_evidence, fit_tasks
 
     trees = _trees(encoder, resources)
     asked = {task: treebank_edges(trees, task) for task in ("pos", "dep")}

@@ -1,0 +1,299 @@
+"""Lesson 08: what its deck shows and its claims are decided on: the probes, and what they get right.
+
+Every second document of the treebank is fitted on, the others are scored. A statistic is a function of means over
+inputs, so the collectors fit first and then give, for each sentence that is scored, how many words (or pairs) were
+right and how many there are. Between two of these stands an empty dict for a sentence that was fitted on: so the scored ones are
+the inputs with odd index, which report, and nothing has to be chosen on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ...analyses.probing import (
+    NEGATIVES,
+    AttachmentScore,
+    AttentionProbe,
+    PairScore,
+    UndirectedScore,
+    chain_edges,
+    control_task,
+    distance_rule,
+    evaluate,
+    evaluate_edges,
+    fit_attention_probe,
+    fit_distance_probe,
+    fit_pair_probe,
+    fit_structural_probe,
+    fit_word_probe,
+    input_vectors,
+    learning_curve,
+    pair_accuracy,
+    read_features,
+    read_hidden_states,
+    right_branching,
+    sample_pairs,
+)
+from ...corpora import halves_by_document
+from ...disk import cached
+from ...stats import CannotDecide
+from ..evidence import Evidence, Resources
+
+# The probes with words have many more weights than the small treebank has words: a stronger penalty, and an early stop.
+WORD_OPTIONS = {"l2": 1e-2, "max_iterations": 30}
+
+DISTANCE_OPTIONS = {"hidden": 64, "epochs": 8}
+
+FEWEST = 8  # sentences in each half
+
+N_SENTENCES = 240  # of the treebank in the lesson; the rest would double the time
+
+SIZES = (5, 10, 30, 90)  # sentences of a learning curve, before all
+
+
+def attention_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """Attention-only probe, right-branching, the made-up grammar."""
+    yield from attention_evidence(*read_halves(encoder, resources))
+
+
+def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """Probes that know the words: with attention, with the released bug, with random attention, with distances."""
+    from ...model import RANDOM_SEED, random_twin
+
+    train, test = read_halves(encoder, resources)
+    twin = random_twin(encoder, keep_embeddings=True)
+    if twin.fingerprint == encoder.fingerprint:  # it is this very twin: another draw is its control
+        twin = random_twin(encoder, seed=RANDOM_SEED + 1, keep_embeddings=True)
+    yield from word_evidence(train, test, *read_halves(twin, resources), input_vectors(encoder))
+
+
+def pair_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """The pairwise probe and the distance rule, with both kinds of negatives."""
+    yield from pair_evidence(*read_halves(encoder, resources))
+
+
+def read_halves(encoder, resources) -> tuple[list, list]:
+    """Features of the sentences to fit on and to score.
+
+    Raises
+    ------
+    CannotDecide
+        If a half has fewer than eight sentences that the model can read whole.
+    """
+    halves = tuple(read_features(encoder, half) for half in halves_by_document(resources.treebank))
+    if min(map(len, halves)) < FEWEST:
+        raise CannotDecide(
+            f"the probes need {FEWEST} sentences to fit on and {FEWEST} to score; there are {len(halves[0])} and {len(halves[1])}"
+        )
+    return halves
+
+
+def attention_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
+    """The same from features that were read before."""
+    probe = fit_attention_probe(train)
+    task = dict(zip(map(id, test), control_task(test)))
+    made_up = fit_attention_probe(control_task(train))
+    predictors = {"attention": probe.predict, "right-branching": right_branching}
+    for row, sentence in _in_place(word_counts(predictors, test), test):
+        if sentence is not None:
+            made = task[id(sentence)]
+            row["made-up right"] = np.float64((made_up.predict(made) == made.governors)[made.counted].sum())
+        yield row
+
+
+def word_evidence(
+    train, test, twin_train, twin_test, vectors, fitted=None
+) -> Iterator[dict[str, np.ndarray]]:
+    """The same from features that were read before; ``fitted`` may hold the five probes, by name."""
+    fitted = fit_word_probes(train, twin_train, vectors) if fitted is None else fitted
+    twins = dict(zip(map(id, test), twin_test))
+    predictors = {name: probe.predict for name, probe in fitted.items() if name != "random"}
+    predictors["right-branching"] = right_branching
+    predictors["random"] = lambda sentence: fitted["random"].predict(twins[id(sentence)])
+    for row, _ in _in_place(word_counts(predictors, test), test):
+        yield row
+
+
+def fit_word_probes(train, twin_train, vectors) -> dict:
+    """Attention only, attention and words, the released shift, random attention and words, distances and words."""
+    return {
+        "attention": fit_attention_probe(train),
+        "words": fit_word_probe(train, vectors, **WORD_OPTIONS),
+        "shifted": fit_word_probe(train, vectors, shifted=True, **WORD_OPTIONS),
+        "random": fit_word_probe(twin_train, vectors, **WORD_OPTIONS),
+        "distances": fit_distance_probe(train, vectors, **DISTANCE_OPTIONS),
+    }
+
+
+def pair_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
+    """The same from features that were read before."""
+    counts: list[dict] = [{} for _ in test]
+    for negatives in NEGATIVES:
+        try:
+            fit_on, score = (
+                sample_pairs(part, negatives=negatives, seed=seed) for seed, part in enumerate((train, test))
+            )
+        except ValueError as reason:
+            raise CannotDecide(str(reason)) from None
+        for name, fit in (("probe", fit_pair_probe), ("rule", distance_rule)):
+            right = np.asarray(fit(fit_on)(score)) == score.linked
+            for number in np.unique(score.sentence):
+                here = score.sentence == number
+                counts[number][f"{negatives} {name}"] = np.float64(right[here].sum())
+                counts[number][f"{negatives} pairs"] = np.float64(here.sum())
+    for row, _ in _in_place(counts, test):
+        yield row
+
+
+def word_counts(predictors: Mapping[str, Callable], test: Sequence) -> list[dict[str, np.ndarray]]:
+    """For each sentence the words that count, and how many of them each predictor gets right."""
+    return [
+        {"words": np.float64(s.counted.sum())}
+        | {
+            f"{name} right": np.float64((np.asarray(predict(s)) == s.governors)[s.counted].sum())
+            for name, predict in predictors.items()
+        }
+        for s in test
+    ]
+
+
+def _in_place(rows: Sequence[dict], test: Sequence) -> Iterator[tuple[dict, object]]:
+    """Scored sentences at odd places, nothing at even ones."""
+    for row, sentence in zip(rows, test, strict=True):
+        yield {}, None
+        yield row, sentence
+
+
+# --- what the lesson shows -----------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All that the lesson fits on the first sentences of the treebank, for a model and its random twin.
+
+    Attributes
+    ----------
+    n_train, n_test : int
+        Sentences.
+    probe : AttentionProbe
+        The model's.
+    scores : dict of str -> AttachmentScore
+        Right-branching, the five probes of `fit_word_probes`, and the controls: the twin's attention, made-up grammars.
+    with_punctuation : dict of str -> AttachmentScore
+    curves : dict of str -> dict of int -> AttachmentScore
+        After fitting on so many sentences.
+    pairs : dict of negatives -> list of three PairScore
+        The distance rule, all heads, the twin's heads.
+    links : dict of str -> UndirectedScore
+        Each word with the next, and structural probes of two layers.
+    rows : dict of evidence -> (Evidence, Evidence)
+        What the claims are decided on, of the model and of the twin.
+    """
+
+    n_train: int
+    n_test: int
+    probe: AttentionProbe
+    scores: dict[str, AttachmentScore]
+    with_punctuation: dict[str, AttachmentScore]
+    curves: dict[str, dict[int, AttachmentScore]]
+    pairs: dict[str, list[PairScore]]
+    links: dict[str, UndirectedScore]
+    rows: dict[str, tuple[Evidence, Evidence]]
+
+    def evidence(self, encoder) -> dict[str, Callable]:
+        """For `bertlook_teach.claims.decide`: the model's rows for ``encoder``, the twin's for any other."""
+        return {
+            name: lambda asked, resources, both=both: both[asked is not encoder].rows()
+            for name, both in self.rows.items()
+        }
+
+
+def measured(encoder, twin) -> Measured:
+    """What the lesson shows, for a model and its random twin; shipped for the specimen.
+
+    Raises
+    ------
+    CannotDecide
+        If a half has fewer than eight sentences that the model can read whole.
+    """
+    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin))
+
+
+def _measure(encoder, twin) -> Measured:
+    from ...model import RANDOM_SEED, random_twin
+
+    resources = Resources(limit=N_SENTENCES)
+    with_words = random_twin(encoder, keep_embeddings=True)  # trained embeddings under random layers
+    (train, test), (twin_train, twin_test) = read_halves(encoder, resources), read_halves(twin, resources)
+    kept_train, kept_test = read_halves(with_words, resources)
+    vectors = input_vectors(encoder)
+    fitted = fit_word_probes(train, kept_train, vectors)
+    only, words = fitted["attention"].predict, fitted["words"].predict
+    task = control_task(test)
+    fit_words = partial(fit_word_probe, vectors=vectors, **WORD_OPTIONS)
+    scores = {
+        "right-branching": evaluate(right_branching, test),
+        "distances and words": evaluate(fitted["distances"].predict, test),
+        "random attention and words": evaluate(fitted["random"].predict, kept_test),
+        "attention only": evaluate(only, test),
+        "attention and words": evaluate(words, test),
+        "shifted": evaluate(fitted["shifted"].predict, test),
+        "twin's attention only": evaluate(fit_attention_probe(twin_train).predict, twin_test),
+        "attention only, made up": evaluate(fit_attention_probe(control_task(train)).predict, task),
+        "attention and words, made up": evaluate(fit_words(control_task(train)).predict, task),
+    }
+    predictors = {"right-branching": right_branching, "attention only": only, "attention and words": words}
+    sizes = [n for n in SIZES if n < len(train)] + [len(train)]
+    curves = {
+        "attention only": learning_curve(fit_attention_probe, train, test, sizes),
+        "attention and words": learning_curve(fit_words, train, test, sizes[1:]),
+    }
+    pairs = {}
+    for negatives in NEGATIVES:
+        fit_on, score_on, twin_on, twin_score = (
+            sample_pairs(part, negatives=negatives, seed=seed)
+            for part, seed in ((train, 0), (test, 1), (twin_train, 0), (twin_test, 1))
+        )
+        pairs[negatives] = [
+            pair_accuracy(distance_rule(fit_on), score_on),
+            pair_accuracy(fit_pair_probe(fit_on), score_on),
+            pair_accuracy(fit_pair_probe(twin_on), twin_score),
+        ]
+    # The twin's own random control, for the claims.
+    other = random_twin(twin, seed=RANDOM_SEED + 1, keep_embeddings=True)
+    rows = {
+        "attention-probes": (attention_evidence(train, test), attention_evidence(twin_train, twin_test)),
+        "pair-probes": (pair_evidence(train, test), pair_evidence(twin_train, twin_test)),
+        "word-probes": (
+            word_evidence(train, test, kept_train, kept_test, vectors, fitted),
+            word_evidence(twin_train, twin_test, *read_halves(other, resources), input_vectors(twin)),
+        ),
+    }
+    return Measured(
+        n_train=len(train),
+        n_test=len(test),
+        probe=fitted["attention"],
+        scores=scores,
+        with_punctuation={
+            name: evaluate(predict, test, punctuation=True) for name, predict in predictors.items()
+        },
+        curves=curves,
+        pairs=pairs,
+        links=_links(encoder, resources),
+        rows={name: tuple(Evidence.of(name, part) for part in both) for name, both in rows.items()},
+    )
+
+
+def _links(encoder, resources) -> dict[str, UndirectedScore]:
+    found = {}
+    halves = halves_by_document(resources.treebank)
+    for depth in (0, encoder.n_layers // 2):
+        train, test = (read_hidden_states(encoder, half, depth) for half in halves)
+        if not found:
+            found["each word with the next"] = evaluate_edges(chain_edges, test)
+        found[f"structural probe, layer {depth + 1}"] = evaluate_edges(
+            fit_structural_probe(train).edges, test
+        )
+    return found
