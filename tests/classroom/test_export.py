@@ -20,6 +20,7 @@ from bertlook_teach.classroom import (
     STATE,
     VIEWS,
     ExportError,
+    Live,
     as_script,
     as_style,
     deck_look,
@@ -645,3 +646,20 @@ def test_a_menu_alone_needs_no_kernel():
     menu = PictureMenu(pictures("one", "two"))
     found = record([menu.model_id])
     assert len(found["recordings"]) == 1 and found["silent"] == {}
+
+
+# --- modules -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("modules", "shared"),
+    [
+        (["const A = 1;\nlet b;", "const A = 1;\nlet c;", "const A = 1;\n"], "const A = 1;\n"),
+        (["const A = 1;\nlet b;"], ""),
+        (["a\nb", "c\nd"], ""),
+        ([], ""),
+    ],
+)
+def test_what_modules_begin_with_stands_in_the_page_once(modules, shared):
+    data = Live(modules=modules).page_data()
+    assert data["shared"] == shared and [shared + rest for rest in data["modules"]] == modules
