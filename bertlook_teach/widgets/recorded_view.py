@@ -31,7 +31,7 @@ from .map_measures import default_measures
 
 Text = str | tuple[str, str]
 
-FINE_UP_TO = 290_000  # bytes of packed weights, 387 kB in a page: below it a weight gets 16 bits, so that printed per cents are right too
+FINE_UP_TO = 200_000  # bytes of packed weights, 267 kB in a page: below it a weight gets 16 bits, so that printed per cents are right too
 
 
 class RecordedView(ChosenHead, anywidget.AnyWidget):
@@ -72,7 +72,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
 
     Notes
     -----
-    Weights travel in 16 bits each up to 290 kilobytes in all, else in 8 bits (off by at most 0.002).
+    Weights travel in 16 bits each up to 200 kilobytes in all, else in 8 bits (off by at most 0.002).
 
     Raises
     ------

@@ -18,6 +18,7 @@ from classroom.test_export import EVIL, tiny_deck
 from bertlook_teach.classroom import LARGEST
 
 from .conftest import ROOT, Deck, use_encoder
+from .growth import ALLOWED, recorded_bytes
 from .looking import SIZES, walk
 from .test_decks import DECKS
 
@@ -91,6 +92,11 @@ def deck(request, open_file, tmp_path_factory):
 def test_every_slide_fits_three_screens_with_nothing_cut_off(deck):
     assert deck.walked.slides >= 15
     assert not deck.walked.complaints("outside", "cut"), deck.walked.list("outside", "cut")
+
+
+def test_recordings_make_a_deck_little_larger(deck):
+    found = recorded_bytes(deck.path)
+    assert sum(found.values()) <= ALLOWED, found
 
 
 def test_every_text_can_be_read_from_the_last_row(deck):

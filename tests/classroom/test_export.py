@@ -20,6 +20,7 @@ from bertlook_teach.classroom import (
     STATE,
     VIEWS,
     ExportError,
+    Live,
     as_script,
     as_style,
     deck_look,
@@ -677,3 +678,20 @@ def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):
     deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("see ![x](attachment:a.png)")])))
     with pytest.raises(ExportError, match=r"does not hold \(missing attachment: a.png\)"):
         export_deck(deck, tmp_path / "out", run=False)
+
+
+# --- modules -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("modules", "shared"),
+    [
+        (["const A = 1;\nlet b;", "const A = 1;\nlet c;", "const A = 1;\n"], "const A = 1;\n"),
+        (["const A = 1;\nlet b;"], ""),
+        (["a\nb", "c\nd"], ""),
+        ([], ""),
+    ],
+)
+def test_what_modules_begin_with_stands_in_the_page_once(modules, shared):
+    data = Live(modules=modules).page_data()
+    assert data["shared"] == shared and [shared + rest for rest in data["modules"]] == modules

@@ -124,6 +124,48 @@ def wrong_badges(nb) -> list[str]:
     return wrong
 
 
+def unnamed_beside(nb) -> list[str]:
+    """Sentences about pictures of a computed model that stand on a slide with a recorded one and do not say whose they are."""
+    sources, slide, slides = Sources(), 0, {}
+    for number, cell in enumerate(nb.cells, 1):
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", "-")
+        slide += kind in ("slide", "subslide")
+        if cell.cell_type != "code":
+            continue
+        body = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell.source)).body
+        for node in body:
+            sources.take(node)
+        if kind in ("skip", "notes") or not body or not isinstance(body[-1], ast.Expr):
+            continue
+        found, (said, _) = sources.read(body[-1]), shown(cell)
+        for svg in re.findall(r"<svg\b.*?</svg>", said, re.DOTALL):
+            slides.setdefault(slide, []).append((number, found, svg))
+    wrong = []
+    for slide, pictures in slides.items():
+        if not any(BADGE in svg for _, _, svg in pictures):
+            continue
+        wrong += [
+            f"slide {slide}, cell {number}: a picture of a computed model beside a recorded one, without a badge"
+            for number, found, svg in pictures
+            if found == {COMPUTED} and 'data-badge="' not in svg and "specimen" not in svg
+        ]
+    return wrong
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_what_stands_beside_a_recorded_picture_says_whose_it_is(path):
+    assert unnamed_beside(nbformat.read(str(path), as_version=4)) == []
+
+
+def test_a_picture_without_a_name_beside_a_recorded_one_is_found():
+    bare = '<svg xmlns="http://www.w3.org/2000/svg"><text>Head 1-1</text></svg>'
+    for svg, complaints in ((bare, 1), (picture("specimen"), 0)):
+        nb = deck((LOADED, ""), ("HeadView(text)", picture(BADGE)), ("HeadView(read(small))", svg))
+        assert len(unnamed_beside(nb)) == complaints
+        nb.cells[2].metadata["slideshow"] = {"slide_type": "slide"}  # on a slide of its own it may stand
+        assert unnamed_beside(nb) == []
+
+
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
 def test_every_picture_carries_the_badge_of_its_source(path):
     assert wrong_badges(nbformat.read(str(path), as_version=4)) == []

@@ -24,8 +24,12 @@ def words(svg: str) -> list[str]:
 
 
 def test_the_model_has_every_layer_token_and_guess():
-    assert {"layer 3", "layer 2", "[MASK]", "[CLS]", "on 25 %    in 22 %", "cat [MASK] mat"} <= set(words(model()))
-    assert "becomes 5 tokens. 3 layers of 2 heads" in said(model()) and "guesses on 25 %, in 22 %." in said(model())
+    assert {"layer 3", "layer 2", "[MASK]", "[CLS]", "on 25 %    in 22 %", "cat [MASK] mat"} <= set(
+        words(model())
+    )
+    assert "becomes 5 tokens. 3 layers of 2 heads" in said(model()) and "guesses on 25 %, in 22 %." in said(
+        model()
+    )
     assert words(model(shape=(6, 2))).count("layer 6") == 1
 
 
@@ -45,7 +49,9 @@ def test_a_head_is_drawn_with_its_own_weights():
     one = render_one_head([[1.0, 0.0], [0.5, 0.5]], size=5, width=10)
     other = render_one_head([[0.0, 1.0], [0.5, 0.5]], size=5, width=10)
     assert one != other
-    assert "10 numbers give a query, a key and a value of 5 numbers" in said(one) and "a row for each of 2 tokens" in said(one)
+    assert "10 numbers give a query, a key and a value of 5 numbers" in said(
+        one
+    ) and "a row for each of 2 tokens" in said(one)
 
 
 @pytest.mark.parametrize("chosen", [0, 3])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonprefix
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -71,10 +72,13 @@ class Live:
     styles: list[str] = field(default_factory=list)
 
     def page_data(self) -> dict:
-        """What the page's script reads."""
+        """What the page's script reads; what all modules begin with, the shared drawing code, stands there once."""
+        shared = commonprefix(self.modules) if len(self.modules) > 1 else ""
+        shared = shared[: shared.rfind("\n") + 1]
         return {
             "models": self.models,
-            "modules": self.modules,
+            "shared": shared,
+            "modules": [module[len(shared) :] for module in self.modules],
             "recordings": self.recordings,
             "silent": self.silent,
         }

@@ -334,7 +334,7 @@ function typed(model, input, kind) {
 
 function moduleOf(model) {
   if (!modules.has(model.module)) {
-    const address = URL.createObjectURL(new Blob([parts.modules[model.module]], { type: "text/javascript" }));
+    const address = URL.createObjectURL(new Blob([parts.shared, parts.modules[model.module]], { type: "text/javascript" }));
     modules.set(
       model.module,
       import(address).then(async (found) => {
