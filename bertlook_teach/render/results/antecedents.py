@@ -114,7 +114,10 @@ def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accur
     if any(other != names[0] for other in names[1:]):
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
+        crowded = len(panels) > 2  # ticks of neighbours would meet
         figure = Figure(figsize=(9.8, 3.9), layout="constrained")
+        if crowded:
+            figure.get_layout_engine().set(wspace=0.06)
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
             for y, (_, value, low, high) in enumerate(points):
@@ -134,6 +137,8 @@ def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accur
                 )
             axes.set_title(title, fontsize=18)
             axes.set_xlim(0, 100)
+            if crowded:
+                axes.set_xticks((0, 50, 100))
             axes.set_ylim(len(points) - 0.5, -0.7)
             axes.set_yticks(range(len(points)), names[0])
             axes.set_xlabel(xlabel)
