@@ -92,7 +92,12 @@ def rule_answers(document: CorefDocument, *, limit: int = 4) -> TextTable:
     return TextTable(["mention", *BASELINES], body)
 
 
-def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accuracy, per cent"):
+def points_figure(
+    panels: Mapping[str, Sequence[tuple]],
+    *,
+    xlabel: str = "accuracy, per cent",
+    size: tuple[float, float] = (9.8, 3.9),
+):
     """One panel a source, one line a predictor, all on one scale.
 
     Parameters
@@ -114,7 +119,7 @@ def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accur
     if any(other != names[0] for other in names[1:]):
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        figure = Figure(figsize=(9.8, 3.9), layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
             for y, (_, value, low, high) in enumerate(points):
