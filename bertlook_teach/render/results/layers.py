@@ -78,7 +78,7 @@ def depth_figure(
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
-        figure.legend(loc="outside upper left", ncols=4, frameon=False, columnspacing=1.2, fontsize=18)
+        figure.legend(loc="outside upper left", ncols=5, frameon=False, columnspacing=1.2, fontsize=18)
     return figure
 
 
