@@ -210,6 +210,12 @@ def test_published_tables_hold_one_model_each():
 def test_curves_of_two_models_do_not_share_an_axis():
     base, large = (published_probing(m)["POS"].f1 for m in ("BERT-base", "BERT-large"))
     figure = depth_figure({"POS": base, "banded": (base, base - 1, base + 1)}, baseline=("flat", 90))
+    named = depth_figure({"seed 0": [11, 18, 14]}, ticks=("before", "one task", "another"))
+    assert [label.get_text() for label in named.axes[0].get_xticklabels()] == [
+        "before",
+        "one task",
+        "another",
+    ]
     lines = figure.axes[0].lines
     assert lines[0].get_xdata().tolist() == list(range(13)) and lines[0].get_ydata() == pytest.approx(base)
     with pytest.raises(ValueError, match="all of one model"):

@@ -92,7 +92,12 @@ def rule_answers(document: CorefDocument, *, limit: int = 4) -> TextTable:
     return TextTable(["mention", *BASELINES], body)
 
 
-def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accuracy, per cent"):
+def points_figure(
+    panels: Mapping[str, Sequence[tuple]],
+    *,
+    xlabel: str = "accuracy, per cent",
+    size: tuple[float, float] = (9.8, 3.9),
+):
     """One panel a source, one line a predictor, all on one scale.
 
     Parameters
@@ -115,7 +120,7 @@ def points_figure(panels: Mapping[str, Sequence[tuple]], *, xlabel: str = "accur
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
         crowded = len(panels) > 2  # ticks of neighbours would meet
-        figure = Figure(figsize=(9.8, 3.9), layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         if crowded:
             figure.get_layout_engine().set(wspace=0.06)
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]

@@ -31,6 +31,7 @@ def depth_figure(
     baseline: tuple[str, float] | None = None,
     ylim: tuple[float, float] | None = None,
     xlabel: str = "layers 0 (embeddings) to ...",
+    ticks: Sequence[str] | None = None,
     size: tuple[float, float] = (9.8, 3.4),
 ):
     """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given: a matplotlib figure.
@@ -43,6 +44,8 @@ def depth_figure(
     baseline : (name, value), optional
         A dotted line.
     ylim : (float, float), optional
+    ticks : sequence of str, optional
+        Names of the points, where they are no layers: before, after one task, after another.
 
     Raises
     ------
@@ -70,12 +73,12 @@ def depth_figure(
         if baseline:
             axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
         step = 1 if depth <= 14 else 2
-        axes.set_xticks(range(0, depth, step))
+        axes.set_xticks(range(0, depth, step) if ticks is None else range(depth), ticks)
         axes.set_xlabel(xlabel, color=INK)
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
-        figure.legend(loc="outside upper left", ncols=4, frameon=False, columnspacing=1.2, fontsize=18)
+        figure.legend(loc="outside upper left", ncols=5, frameon=False, columnspacing=1.2, fontsize=18)
     return figure
 
 

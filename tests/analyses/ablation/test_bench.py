@@ -12,7 +12,7 @@ import torch
 import traitlets
 from tiny import HEADS, LAYERS, save_tiny_model
 
-from bertlook_teach.analyses.ablation import Bench, Replay, read_masked
+from bertlook_teach.analyses.ablation import Bench, Replay, guess_masked, read_masked
 from bertlook_teach.analyses.ablation import bench as module
 from bertlook_teach.analyses.ablation import heads_off as ablation
 from bertlook_teach.model import NoMaskedLMHead, load_encoder, masked_lm_head
