@@ -35,7 +35,7 @@ def test_the_model_has_every_layer_token_and_guess():
 
 def test_the_arrow_to_the_guess_stands_above_the_masked_token():
     def above(masked):
-        return re.search(r'<path d="M([\d.]+) 136L\1 98" stroke="#D55E00"', model(masked=masked))[1]
+        return re.search(r'<path d="M([\d.]+) 132L\1 98" stroke="#D55E00"', model(masked=masked))[1]
 
     assert float(above(1)) < float(above(2)) < float(above(3))
 

@@ -9,7 +9,7 @@ from .sentences import percent, quoted
 from .svg import coordinate, frame, shortened, text, text_width
 
 _WIDTH = 1180.0
-_FONT = 26.0
+_FONT = 31.0
 _TINT = "#eef4f9"
 _HEAD = 8.0  # half the width of an arrow's head
 
@@ -22,9 +22,9 @@ def _box(
         f'x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(width)}" height="{coordinate(height)}"'
     )
     drawn = [f'<rect {place} rx="8" fill="{fill}" stroke="{stroke}" stroke-width="2"/>']
-    first = y + height / 2 - 17 * (len(lines) - 1)
+    first = y + height / 2 - 19 * (len(lines) - 1)
     return drawn + [
-        text(x + width / 2, first + 34 * i, line, anchor="middle", fill=ink) for i, line in enumerate(lines)
+        text(x + width / 2, first + 38 * i, line, anchor="middle", fill=ink) for i, line in enumerate(lines)
     ]
 
 
@@ -82,14 +82,14 @@ def render_model(
     if not guesses:
         raise ValueError("there is nothing to draw above the mask: guesses is empty.")
     n_layers, n_heads = shape
-    left, right, top, bar, gap = 150.0, _WIDTH - 16, 140.0, 38.0, 8.0
-    widths = [text_width(token, _FONT) + 26 for token in tokens]
+    left, right, top, bar, gap = 140.0, _WIDTH - 8, 136.0, 42.0, 6.0
+    widths = [text_width(token, _FONT) + 22 for token in tokens]
     fit = min(1.0, (right - left - 12 * len(tokens)) / sum(widths))  # tokens of a long text are cut
     widths = [width * fit for width in widths]
     spare = (right - left - sum(widths)) / len(tokens)
     centre = [left + sum(widths[:i]) + widths[i] / 2 + spare * (i + 0.5) for i in range(len(tokens))]
     floor = top + n_layers * (bar + gap)
-    names = {"guess": 62.0, "layers": (top + floor) / 2 - gap / 2, "tokens": floor + 63, "text": floor + 152}
+    names = {"guess": 62.0, "layers": (top + floor) / 2 - gap / 2, "tokens": floor + 65, "text": floor + 156}
     body = [text(16, y, name, fill=MUTED) for name, y in names.items()]
     for i in range(n_layers):
         label = (
@@ -102,12 +102,12 @@ def render_model(
         )
     for i, (token, x, width) in enumerate(zip(tokens, centre, widths, strict=True)):
         look = {"stroke": SELECTED, "ink": SELECTED_INK} if i == masked else {"stroke": LINE}
-        body += _box(x - width / 2, floor + 40, width, 46, shortened(token, _FONT, width - 10), **look)
+        body += _box(x - width / 2, floor + 40, width, 50, shortened(token, _FONT, width - 10), **look)
         body += _arrow((x, floor + 38), (x, floor + 14))
     middle = (left + right) / 2
     body += [
-        text(middle, floor + 152, sentence, anchor="middle"),
-        *_arrow((middle, floor + 130), (middle, floor + 96)),
+        text(middle, floor + 156, sentence, anchor="middle"),
+        *_arrow((middle, floor + 132), (middle, floor + 98)),
     ]
     words = [f"{piece} {percent(share)}" for piece, share in guesses]
     said = "    ".join(words)
@@ -119,7 +119,7 @@ def render_model(
         f"The text {quoted(sentence)} becomes {len(tokens)} tokens. {n_layers} layers of {n_heads} heads work on all tokens at once. From what then stands "
         f"in the place of the masked token the model guesses {', '.join(words)}."
     )
-    return frame(body, _WIDTH, floor + 180, title="From a text to a guess", sentence=what, font_size=_FONT)
+    return frame(body, _WIDTH, floor + 184, title="From a text to a guess", sentence=what, font_size=_FONT)
 
 
 def render_one_head(weights, *, size: int, width: int) -> str:
@@ -141,19 +141,19 @@ def render_one_head(weights, *, size: int, width: int) -> str:
     if not n or any(len(row) != n for row in weights):
         raise ValueError("weights must have as many columns as rows, one of each for a token.")
     middle, body = 215.0, []
-    body += _box(16, middle - 60, 196, 120, "each token", f"{width} numbers")
+    body += _box(8, middle - 64, 222, 128, "each token", f"{width} numbers")
     rows = (
         ("query", "what it looks for", 60.0),
         ("key", "what it is found by", middle),
         ("value", "what it hands over", 370.0),
     )
     for name, meaning, y in rows:
-        body += _box(286, y - 46, 272, 92, name, meaning, stroke=LINE)
-        body += _arrow((212, middle), (248, middle), (248, y), (281, y))
-    x0, y0, side = 656.0, 62.0, 200.0
+        body += _box(296, y - 50, 312, 100, name, meaning, stroke=LINE)
+        body += _arrow((230, middle), (262, middle), (262, y), (291, y))
+    x0, y0, side = 694.0, 66.0, 190.0
     body += [
-        _path((558, 60), (606, 60), (606, 140)),
-        *_arrow((558, middle), (606, middle), (606, 140), (x0 - 6, 140)),
+        _path((608, 60), (650, 60), (650, 140)),
+        *_arrow((608, middle), (650, middle), (650, 140), (x0 - 6, 140)),
     ]
     cell, largest = side / n, max(float(max(row)) for row in weights)
     square = f'width="{coordinate(cell)}" height="{coordinate(cell)}" stroke="{RULE}"'
@@ -162,21 +162,21 @@ def render_one_head(weights, *, size: int, width: int) -> str:
             place = f'x="{coordinate(x0 + j * cell)}" y="{coordinate(y0 + i * cell)}"'
             body.append(f'<rect {place} {square} fill="{magnitude_colour(float(weight) / largest)}"/>')
     lines = (
-        ("weights: rows sum to 1", 32.0, INK),
-        (f"query · key, over √{size},", 290.0, MUTED),
+        ("rows sum to 1", 32.0, INK),
+        (f"query · key, over √{size},", 286.0, MUTED),
         ("then softmax", 324.0, MUTED),
     )
     body += [text(x0 + side / 2, y, line, anchor="middle", fill=ink) for line, y, ink in lines]
-    body += _arrow((x0 + side + 4, 140), (889, 140))
-    body += _arrow((558, 370), (920, 370), (920, 192))
-    body += _box(894, 96, 270, 90, "average of values,", "by the weights", stroke=SELECTED)
-    body += _arrow((1070, 188), (1070, 281))
-    body += _box(966, 286, 198, 90, "added to the", "token again")
+    body += _arrow((x0 + side + 4, 140), (933, 140))
+    body += _arrow((608, 370), (970, 370), (970, 198))
+    body += _box(938, 90, 234, 102, "the values,", "averaged", stroke=SELECTED)
+    body += _arrow((1080, 196), (1080, 277))
+    body += _box(986, 282, 186, 100, "added to", "the token")
     what = (
         f"Each token's {width} numbers give a query, a key and a value of {size} numbers. Queries meet keys; divided by the root of {size} and through the "
         f"softmax they are weights, a row for each of {n} tokens. The values are averaged by the weights, and what comes out is added to the token."
     )
-    return frame(body, _WIDTH, 430, title="One attention head", sentence=what, font_size=_FONT)
+    return frame(body, _WIDTH, 440, title="One attention head", sentence=what, font_size=_FONT)
 
 
 def render_layer(n_heads: int, chosen: int) -> str:
@@ -195,7 +195,7 @@ def render_layer(n_heads: int, chosen: int) -> str:
     """
     if not 0 <= chosen < n_heads:
         raise ValueError(f"chosen is one of {n_heads} heads, counted from 0; got {chosen}.")
-    left, right = 250.0, 930.0
+    left, right = 236.0, 950.0
     middle, step = (left + right) / 2, (right - left) / n_heads
     body = []
     floors = (
@@ -203,7 +203,7 @@ def render_layer(n_heads: int, chosen: int) -> str:
         (104.0, "add, and normalise", {}),
         (192.0, "feed-forward: each token by itself", {"fill": _TINT}),
         (280.0, "add, and normalise", {}),
-        (456.0, "from the layer below: one vector for each token", {"stroke": RULE, "ink": MUTED}),
+        (456.0, "one vector for each token", {"stroke": RULE, "ink": MUTED}),
     )
     for y, label, look in floors:
         body += _box(left, y, right - left, 50, label, **look)
@@ -212,7 +212,7 @@ def render_layer(n_heads: int, chosen: int) -> str:
     for head in range(n_heads):
         look = {"stroke": SELECTED, "ink": SELECTED_INK} if head == chosen else {"stroke": LINE}
         x = left + head * step
-        body += _box(x + 4, 368, step - 8, 54, f"head {head + 1}" if step > 100 else str(head + 1), **look)
+        body += _box(x + 4, 368, step - 8, 54, f"head {head + 1}" if step > 110 else str(head + 1), **look)
         body += _arrow((x + step / 2, 454), (x + step / 2, 428))
     for low, high, out in (
         (481.0, 314.0, 64.0),
@@ -220,11 +220,11 @@ def render_layer(n_heads: int, chosen: int) -> str:
     ):  # past the heads, and past the feed-forward step
         body += _arrow((left, low), (left - out, low), (left - out, high), (left - 4, high), dashed=True)
     notes = (
-        (16.0, 370.0, ("the token", "itself goes", "past them"), MUTED),
-        (right + 22, 378.0, ("only here do", "tokens meet"), SELECTED_INK),
+        (8.0, 362.0, ("the token", "itself goes", "past them"), MUTED),
+        (right + 16, 376.0, ("only here do", "tokens meet"), SELECTED_INK),
     )
     body += [
-        text(x, y + 34 * i, line, fill=ink) for x, y, lines, ink in notes for i, line in enumerate(lines)
+        text(x, y + 38 * i, line, fill=ink) for x, y, lines, ink in notes for i, line in enumerate(lines)
     ]
     what = (
         f"A layer: {n_heads} heads side by side read the same vectors; head {chosen + 1} is marked. What they give is added to each token and normalised. A "
