@@ -478,45 +478,24 @@ def sep_share_by_norm_is_small(values, choice) -> float:
     return -_share(values, "added", sep_layer(choice))
 
 
-claim(
-    key="cancel-sep",
-    sentence="The more a token looks at [SEP], the less there is",
-    source=KOBAYASHI,
-    section="Table 2",
-    published=_table("Spearman alpha vs ||f(x)||: [SEP]"),
-    exactness="P",
-    operational="rank correlation of weight and norm, mean over texts",
-    refuted_if="the correlation is above -0.3",
-    threshold=0.3,
-    below=True,
-    statistic=minus("rho_sep"),
-)
-claim(
-    key="cancel-cls",
-    sentence="... the same for [CLS]",
-    source=KOBAYASHI,
-    section="Table 2",
-    published=_table("Spearman alpha vs ||f(x)||: [CLS]"),
-    exactness="P",
-    operational="rank correlation of weight and norm, mean over texts",
-    refuted_if="the correlation is above -0.2",
-    threshold=0.2,
-    below=True,
-    statistic=minus("rho_cls"),
-)
-claim(
-    key="cancel-punct",
-    sentence="... and for . and ,",
-    source=KOBAYASHI,
-    section="Table 2",
-    published=_table("Spearman alpha vs ||f(x)||: comma and period"),
-    exactness="P",
-    operational="rank correlation of weight and norm, mean over texts",
-    refuted_if="the correlation is above -0.15",
-    threshold=0.15,
-    below=True,
-    statistic=minus("rho_punct"),
-)
+for kind, sentence, row, needed in (
+    ("sep", "The more a token looks at [SEP], the less there is", "[SEP]", 0.3),
+    ("cls", "... the same for [CLS]", "[CLS]", 0.2),
+    ("punct", "... and for . and ,", "comma and period", 0.15),
+):
+    claim(
+        key=f"cancel-{kind}",
+        sentence=sentence,
+        source=KOBAYASHI,
+        section="Table 2",
+        published=_table(f"Spearman alpha vs ||f(x)||: {row}"),
+        exactness="P",
+        operational="rank correlation of weight and norm, mean over texts",
+        refuted_if=f"the correlation is above -{needed:g}",
+        threshold=needed,
+        below=True,
+        statistic=minus(f"rho_{kind}"),
+    )
 claim(
     key="cancel-other",
     sentence="... but not for other words",
