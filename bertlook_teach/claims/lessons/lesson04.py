@@ -271,6 +271,16 @@ def _sep_to_text() -> str:
 OTHER = "Spearman alpha vs ||f(x)||: other"
 
 
+FALLS = {
+    "exactness": "D",
+    "operational": "rank correlation of share and gradient over layers",
+    "refuted_if": "the correlation is above -0.5",
+    "evidence": "importance",
+    "threshold": 0.5,
+    "below": True,
+}
+
+
 # --- the claims ------------------------------------------------------------------------------------------
 
 
@@ -337,12 +347,7 @@ claim(
     source=CLARK,
     section="3.2, Figures 2 and 3",
     published=lambda: _correlation("sep"),
-    exactness="D",
-    operational="rank correlation of share and gradient over layers",
-    refuted_if="the correlation is above -0.5",
-    evidence="importance",
-    threshold=0.5,
-    below=True,
+    **FALLS,
     statistic=minus_correlation("sep", "over layers"),
 )
 claim(
@@ -363,12 +368,7 @@ claim(
     source=ESSAY,
     section="Importance",
     published=lambda: _correlation("punct"),
-    exactness="D",
-    operational="rank correlation of share and gradient over layers",
-    refuted_if="the correlation is above -0.5",
-    evidence="importance",
-    threshold=0.5,
-    below=True,
+    **FALLS,
     erratum="not significant over BERT-base's 12 layers (p = .12)",
     statistic=minus_correlation("punct", "over layers"),
 )
