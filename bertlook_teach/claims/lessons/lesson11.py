@@ -13,6 +13,8 @@ from ...published import read_published
 from ...stats import CannotDecide
 from ..claim import Claims, Values
 from ..collectors.lesson11 import (  # noqa: F401 - decks ask their lesson
+    DRAWS,
+    RANKED_ON,
     SHARES,
     class_resources,
     effects,
