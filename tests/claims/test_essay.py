@@ -566,7 +566,7 @@ def test_eleven_claims_are_registered_with_all_that_decides():
     assert len({claim.title for claim in h.REGISTER}) == 11
     with pytest.raises(ValueError, match="claim '13-sep-haven' has no refuted_if"):
         replace(BY_NUMBER[3], refuted_if=" ")
-    with pytest.raises(ValueError, match="the line must be a number"):
+    with pytest.raises(ValueError, match="the threshold must be a number"):
         h.moved(BY_NUMBER[3], float("nan"))
 
 
