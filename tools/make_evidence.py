@@ -26,8 +26,8 @@ sys.path.insert(0, str(ROOT))
 
 from bertlook_teach import load_encoder
 from bertlook_teach.claims import Resources, collect_evidence, ledger
-from bertlook_teach.claims.collectors import lesson08, lesson10, lesson12, lesson14
-from bertlook_teach.claims.lessons import lesson11, lesson13
+from bertlook_teach.claims.collectors import lesson08, lesson10, lesson11, lesson12, lesson14
+from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
 from bertlook_teach.disk import shipped_evidence

@@ -104,22 +104,17 @@ def check_head_distance(function):
     """``head_distance(a, b)``: mean divergence over the rows of two maps of shape (query, key)."""
     # Whoever reads columns gets the same number: the formula adds up a term for each entry of the maps, in any order.
     cases = [tuple(case_rows(2, 5, 5, seed=s)) for s in (1, 2)] + [(np.eye(3), np.roll(np.eye(3), 1, axis=1))]
+    summed = "that is the sum over the tokens, as in the paper; the *mean* was asked for"
     return check_function(
         function,
         [((a, b), _map_distance(a, b)) for a, b in cases],
         mistakes=[
-            (
-                lambda a, b: _map_distance(a, b) * len(a),
-                "that is the sum over the tokens, as in the paper; the *mean* was asked for",
-            ),
+            (lambda a, b: _map_distance(a, b) * len(a), summed),
             (
                 lambda a, b: js_divergence(a.mean(axis=0), b.mean(axis=0)),
                 "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike",
             ),
-            (
-                lambda a, b: js_divergence(a.ravel() / len(a), b.ravel() / len(b)) * len(a),
-                "that is the sum over the tokens, as in the paper; the *mean* was asked for",
-            ),
+            (lambda a, b: js_divergence(a.ravel() / len(a), b.ravel() / len(b)) * len(a), summed),
         ],
         learnt="Row against row, then the mean: nats a token, from 0 to 0.693.",
     )

@@ -72,25 +72,18 @@ def decide(
     return [_verdict(claim, *both, **names) for claim, both in zip(claims, sides)]
 
 
-def iter_verdicts(
-    claims: Sequence[Claim],
-    encoder,
-    *,
-    resources: Resources | None = None,
-    twin=None,
-    progress: Callable[[Iterable, str], Iterable] | None = None,
-    evidence: Mapping[str, Callable] | None = None,
-    strict: bool = True,
-) -> Iterator[Verdict]:
-    """:func:`decide` one evidence after the other, so that a caller who is interrupted keeps what is done."""
+def iter_verdicts(claims: Sequence[Claim], encoder, *, twin=None, **options) -> Iterator[Verdict]:
+    """:func:`decide` one evidence after the other, so that a caller who is interrupted keeps what is done.
+
+    ``options`` are those of `decide` but ``correct``, which needs all claims at once.
+    """
     twin = _Twin(encoder) if twin is None else twin
-    options = {"resources": resources, "progress": progress, "evidence": evidence, "strict": strict}
     for claim, ours, control in _iter_measured(claims, encoder, twin, **options):
         yield _verdict(claim, ours, control, model=encoder.name, twin_model=twin.name)
 
 
 def _iter_measured(
-    claims, encoder, twin, *, resources, progress, evidence, strict, tested: bool = False
+    claims, encoder, twin, *, resources=None, progress=None, evidence=None, strict=True, tested: bool = False
 ) -> Iterator[tuple[Claim, Measurement, Measurement]]:
     """Each claim with what was measured on the model and on its twin."""
     resources = Resources() if resources is None else resources

@@ -8,18 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..analyses.probing import (
-    MAX_ITERATIONS,
-    Counts,
-    LayerScores,
-    SpanVectors,
-    control_labels,
-    cumulative_probes,
-    draw_cases,
-    form_baseline,
-    majority_baseline,
-    span_vectors,
-)
+from ..analyses import probing
 from ..corpora import (
     TASKS,
     EdgeSentence,
@@ -69,8 +58,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="X",
         help="penalty on the maps (default: chosen among the training documents)",
     )
-    most = f"stop fitting after N iterations (default: {MAX_ITERATIONS})"
-    add("--max-iterations", type=int, default=MAX_ITERATIONS, metavar="N", help=most)
+    most = f"stop fitting after N iterations (default: {probing.MAX_ITERATIONS})"
+    add("--max-iterations", type=int, default=probing.MAX_ITERATIONS, metavar="N", help=most)
     seeds = "further runs, each on four fifths of the documents (default: 2)"
     add("--seeds", type=int, default=2, metavar="N", help=seeds)
     common.add_no_twin(parser, "the random twin and the made-up labels")
@@ -88,15 +77,15 @@ def run(args: Namespace) -> int:
     halves = _questions(args)
     encoder = load_encoder(args.model, device=args.device)
 
-    def features(model) -> tuple[SpanVectors, SpanVectors]:
+    def features(model) -> tuple[probing.SpanVectors, probing.SpanVectors]:
         progress = common.bar(args, model.name, "sentence")
         read = partial(read_states, model, batch_size=args.batch_size, progress=progress)
         found = []
         for half in halves:  # one after the other: the hidden states of a half are let go
-            found.append(span_vectors(read(s.words for s in half), half, args.task))
+            found.append(probing.span_vectors(read(s.words for s in half), half, args.task))
         train, test = found
         if args.max_cases is not None:
-            train = draw_cases(train, args.max_cases)
+            train = probing.draw_cases(train, args.max_cases)
         return train, test
 
     train, test = features(encoder)
@@ -106,15 +95,17 @@ def run(args: Namespace) -> int:
     }
     if not args.no_twin:
         runs["random twin"] = (*features(random_twin(encoder)), None)
-        runs["made-up labels"] = (*control_labels(train, test), None)
+        runs["made-up labels"] = (*probing.control_labels(train, test), None)
     rows, scored = [], {}
     for name, (fit_on, score_on, seed) in runs.items():
         progress = common.bar(args, f"probes, {name}", "layer")
-        scores = scored[name] = cumulative_probes(fit_on, score_on, seed=seed, progress=progress, **options)
+        scores = scored[name] = probing.cumulative_probes(
+            fit_on, score_on, seed=seed, progress=progress, **options
+        )
         rows += _rows(name, scores)
     rivals = {
-        "commonest label": majority_baseline(train, test),
-        "list of words": form_baseline(train, test),
+        "commonest label": probing.majority_baseline(train, test),
+        "list of words": probing.form_baseline(train, test),
     }
     rows += [_rival(name, counts, len(test)) for name, counts in rivals.items()]
     items = {
@@ -163,7 +154,7 @@ def _read(path, args) -> list[EdgeSentence]:
     return treebank_edges(common.first(iter_conllu(path), args.limit), args.task)
 
 
-def _rows(name: str, scores: LayerScores) -> list[dict]:
+def _rows(name: str, scores: probing.LayerScores) -> list[dict]:
     low, high = scores.interval(lambda curves: curves)
     gains = [None, *map(float, scores.gains)]
     keys = ("layer", "f1", "low", "high", "gain", "mix")
@@ -174,7 +165,7 @@ def _rows(name: str, scores: LayerScores) -> list[dict]:
     return [{"run": name, **dict(zip(keys, row)), "n": scores.n_test} for row in plain]
 
 
-def _rival(name: str, counts: Counts, n: int) -> dict:
+def _rival(name: str, counts: probing.Counts, n: int) -> dict:
     low, high = counts.interval()
     return {
         "run": name,
@@ -188,7 +179,7 @@ def _rival(name: str, counts: Counts, n: int) -> dict:
     }
 
 
-def summarise(scores: LayerScores) -> dict[str, float | None]:
+def summarise(scores: probing.LayerScores) -> dict[str, float | None]:
     """The numbers that say "where", with the interval of the first; None where they are not defined."""
     low, high = scores.interval()
     values = {

@@ -85,3 +85,10 @@ class ChosenHead(traitlets.HasTraits):
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.picture()])
+
+
+class DrawnHead(ChosenHead):
+    """The map of the chosen head is drawn: ``height`` is in pixels, 0 for what the text takes; ``badge`` says which model it is."""
+
+    badge = traitlets.Unicode("").tag(sync=True)
+    height = traitlets.Float(0).tag(sync=True)

@@ -25,7 +25,7 @@ from ..render import (
     with_badge,
 )
 from .assets import module_source, style_source
-from .chosen_head import ChosenHead
+from .chosen_head import DrawnHead
 
 STYLES = ("lines", "grid")
 
@@ -38,7 +38,7 @@ FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed
 PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
 
 
-class HeadView(ChosenHead, anywidget.AnyWidget):
+class HeadView(DrawnHead, anywidget.AnyWidget):
     """See what one head looks at. Arrow keys run through the heads without the kernel.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the
@@ -123,9 +123,6 @@ class HeadView(ChosenHead, anywidget.AnyWidget):
     texts = traitlets.Dict({}).tag(sync=True)
     difference = traitlets.Bool(False).tag(sync=True)  # then a step below the middle one is a loss
     norms = traitlets.Bytes(b"").tag(sync=True)  # float32 (layer, head, token); empty: there are none
-
-    badge = traitlets.Unicode("").tag(sync=True)
-    height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from ..render import (
     with_badge,
 )
 from .assets import module_source, style_source, view_style
-from .chosen_head import ChosenHead
+from .chosen_head import DrawnHead
 
 _STEPS = 32767  # 16 bits with sign: a score of BERT-base is off by less than 0.01
 
@@ -29,7 +29,7 @@ _ALL_LAYERS_UP_TO = 1_500_000  # bytes: above it one layer travels, and Python s
 _TOLERANCE = 5e-3  # softmax of what is drawn against the model's own weights
 
 
-class NeuronView(ChosenHead, anywidget.AnyWidget):
+class NeuronView(DrawnHead, anywidget.AnyWidget):
     """See how one token's weights come about: query and keys, their products, the scores, the softmax.
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the layer.
@@ -87,9 +87,6 @@ class NeuronView(ChosenHead, anywidget.AnyWidget):
     shape = traitlets.List(traitlets.Int(), [1, 1, 1, 1]).tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     special = traitlets.List(traitlets.Bool(), []).tag(sync=True)
-
-    badge = traitlets.Unicode("").tag(sync=True)
-    height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
         self,

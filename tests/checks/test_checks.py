@@ -13,53 +13,40 @@ import numpy as np
 import pytest
 
 from bertlook_teach import checks
-from bertlook_teach.checks import (
-    Feedback,
-    args,
-    check_all,
-    check_array,
-    check_choice,
-    check_function,
-    check_list,
-    check_number,
-    check_set,
-    check_text,
-    is_unanswered,
-)
 
 LEARNT = "Rows sum to 1."
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])  # rows over key sum to 1
 
 
-# ---- Feedback -------------------------------------------------------------------------------------------------
+# ---- checks.Feedback -------------------------------------------------------------------------------------------------
 
 
 def test_only_a_right_feedback_is_true():
-    assert Feedback("right", "yes")
-    assert not Feedback("wrong", "no")
-    assert not Feedback("unanswered", "later")
+    assert checks.Feedback("right", "yes")
+    assert not checks.Feedback("wrong", "no")
+    assert not checks.Feedback("unanswered", "later")
 
 
 def test_feedback_reads_the_same_as_text_and_in_the_page():
-    feedback = Feedback("wrong", "compare `a < b` & think")
+    feedback = checks.Feedback("wrong", "compare `a < b` & think")
     assert repr(feedback) == "Not right yet. compare `a < b` & think"
     page = feedback._repr_html_()
     assert "<strong>Not right yet.</strong> compare <code>a &lt; b</code> &amp; think" in page
     assert 'role="status"' in page and 'data-status="wrong"' in page
-    assert page == Feedback("wrong", "compare `a < b` & think")._repr_html_()
+    assert page == checks.Feedback("wrong", "compare `a < b` & think")._repr_html_()
 
 
 def test_markup_in_a_message_is_escaped():
-    assert "<script>" not in Feedback("wrong", "`<script>` and <script>")._repr_html_()
+    assert "<script>" not in checks.Feedback("wrong", "`<script>` and <script>")._repr_html_()
 
 
 def test_a_feedback_is_frozen_and_refuses_other_states():
     with pytest.raises(AttributeError):
-        Feedback("right", "yes").status = "wrong"
+        checks.Feedback("right", "yes").status = "wrong"
     with pytest.raises(ValueError, match="one of unanswered, wrong, right; got 'good'"):
-        Feedback("good", "x")
+        checks.Feedback("good", "x")
     with pytest.raises(ValueError, match="needs a message"):
-        Feedback("wrong", "  ")
+        checks.Feedback("wrong", "  ")
 
 
 # ---- unanswered -----------------------------------------------------------------------------------------------
@@ -71,22 +58,22 @@ def test_a_feedback_is_frozen_and_refuses_other_states():
     ids=repr,
 )
 def test_what_still_holds_an_ellipsis_is_unanswered(answer):
-    assert is_unanswered(answer)
+    assert checks.is_unanswered(answer)
 
 
 @pytest.mark.parametrize("answer", [0, 0.0, None, False, [], {}, "a...", [1, ""], np.zeros(2), ()], ids=repr)
 def test_an_empty_or_false_answer_is_still_an_answer(answer):
-    assert not is_unanswered(answer)
+    assert not checks.is_unanswered(answer)
 
 
 UNFILLED = [
-    lambda a: check_number(a, 1.0, tolerance=0.1, learnt=LEARNT),
-    lambda a: check_array(a, WEIGHTS, learnt=LEARNT),
-    lambda a: check_choice(a, "query", options=["query", "key"], learnt=LEARNT),
-    lambda a: check_set(a, {1, 2}, learnt=LEARNT),
-    lambda a: check_list(a, [1, 2], learnt=LEARNT),
-    lambda a: check_function(a, [((1,), 17)], learnt=LEARNT),
-    lambda a: check_text(a, [("x", "say x")], learnt=LEARNT),
+    lambda a: checks.check_number(a, 1.0, tolerance=0.1, learnt=LEARNT),
+    lambda a: checks.check_array(a, WEIGHTS, learnt=LEARNT),
+    lambda a: checks.check_choice(a, "query", options=["query", "key"], learnt=LEARNT),
+    lambda a: checks.check_set(a, {1, 2}, learnt=LEARNT),
+    lambda a: checks.check_list(a, [1, 2], learnt=LEARNT),
+    lambda a: checks.check_function(a, [((1,), 17)], learnt=LEARNT),
+    lambda a: checks.check_text(a, [("x", "say x")], learnt=LEARNT),
 ]
 
 
@@ -117,14 +104,14 @@ def test_no_answer_makes_a_check_raise(check, answer):
 
 
 def number(answer, expected=0.25, tolerance=0.01, **options):
-    return check_number(answer, expected, tolerance=tolerance, learnt=LEARNT, **options)
+    return checks.check_number(answer, expected, tolerance=tolerance, learnt=LEARNT, **options)
 
 
 @pytest.mark.parametrize(
     "answer", [0.25, 0.2599, np.float32(0.25), np.array(0.25), np.array([0.25])], ids=repr
 )
 def test_a_number_within_tolerance_is_right(answer):
-    assert number(answer) == Feedback("right", LEARNT)
+    assert number(answer) == checks.Feedback("right", LEARNT)
 
 
 def test_the_tolerance_is_absolute_and_closed():
@@ -168,19 +155,28 @@ def test_a_predicate_that_fails_is_not_the_mistake():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: check_number(1, math.nan, tolerance=0, learnt=LEARNT), "finite number"),
-        (lambda: check_number(1, 1, tolerance=-1, learnt=LEARNT), "tolerance must be zero or more; got -1"),
-        (lambda: check_number(1, 1, tolerance=math.nan, learnt=LEARNT), "tolerance must be zero or more"),
-        (lambda: check_number(1, 1, tolerance=0, learnt=" "), "learnt must say"),
-        (lambda: check_array([1], [math.nan], learnt=LEARNT), "finite numbers"),
+        (lambda: checks.check_number(1, math.nan, tolerance=0, learnt=LEARNT), "finite number"),
         (
-            lambda: check_array([1], [1], axes=("layer", "head"), learnt=LEARNT),
+            lambda: checks.check_number(1, 1, tolerance=-1, learnt=LEARNT),
+            "tolerance must be zero or more; got -1",
+        ),
+        (
+            lambda: checks.check_number(1, 1, tolerance=math.nan, learnt=LEARNT),
+            "tolerance must be zero or more",
+        ),
+        (lambda: checks.check_number(1, 1, tolerance=0, learnt=" "), "learnt must say"),
+        (lambda: checks.check_array([1], [math.nan], learnt=LEARNT), "finite numbers"),
+        (
+            lambda: checks.check_array([1], [1], axes=("layer", "head"), learnt=LEARNT),
             "names 2 axes, but expected has 1",
         ),
-        (lambda: check_choice("a", "c", options=["a", "b"], learnt=LEARNT), "'c' is not one of the options"),
-        (lambda: check_function(len, [], learnt=LEARNT), "at least one case"),
-        (lambda: check_text("a", [], learnt=LEARNT), "at least one"),
-        (lambda: check_all(), "at least one Feedback"),
+        (
+            lambda: checks.check_choice("a", "c", options=["a", "b"], learnt=LEARNT),
+            "'c' is not one of the options",
+        ),
+        (lambda: checks.check_function(len, [], learnt=LEARNT), "at least one case"),
+        (lambda: checks.check_text("a", [], learnt=LEARNT), "at least one"),
+        (lambda: checks.check_all(), "at least one Feedback"),
     ],
 )
 def test_a_mistake_of_the_lesson_itself_is_an_error(call, message):
@@ -192,7 +188,7 @@ def test_a_mistake_of_the_lesson_itself_is_an_error(call, message):
 
 
 def array(answer, expected=WEIGHTS, **options):
-    return check_array(answer, expected, learnt=LEARNT, **options)
+    return checks.check_array(answer, expected, learnt=LEARNT, **options)
 
 
 def test_an_array_a_list_and_a_tensor_are_all_right():
@@ -203,7 +199,7 @@ def test_an_array_a_list_and_a_tensor_are_all_right():
         WEIGHTS.astype("float32"),
         torch.tensor(WEIGHTS, requires_grad=True),
     ):
-        assert array(answer, tolerance=1e-6) == Feedback("right", LEARNT)
+        assert array(answer, tolerance=1e-6) == checks.Feedback("right", LEARNT)
 
 
 def test_swapped_axes_are_named_for_weights_and_for_other_arrays():
@@ -269,7 +265,7 @@ def test_the_answer_is_left_as_it_was():
 
 def test_a_choice_ignores_case_and_spaces_and_explains_the_tempting_option():
     def choice(answer):
-        return check_choice(
+        return checks.check_choice(
             answer, "query", options=["query", "key"], mistakes=[("key", "it is looked at")], learnt=LEARNT
         )
 
@@ -279,41 +275,41 @@ def test_a_choice_ignores_case_and_spaces_and_explains_the_tempting_option():
 
 
 def test_true_is_not_the_choice_one():
-    assert not check_choice(True, 1, options=[1, 2], learnt=LEARNT)
-    assert check_choice(np.int64(1), 1, options=[1, 2], learnt=LEARNT)
+    assert not checks.check_choice(True, 1, options=[1, 2], learnt=LEARNT)
+    assert checks.check_choice(np.int64(1), 1, options=[1, 2], learnt=LEARNT)
 
 
 def test_a_set_forgets_order_repetition_and_container():
     for answer in ({(0, 1), (1, 3)}, [(1, 3), (0, 1), (0, 1)], np.array([[0, 1], [1, 3]]), [[0, 1], [1, 3]]):
-        assert check_set(answer, {(0, 1), (1, 3)}, learnt=LEARNT)
+        assert checks.check_set(answer, {(0, 1), (1, 3)}, learnt=LEARNT)
 
 
 def test_a_wrong_set_counts_what_is_missing_and_names_what_is_too_much():
-    feedback = check_set({1, 7, 9}, {1, 2, 3}, learnt=LEARNT)
+    feedback = checks.check_set({1, 7, 9}, {1, 2, 3}, learnt=LEARNT)
     assert feedback.message == "`7` and 1 more do not belong. 2 are still missing."
     assert (
-        check_set({2, 3}, {1, 2}, mistakes=[({2, 3}, "count from 0")], learnt=LEARNT).message
+        checks.check_set({2, 3}, {1, 2}, mistakes=[({2, 3}, "count from 0")], learnt=LEARNT).message
         == "Count from 0."
     )
-    assert check_set("ab", {"a", "b"}, learnt=LEARNT).status == "wrong"
+    assert checks.check_set("ab", {"a", "b"}, learnt=LEARNT).status == "wrong"
 
 
 def test_a_list_minds_order_and_case():
     tokens = ["[CLS]", "un", "##real"]
-    assert check_list(tuple(tokens), tokens, learnt=LEARNT)
-    assert "number 0" in check_list(["[cls]", "un", "##real"], tokens, learnt=LEARNT).message
+    assert checks.check_list(tuple(tokens), tokens, learnt=LEARNT)
+    assert "number 0" in checks.check_list(["[cls]", "un", "##real"], tokens, learnt=LEARNT).message
     assert (
         "number 1 (counting from 0): `##real`"
-        in check_list(["[CLS]", "##real", "un"], tokens, learnt=LEARNT).message
+        in checks.check_list(["[CLS]", "##real", "un"], tokens, learnt=LEARNT).message
     )
-    assert check_list(
+    assert checks.check_list(
         tokens[1:], tokens, mistakes=[(tokens[1:], "where is [CLS]?")], learnt=LEARNT
     ).message == ("Where is [CLS]?")
 
 
 def test_a_text_is_asked_for_what_it_does_not_mention():
     def text(answer):
-        return check_text(
+        return checks.check_text(
             answer, [(r"soft\s*max", "which step?"), (r"sum", "sum of what?")], mistakes=[("random", "no chance in it")],
             learnt="Softmax makes rows sum to 1.",
         )  # fmt: skip
@@ -340,14 +336,14 @@ CASES = [
 
 
 def function(answer, cases=CASES, **options):
-    return check_function(answer, cases, learnt=LEARNT, **options)
+    return checks.check_function(answer, cases, learnt=LEARNT, **options)
 
 
 def test_a_right_function_is_right_on_numpy_and_torch():
     torch = pytest.importorskip("torch")
     assert function(mean_of_rows)
     tensors = [((torch.tensor(case[0]),), torch.tensor(expected)) for case, expected in CASES]
-    assert check_function(mean_of_rows, tensors, learnt=LEARNT)
+    assert checks.check_function(mean_of_rows, tensors, learnt=LEARNT)
 
 
 def unfilled_body(weights):
@@ -446,11 +442,15 @@ def test_results_of_every_kind_are_compared(expected, wrong, reason):
 
 
 def test_check_all_gives_the_first_wrong_part_then_the_first_unanswered_one():
-    right, wrong, unanswered = Feedback("right", "a"), Feedback("wrong", "b"), Feedback("unanswered", "c")
-    assert check_all(right, unanswered, wrong) == Feedback("wrong", "Part 3: b")
-    assert check_all(right, unanswered) == Feedback("unanswered", "c")
-    assert check_all(right, right, learnt="both") == Feedback("right", "both")
-    assert check_all(right) == right
+    right, wrong, unanswered = (
+        checks.Feedback("right", "a"),
+        checks.Feedback("wrong", "b"),
+        checks.Feedback("unanswered", "c"),
+    )
+    assert checks.check_all(right, unanswered, wrong) == checks.Feedback("wrong", "Part 3: b")
+    assert checks.check_all(right, unanswered) == checks.Feedback("unanswered", "c")
+    assert checks.check_all(right, right, learnt="both") == checks.Feedback("right", "both")
+    assert checks.check_all(right) == right
 
 
 # ---- every lesson ---------------------------------------------------------------------------------------------
@@ -488,8 +488,8 @@ def lesson_problems(module) -> list[str]:
             continue
         seen = {}
         for status, answer in zip(("right", "wrong", "unanswered"), examples[name]):
-            feedback = check(*answer) if isinstance(answer, args) else check(answer)
-            if not isinstance(feedback, Feedback):
+            feedback = check(*answer) if isinstance(answer, checks.args) else check(answer)
+            if not isinstance(feedback, checks.Feedback):
                 problems.append(f"{name} returns {type(feedback).__name__}, not a Feedback")
                 continue
             if feedback.status != status:
@@ -514,7 +514,7 @@ def a_lesson(**changes):
     module = types.ModuleType("lesson99")
 
     def check_one(answer):
-        return check_number(answer, 1, tolerance=0, learnt="One is one.")
+        return checks.check_number(answer, 1, tolerance=0, learnt="One is one.")
 
     check_one.__module__ = "lesson99"
     module.check_one = check_one
@@ -526,7 +526,12 @@ def a_lesson(**changes):
 
 def test_a_good_lesson_passes_also_with_examples_made_when_asked_for():
     assert lesson_problems(a_lesson()) == []
-    assert lesson_problems(a_lesson(EXAMPLES=lambda: {"check_one": (args(1), args(2), args(...))})) == []
+    assert (
+        lesson_problems(
+            a_lesson(EXAMPLES=lambda: {"check_one": (checks.args(1), checks.args(2), checks.args(...))})
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

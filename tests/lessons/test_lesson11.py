@@ -11,6 +11,7 @@ from tiny import save_tiny_model
 
 from bertlook_teach.analyses.ablation import MaskedLM, importance_versions, score_batches, single_head_effects
 from bertlook_teach.claims import Resources, decide
+from bertlook_teach.claims.collectors import lesson11 as collectors
 from bertlook_teach.claims.lessons import lesson11 as lesson
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
@@ -77,7 +78,7 @@ def test_pruning_is_ranked_on_the_pairs_and_scored_on_the_sentences(encoder, inp
     first = rows[0]
     assert first["worst"][0] == first["best"][0] == first["random"][0] == 0
     assert first["worst"][-1] == pytest.approx(first["best"][-1], abs=1e-5)
-    assert first["orders"].shape == (lesson.DRAWS, len(lesson.SHARES))
+    assert first["orders"].shape == (collectors.DRAWS, len(lesson.SHARES))
     assert first["orders"].mean(axis=0) == pytest.approx(first["random"])
 
 
@@ -86,7 +87,7 @@ def test_a_model_that_cannot_guess_decides_nothing(tmp_path, inputs):
     with pytest.raises(CannotDecide, match="no masked-LM head"):
         next(iter(lesson.effects(silent, inputs)))
     with pytest.raises(CannotDecide, match="no pairs to rank"):
-        lesson._ranking_pairs(Resources(texts=TEXTS, pairs=[]))
+        collectors._ranking_pairs(Resources(texts=TEXTS, pairs=[]))
 
 
 def test_every_claim_is_decided_on_a_tiny_model(encoder, inputs):

@@ -177,7 +177,7 @@ SENTENCES = [
 @pytest.fixture
 def encoder(tmp_path, monkeypatch):
     """A tiny model, and sentences that it can read in place of the shipped ones."""
-    for module in (lesson, scope_tuning):
+    for module in (collectors, scope_tuning):
         monkeypatch.setattr(module, "load_negation", lambda split=None: SENTENCES)
     monkeypatch.setattr(collectors, "FEWEST", 2)
     monkeypatch.setattr(scope_tuning, "_kept", Memory(24))

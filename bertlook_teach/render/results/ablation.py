@@ -176,17 +176,13 @@ def ranked_effects_figure(
 
 
 def chance_band_figure(panels, *, ylabel: str, size=(9.8, 4.0), font_size: float = 18):
-    """Every head's change, the lowest first, a panel for each task on one scale, and how far chance alone reaches.
+    """Every head's change, the lowest first, a panel for each task on one scale, and how far chance alone reaches: a matplotlib figure.
 
     Parameters
     ----------
     panels : mapping of title to (changes, bands)
         ``changes`` is an array of shape (layer, head); ``bands`` maps a name to how far, up and down, the best of all heads
         would go by chance: a positive number in the unit of the changes. Up to three heads outside every band are named.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

@@ -146,17 +146,13 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
 
 
 def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
-    """What a head reaches in each relation, a panel for each model; behind it, where it is known, what the best fixed distance reaches.
+    """What a head reaches in each relation, a panel for each model; behind it, where it is known, what the best fixed distance reaches: a matplotlib figure.
 
     Parameters
     ----------
     panels : mapping of title to mapping of relation to (accuracy, low, high, offset)
         Per cent; ``low`` and ``high`` are the interval of the accuracy, ``offset`` what a fixed distance reaches, None where nobody
         measured it. All panels hold the same relations; they are drawn in the order of the first panel, from top to bottom.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
