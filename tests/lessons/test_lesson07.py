@@ -370,3 +370,11 @@ def test_the_exercises_story_is_solved_by_the_sieves():
     document = CorefDocument("story", tuple(STORY), ((0, 7), (7, 16)), tuple(sorted(mentions, key=lambda m: (m.start, -m.end))))  # fmt: skip
     solved = {m.start: document.words[four_sieves(document, m, before).head] for m, before in anaphors(document)}  # fmt: skip
     assert [solved[start] for start in (4, 7, 12, 15)] == STORY_ANSWERS
+
+
+def test_three_panels_of_points_write_few_numbers_so_that_neighbours_do_not_meet():
+    points = [("nearest", 0.5, 0.4, 0.6), ("best head", 0.6, None, None)]
+    two, three = (points_figure({str(i): points for i in range(n)}).axes for n in (2, 3))
+    assert (
+        len(two[0].get_xticks()) > 3 and [axes.get_xticks().tolist() for axes in three] == [[0, 50, 100]] * 3
+    )
