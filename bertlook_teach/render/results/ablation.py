@@ -170,7 +170,7 @@ def ranked_effects_figure(
             )
     axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
     axes.set_ylabel(ylabel, fontsize=font_size)
-    axes.set_xlabel(f"the {changes.size} heads, dearest first", fontsize=font_size)
+    axes.set_xlabel(f"the {changes.size} heads, most costly first", fontsize=font_size)
     axes.set_xticks([])
     return figure
 
