@@ -66,7 +66,7 @@ _HOMES = {
         attention_table format_attention_grid format_head_map format_strongest_heads head_map_table
     """,
     "results.ablation": """
-        EffectTable chance_band_figure chance_figure prediction_figure pruning_figure
+        EffectTable chance_band_figure chance_figure heat_figure prediction_figure pruning_figure
         ranked_effects_figure
     """,
     "results.antecedents": "antecedent_cells mention_table points_figure published_antecedents rule_answers",

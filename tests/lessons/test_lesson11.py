@@ -19,6 +19,7 @@ from bertlook_teach.render import (
     EffectTable,
     chance_band_figure,
     chance_figure,
+    heat_figure,
     prediction_figure,
     pruning_figure,
     ranked_effects_figure,
@@ -288,6 +289,20 @@ def test_in_the_last_layer_a_cut_is_value_zeroing_and_below_it_is_not(encoder):
 def test_the_work_of_cutting_grows_with_the_square_of_the_text(encoder):
     assert output_zeroing_work(encoder, 20) == 4 * output_zeroing_work(encoder, 10)
     assert output_zeroing_work(encoder, 10) == 3 * 2 * 100 * 12 * 10**2 * 2
+
+
+def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
+    changes = np.array([[2.0, -1.0, 0.1], [0.0, -2.0, 0.4]])
+    axes = heat_figure({"MRPC": changes, "RTE": changes / 2}).axes
+    assert [one.get_title(loc="left") for one in axes] == ["MRPC", "RTE"]
+    assert len(axes[0].patches) == changes.size
+    assert [text.get_text() for text in axes[0].texts] == ["+", "−", "−"]  # from a quarter of the largest on
+    assert [text.get_text() for text in axes[1].texts] == ["+", "−", "−"]  # one scale for both
+    assert axes[0].patches[0].get_facecolor() != axes[1].patches[0].get_facecolor()
+    assert axes[0].texts[0].get_position() == (1, 1) and axes[0].yaxis_inverted()
+    for wrong in ({}, {"a": np.zeros(3)}, {"a": np.full((2, 2), np.nan)}):
+        with pytest.raises(ValueError, match="shape \\(layer, head\\)"):
+            heat_figure(wrong)
 
 
 # --- the deck ------------------------------------------------------------------------------------------

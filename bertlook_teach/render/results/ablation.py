@@ -15,7 +15,9 @@ from ..drawing.palette import (
     RULE,
     SELECTED,
     SELECTED_INK,
+    difference_colour,
     series_look,
+    text_colour,
 )
 from ..drawing.sentences import short_number
 from ..drawing.svg import attribute, content
@@ -123,6 +125,58 @@ def _figure(size, font_size, columns: int = 1):
     return figure, axes
 
 
+def heat_figure(panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18):
+    """What each head's removal changes, a panel a task: a cell a head, blue with a plus where the score rises, brown with a minus where it falls.
+
+    Parameters
+    ----------
+    panels : mapping of title to array of shape (layer, head)
+        Changes of one unit; all panels share one scale, from minus to plus the largest size. Cells below a quarter of it have no sign.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no panel, or one is not of shape (layer, head) or holds what is not finite.
+    """
+    from matplotlib.patches import Rectangle
+
+    grids = {title: np.asarray(values, float) for title, values in panels.items()}
+    if not grids or any(grid.ndim != 2 or not np.isfinite(grid).all() for grid in grids.values()):
+        raise ValueError(
+            f"heat maps need a finite change for each head, of shape (layer, head); got {[grid.shape for grid in grids.values()]}."
+        )
+    largest = max(np.abs(grid).max() for grid in grids.values()) or 1.0
+    figure, rows = _figure(size, font_size, len(grids))
+    for axes, (title, grid) in zip(rows, grids.items()):
+        for (layer, head), value in np.ndenumerate(grid):
+            fill = difference_colour(value / largest)
+            axes.add_patch(Rectangle((head + 0.52, layer + 0.52), 0.96, 0.96, facecolor=fill, linewidth=0))
+            if abs(value) >= largest / 4:
+                sign = "+" if value > 0 else "−"
+                axes.text(
+                    head + 1,
+                    layer + 1,
+                    sign,
+                    ha="center",
+                    va="center",
+                    fontsize=font_size,
+                    color=text_colour(fill),
+                )
+        axes.set_xlim(0.5, grid.shape[1] + 0.5)
+        axes.set_ylim(grid.shape[0] + 0.5, 0.5)
+        axes.set_xticks(range(1, grid.shape[1] + 1, 2 if grid.shape[1] > 8 else 1))
+        axes.set_yticks(range(1, grid.shape[0] + 1, 2 if grid.shape[0] > 8 else 1))
+        axes.set_title(title, loc="left", fontsize=font_size)
+        axes.set_xlabel("head", fontsize=font_size)
+        axes.spines[["left", "bottom"]].set_visible(False)
+    rows[0].set_ylabel("layer", fontsize=font_size)
+    return figure
+
+
 def ranked_effects_figure(
     changes, intervals, significant, *, ylabel: str, size=(9.8, 4.2), font_size: float = 18
 ):
@@ -170,7 +224,7 @@ def ranked_effects_figure(
             )
     axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
     axes.set_ylabel(ylabel, fontsize=font_size)
-    axes.set_xlabel(f"the {changes.size} heads, dearest first", fontsize=font_size)
+    axes.set_xlabel(f"the {changes.size} heads, most costly first", fontsize=font_size)
     axes.set_xticks([])
     return figure
 
