@@ -31,6 +31,8 @@ DECK, SOLUTION, EXERCISE = "deck", "solution", "exercise"
 KINDS = {"slides": DECK, "notebooks/solutions": SOLUTION, "notebooks/exercises": EXERCISE}
 ALL, LESSONS = (DECK, SOLUTION, EXERCISE), (SOLUTION, EXERCISE)
 
+BEHIND_THE_END, MOST_SLIDES_IN_ALL = "# For 90 minutes", 35
+
 SETUP_TAG = "setup"  # a deck's set-up cell, off the slide, may be longer than what the audience reads
 DECK_LINES, SETUP_LINES, EXERCISE_LINES = 6, 15, 15
 FEWEST_SLIDES, MOST_SLIDES, FEWEST_EXERCISES = 15, 25, 6
@@ -576,7 +578,11 @@ def has_valid_slide_types(notebook):
 
 @rule(DECK)
 def has_15_to_25_slides(notebook):
-    count = len(slides_of(notebook))
+    titles = [" ".join(cell.source for cell in slide) for slide in slides_of(notebook)]
+    behind = next((i for i, text in enumerate(titles) if BEHIND_THE_END in text), len(titles))
+    count = behind  # what comes after this slide is for those who have the time
+    if len(titles) > MOST_SLIDES_IN_ALL:
+        yield f"has {len(titles)} slides in all, at most {MOST_SLIDES_IN_ALL}"
     if not FEWEST_SLIDES <= count <= MOST_SLIDES:
         yield f"has {count} slides, wanted are {FEWEST_SLIDES} to {MOST_SLIDES} (slides and subslides)"
 
