@@ -81,7 +81,7 @@ def test_every_number_on_a_slide_comes_from_somewhere(path):
 
 
 @pytest.mark.parametrize(
-    "sentence", ["Right in 47.3 % of cases.", "A gain of .8731", "n = 7,331", "In 4,711 of 9,999 texts"]
+    "sentence", ["Right in 47.317 % of cases.", "A gain of .8731", "n = 7,331", "In 4,711 of 9,999 texts"]
 )
 def test_a_number_typed_by_hand_is_found(sentence):
     deck = nbformat.read(DECKS[3], as_version=4)
