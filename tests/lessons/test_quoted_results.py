@@ -12,7 +12,12 @@ RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 # deck, cell, heading of the section, and for each quoted number the beginning of its row and the number as printed there
 QUOTED = [
     ("10", "l10-larger", "### Word classes", [("3.16", "| model |", "3.16")]),
-    ("10", "l10-larger", "### Word classes", [("4.00", "| seed 1 |", "4.00"), ("4.71", "| seed 2 |", "4.71")]),
+    (
+        "10",
+        "l10-larger",
+        "### Word classes",
+        [("4.00", "| seed 1 |", "4.00"), ("4.71", "| seed 2 |", "4.71")],
+    ),
     ("10", "l10-larger", "### Relation of an arc", [("5.55", "| model |", "5.55")]),
     ("10", "l10-larger", "### Coreference", [("0.68", "| model |", "0.68")]),
     (
