@@ -38,6 +38,9 @@ NOISE = re.compile(
     r"|Access to font at 'about:blank'"
 )
 
+# Milliseconds. An event that does not come by then does not come, however busy the machine: only a test that fails waits so long.
+HANGS_AFTER = 180_000
+
 # Two servers that look for a free port at the same moment may find the same one: each test process looks in a range of its own.
 FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 SERVE = f"import sys; from pathlib import Path; from bertlook_teach.classroom import server; server.DEFAULT_PORT = {FIRST_PORT}; "
@@ -75,14 +78,17 @@ class Server:
 
     def end_kernels(self) -> None:
         """End every kernel that runs."""
-        for kernel in json.load(urlopen(self.address("api/kernels"), timeout=20)):
-            urlopen(Request(self.address(f"api/kernels/{kernel['id']}"), method="DELETE"), timeout=20).close()
+        for kernel in json.load(urlopen(self.address("api/kernels"), timeout=HANGS_AFTER / 1000)):
+            urlopen(
+                Request(self.address(f"api/kernels/{kernel['id']}"), method="DELETE"),
+                timeout=HANGS_AFTER / 1000,
+            ).close()
 
     def stop(self) -> None:
         """End the server and its kernels."""
         self.process.terminate()
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=HANGS_AFTER / 1000)
         except (
             subprocess.TimeoutExpired
         ):  # it waits for a kernel that was still starting; kernels end with their server
@@ -157,7 +163,7 @@ class Deck:
         """What an expression gives in the page."""
         return self.page.evaluate(question)
 
-    def wait(self, condition: str, page=None, seconds: float = 60) -> None:
+    def wait(self, condition: str, page=None, seconds: float = HANGS_AFTER / 1000) -> None:
         """Wait for a condition by asking again: a page may forbid Playwright's own way, which evaluates in the page."""
         page = page or self.page
         end = time.monotonic() + seconds
@@ -228,6 +234,7 @@ def profile(chromium, tmp_path_factory):
     """A browser with a profile of its own, in which it keeps JupyterLab's code compiled: a third of the time a page takes to open."""
     driver, options = chromium
     profile = driver.launch_persistent_context(tmp_path_factory.mktemp("profile"), **options)
+    profile.set_default_timeout(HANGS_AFTER)
     yield profile
     profile.close()
 
@@ -240,7 +247,7 @@ def sheets(browser):
     def sheet(number: int):
         if number == len(online):
             page = browser.new_context().new_page()
-            page.set_default_timeout(20_000)
+            page.set_default_timeout(HANGS_AFTER)
             page.on("pageerror", lambda error: page.errors.append(str(error)))
             page.on("console", lambda said: page.said.get(said.type, []).append(said.text))
             page.on("request", lambda request: page.requests.append(request.url))
@@ -299,7 +306,6 @@ def open_page(profile, server):
         width, height = SIZES[size]
         tab = profile.new_page()
         tab.set_viewport_size({"width": width, "height": height})
-        tab.set_default_timeout(30_000)
         opened.append(tab)
         return Deck(tab, server.address(f"{route}/{path}{query}"))
 

@@ -113,7 +113,7 @@ def lab(open_page, folder):
 def use_lenses(deck, place):
     """Keys without the kernel, a sentence with it, and an error in words."""
     lenses = place.locator(".bertlook-lenses")
-    lenses.wait_for(timeout=120_000)
+    lenses.wait_for()
     lenses.scroll_into_view_if_needed()
     said = lenses.locator(".bl-caption")
     said.filter(has_text="Head 1-1, query “").wait_for()
@@ -125,11 +125,11 @@ def use_lenses(deck, place):
     box = explorer.locator("input[type='text']").first
     box.fill("Rain fell.")
     deck.press("Enter")
-    lenses.filter(has_text="rain").wait_for(timeout=60_000)
+    lenses.filter(has_text="rain").wait_for()
     assert "Head 2-2" in said.inner_text()
     box.fill(" ")
     deck.press("Enter")
-    explorer.locator(".bertlook-message [role='alert']").wait_for(timeout=60_000)
+    explorer.locator(".bertlook-message [role='alert']").wait_for()
     assert "still shows the last text" in explorer.locator(".bertlook-message").inner_text()
     deck.screenshot(f"alive-lenses-{deck.kind}")
 
@@ -137,7 +137,7 @@ def use_lenses(deck, place):
 def use_bench(deck, place):
     """A head, a layer, another word, all off, an error in words: each answered by the kernel."""
     view = place.locator(".bertlook-bench")
-    view.wait_for(timeout=120_000)
+    view.wait_for()
     view.scroll_into_view_if_needed()
     said = view.locator(".bl-caption")
 
@@ -164,7 +164,7 @@ def use_bench(deck, place):
     explorer = place.locator(".bertlook-explorer:has(.bertlook-bench)")
     explorer.locator("input[type='text']").first.fill(" ")
     deck.press("Enter")
-    explorer.locator(".bertlook-message [role='alert']").wait_for(timeout=60_000)
+    explorer.locator(".bertlook-message [role='alert']").wait_for()
     deck.screenshot(f"alive-bench-{deck.kind}")
     assert said.get_attribute("aria-live") == "polite"
 

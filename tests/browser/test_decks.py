@@ -129,9 +129,7 @@ class CourseMap:
             link.click()
         opened = opening.value
         assert place in opened.url
-        opened.wait_for_selector(
-            f"{shows}:visible", timeout=120_000
-        )  # JupyterLab may hold another tab behind it
+        opened.wait_for_selector(f"{shows}:visible")  # JupyterLab may hold another tab behind it
         opened.close()
 
 

@@ -17,7 +17,7 @@ from classroom.test_export import EVIL, tiny_deck
 
 from bertlook_teach.classroom import LARGEST
 
-from .conftest import ROOT, Deck, use_encoder
+from .conftest import HANGS_AFTER, ROOT, Deck, use_encoder
 from .growth import ALLOWED, recorded_bytes
 from .looking import SIZES, walk
 from .test_decks import DECKS
@@ -47,7 +47,7 @@ def open_file(browser):
     def open_file(path: Path, size: str = "laptop") -> Exported:
         width, height = SIZES[size]
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(HANGS_AFTER)
         contexts.append(context)
         return Exported(context.new_page(), path.resolve().as_uri())
 
@@ -179,7 +179,7 @@ def test_the_speaker_sees_the_notes_and_the_slides(tiny):
     )
     tiny.wait(said, speaker)
     shown = speaker.frame_locator("#current-slide iframe").locator("section section.present h1")
-    shown.wait_for(state="attached", timeout=60_000)
+    shown.wait_for(state="attached")
     assert "A tiny deck" in shown.first.inner_text()
     tiny.page.keyboard.press("ArrowRight")
     tiny.wait("document.querySelector('.speaker-controls-notes').classList.contains('hidden')", speaker)

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from bertlook_teach.render.drawing import palette
 
-from .conftest import ROOT, make_deck
+from .conftest import HANGS_AFTER, ROOT, make_deck
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
@@ -100,7 +100,7 @@ def answer(deck):
 
 def expect(deck, locator, text):
     """Wait until a locator shows a text."""
-    locator.filter(has_text=text).wait_for(state="attached", timeout=10_000)
+    locator.filter(has_text=text).wait_for(state="attached")
 
 
 def set_slider(deck, value):
@@ -307,7 +307,7 @@ def test_a_cell_that_fails_is_said_and_the_others_run(open_page, folder):
     deck = trial_deck(autorun=True)
     deck.cells[2].source = "1 / 0"
     page = open_page("rise", save(deck, folder, "failing.ipynb"))
-    page.page.wait_for_selector("body.bertlook-failed", state="attached", timeout=60_000)
+    page.page.wait_for_selector("body.bertlook-failed", state="attached")
     assert "a cell failed" in page.page.locator("#bertlook-status").inner_text()
     assert any("ZeroDivisionError" in error for error in page.errors)
     assert page.page.get_by_text("the plain cell has run").count() == 1
@@ -340,6 +340,7 @@ def test_plain_jupyterlab_is_left_alone(open_page, trial):
 def test_without_our_extension_no_widget_would_show(browser, server, trial):
     """Guards the tests above: should this fail, jupyterlab-rise has mended itself and the stand-in module may go."""
     page = browser.new_context().new_page()
+    page.set_default_timeout(HANGS_AFTER)
     page.route("**/bertlook-rise/**", lambda route: route.abort())
     page.goto(server.address(f"rise/{trial.relative_to(ROOT).as_posix()}"))
     page.wait_for_selector(".reveal.ready", state="attached")

@@ -42,9 +42,7 @@ def view(recording):
 
 def settled(page, words):
     """Weights are unpacked a moment after a sentence is chosen."""
-    page.wait_for_function(
-        "words => document.querySelector('.bl-caption').innerText === words", arg=words, timeout=5000
-    )
+    page.wait_for_function("words => document.querySelector('.bl-caption').innerText === words", arg=words)
 
 
 def test_every_sentence_and_many_heads_are_said_as_python_says_them(show, view):  # noqa: F811

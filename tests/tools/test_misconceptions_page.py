@@ -26,7 +26,9 @@ SECTIONS = dict(re.findall(r"^## Lesson (\d\d)\n(.*?)(?=^## |\Z)", PAGE, re.MULT
 def the_end_of(path: Path) -> str:
     """What is shown on the last three slides of a deck's main line, or in the last cell of an exercise notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    beyond = [i for i, cell in enumerate(cells) if "".join(cell["source"]).lstrip("# ").startswith("For 90 minutes")]
+    beyond = [
+        i for i, cell in enumerate(cells) if "".join(cell["source"]).lstrip("# ").startswith("For 90 minutes")
+    ]
     cells = cells[: beyond[0]] if beyond else cells
     kinds = [cell["metadata"].get("slideshow", {}).get("slide_type", "-") for cell in cells]
     starts = [i for i, kind in enumerate(kinds) if kind in ("slide", "subslide")]
