@@ -16,17 +16,14 @@ TEXTS = (
     "the cat sat on the mat",
 )
 ANOTHER_HEAD = """async (rounds) => {
-  const times = [];
+  const said = [];
   for (let i = 0; i < rounds; i++) {
-    const [layer, head] = [Math.floor((i * 37) / 12) % 12, (i * 37) % 12];
-    const start = performance.now();
-    models.view.set('layer', layer);
-    models.view.set('head', head);
+    models.view.set('layer', Math.floor((i * 37) / 12) % 12);
+    models.view.set('head', (i * 37) % 12);
     await null; // the view draws at the end of this turn
-    document.querySelector('.bl-caption').offsetHeight;
-    times.push(performance.now() - start);
+    said.push(document.querySelector('.bl-caption').innerText);
   }
-  return times.sort((a, b) => a - b);
+  return said;
 }"""
 
 
@@ -98,12 +95,14 @@ def test_a_menu_of_heads_worth_seeing_sets_the_sentence_too(show, recording):  #
     assert page.errors == []
 
 
-def test_another_head_is_there_within_50_ms(show, recording):  # noqa: F811
-    """19 tokens in 12 x 12 heads, the longest input: half of the times, and 95 of 100, on a busy machine too."""
+def test_another_head_is_drawn_within_the_turn_that_asks_for_it(show, recording):  # noqa: F811
+    """Nothing is waited for, whichever of the 144 heads comes next. How long it takes stands in benchmarks/view_speed.py."""
     page = show(view=RecordedView(recording, TEXTS, sentence=TEXTS[1]))
     page.wait_for_function("document.querySelectorAll('.bl-query').length === 19")
-    times = page.evaluate(ANOTHER_HEAD, 100)
-    assert times[50] < 50 and times[95] < 100, (times[50], times[95])
+    said = page.evaluate(ANOTHER_HEAD, 100)
+    assert [caption.partition(":")[0] for caption in said] == [
+        f"{BADGE} Head {i * 37 // 12 % 12 + 1}-{i * 37 % 12 + 1}" for i in range(100)
+    ]
 
 
 def test_the_switch_shows_one_model_at_a_time_with_its_badge(blank, tmp_path, recording):

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 from ...published import published_number
 from ..claim import Claims
-from ..collectors.lesson08 import attention_probes, measured, pair_probes, word_probes  # noqa: F401 - decks ask their lesson
+from ..collectors.lesson08 import (  # noqa: F401 - decks ask their lesson
+    N_SENTENCES,
+    attention_probes,
+    measured,
+    pair_probes,
+    read_halves,
+    word_probes,
+)
 
 CLARK, COENEN, COPIES = "Clark et al. 2019", "Coenen et al. 2019", "Popular accounts of Coenen et al. 2019"
 
