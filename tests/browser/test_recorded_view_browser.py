@@ -100,7 +100,7 @@ def test_another_head_is_drawn_within_the_turn_that_asks_for_it(show, recording)
     page = show(view=RecordedView(recording, TEXTS, sentence=TEXTS[1]))
     page.wait_for_function("document.querySelectorAll('.bl-query').length === 19")
     said = page.evaluate(ANOTHER_HEAD, 100)
-    assert [caption.partition(":")[0] for caption in said] == [
+    assert [sentence.partition(":")[0] for sentence in said] == [
         f"{BADGE} Head {i * 37 // 12 % 12 + 1}-{i * 37 % 12 + 1}" for i in range(100)
     ]
 
