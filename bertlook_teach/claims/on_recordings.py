@@ -20,6 +20,9 @@ from .verdicts import iter_verdicts
 # Inputs that report: were the statistic of each of fewer on one side of the line, chance alone would do that in more than 5 % of cases, two-sided.
 FEWEST = 6
 
+# Claims that a share is small: on short inputs a head that looks everywhere alike is near the line already.
+_WANT_LENGTH = {"03-broad-at-most-a-tenth": 20}
+
 NO_TWIN = "no random twin was recorded on these inputs (`bertlook record --random-twin`, then --twin)"
 
 # Evidence that the lessons' own collectors find in a treebank, as far as its sentences were recorded.
@@ -84,7 +87,7 @@ def attention_evidence(trees: Sequence[TreebankSentence] = ()) -> dict[str, Call
 
     def of_each(quantities):
         def collect(model, resources):
-            return (quantities(attention) for attention in iter_attention(model, model.texts))
+            return (quantities(attention) for attention in iter_attention(model, model.texts, truncate=True))
 
         return collect
 
@@ -165,18 +168,24 @@ def iter_recorded_verdicts(
         strict=False,
     )
     for verdict in verdicts:
-        yield _if_enough(verdict)
+        yield _if_long(_if_enough(verdict), recording)
 
 
 def check_twin(recording: Recording, twin: Recording) -> None:
-    """Whether the twin read the same tokens with as many heads; a ValueError says what differs."""
+    """Whether it is the model's random twin, with as many heads, on the same tokens; a ValueError says what differs."""
     if (twin.n_layers, twin.n_heads) != (recording.n_layers, recording.n_heads):
         raise ValueError(
             f"a random twin has the heads of its model; {recording.name} has {recording.n_layers} layers of {recording.n_heads}, {twin.name} has "
             f"{twin.n_layers} of {twin.n_heads}."
         )
-    if twin.fingerprint == recording.fingerprint:
-        raise ValueError("the twin is the same recording as the model; a control is another model.")
+    if not twin.twin_of:
+        raise ValueError(
+            f"{twin.name} was not recorded as a random twin, and a trained model is no control; write one with `bertlook record --random-twin`."
+        )
+    if recording.model_fingerprint and twin.twin_of != recording.model_fingerprint:
+        raise ValueError(
+            f"{twin.name} is the random twin of another model ({twin.twin_of}), not of {recording.name} ({recording.model_fingerprint})."
+        )
     for text in recording.texts:
         if text not in twin or twin[text].tokens != recording[text].tokens:
             raise ValueError(
@@ -223,4 +232,17 @@ def _if_enough(verdict: Verdict) -> Verdict:
         verdict,
         verdict=OPEN,
         why=f"only {verdict.n} inputs report; fewer than {FEWEST} decide nothing, even if they agree",
+    )
+
+
+def _if_long(verdict: Verdict, recording: Recording) -> Verdict:
+    """Inputs so short that no head could do what the claim says decide nothing."""
+    wanted = _WANT_LENGTH.get(verdict.claim.key, 0)
+    lengths = [recording[text].n_tokens for text in recording.texts] if wanted else []
+    if verdict.verdict == OPEN or not wanted or min(lengths) >= wanted:
+        return verdict
+    return replace(
+        verdict,
+        verdict=OPEN,
+        why=f"it takes inputs of {wanted} tokens or more, as a head that looks everywhere alike gives 1/n; the shortest here has {min(lengths)}",
     )

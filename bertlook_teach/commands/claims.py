@@ -131,7 +131,7 @@ def run(args: Namespace) -> int:
         "lesson": _lesson(args.lesson) or "all",
         **(_recorded_inputs(encoder, resources) if recorded else _inputs(args)),
         "limit": args.limit,
-        "too_long": f"cut to {encoder.max_tokens} wordpieces",
+        "too_long": _longer(encoder, recorded),
         "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
         "complete": not interrupted,
     }
@@ -271,6 +271,13 @@ def record(verdict) -> dict:
     }
 
 
+def _longer(encoder, recorded: bool) -> str:
+    """What became of inputs that the model cannot read whole."""
+    if recorded:
+        return f"{sum(attention.truncated for attention in encoder.values())} of them were cut when they were recorded"
+    return f"longer ones are cut to {encoder.max_tokens} wordpieces"
+
+
 def _lesson(given: str | None) -> str | None:
     """ "3" is as good as "03"."""
     return given.zfill(2) if given and given.isdigit() else given
@@ -283,7 +290,7 @@ def _sentences(about: dict) -> list[str]:
     return [
         *beside,
         f"Model: {about['model']}, {about['n_layers']} layers of {about['n_heads']} heads, fingerprint {about['fingerprint']}.",
-        f"Inputs: {own}{limit}; longer ones are {about['too_long']}. Interval: {about['interval']}.",
+        f"Inputs: {own}{limit}; {about['too_long']}. Interval: {about['interval']}.",
         f"bertlook {about['version']}"
         + ("" if about["complete"] else "; interrupted, so claims are missing")
         + ".",

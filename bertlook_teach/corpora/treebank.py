@@ -160,6 +160,9 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
     rows = [token for token in tokens if isinstance(token["id"], int)]
     if [row["id"] for row in rows] != list(range(1, len(rows) + 1)) or not rows:
         raise _BrokenSentence(start, f"word ids must be 1, 2, 3 ...; got {[row['id'] for row in rows][:12]}.")
+    for row in rows:
+        if not (row["form"] or "").strip():
+            raise _BrokenSentence(start, f"word {row['id']} has an empty form.")
     heads = [row["head"] for row in rows]
     for row, head in zip(rows, heads):
         if head is None or not 0 <= head <= len(rows):

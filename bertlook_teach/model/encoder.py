@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -267,7 +268,7 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     if name.startswith("recorded:"):
         raise ValueError(
             f"{name!r} is recorded attention, and here a model is needed that can be run. load_recording(...) reads it; of the commands "
-            "profile, syntax, pattern and compare take it."
+            "profile, syntax, pattern, compare and claims take it."
         )
     torch_device = choose_device(device)
     if name == "specimen":
@@ -446,6 +447,12 @@ def _checked(encoder: Encoder) -> Encoder:
         raise ValueError(
             f"the tokenizer of {name} knows {vocabulary} wordpieces, but the model has embeddings for {embeddings}: they do not belong "
             "together, or the vocabulary file was not found and every word would become [UNK]."
+        )
+    if vocabulary != embeddings:
+        warnings.warn(
+            f"the tokenizer of {name} knows {vocabulary} wordpieces, and the model has embeddings for {embeddings}. That is usual where embeddings "
+            "are padded to a round number; otherwise the tokenizer is another model's, and every number is wrong.",
+            stacklevel=4,
         )
     for path, tensor in encoder.model.named_parameters():
         if not torch.isfinite(tensor).all():

@@ -35,18 +35,23 @@ def read_config(folder: Path) -> dict:
             "the model that ships with the course is called 'specimen'."
         )
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(
             f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
         ) from None
     except (ValueError, OSError) as error:
         raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
+    if not isinstance(config, dict):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the call
+            f"{folder / 'config.json'} holds {type(config).__name__}, where an object with the model's settings was expected."
+        )
+    return config
 
 
 def refuse_decoders(name: str, config: dict) -> None:
     """Refuse before gigabytes are loaded; `load_encoder` catches by behaviour what is not told apart here."""
-    architectures = " ".join(config.get("architectures") or ())
+    architectures = " ".join(map(str, config.get("architectures") or ()))
     if config.get("is_encoder_decoder"):
         kind = "an encoder-decoder"
     elif config.get("is_decoder") or re.search(r"CausalLM|LMHeadModel", architectures):

@@ -330,7 +330,7 @@ def extract_attention(
         )
     item = list(words) if words is not None else text if text_pair is None else (text, text_pair)
     if _is_recording(encoder):
-        return encoder.recall(item, segments=segments, vectors=vectors)
+        return encoder.recall(item, segments=segments, truncate=truncate, vectors=vectors)
     return read(encoder, item, segments=segments, truncate=truncate).attention(vectors=vectors)
 
 
@@ -364,7 +364,7 @@ def iter_attention(
     if _is_recording(encoder):
         for number, item in items:
             try:
-                yield encoder.recall(item, segments=segments, vectors=vectors)
+                yield encoder.recall(item, segments=segments, truncate=truncate, vectors=vectors)
             except ValueError as error:
                 raise ValueError(f"item {number} of the corpus: {error}") from None
         return

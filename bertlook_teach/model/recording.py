@@ -99,6 +99,8 @@ class Recording(Mapping):
         What makes a text the same as a recorded one.
     model_fingerprint : str
         Of the weights that gave it, as in `Encoder`; empty where they were not at hand.
+    twin_of : str
+        Of a random twin: the fingerprint of the model it is the control of. Empty for any other model.
 
     Raises
     ------
@@ -112,6 +114,7 @@ class Recording(Mapping):
     matching: str
     model_fingerprint: str = ""
     inputs: tuple[_Input, ...] = field(default=(), repr=False)
+    twin_of: str = ""
 
     __hash__ = object.__hash__  # Mapping compares by content and takes it away
 
@@ -168,17 +171,24 @@ class Recording(Mapping):
         """Where one input was found, as the file says it: for example repository, path, commit."""
         return dict(self._find(text).source)
 
-    def recall(self, item, *, segments: str = "standard", vectors: bool = False) -> Attention:
+    def recall(
+        self, item, *, segments: str = "standard", truncate: bool = False, vectors: bool = False
+    ) -> Attention:
         """What `extract_attention` gives for an input: a text, a pair of texts (tuple) or the words of a text (list).
 
         Raises
         ------
         NotRecorded
-            If the input, its vectors, or that rule for segments was not recorded.
+            If the input, its vectors, or that rule for segments was not recorded; if it was cut and ``truncate`` does not allow it.
         """
         if segments not in SEGMENT_RULES:
             raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
         found = self._find(item)
+        if found.fields["truncated"] and not truncate:
+            raise NotRecorded(
+                f"{found.key!r:.80} was too long for {self.name}, and was cut to {len(found.fields['tokens'])} wordpieces when it was "
+                "recorded. Pass truncate=True to take what was read of it."
+            )
         told = found.fields["segments"]
         as_it_is = told in (segments, "none") or (told == "unknown" and segments == "standard")
         if not as_it_is and any(found.fields["segment_ids"]):
@@ -217,6 +227,8 @@ class Recording(Mapping):
 
     def _computes(self) -> str:
         """What to do about anything that was not recorded."""
+        if self.twin_of and self.name != "specimen-random":
+            return "The twin can be drawn again from its model: random_twin(load_encoder(...))"
         if self.name in ("specimen", "specimen-random"):
             return f"The model itself can, and comes with the course: load_encoder({self.name!r}), or --model {self.name}"
         return (
@@ -279,13 +291,16 @@ def _words(text: str) -> list[str]:
         if number % 2:
             found.append(part)
             continue
-        apart = (f" {c} " if _CUT.match(c) or unicodedata.category(c)[0] == "P" else c for c in part)
+        seen = (c for c in part if c in "\t\n\r" or (unicodedata.category(c)[0] != "C" and c != "\ufffd"))
+        apart = (f" {c} " if _CUT.match(c) or unicodedata.category(c)[0] == "P" else c for c in seen)
         found += "".join(apart).split()
     return found
 
 
 def _plain(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
+    # Each character by itself, as the tokenizer does: lower() of a whole text knows Greek's final sigma.
+    lower = "".join(c.lower() for c in text)
+    return "".join(c for c in unicodedata.normalize("NFD", lower) if unicodedata.category(c) != "Mn")
 
 
 def _regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tuple, tuple]:
@@ -390,6 +405,9 @@ def _read(path: Path) -> Recording:
         raise ValueError(
             f"{path}: matching must be one of {', '.join(MATCHING)}; got {about['matching']!r:.40}."
         )
+    twin_of = about.get("twin_of", "")
+    if not isinstance(twin_of, str):
+        raise ValueError(f"{path}: twin_of names the model of a random twin; got {twin_of!r:.40}.")  # noqa: TRY004
     listed = about.get("inputs")
     if not isinstance(listed, list) or not listed:
         raise ValueError(f"{path} lists no inputs; a recording holds at least one.")
@@ -410,6 +428,7 @@ def _read(path: Path) -> Recording:
         about["matching"],
         about["model_fingerprint"],
         inputs,
+        twin_of,
     )
     if about["checksum"] != _digest(_header(recording), [one.arrays for one in inputs]):
         raise ValueError(
@@ -528,9 +547,10 @@ def _joined(recordings: Sequence[Recording], files: Sequence[Path]) -> Recording
 
 
 def _identity(recording: Recording) -> tuple:
+    """Weights by their fingerprint where there is one: a folder may be called by several paths."""
     return (
-        recording.name,
-        recording.model_fingerprint,
+        recording.model_fingerprint or recording.name,
+        recording.twin_of,
         recording.matching,
         recording.n_layers,
         recording.n_heads,
@@ -546,6 +566,7 @@ def write_recording(
     about: str = "",
     matching: str = "exact",
     model_fingerprint: str = "",
+    twin_of: str = "",
     sources: Sequence[Mapping] = (),
 ) -> Recording:
     """Write attention of one model as a ``.bertlook`` file, and give what `load_recording` will read.
@@ -566,6 +587,8 @@ def write_recording(
         From `matching_of` where the tokenizer is at hand.
     model_fingerprint : str
         `Encoder.fingerprint`, or empty.
+    twin_of : str
+        For a random twin: that of the model it is the control of.
     sources : sequence of dict
         One an input, plain values; or none.
 
@@ -598,7 +621,9 @@ def write_recording(
         raise ValueError(
             f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
         )
-    recording = Recording(names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs))
+    recording = Recording(
+        names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs), twin_of
+    )
     if len(recording._places) < len(inputs):
         raise ValueError(f"{_twice(inputs, matching)!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)
@@ -662,6 +687,7 @@ def _header(recording: Recording) -> dict:
         "about": recording.about,
         "matching": recording.matching,
         "model_fingerprint": recording.model_fingerprint,
+        **({"twin_of": recording.twin_of} if recording.twin_of else {}),
         "inputs": inputs,
     }
 

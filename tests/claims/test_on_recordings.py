@@ -1,5 +1,7 @@
 """Claims on recorded attention: what it decides comes out as on the model itself, and what it cannot decide says why."""
 
+from dataclasses import replace
+
 import pytest
 
 from bertlook_teach import load_encoder, load_recording
@@ -97,13 +99,28 @@ def test_a_twin_of_other_inputs_or_heads_is_refused(files):
     recording = load_recording(files / "model.bertlook")
     for twin, message in (
         (load_recording("bert-base-uncased"), "a random twin has the heads of its model"),
-        (recording, "the twin is the same recording as the model"),
+        (recording, "was not recorded as a random twin"),
     ):
         with pytest.raises(ValueError, match=message):
             list(iter_recorded_verdicts((), recording, twin=twin))
+    twin = load_recording(files / "twin.bertlook")
+    assert twin.twin_of == recording.model_fingerprint
+    with pytest.raises(
+        ValueError, match="was not recorded as a random twin"
+    ):  # the two files in each other's place
+        list(iter_recorded_verdicts((), twin, twin=recording))
+    with pytest.raises(ValueError, match="is the random twin of another model"):
+        list(iter_recorded_verdicts((), recording, twin=replace(twin, twin_of="0" * 16)))
     with pytest.raises(ValueError, match="the twin was not recorded on"):
-        list(
-            iter_recorded_verdicts(
-                (), load_recording("bert-base-uncased"), twin=load_recording("bert-base-cased")
-            )
-        )
+        list(iter_recorded_verdicts((), recording, twin=replace(twin, inputs=twin.inputs[1:])))
+
+
+def test_short_inputs_do_not_refute_that_a_share_is_small():
+    """On seven tokens a head that looks everywhere alike gives .14 to each."""
+    claims = [claim for claim in ledger("03") if claim.key == "03-broad-at-most-a-tenth"]
+    (verdict,) = iter_recorded_verdicts(claims, load_recording("bert-base-uncased"))
+    assert (
+        verdict.verdict == OPEN
+        and "20 tokens or more" in verdict.why
+        and "the shortest here has 6" in verdict.why
+    )

@@ -521,3 +521,55 @@ def test_a_pair_in_the_other_order_is_named():
 def test_an_empty_name_is_no_recording(name):
     with pytest.raises(ValueError, match="a recording needs a name: 'bert-base-uncased'"):
         load_recording(name)
+
+
+# --- which text is it -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["ΟΔΟΣ cat", "οδος cat", "a\x1cb cat", "a\u200bb cat", "İstanbul", "CAFÉ", "20 °C"]
+)
+def test_texts_match_as_the_tokenizer_reads_them(specimen, text):
+    """Two texts are one recorded input exactly where the tokenizer gives both the same pieces."""
+    matching, others = (
+        matching_of(specimen),
+        ["οδος cat", "οδοσ cat", "ab cat", "a b cat", "istanbul", "cafe", "20°C"],
+    )
+    for other in others:
+        alike = specimen.tokenizer(text)["input_ids"] == specimen.tokenizer(other)["input_ids"]
+        assert (input_key(text, matching) == input_key(other, matching)) == alike, (text, other)
+
+
+def test_a_cut_input_is_given_only_where_cutting_is_allowed(tmp_path, specimen):
+    long = "the cat sat on the mat " * 40
+    write_recording(
+        tmp_path / "a.bertlook", [extract_attention(specimen, long, truncate=True)], matching="words"
+    )
+    recording = load_recording(tmp_path / "a.bertlook")
+    with pytest.raises(
+        NotRecorded, match="was cut to 128 wordpieces when it was recorded. Pass truncate=True"
+    ):
+        extract_attention(recording, long)
+    with pytest.raises(ValueError, match="item 0 of the corpus: .* truncate=True"):
+        list(iter_attention(recording, [long]))
+    assert extract_attention(recording, long, truncate=True).truncated
+
+
+def test_a_twin_says_whose_it_is_and_other_files_have_no_word_of_it(tmp_path, specimen):
+    attentions = [extract_attention(specimen, "the cat sat")]
+    twin = write_recording(tmp_path / "twin.bertlook", attentions, model_fingerprint="x", twin_of="y")
+    model = write_recording(tmp_path / "model.bertlook", attentions, model_fingerprint="x")
+    assert (
+        load_recording(tmp_path / "twin.bertlook").twin_of == "y"
+        and load_recording(tmp_path / "model.bertlook").twin_of == ""
+    )
+    assert twin.fingerprint != model.fingerprint
+    with pytest.raises(ValueError, match="different models"):
+        load_recording(tmp_path)
+
+
+def test_one_model_by_two_names_is_one_model(tmp_path, specimen):
+    for number, text in enumerate(("the cat", "the dog")):
+        attention = replace(extract_attention(specimen, text), model=f"name {number}")
+        write_recording(tmp_path / f"{number}.bertlook", [attention], matching="words", model_fingerprint="x")
+    assert len(load_recording(tmp_path)) == 2

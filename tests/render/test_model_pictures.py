@@ -71,3 +71,30 @@ def test_what_cannot_be_drawn_is_refused():
         render_one_head([[1.0, 0.0]], size=5, width=10)
     with pytest.raises(ValueError, match="one of 4 heads, counted from 0; got 4"):
         render_layer(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: model(shape=(0, 2)), "at least one of each"),
+        (lambda: model(tokens=("cat",) * 25), "at most 24 tokens"),
+        (lambda: model(guesses=(("on", 0.1),) * 6), "and 5 guesses"),
+        (lambda: model(guesses=(("on", 7.0),)), "from 0 to 1"),
+        (lambda: render_one_head([[0.1, 0.1], [0.5, 0.5]], size=5, width=10), "row of the weights sums to 1"),
+        (lambda: render_one_head([[6.0, 0.0], [0.5, 0.5]], size=5, width=10), "between 0 and 1"),
+        (lambda: render_one_head([[float("nan"), 1.0], [0.5, 0.5]], size=5, width=10), "finite"),
+        (lambda: render_layer(200, 0), "from 1 to 24 heads"),
+    ],
+)
+def test_what_would_be_drawn_wrongly_is_refused(draw, said):
+    with pytest.raises(ValueError, match=said):
+        draw()
+
+
+def test_a_long_sentence_is_cut_to_the_frame():
+    (cut,) = [
+        word
+        for word in words(render_model("word " * 100, ("[CLS]", "[MASK]"), 1, GUESSES, shape=(1, 1)))
+        if "word word" in word
+    ]
+    assert cut.endswith("…") and len(cut) < 100

@@ -128,9 +128,12 @@ def guess_masked(
     masked : int, optional
         See :func:`read_masked`.
     n : int
+        At least 1, at most the size of the vocabulary.
     """
     import torch
 
+    if not 1 <= n <= len(encoder.tokenizer):
+        raise ValueError(f"n is how many guesses to give, from 1 to {len(encoder.tokenizer)}; got {n}.")
     sentence, head = read_masked(encoder, text, masked), masked_lm_head(encoder)
     ids = torch.tensor([sentence.ids], device=encoder.device)
     with torch.inference_mode(), encoder.evaluating():

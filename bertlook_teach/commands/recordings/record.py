@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .. import common
@@ -66,8 +67,13 @@ def run(args: Namespace) -> int:
     given = common.first(_inputs(args), args.limit)
     path.parent.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(args.model, device=args.device)
+    twin_of = encoder.fingerprint if args.random_twin else ""
+    name = (
+        Path(args.model).name if Path(args.model).expanduser().is_dir() else encoder.name
+    )  # a path is nobody else's
     if args.random_twin:
         encoder = random_twin(encoder)
+        name += "-random"
     matching, kept = matching_of(encoder), {}
     readable = _readable(encoder, matching, given) if args.data else given
     for text in readable:
@@ -78,11 +84,12 @@ def run(args: Namespace) -> int:
     )
     recording = write_recording(
         path,
-        common.bar(args, encoder.name, total=len(texts))(stream),
+        (replace(one, model=name) for one in common.bar(args, name, total=len(texts))(stream)),
         label=args.label,
         about=f"Recorded with bertlook on {Path(args.texts or args.pairs or args.data).name}.",
         matching=matching,
         model_fingerprint=encoder.fingerprint,
+        twin_of=twin_of,
     )
     if len(readable) > len(texts):
         print(
@@ -97,7 +104,7 @@ def run(args: Namespace) -> int:
     if size > _LARGE:
         print(f"the file has {size:,} bytes; --limit makes it smaller.", file=sys.stderr)
     print(
-        f"{encoder.name}: {len(recording)} inputs, {recording.n_layers} layers x {recording.n_heads} heads, {size:,} bytes -> {path}"
+        f"{name}: {len(recording)} inputs, {recording.n_layers} layers x {recording.n_heads} heads, {size:,} bytes -> {path}"
     )
     return 0
 

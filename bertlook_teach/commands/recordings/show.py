@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
     from ...model import load_recording, parse_head_label
 
     common.at_least(args, input=1)
-    recording = load_recording(args.recording)
+    recording = load_recording(args.recording.removeprefix("recorded:"))
     layer, head = parse_head_label(args.head) if args.head else (0, 0)
     if not (layer < recording.n_layers and head < recording.n_heads):
         raise ValueError(
@@ -42,6 +42,8 @@ def run(args: Namespace) -> int:
         )
     if args.input > len(recording):
         raise ValueError(f"--input {args.input}: {recording.name} was recorded on {len(recording)} inputs.")
+    if args.out is None and (args.head or args.input != 1):
+        raise ValueError("--head and --input choose what a page shows; name the page with --out.")
     if args.out is None:
         print(f"{recording.badge}: {recording.note}")
         for number, (text, attention) in enumerate(recording.items(), 1):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
+import numpy as np
+
+from .inputs import check_weights
 from .palette import INK, LINE, MUTED, PAPER, RULE, SELECTED, SELECTED_INK, magnitude_colour
 from .sentences import percent, quoted
 from .svg import coordinate, frame, shortened, text, text_width
@@ -11,6 +15,8 @@ from .svg import coordinate, frame, shortened, text, text_width
 _WIDTH = 1180.0
 _FONT = 31.0
 _TINT = "#eef4f9"
+MOST_TOKENS, MOST_GUESSES, MOST_HEADS = 24, 5, 24
+
 _HEAD = 8.0  # half the width of an arrow's head
 
 
@@ -82,6 +88,14 @@ def render_model(
     if not guesses:
         raise ValueError("there is nothing to draw above the mask: guesses is empty.")
     n_layers, n_heads = shape
+    if n_layers < 1 or n_heads < 1:
+        raise ValueError(f"shape is (layers, heads), at least one of each; got {shape}.")
+    if len(tokens) > MOST_TOKENS or len(guesses) > MOST_GUESSES:
+        raise ValueError(
+            f"at most {MOST_TOKENS} tokens and {MOST_GUESSES} guesses fit the drawing; got {len(tokens)} and {len(guesses)}. Take a shorter text."
+        )
+    if not all(0 <= share <= 1 for _, share in guesses):
+        raise ValueError(f"a guess is a piece and its probability, from 0 to 1; got {guesses!r:.100}.")
     left, right, top, bar, gap = 140.0, _WIDTH - 8, 136.0, 42.0, 6.0
     widths = [text_width(token, _FONT) + 22 for token in tokens]
     fit = min(1.0, (right - left - 12 * len(tokens)) / sum(widths))  # tokens of a long text are cut
@@ -106,7 +120,7 @@ def render_model(
         body += _arrow((x, floor + 38), (x, floor + 14))
     middle = (left + right) / 2
     body += [
-        text(middle, floor + 156, sentence, anchor="middle"),
+        text(middle, floor + 156, shortened(sentence, _FONT, right - left), anchor="middle"),
         *_arrow((middle, floor + 132), (middle, floor + 98)),
     ]
     words = [f"{piece} {percent(share)}" for piece, share in guesses]
@@ -140,6 +154,10 @@ def render_one_head(weights, *, size: int, width: int) -> str:
     n = len(weights)
     if not n or any(len(row) != n for row in weights):
         raise ValueError("weights must have as many columns as rows, one of each for a token.")
+    weights = np.asarray(weights, dtype=float)
+    check_weights(weights, [str(i + 1) for i in range(n)])
+    if np.abs(weights.sum(axis=1) - 1).max() > 1e-3:
+        raise ValueError(f"each row of the weights sums to 1; one sums to {weights.sum(axis=1).max():.3g}.")
     middle, body = 215.0, []
     body += _box(8, middle - 64, 222, 128, "each token", f"{width} numbers")
     rows = (
@@ -193,6 +211,9 @@ def render_layer(n_heads: int, chosen: int) -> str:
     ValueError
         If there is no such head.
     """
+    n_heads, chosen = operator.index(n_heads), operator.index(chosen)
+    if not 1 <= n_heads <= MOST_HEADS:
+        raise ValueError(f"from 1 to {MOST_HEADS} heads fit the drawing; got {n_heads}.")
     if not 0 <= chosen < n_heads:
         raise ValueError(f"chosen is one of {n_heads} heads, counted from 0; got {chosen}.")
     left, right = 236.0, 950.0

@@ -361,12 +361,15 @@ def choice_menu(name: str, options) -> ipywidgets.Dropdown:
 
 def _extract_attention(encoder, text: str, text_pair: str | None):
     """With the value vectors, which cost next to nothing; without them where the encoder has none to give."""
-    from ...model import extract_attention
+    from ...model import Recording, extract_attention
 
+    as_recorded = isinstance(
+        encoder, Recording
+    )  # a cut input is shown as the model read it, and said to be cut
     try:
-        return extract_attention(encoder, text, text_pair, vectors=True)
+        return extract_attention(encoder, text, text_pair, truncate=as_recorded, vectors=True)
     except ValueError:  # if it was the text, the same is said again
-        return extract_attention(encoder, text, text_pair)
+        return extract_attention(encoder, text, text_pair, truncate=as_recorded)
 
 
 def _norms_of(encoder, attention, *, required: bool) -> Callable[[object], np.ndarray] | None:
