@@ -12,14 +12,15 @@ import hashlib
 import json
 import os
 import re
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 
 from ..disk import data_path
 from .folders import (
@@ -32,6 +33,11 @@ from .folders import (
     require_safe_weights,
     require_tokenizer_files,
 )
+from .numpy_bert import NumpyBert, as_array, open_bert
+from .wordpiece_tokenizer import wordpiece_tokenizer
+
+if TYPE_CHECKING:
+    import torch
 
 RANDOM_SEED = 0
 
@@ -52,31 +58,57 @@ class Encoder:
     Made by :func:`load_encoder`. ``n_layers``, ``n_heads`` and ``max_tokens`` describe its shape;
     ``fingerprint`` identifies its weights, whatever the model is called. ``folder`` is where they were read from;
     for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with.
+
+    A BERT loaded with ``device="auto"`` is run by NumPy, and torch is not imported, until somebody asks for ``model`` (or
+    ``device``): to hook it, to train it, to take gradients, to switch heads off. From then on everything is computed by that
+    torch model, so that nothing done to it can be passed by. Both give the same numbers to 1e-5.
     """
 
     name: str
     model: Any
     tokenizer: Any
-    device: torch.device
+    device: torch.device | None
     folder: Path | None = None
     seed: int | None = None
+    numpy_bert: NumpyBert | None = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self):
+        if self.numpy_bert is not None and self.model is None:  # then both are made when they are asked for
+            del vars(self)["model"], vars(self)["device"]
+
+    def __getattr__(self, name: str):
+        if name not in ("model", "device") or "numpy_bert" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        made = choose_device("auto") if name == "device" else _torch_model(self.numpy_bert, self.device)
+        vars(self)[name] = made
+        return made
+
+    @property
+    def engine(self) -> NumpyBert | None:
+        """What computes in NumPy, or None where torch does: for every other family, and once ``model`` was asked for."""
+        return None if "model" in vars(self) else self.numpy_bert
+
+    @property
+    def config(self) -> Any:
+        """The settings of the model, by their names in config.json."""
+        return self.model.config if self.engine is None else self.engine.config
 
     @property
     def n_layers(self) -> int:
-        return self.model.config.num_hidden_layers
+        return self.config.num_hidden_layers
 
     @property
     def n_heads(self) -> int:
-        return self.model.config.num_attention_heads
+        return self.config.num_attention_heads
 
     @property
     def head_size(self) -> int:
-        return self.model.config.hidden_size // self.n_heads
+        return self.config.hidden_size // self.n_heads
 
     @property
     def max_tokens(self) -> int:
         """Longest input in wordpieces, special tokens included."""
-        config = self.model.config
+        config = self.config
         positions = config.max_position_embeddings
         if config.model_type in _OFFSET_POSITIONS:  # these count positions from padding_idx + 1
             positions -= config.pad_token_id + 1
@@ -85,7 +117,7 @@ class Encoder:
     @property
     def has_segments(self) -> bool:
         """Whether the model is told which of two texts a token belongs to."""
-        return getattr(self.model.config, "type_vocab_size", 0) > 1
+        return getattr(self.config, "type_vocab_size", 0) > 1
 
     @cached_property
     def fingerprint(self) -> str:
@@ -94,9 +126,9 @@ class Encoder:
         A random twin has those of its seed in place of its weights, whose last digits a processor decides.
         """
         return _digest(
-            self.model,
+            self.model.state_dict() if self.engine is None else self.engine.weights,
             self.tokenizer,
-            lambda weights: weights.detach().float().cpu().contiguous().numpy().tobytes(),
+            lambda weights: as_array(weights).tobytes(),
         )
 
     @cached_property
@@ -120,23 +152,26 @@ class Encoder:
 
         Parameters
         ----------
-        input_ids, attention_mask, segment_ids : integer tensors of shape (batch, token)
+        input_ids, attention_mask, segment_ids : integer arrays or tensors of shape (batch, token)
         vectors : bool
             Also capture the query, key and value vectors.
 
         Returns
         -------
-        maps : list of one tensor a layer, (batch, head, query, key)
-        vectors : dict, name -> list of one tensor a layer, (batch, head, token, dim); empty unless asked for
+        maps : list of one array or tensor a layer, (batch, head, query, key)
+        vectors : dict, name -> list of one a layer, (batch, head, token, dim); empty unless asked for
 
         Raises
         ------
         RuntimeError
             If the model does not give one map a layer.
         """
-        inputs = {"input_ids": input_ids.to(self.device), "attention_mask": attention_mask.to(self.device)}
-        if self.has_segments and segment_ids is not None:
-            inputs["token_type_ids"] = segment_ids.to(self.device)
+        if self.engine is not None and isinstance(input_ids, np.ndarray):
+            done = self.engine.run(input_ids, attention_mask, segment_ids)
+            return done.maps, done.vectors if vectors else {}
+        import torch
+
+        inputs = self.inputs(input_ids, attention_mask, segment_ids)
         capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
         with torch.inference_mode(), self.evaluating(), capture as captured:
             maps = self.model(**inputs, output_attentions=True).attentions or ()
@@ -147,6 +182,15 @@ class Encoder:
                 "asks for the plain ('eager') attention implementation; fused attention returns no weights."
             )
         return list(maps), captured
+
+    def inputs(self, input_ids, attention_mask, segment_ids=None) -> dict[str, torch.Tensor]:
+        """What ``model`` is called with: arrays or tensors of shape (batch, token) as tensors on its device."""
+        import torch
+
+        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if self.has_segments and segment_ids is not None:
+            given["token_type_ids"] = segment_ids
+        return {name: torch.as_tensor(rows, device=self.device) for name, rows in given.items()}
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -164,6 +208,8 @@ class Encoder:
 
     @contextlib.contextmanager
     def _capture_vectors(self) -> Iterator[dict[str, list]]:
+        import torch
+
         captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
         hooks = []
 
@@ -194,7 +240,8 @@ class Encoder:
             )
 
     def __repr__(self) -> str:
-        return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {self.device})"
+        device = self.device if self.engine is None else "cpu"
+        return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {device})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +286,8 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
         twin (same shape, fixed seed); the name of a model on the Hugging Face hub, for example
         ``"bert-base-uncased"``; or a folder with a model in transformers' format.
     device : str
-        ``"auto"`` takes CUDA, else Apple's MPS, else the CPU; or a torch device name.
+        ``"auto"`` runs a BERT by NumPy until torch is needed (see :class:`Encoder`), unless it is large and there is a GPU; where
+        torch runs, it takes CUDA, else Apple's MPS, else the CPU. The name of a torch device loads torch at once.
 
     Returns
     -------
@@ -270,9 +318,10 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
             f"{name!r} is recorded attention, and here a model is needed that can be run. load_recording(...) reads it; of the commands "
             "profile, syntax, pattern, compare and claims take it."
         )
-    torch_device = choose_device(device)
+    if device != "auto":
+        choose_device(device)
     if name == "specimen":
-        return _load_folder(data_path("model"), name, torch_device)
+        return _load_folder(data_path("model"), name, device, mapped=True)
     if name == "specimen-random":
         return random_twin(load_encoder("specimen", device=device))
     looks_like_path = (
@@ -283,12 +332,12 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     )
     folder = Path(name).expanduser()
     if folder.is_dir() or looks_like_path:
-        return _load_folder(folder, name, torch_device)
+        return _load_folder(folder, name, device)
     if folder.exists():
         raise ValueError(f"{name} is a file; a model is a folder with config.json, weights and a tokenizer.")
     if not _HUB_NAME.match(name):
         raise ValueError(f"{name!r} is neither a folder nor a name of the form 'model' or 'owner/model'.")
-    return _load_folder(hub_folder(name), name, torch_device)
+    return _load_folder(hub_folder(name), name, device, mapped=True)
 
 
 def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: bool = False) -> Encoder:
@@ -309,6 +358,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     ValueError
         If embeddings are to be kept and the model has no block of that name.
     """
+    import torch
     from transformers import AutoModel
 
     config = type(encoder.model.config).from_dict(encoder.model.config.to_dict())
@@ -331,7 +381,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     twin = _checked(Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed))
     # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
     drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(model))
-    vars(twin)["fingerprint"] = _digest(model, encoder.tokenizer, lambda weights: repr(drawn).encode())
+    vars(twin)["fingerprint"] = _digest(model.state_dict(), encoder.tokenizer, lambda weights: repr(drawn).encode())
     return twin
 
 
@@ -341,10 +391,10 @@ def _few_digits(model) -> list[str]:
     return [f"{weight:.2g}" for weight in drawn.flatten()[:8].tolist()]
 
 
-def _digest(model, tokenizer, content: Callable[[torch.Tensor], bytes]) -> str:
+def _digest(tensors: Mapping[str, Any], tokenizer, content: Callable[[Any], bytes]) -> str:
     """16 hexadecimal digits for a model's shape and vocabulary and the ``content`` of its tensors."""
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
+    for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(content(tensor))
     digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
@@ -352,6 +402,7 @@ def _digest(model, tokenizer, content: Callable[[torch.Tensor], bytes]) -> str:
 
 
 def choose_device(device: str) -> torch.device:
+    torch = import_torch()
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -367,9 +418,31 @@ def choose_device(device: str) -> torch.device:
     return chosen
 
 
-def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
+def import_torch():
+    """torch, where an encoder is about to need it, and transformers with it."""
+    try:
+        import torch
+        import transformers  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{error.name} is not installed. A BERT that is only read runs without it; this needs it: "
+            'pip install "bertlook_teach[torch]"',
+            name=error.name,
+        ) from None
+    return torch
 
+
+# A GPU repays the start of torch from about this size of a model on; whether there is one is seen here without torch.
+_LARGE = 100_000_000  # bytes of weights
+_GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", r"C:\Windows\System32\nvcuda.dll")
+
+
+def _wants_gpu(folder: Path) -> bool:
+    large = sum(path.stat().st_size for path in folder.glob("*.safetensors")) > _LARGE
+    return large and (sys.platform == "darwin" or any(map(os.path.exists, _GPUS)))
+
+
+def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) -> Encoder:
     config = read_config(folder)
     if config.get("model_type") == PRUNED_TYPE:
         raise ValueError(
@@ -379,6 +452,13 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
     refuse_decoders(name, config)
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
+    if device == "auto" and not _wants_gpu(folder):
+        bert, tokenizer = open_bert(folder, config, mapped=mapped), wordpiece_tokenizer(folder)
+        if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
+            return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
+    torch, torch_device = import_torch(), choose_device(device)
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
     try:
         with quiet_loading():
             settings = AutoConfig.from_pretrained(folder, local_files_only=True)
@@ -417,7 +497,25 @@ def _load_folder(folder: Path, name: str, device: torch.device) -> Encoder:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
-    return _checked(Encoder(name, model.eval().to(device), tokenizer, device, folder=Path(folder)))
+    return _checked(
+        Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder))
+    )
+
+
+def _torch_model(bert: NumpyBert, device: torch.device):
+    """The same weights as a model of transformers, as `_load_folder` would have read it."""
+    torch = import_torch()
+    from transformers import BertConfig, BertModel
+
+    with quiet_loading():
+        model = BertModel.from_pretrained(
+            None,
+            config=BertConfig.from_dict(vars(bert.config)),
+            state_dict={name: torch.tensor(array).float() for name, array in bert.weights.items()},
+            dtype=torch.float32,
+            attn_implementation="eager",
+        )
+    return model.eval().to(device)
 
 
 def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:
@@ -433,6 +531,8 @@ def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:
 
 def _checked(encoder: Encoder) -> Encoder:
     """Try the encoder once: everything a library would pass over in silence is refused here."""
+    import torch
+
     name, tokenizer, config = encoder.name, encoder.tokenizer, encoder.model.config
     if not tokenizer.is_fast:
         raise ValueError(
@@ -478,9 +578,9 @@ def _checked(encoder: Encoder) -> Encoder:
 
 def _try_reading(encoder: Encoder, text: str) -> tuple[list, int]:
     """The maps of a short text, and its length in tokens; whatever a family needs beside text is refused here."""
-    ids = torch.tensor([encoder.tokenizer(text)["input_ids"]])
+    ids = np.array([encoder.tokenizer(text)["input_ids"]])
     try:
-        maps, _ = encoder.attend(ids, torch.ones_like(ids), torch.zeros_like(ids))
+        maps, _ = encoder.attend(ids, np.ones_like(ids), np.zeros_like(ids))
     except (
         Exception
     ) as error:  # each family has its own way to miss an input, and a dozen kinds of error for it

@@ -13,6 +13,7 @@ import numpy as np
 from .attention import Attention
 from .blocks import Block, attention_blocks
 from .head_names import head_label
+from .numpy_bert import as_array
 
 if TYPE_CHECKING:
     from .encoder import Encoder
@@ -104,14 +105,10 @@ class Reading:
 
     def inputs(self, rows: Sequence[Sequence[int]] | None = None) -> dict:
         """What the model is called with, as tensors of shape (row, token): the ids, or ``rows`` of the same length in their place."""
-        import torch
-
-        ids = torch.tensor([self.ids] if rows is None else rows, device=self.encoder.device)
-        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        if self.encoder.has_segments:
-            seen = torch.tensor(self._segments_seen(), device=ids.device)
-            inputs["token_type_ids"] = seen.expand_as(ids)
-        return inputs
+        ids = np.array([self.ids] if rows is None else rows)
+        return self.encoder.inputs(
+            ids, np.ones_like(ids), np.broadcast_to(self._segments_seen(), ids.shape).copy()
+        )
 
     def attention(self, *, vectors: bool = False) -> Attention:
         """The attention of every head, with its query, key and value vectors if they are asked for."""
@@ -409,32 +406,35 @@ def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tu
 
 
 def _run(encoder: Encoder, readings: Sequence[Reading], vectors: bool) -> list[Attention]:
-    import torch
-
-    longest = max(reading.n_tokens for reading in readings)
-    pad = encoder.tokenizer.pad_token_id or 0
-    ids = torch.full((len(readings), longest), pad)
-    mask, segment_ids = torch.zeros_like(ids), torch.zeros_like(ids)
-    for row, reading in enumerate(readings):
-        n = reading.n_tokens
-        ids[row, :n] = torch.tensor(reading.ids)
-        mask[row, :n] = 1
-        segment_ids[row, :n] = torch.tensor(reading._segments_seen())
+    ids, mask = padded([reading.ids for reading in readings], encoder)
+    segment_ids, _ = padded([reading._segments_seen() for reading in readings], encoder, filler=0)
     maps, captured = encoder.attend(ids, mask, segment_ids, vectors=vectors)
 
     results = []
     for row, reading in enumerate(readings):
         n = reading.n_tokens
         # One array an item, cropped to its own tokens: nothing of the batch or its padding is kept alive.
-        weights = np.stack([layer[row, :, :n, :n].float().cpu().numpy() for layer in maps])
+        weights = np.stack([as_array(layer[row, :, :n, :n]) for layer in maps])
         per_head = {
-            name: np.stack([layer[row, :, :n].float().cpu().numpy() for layer in layers])
+            name: np.stack([as_array(layer[row, :, :n]) for layer in layers])
             for name, layers in captured.items()
         }
         if per_head:
             _check_vectors(encoder, weights, per_head)
         results.append(as_attention(reading, weights=weights, **per_head))
     return results
+
+
+def padded(rows: Sequence[Sequence[int]], encoder: Encoder, filler: int | None = None):
+    """Rows of different lengths as one array (row, token), filled up on the right, and 1 where a row has a token of its own.
+
+    On the left would move every word: absolute positions count from the first token.
+    """
+    filler = (encoder.tokenizer.pad_token_id or 0) if filler is None else filler
+    mask = np.arange(max(map(len, rows))) < np.array([len(row) for row in rows])[:, None]
+    ids = np.full(mask.shape, filler, dtype=np.int64)
+    ids[mask] = np.concatenate([np.asarray(row) for row in rows])
+    return ids, mask.astype(np.int64)
 
 
 def as_attention(reading: Reading, **arrays) -> Attention:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from .reading import check_reading
+from .numpy_bert import as_array
+from .reading import check_reading, padded
 
 
 def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:
@@ -25,30 +26,32 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
     ValueError
         If a text cannot be read whole (see `bertlook_teach.model.check_reading`), naming it.
     """
-    import torch
-
     for start in range(0, len(texts), batch_size):
         batch = [list(words) for words in texts[start : start + batch_size]]
         for words in batch:
             if obstacle := check_reading(encoder, words).obstacle:
                 raise ValueError(f"{encoder.name} cannot read “{' '.join(words)[:60]}” whole: {obstacle}.")
-        # Absolute positions count from the first token: padding on the left would move every word.
-        encoded = encoder.word_tokenizer(
-            batch, is_split_into_words=True, padding=True, padding_side="right", return_tensors="pt"
-        )
-        names = ("input_ids", "attention_mask", *(("token_type_ids",) if encoder.has_segments else ()))
-        inputs = {name: encoded[name].to(encoder.device) for name in names if name in encoded}
-        with torch.inference_mode(), encoder.evaluating():
-            layers = encoder.model(**inputs, output_hidden_states=True).hidden_states
-            layers = torch.stack(layers).float().cpu().numpy()
+        encoded = [encoder.word_tokenizer(words, is_split_into_words=True) for words in batch]
+        layers = _run(encoder, *padded([one["input_ids"] for one in encoded], encoder))
         if len(layers) != encoder.n_layers + 1:
             raise ValueError(
                 f"{encoder.name} gives {len(layers)} hidden states; the embeddings and {encoder.n_layers} layers were expected."
             )
-        for number, words in enumerate(batch):
-            owners = np.array([-1 if w is None else w for w in encoded.word_ids(number)])
+        for number, (words, one) in enumerate(zip(batch, encoded)):
+            owners = np.array([-1 if w is None else w for w in one.word_ids()])
             mean = (owners[None, :] == np.arange(len(words))[:, None]).astype(np.float32)
             yield (mean / mean.sum(axis=1, keepdims=True)) @ layers[:, number, : len(owners)]
+
+
+def _run(encoder, ids, mask) -> np.ndarray:
+    """Hidden states of a batch, (layer, text, token, dim)."""
+    if encoder.engine is not None:
+        return np.stack(encoder.engine.run(ids, mask).states)
+    import torch
+
+    with torch.inference_mode(), encoder.evaluating():
+        inputs = encoder.inputs(ids, mask, np.zeros_like(ids))
+        return np.stack([as_array(s) for s in encoder.model(**inputs, output_hidden_states=True).hidden_states])
 
 
 def read_states(

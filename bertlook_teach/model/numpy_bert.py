@@ -1,0 +1,291 @@
+"""BERT in NumPy: the forward pass of a folder, ready before torch would be imported, and the same numbers to 1e-5.
+
+Devlin et al. (2019), as transformers computes it in evaluation mode: no dropout, float32, plain attention. What another program
+would have to be asked for (another family, activation or kind of file, a tensor that is missing, damaged or left over) is not read
+here: `open_bert` gives None, and torch and transformers take the folder or say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+_PARTS = {"query": "queries", "key": "keys", "value": "values"}
+_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+_NUMBERS = (
+    "hidden_size",
+    "intermediate_size",
+    "max_position_embeddings",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "type_vocab_size",
+    "vocab_size",
+)
+
+# erf of a float32 as a quotient of two polynomials in its square, highest power first: the coefficients of Eigen and XLA.
+_ABOVE = (
+    -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
+    -2.95459980854025e-03, -1.60960333262415e-02,
+)  # fmt: skip
+_BELOW = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one forward pass gives; lists hold one float32 array a layer.
+
+    Attributes
+    ----------
+    maps : list of arrays (batch, head, query, key)
+    vectors : dict, "queries", "keys" and "values" -> list of arrays (batch, head, token, dim)
+    states : list of arrays (batch, token, width)
+        The embeddings, then the output of each layer.
+    """
+
+    maps: list[np.ndarray]
+    vectors: dict[str, list[np.ndarray]]
+    states: list[np.ndarray]
+
+
+class NumpyBert:
+    """The weights of a BERT folder under the names they have in BertModel, and what is computed with them.
+
+    Attributes
+    ----------
+    config : SimpleNamespace
+        The folder's config.json.
+    weights : dict
+        Name -> array, float32; matrices are (to, from) as in torch. Tables of embeddings and the heads of pre-training stay in
+        the precision of the file.
+    heads : dict
+        The same for the heads it was pre-trained with (``cls. ...``), as far as the folder holds them.
+    """
+
+    def __init__(self, config: dict, weights: dict[str, np.ndarray], heads: dict[str, np.ndarray]):
+        self.config, self.heads = SimpleNamespace(**config), heads
+        self.weights = {
+            name: array if name in _TABLES else array.astype(np.float32, copy=False)
+            for name, array in weights.items()
+        }
+
+    def embed(self, ids, segments=None) -> dict[str, np.ndarray]:
+        """The three vectors of each token, "token", "position" and "segment", and the "stream" that the first layer reads."""
+        segments = np.zeros_like(ids) if segments is None else segments
+        rows = {"token": ids, "position": np.arange(ids.shape[1])[None], "segment": segments}
+        parts = {part: self.weights[_TABLE[part]][index].astype(np.float32) for part, index in rows.items()}
+        total = parts["token"] + parts["segment"] + parts["position"]
+        return parts | {"stream": self._norm("embeddings.LayerNorm", total)}
+
+    def run(self, ids, mask=None, segments=None) -> Pass:
+        """Read a batch.
+
+        Parameters
+        ----------
+        ids, segments : integer arrays of shape (batch, token)
+        mask : array of the same shape, optional
+            0 for padding, at which no token looks.
+        """
+        config, stream = self.config, self.embed(ids, segments)["stream"]
+        batch, n, width = stream.shape
+        heads, size = config.num_attention_heads, width // config.num_attention_heads
+        hidden = None if mask is None or np.all(mask) else np.asarray(mask)[:, None, None, :] == 0
+        found = Pass([], {name: [] for name in _PARTS.values()}, [stream])
+        for layer in range(config.num_hidden_layers):
+            block = f"encoder.layer.{layer}"
+            for part, name in _PARTS.items():
+                vectors = self._linear(f"{block}.attention.self.{part}", stream)
+                found.vectors[name].append(vectors.reshape(batch, n, heads, size).swapaxes(1, 2))
+            queries, keys, values = (kept[-1] for kept in found.vectors.values())
+            weights = queries @ keys.swapaxes(-1, -2)
+            weights *= np.float32(size**-0.5)
+            if hidden is not None:
+                np.copyto(weights, np.finfo(np.float32).min, where=hidden)
+            found.maps.append(_softmax(weights))
+            joined = (weights @ values).swapaxes(1, 2).reshape(batch, n, width)
+            update = self._linear(f"{block}.attention.output.dense", joined)
+            stream = self._norm(f"{block}.attention.output.LayerNorm", update + stream)
+            inner = _gelu(self._linear(f"{block}.intermediate.dense", stream))
+            stream = self._norm(f"{block}.output.LayerNorm", self._linear(f"{block}.output.dense", inner) + stream)
+            found.states.append(stream)
+        return found
+
+    def has_head(self, kind: str) -> bool:
+        """Whether the folder holds the head for ``"masked_lm"`` or ``"next_sentence"``."""
+        tied = kind != "masked_lm" or self.config.__dict__.get("tie_word_embeddings", True)
+        return tied and set(_HEADS[kind]) <= set(self.heads)
+
+    def masked_lm(self, vectors) -> np.ndarray:
+        """Last hidden vectors (..., width) to one score for each wordpiece (..., vocabulary)."""
+        inner = _gelu(self._linear("cls.predictions.transform.dense", vectors))
+        inner = self._norm("cls.predictions.transform.LayerNorm", inner)
+        table = self.weights[_TABLE["token"]].astype(np.float32, copy=False)
+        return inner @ table.T + self._single("cls.predictions.bias")
+
+    def next_sentence(self, vectors) -> np.ndarray:
+        """Last hidden vectors at [CLS] (..., width) to two scores (..., 2): goes on, does not go on."""
+        return self._linear("cls.seq_relationship", np.tanh(self._linear("pooler.dense", vectors)))
+
+    def _single(self, name: str) -> np.ndarray:
+        array = self.weights[name] if name in self.weights else self.heads[name]
+        return array.astype(np.float32, copy=False)
+
+    def _linear(self, name: str, vectors) -> np.ndarray:
+        flat = vectors.reshape(-1, vectors.shape[-1]) @ self._single(f"{name}.weight").T
+        flat += self._single(f"{name}.bias")
+        return flat.reshape(*vectors.shape[:-1], -1)
+
+    def _norm(self, name: str, vectors) -> np.ndarray:
+        centred = vectors - vectors.mean(axis=-1, keepdims=True)
+        variance = np.square(centred).mean(axis=-1, keepdims=True)
+        centred /= np.sqrt(variance + np.float32(self.config.layer_norm_eps))
+        centred *= self._single(f"{name}.weight")
+        centred += self._single(f"{name}.bias")
+        return centred
+
+
+def as_array(tensor) -> np.ndarray:
+    """An array, or a tensor of torch wherever it lies, as a float32 array."""
+    if not isinstance(tensor, np.ndarray):
+        tensor = tensor.detach().float().cpu().numpy()
+    return tensor.astype(np.float32, copy=False)
+
+
+def _softmax(scores):
+    """In place, over the last axis."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def _gelu(vectors):
+    """x times the share of a normal distribution below x (Hendrycks & Gimpel 2016), with erf to 2e-7."""
+    half = vectors * np.float32(0.5)
+    x = np.clip(vectors * np.float32(0.5**0.5), -4, 4)
+    square = x * x
+    above, below = np.full_like(x, _ABOVE[0]), np.full_like(x, _BELOW[0])
+    for polynomial, coefficients in ((above, _ABOVE), (below, _BELOW)):
+        for coefficient in coefficients[1:]:
+            polynomial *= square
+            polynomial += np.float32(coefficient)
+    x *= above
+    x /= below
+    x += 1
+    x *= half
+    return x
+
+
+# --- the folder ---------------------------------------------------------------------------------------
+_TABLE = {
+    "token": "embeddings.word_embeddings.weight",
+    "position": "embeddings.position_embeddings.weight",
+    "segment": "embeddings.token_type_embeddings.weight",
+}
+_TABLES = frozenset(_TABLE.values())
+_HEADS = {
+    "masked_lm": (
+        "cls.predictions.bias",
+        *(f"cls.predictions.transform.{part}" for part in ("dense.weight", "dense.bias")),
+        *(f"cls.predictions.transform.LayerNorm.{part}" for part in ("weight", "bias")),
+    ),
+    "next_sentence": ("cls.seq_relationship.weight", "cls.seq_relationship.bias"),
+}
+
+
+def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of every tensor of BertModel, in the order in which it makes them."""
+    width, inner = config["hidden_size"], config["intermediate_size"]
+
+    def norm(name):
+        return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+
+    def linear(name, to, of):
+        return {f"{name}.weight": (to, of), f"{name}.bias": (to,)}
+
+    shapes = {
+        _TABLE["token"]: (config["vocab_size"], width),
+        _TABLE["position"]: (config["max_position_embeddings"], width),
+        _TABLE["segment"]: (config["type_vocab_size"], width),
+        **norm("embeddings.LayerNorm"),
+    }
+    for layer in range(config["num_hidden_layers"]):
+        block = f"encoder.layer.{layer}"
+        for part in _PARTS:
+            shapes |= linear(f"{block}.attention.self.{part}", width, width)
+        shapes |= linear(f"{block}.attention.output.dense", width, width)
+        shapes |= norm(f"{block}.attention.output.LayerNorm")
+        shapes |= linear(f"{block}.intermediate.dense", inner, width)
+        shapes |= linear(f"{block}.output.dense", width, inner)
+        shapes |= norm(f"{block}.output.LayerNorm")
+    return shapes | linear("pooler.dense", width, width)
+
+
+def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert | None:
+    """The BERT in a folder, or None if it is not one that can be run here; then transformers says what it is.
+
+    Parameters
+    ----------
+    folder : Path
+    config : dict
+        Its config.json.
+    mapped : bool
+        Leave float32 weights in the file, so that processes share its pages; for files that nobody writes to.
+    """
+    if not _is_plain_bert(config) or [path.name for path in folder.glob("*.safetensors")] != ["model.safetensors"]:
+        return None
+    if any((folder / name).exists() for name in ("model.safetensors.index.json", "adapter_config.json")):
+        return None
+    try:
+        tensors = _read_safetensors(folder / "model.safetensors", mapped)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    renamed = {
+        name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias"): array
+        for name, array in tensors.items()
+    }
+    shapes = tensor_shapes(config)
+    weights = {name: renamed.pop(name) for name in shapes if name in renamed}
+    heads = {name: array for name, array in renamed.items() if name.startswith("cls.")}
+    left = [name for name in renamed if name not in heads and not name.endswith("position_ids")]
+    fits = {name: array.shape for name, array in weights.items()} == shapes
+    if not fits or left or not all(np.isfinite(array).all() for array in weights.values()):
+        return None
+    return NumpyBert(config, weights, heads)
+
+
+def _is_plain_bert(config: dict) -> bool:
+    """The settings that change what is computed: those that are read here must be there, any other must be off."""
+    return (
+        config.get("model_type") == "bert"
+        and config.get("hidden_act") == "gelu"
+        and config.get("position_embedding_type") in (None, "absolute")
+        and all(isinstance(config.get(name), int) and config[name] > 0 for name in _NUMBERS)
+        and isinstance(config.get("layer_norm_eps"), float)
+        and config["hidden_size"] % config["num_attention_heads"] == 0
+        and not any(
+            config.get(name)
+            for name in ("add_cross_attention", "auto_map", "is_decoder", "pruned_heads", "quantization_config")
+        )
+    )
+
+
+def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
+    """Name -> array over the bytes of the file: the length of the header, the header as JSON, the tensors.
+
+    safetensors itself copies every tensor, and no two processes would share one.
+    """
+    data = np.memmap(path, np.uint8, "r") if mapped else np.fromfile(path, np.uint8)
+    start = 8 + int(data[:8].view("<u8")[0])
+    header = json.loads(data[8:start].tobytes())
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, about in header.items():
+        first, last = about["data_offsets"]
+        if not 0 <= first <= last <= len(data) - start:
+            raise ValueError(f"{name} lies outside the file")
+        tensors[name] = data[start + first : start + last].view(_DTYPES[about["dtype"]]).reshape(about["shape"])
+    return tensors
