@@ -14,7 +14,9 @@ _HOMES = {
     """,
     "folders": "quiet_loading",
     "head_names": "head_label head_rows parse_head_label",
-    "masked_lm": "MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head",
+    "masked_lm": """
+        MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head masked_lm_scores
+    """,
     "reading": """
         NOT_RECORDED NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
         check_reading extract_attention iter_attention read

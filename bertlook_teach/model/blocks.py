@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .numpy_bert import as_array
+
 if TYPE_CHECKING:
     from .encoder import Encoder
 
@@ -87,11 +89,13 @@ def output_projection(encoder: Encoder) -> np.ndarray:
     ``values[layer, head] @ output_projection(encoder)[layer, head]`` is what the head would add to a token that gave it
     all its attention, f_h(x). The output bias is left out: it belongs to no head and to no token.
     """
-    layers = []
-    for block in attention_blocks(encoder):
-        matrix = block.output.weight.detach().cpu().numpy().T  # torch keeps (out, in)
-        layers.append(matrix.reshape(encoder.n_heads, encoder.head_size, -1))
-    return np.stack(layers)
+    if encoder.engine is not None:
+        names = [f"encoder.layer.{layer}.attention.output.dense.weight" for layer in range(encoder.n_layers)]
+        matrices = [encoder.engine.weights[name] for name in names]
+    else:
+        matrices = [as_array(block.output.weight) for block in attention_blocks(encoder)]
+    # A model keeps each as (to, from).
+    return np.stack([matrix.T.reshape(encoder.n_heads, encoder.head_size, -1) for matrix in matrices])
 
 
 def with_pretraining_head(

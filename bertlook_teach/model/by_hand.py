@@ -1,7 +1,7 @@
 """One attention head by hand: embeddings, query, key and value, scores, softmax, weights, and back into the stream.
 
 The arithmetic is NumPy on plain arrays, one function a step, as in Vaswani et al. (2017), section 3.2. Only the two
-functions that take numbers out of a model, `embedding_parts` and `head_matrices`, load torch. The steps are here to be
+functions that take numbers out of a model, `embedding_parts` and `head_matrices`, run or open one. The steps are here to be
 read, not to be fast; their product equals the model's own attention, and the tests hold it to that.
 """
 
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .numpy_bert import as_array
 
 if TYPE_CHECKING:
     from .encoder import Encoder
@@ -179,8 +181,13 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
     ValueError
         As :func:`~bertlook_teach.model.extract_attention`, or if the model does not add these three parts.
     """
-    from .reading import extract_attention
+    from .reading import extract_attention, read
 
+    if encoder.engine is not None:
+        reading = read(encoder, text, text_pair)
+        parts = encoder.engine.embed(np.array([reading.ids]), np.array([reading.segment_ids]))
+        gain, bias = (_parameter(encoder, f"embeddings.LayerNorm.{part}") for part in ("weight", "bias"))
+        return EmbeddingParts(reading.tokens, **{k: v[0] for k, v in parts.items()}, gain=gain, bias=bias)
     block = getattr(encoder.model, "embeddings", None)
     names = {
         "token": "word_embeddings",
@@ -188,7 +195,8 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
         "segment": "token_type_embeddings",
     }
     modules = {part: getattr(block, name, None) for part, name in names.items()}
-    norm, layers = getattr(block, "LayerNorm", None), _layers(encoder)
+    norm = getattr(block, "LayerNorm", None)
+    _require_bert(encoder)
     missing = [part for part, module in modules.items() if module is None]
     if missing or norm is None:
         raise ValueError(
@@ -198,7 +206,7 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
     seen: dict[str, np.ndarray] = {}
 
     def keep(name, tensor):
-        seen[name] = tensor.detach().float().cpu().numpy().reshape(-1, tensor.shape[-1])
+        seen[name] = as_array(tensor).reshape(-1, tensor.shape[-1])
 
     def read_first(module, args, kwargs):
         keep("stream", args[0] if args else kwargs["hidden_states"])
@@ -207,9 +215,11 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
         for part, module in modules.items():
             hook = module.register_forward_hook(lambda _m, _i, output, part=part: keep(part, output))
             hooks.callback(hook.remove)
-        hooks.callback(layers[0].register_forward_pre_hook(read_first, with_kwargs=True).remove)
+        hooks.callback(
+            encoder.model.encoder.layer[0].register_forward_pre_hook(read_first, with_kwargs=True).remove
+        )
         tokens = extract_attention(encoder, text, text_pair).tokens
-    return EmbeddingParts(tokens=tokens, **seen, gain=_array(norm.weight), bias=_array(norm.bias))
+    return EmbeddingParts(tokens=tokens, **seen, gain=as_array(norm.weight), bias=as_array(norm.bias))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,15 +268,16 @@ def head_matrices(encoder: Encoder, layer: int, head: int) -> HeadMatrices:
             f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}. "
             "A printed name such as '8-10' counts from 1; parse_head_label('8-10') gives the index."
         )
-    block = _layers(encoder)[layer].attention
+    _require_bert(encoder)
+    block = f"encoder.layer.{layer}.attention"
     own = slice(head * encoder.head_size, (head + 1) * encoder.head_size)
     parts = {}
     for name in ("query", "key", "value"):
-        projection = getattr(block.self, name)
-        # torch keeps a matrix as (to, from) and multiplies by its transpose; here it reads x @ matrix.
-        parts[name] = _array(projection.weight)[own].T
-        parts[f"{name}_bias"] = _array(projection.bias)[own]
-    return HeadMatrices(layer, head, **parts, output=_array(block.output.dense.weight)[:, own].T)
+        # The model keeps a matrix as (to, from) and multiplies by its transpose; here it reads x @ matrix.
+        parts[name] = _parameter(encoder, f"{block}.self.{name}.weight")[own].T
+        parts[f"{name}_bias"] = _parameter(encoder, f"{block}.self.{name}.bias")[own]
+    output = _parameter(encoder, f"{block}.output.dense.weight")[:, own].T
+    return HeadMatrices(layer, head, **parts, output=output)
 
 
 def join_heads(encoder: Encoder, layer: int, stream, updates):
@@ -287,27 +298,31 @@ def join_heads(encoder: Encoder, layer: int, stream, updates):
     array of shape (token, width)
         The input of the layer's feed-forward step.
     """
-    output = _layers(encoder)[layer].attention.output
+    _require_bert(encoder)
     updates = np.asarray(updates)
     if updates.ndim != 3 or updates.shape[0] != encoder.n_heads:
         raise ValueError(
             f"updates must hold one array (token, width) for each of the {encoder.n_heads} heads; got shape {updates.shape}."
         )
-    total = np.asarray(stream) + updates.sum(axis=0) + _array(output.dense.bias)
-    norm = output.LayerNorm
-    return layer_norm(total, _array(norm.weight), _array(norm.bias), norm.eps)
+    output = f"encoder.layer.{layer}.attention.output"
+    total = np.asarray(stream) + updates.sum(axis=0) + _parameter(encoder, f"{output}.dense.bias")
+    norm = (_parameter(encoder, f"{output}.LayerNorm.{part}") for part in ("weight", "bias"))
+    return layer_norm(total, *norm, encoder.config.layer_norm_eps)
 
 
-def _layers(encoder: Encoder):
-    """The list of layers of a model built like BERT."""
+def _require_bert(encoder: Encoder) -> None:
+    if encoder.engine is not None:
+        return
     layers = getattr(getattr(encoder.model, "encoder", None), "layer", None)
     if layers is None or not hasattr(layers[0].attention, "self"):
         raise ValueError(
             f"{encoder.name} ({encoder.model.config.model_type}) is not built like BERT, so its heads cannot be taken out "
             "by name. BERT, RoBERTa and ELECTRA can; for others use extract_attention(..., vectors=True)."
         )
-    return layers
 
 
-def _array(tensor) -> np.ndarray:
-    return tensor.detach().float().cpu().numpy()
+def _parameter(encoder: Encoder, name: str) -> np.ndarray:
+    """A tensor of a model built like BERT."""
+    return as_array(
+        encoder.model.get_parameter(name) if encoder.engine is None else encoder.engine.weights[name]
+    )

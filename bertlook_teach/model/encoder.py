@@ -381,7 +381,9 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     twin = _checked(Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed))
     # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
     drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(model))
-    vars(twin)["fingerprint"] = _digest(model.state_dict(), encoder.tokenizer, lambda weights: repr(drawn).encode())
+    vars(twin)["fingerprint"] = _digest(
+        model.state_dict(), encoder.tokenizer, lambda weights: repr(drawn).encode()
+    )
     return twin
 
 

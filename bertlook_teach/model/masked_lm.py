@@ -9,6 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .numpy_bert import as_array
+
 if TYPE_CHECKING:
     from .encoder import Encoder
 
@@ -129,6 +131,25 @@ def masked_lm_head(encoder: Encoder) -> Callable:
     if encoder not in _HEADS:
         _HEADS[encoder] = _load_head(encoder)
     return _HEADS[encoder]
+
+
+def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.ndarray:
+    """One score for each wordpiece of the vocabulary at one position of an input, float32.
+
+    Raises
+    ------
+    NoMaskedLMHead
+        As :func:`masked_lm_head`.
+    """
+    rows = np.array([ids])
+    if encoder.engine is not None and encoder.engine.has_head("masked_lm"):
+        return encoder.engine.masked_lm(encoder.engine.run(rows).states[-1][0, position])
+    head = masked_lm_head(encoder)
+    import torch
+
+    with torch.inference_mode(), encoder.evaluating():
+        vectors = encoder.model(**encoder.inputs(rows, np.ones_like(rows))).last_hidden_state
+        return as_array(head(vectors[0, position]))
 
 
 def _load_head(encoder: Encoder) -> Callable:

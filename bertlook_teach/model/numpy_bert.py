@@ -109,7 +109,9 @@ class NumpyBert:
             update = self._linear(f"{block}.attention.output.dense", joined)
             stream = self._norm(f"{block}.attention.output.LayerNorm", update + stream)
             inner = _gelu(self._linear(f"{block}.intermediate.dense", stream))
-            stream = self._norm(f"{block}.output.LayerNorm", self._linear(f"{block}.output.dense", inner) + stream)
+            stream = self._norm(
+                f"{block}.output.LayerNorm", self._linear(f"{block}.output.dense", inner) + stream
+            )
             found.states.append(stream)
         return found
 
@@ -235,7 +237,9 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
     mapped : bool
         Leave float32 weights in the file, so that processes share its pages; for files that nobody writes to.
     """
-    if not _is_plain_bert(config) or [path.name for path in folder.glob("*.safetensors")] != ["model.safetensors"]:
+    if not _is_plain_bert(config) or [path.name for path in folder.glob("*.safetensors")] != [
+        "model.safetensors"
+    ]:
         return None
     if any((folder / name).exists() for name in ("model.safetensors.index.json", "adapter_config.json")):
         return None
@@ -268,7 +272,13 @@ def _is_plain_bert(config: dict) -> bool:
         and config["hidden_size"] % config["num_attention_heads"] == 0
         and not any(
             config.get(name)
-            for name in ("add_cross_attention", "auto_map", "is_decoder", "pruned_heads", "quantization_config")
+            for name in (
+                "add_cross_attention",
+                "auto_map",
+                "is_decoder",
+                "pruned_heads",
+                "quantization_config",
+            )
         )
     )
 
@@ -287,5 +297,7 @@ def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
         first, last = about["data_offsets"]
         if not 0 <= first <= last <= len(data) - start:
             raise ValueError(f"{name} lies outside the file")
-        tensors[name] = data[start + first : start + last].view(_DTYPES[about["dtype"]]).reshape(about["shape"])
+        tensors[name] = (
+            data[start + first : start + last].view(_DTYPES[about["dtype"]]).reshape(about["shape"])
+        )
     return tensors

@@ -51,7 +51,9 @@ def _run(encoder, ids, mask) -> np.ndarray:
 
     with torch.inference_mode(), encoder.evaluating():
         inputs = encoder.inputs(ids, mask, np.zeros_like(ids))
-        return np.stack([as_array(s) for s in encoder.model(**inputs, output_hidden_states=True).hidden_states])
+        return np.stack(
+            [as_array(s) for s in encoder.model(**inputs, output_hidden_states=True).hidden_states]
+        )
 
 
 def read_states(

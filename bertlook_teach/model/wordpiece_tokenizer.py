@@ -144,7 +144,9 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
             backend.encode("a", "a"),
             {p: backend.token_to_id(p) for p in ("[CLS]", "[SEP]", "a")},
         )
-    except Exception:  # a damaged folder: transformers is asked, and its error is explained where the folder is loaded
+    except (
+        Exception
+    ):  # a damaged folder: transformers is asked, and its error is explained where the folder is loaded
         return None
     around = [numbers[piece] for piece in ("[CLS]", "a", "[SEP]", "a", "[SEP]")]
     if pair.ids != around or pair.type_ids != [0, 0, 0, 1, 1]:

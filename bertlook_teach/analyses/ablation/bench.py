@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model import attention_blocks, choose_masked, chosen_masked, mask_id, masked_lm_head, read
+from ...model import (
+    attention_blocks,
+    choose_masked,
+    chosen_masked,
+    mask_id,
+    masked_lm_head,
+    masked_lm_scores,
+    read,
+    softmax,
+)
 from .heads_off import at_contexts, check_way, positive_control, read_heads, uniform_context
 
 if TYPE_CHECKING:
@@ -130,17 +139,13 @@ def guess_masked(
     n : int
         At least 1, at most the size of the vocabulary.
     """
-    import torch
-
     if not 1 <= n <= len(encoder.tokenizer):
         raise ValueError(f"n is how many guesses to give, from 1 to {len(encoder.tokenizer)}; got {n}.")
-    sentence, head = read_masked(encoder, text, masked), masked_lm_head(encoder)
-    ids = torch.tensor([sentence.ids], device=encoder.device)
-    with torch.inference_mode(), encoder.evaluating():
-        vectors = encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-        best = torch.topk(torch.softmax(head(vectors[:, sentence.masked])[0], dim=-1), n)
-    names = encoder.tokenizer.convert_ids_to_tokens(best.indices.tolist())
-    return sentence, tuple(zip(names, best.values.tolist()))
+    sentence = read_masked(encoder, text, masked)
+    shares = softmax(masked_lm_scores(encoder, sentence.ids, sentence.masked))
+    best = np.argsort(-shares, kind="stable")[:n]
+    names = encoder.tokenizer.convert_ids_to_tokens(best.tolist())
+    return sentence, tuple(zip(names, shares[best].tolist()))
 
 
 def _last_word(tokens, special, word_ids) -> int:
