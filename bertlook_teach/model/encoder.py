@@ -33,7 +33,7 @@ from .folders import (
     require_safe_weights,
     require_tokenizer_files,
 )
-from .numpy_bert import NumpyBert, as_array, open_bert
+from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
 from .wordpiece_tokenizer import wordpiece_tokenizer
 
 if TYPE_CHECKING:
@@ -358,6 +358,27 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     ValueError
         If embeddings are to be kept and the model has no block of that name.
     """
+    name = (
+        f"{encoder.name}-random"
+        + ("" if seed == RANDOM_SEED else f"-{seed}")
+        + ("-embeddings-kept" if keep_embeddings else "")
+    )
+    bert = None if encoder.engine is None else draw_bert(vars(encoder.engine.config), seed)
+    if bert is not None:
+        if keep_embeddings:
+            bert.weights |= {n: w for n, w in encoder.engine.weights.items() if n.startswith("embeddings.")}
+        twin, weights = Encoder(name, None, encoder.tokenizer, None, seed=seed, numpy_bert=bert), bert.weights
+    else:
+        model = _drawn_model(encoder, seed, keep_embeddings)
+        twin, weights = Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed), model.state_dict()
+        _checked(twin)
+    # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
+    drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(weights))
+    vars(twin)["fingerprint"] = _digest(weights, encoder.tokenizer, lambda weights: repr(drawn).encode())
+    return twin
+
+
+def _drawn_model(encoder: Encoder, seed: int, keep_embeddings: bool):
     import torch
     from transformers import AutoModel
 
@@ -365,7 +386,6 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     with torch.random.fork_rng(devices=[]), quiet_loading():
         torch.manual_seed(seed)
         model = AutoModel.from_config(config, attn_implementation="eager").float()
-    name = f"{encoder.name}-random" + ("" if seed == RANDOM_SEED else f"-{seed}")
     if keep_embeddings:
         trained = getattr(encoder.model, "embeddings", None)
         if not isinstance(trained, torch.nn.Module) or not isinstance(
@@ -376,20 +396,12 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
                 "ALBERT and DistilBERT use, so they cannot be kept; call random_twin without keep_embeddings."
             )
         model.embeddings.load_state_dict(trained.state_dict())
-        name += "-embeddings-kept"
-    model = model.eval().to(encoder.device)
-    twin = _checked(Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed))
-    # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
-    drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(model))
-    vars(twin)["fingerprint"] = _digest(
-        model.state_dict(), encoder.tokenizer, lambda weights: repr(drawn).encode()
-    )
-    return twin
+    return model.eval().to(encoder.device)
 
 
-def _few_digits(model) -> list[str]:
-    """Some weights to two digits: the same on every processor, and others if torch drew them by another rule."""
-    *_, drawn = (weights for _, weights in sorted(model.state_dict().items()) if weights.ndim == 2)
+def _few_digits(tensors: Mapping[str, Any]) -> list[str]:
+    """Some weights to two digits: the same on every processor, and others if they were drawn by another rule."""
+    *_, drawn = (weights for _, weights in sorted(tensors.items()) if weights.ndim == 2)
     return [f"{weight:.2g}" for weight in drawn.flatten()[:8].tolist()]
 
 

@@ -261,6 +261,48 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
     return NumpyBert(config, weights, heads)
 
 
+def draw_bert(config: dict, seed: int) -> NumpyBert | None:
+    """The BERT that torch and transformers would draw after ``torch.manual_seed(seed)``, to the last digits.
+
+    Every module draws weights when it is made, and BERT's rule draws them again in the same order: Gaussian matrices, biases of
+    0. None where torch draws in another way: a matrix of fewer than 16 numbers, a seed of more than 32 bits.
+    """
+    shapes = tensor_shapes(config)
+    matrices = {name: int(np.prod(shape)) for name, shape in shapes.items() if len(shape) == 2}
+    if min(matrices.values()) < 16 or not 0 <= seed < 2**32:
+        return None
+    bits = np.random.MT19937()
+    bits.state = np.random.RandomState(seed).get_state(legacy=False)
+    for name, shape in shapes.items():
+        if "LayerNorm" not in name:  # only the tables are Gaussian from the start
+            size = int(np.prod(shape))
+            bits.random_raw(size + 16 * (name in _TABLES and size % 16 > 0), output=False)
+    weights = {name: np.full(shape, "LayerNorm.weight" in name, np.float32) for name, shape in shapes.items()}
+    for name, size in matrices.items():
+        weights[name] = _gaussian(bits, size).reshape(shapes[name])
+        weights[name] *= np.float32(config.get("initializer_range") or 0.02)
+    if (padding := config.get("pad_token_id", 0)) is not None:
+        weights[_TABLE["token"]][padding] = 0
+    return NumpyBert(config, weights, {})
+
+
+def _gaussian(bits: np.random.MT19937, size: int) -> np.ndarray:
+    """Box & Muller (1958) on blocks of 16, as torch fills a tensor on the processor; the last 16 are drawn anew if some are left over."""
+
+    def block(size):
+        uniform = (bits.random_raw(size) & (2**24 - 1)).astype(np.float32) * np.float32(2**-24)
+        pairs = uniform[: size // 16 * 16].reshape(-1, 2, 8)
+        radius = np.sqrt(np.float32(-2) * np.log(1 - pairs[:, 0]))
+        angle = np.float32(2 * np.pi) * pairs[:, 1]
+        pairs[:, 0], pairs[:, 1] = radius * np.cos(angle), radius * np.sin(angle)
+        return uniform
+
+    drawn = block(size)
+    if size % 16:
+        drawn[-16:] = block(16)
+    return drawn
+
+
 def _is_plain_bert(config: dict) -> bool:
     """The settings that change what is computed: those that are read here must be there, any other must be off."""
     return (
