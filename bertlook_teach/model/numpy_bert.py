@@ -245,7 +245,7 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
         return None
     try:
         tensors = _read_safetensors(folder / "model.safetensors", mapped)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     renamed = {
         name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias"): array
