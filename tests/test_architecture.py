@@ -70,13 +70,14 @@ COMES_WITH = {"traitlets": "ipywidgets", "sklearn": "scikit-learn"}
 DEPENDENCIES = {
     "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "pandas", "safetensors",
     "scikit-learn", "scipy", "threadpoolctl",
-    "tokenizers", "torch", "tqdm", "transformers",
+    "tokenizers", "tqdm",
 }  # fmt: skip
 EXTRAS = {
     "lab": {
         "ipykernel", "ipywidgets", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
-        "notebook", "packaging", "psutil", "rise",
+        "notebook", "packaging", "psutil", "rise", "torch", "transformers",
     },
+    "torch": {"torch", "transformers"},
     "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
@@ -345,7 +346,7 @@ def test_each_library_has_its_place():
 
 def test_every_library_is_declared():
     runtime, extras = declared_dependencies()
-    assert undeclared_libraries(PACKAGE, runtime, extras["lab"]) == []
+    assert undeclared_libraries(PACKAGE, runtime | extras["torch"], extras["lab"]) == []
 
 
 def test_nothing_can_run_what_was_only_to_be_read():

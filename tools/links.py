@@ -70,7 +70,7 @@ class Home:
         return (
             "import importlib.util\n\n"
             'if importlib.util.find_spec("google") and importlib.util.find_spec("google.colab"):\n'
-            f'    %pip install -q "bertlook_teach @ git+https://github.com/{self.repository}@{self.ref}"'
+            f'    %pip install -q "bertlook_teach[torch] @ git+https://github.com/{self.repository}@{self.ref}"'
         )
 
 

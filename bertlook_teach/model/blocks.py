@@ -13,8 +13,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .numpy_bert import as_array
-
 if TYPE_CHECKING:
     from .encoder import Encoder
 
@@ -93,7 +91,7 @@ def output_projection(encoder: Encoder) -> np.ndarray:
         names = [f"encoder.layer.{layer}.attention.output.dense.weight" for layer in range(encoder.n_layers)]
         matrices = [encoder.engine.weights[name] for name in names]
     else:
-        matrices = [as_array(block.output.weight) for block in attention_blocks(encoder)]
+        matrices = [block.output.weight.detach().cpu().numpy() for block in attention_blocks(encoder)]
     # A model keeps each as (to, from).
     return np.stack([matrix.T.reshape(encoder.n_heads, encoder.head_size, -1) for matrix in matrices])
 

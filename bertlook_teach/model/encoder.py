@@ -77,11 +77,14 @@ class Encoder:
             del vars(self)["model"], vars(self)["device"]
 
     def __getattr__(self, name: str):
-        if name not in ("model", "device") or "numpy_bert" not in vars(self):
+        if name not in ("model", "device") or vars(self).get("numpy_bert") is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        made = choose_device("auto") if name == "device" else _torch_model(self.numpy_bert, self.device)
-        vars(self)[name] = made
-        return made
+        if name == "device":
+            vars(self)["device"] = choose_device("auto")
+        else:
+            vars(self)["model"] = _torch_model(self.numpy_bert, self.device)
+            vars(self)["numpy_bert"] = None  # not run again: its weights need not be kept twice
+        return vars(self)[name]
 
     @property
     def engine(self) -> NumpyBert | None:
@@ -521,7 +524,8 @@ def _torch_model(bert: NumpyBert, device: torch.device):
     torch = import_torch()
     from transformers import BertConfig, BertModel
 
-    with quiet_loading():
+    # It may be asked for anywhere: under inference_mode its weights could never be trained, and no draw may be used up.
+    with quiet_loading(), torch.inference_mode(False), torch.random.fork_rng(devices=[]):
         model = BertModel.from_pretrained(
             None,
             config=BertConfig.from_dict(vars(bert.config)),
@@ -529,7 +533,7 @@ def _torch_model(bert: NumpyBert, device: torch.device):
             dtype=torch.float32,
             attn_implementation="eager",
         )
-    return model.eval().to(device)
+        return model.eval().to(device)
 
 
 def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:

@@ -104,7 +104,7 @@ class NumpyBert:
             weights *= np.float32(size**-0.5)
             if hidden is not None:
                 np.copyto(weights, np.finfo(np.float32).min, where=hidden)
-            found.maps.append(_softmax(weights))
+            found.maps.append(softmax_in_place(weights))
             joined = (weights @ values).swapaxes(1, 2).reshape(batch, n, width)
             update = self._linear(f"{block}.attention.output.dense", joined)
             stream = self._norm(f"{block}.attention.output.LayerNorm", update + stream)
@@ -156,8 +156,8 @@ def as_array(tensor) -> np.ndarray:
     return tensor.astype(np.float32, copy=False)
 
 
-def _softmax(scores):
-    """In place, over the last axis."""
+def softmax_in_place(scores):
+    """Over the last axis."""
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)

@@ -290,6 +290,18 @@ def test_hooks_and_heads_switched_off_act_on_what_is_read():
     close(extract_attention(encoder, text).weights, before)
 
 
+def test_a_model_first_asked_for_without_gradients_can_be_trained_and_uses_up_no_draw():
+    encoder = load_encoder("specimen")
+    torch.manual_seed(4)
+    expected = torch.rand(2)
+    torch.manual_seed(4)
+    with torch.inference_mode():
+        encoder.model.eval()
+    assert torch.equal(torch.rand(2), expected)
+    encoder.model(torch.tensor([[2, 337, 3]])).last_hidden_state.sum().backward()
+    assert encoder.model.embeddings.LayerNorm.weight.grad is not None
+
+
 def test_the_torch_model_is_the_one_that_transformers_reads_from_the_folder():
     light, heavy = load_encoder("specimen"), load_encoder("specimen", device="cpu")
     ours, theirs = light.model, heavy.model
