@@ -382,15 +382,15 @@ def check_corpus(pattern: Pattern, readings: Sequence[PatternText]) -> None:
 
 
 def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half: np.ndarray) -> ScoreRow:
-    def interval(sums) -> tuple[float, float]:
-        return ratio_interval(np.stack([sums, counts.cases], axis=1))
+    def interval(sums, share: bool = True) -> tuple[float, float]:
+        return ratio_interval(np.stack([sums, counts.cases], axis=1), share=share)
 
     n = counts.cases.sum()
     of_heads, of_rules, rule_names = counts.of(measure)
     heads, rules = (fair_choice(sums, half, both_ways=True) for sums in (of_heads, of_rules))
     found, by_rule = heads.reported, rules.reported
     low, high = interval(found)
-    gain_low, gain_high = interval(found - by_rule)
+    gain_low, gain_high = interval(found - by_rule, share=False)
     best = of_heads.sum(0)
     more = {}
     if twins is not None:

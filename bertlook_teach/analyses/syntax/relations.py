@@ -279,8 +279,8 @@ def _row(*, relation, words, half, marks, gold, offsets, weights, shape, as_publ
             choice = fair_choice(found, half, both_ways=True)
             right[name], chosen[name] = choice.reported, [index for (index,) in choice.chosen]
 
-    def interval(case_values):
-        return unit_interval(case_values, sentences, weights.shape[1], weights=weights)
+    def interval(case_values, share: bool = True):
+        return unit_interval(case_values, sentences, weights.shape[1], weights=weights, share=share)
 
     def named(index) -> Choice:
         direction, layer, head = np.unravel_index(index, shape)
@@ -288,7 +288,7 @@ def _row(*, relation, words, half, marks, gold, offsets, weights, shape, as_publ
 
     low, high = interval(right["heads"])
     gain = right["heads"].astype(int) - right["offsets"].astype(int)
-    gain_low, gain_high = interval(gain)
+    gain_low, gain_high = interval(gain, share=False)
     twin = {}
     if "twin" in right:
         twin_low, twin_high = interval(right["twin"])
