@@ -16,6 +16,8 @@ LEVEL = 0.05  # of a corrected p
 
 FEWEST_REPORTING = 20  # inputs; fewer decide nothing: a share near 0 or 1, or a choice among heads, has no interval that holds on them
 
+FEWEST_CHOOSING = 20  # inputs that choose, where a statistic has to find its head, layer or relation first
+
 # What `decide` does, in words: decks, pages and the guide say it in these and in no others. A claim without control is not held against the twin.
 VERDICT_RULE = (
     "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not overlap. "
@@ -253,6 +255,10 @@ def _too_few_report(n: int) -> str:
     return f"only {_inputs(n)} to report on; fewer than {FEWEST_REPORTING} decide nothing, even if they agree"
 
 
+def _too_few_choose(n: int) -> str:
+    return f"only {_inputs(n)} to choose a head, layer or relation on; on fewer than {FEWEST_CHOOSING} chance chooses"
+
+
 def _inputs(n: int) -> str:
     return f"{n} input{'' if n == 1 else 's'}"
 
@@ -262,6 +268,8 @@ def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> 
         verdict, why = OPEN, ours.reason
     elif ours.n < FEWEST_REPORTING:
         verdict, why = OPEN, _too_few_report(ours.n)
+    elif 0 < ours.n_choice < FEWEST_CHOOSING:
+        verdict, why = OPEN, _too_few_choose(ours.n_choice)
     elif ours.high < claim.threshold - NOISE:
         verdict, why = FAILS, "the whole interval lies on the other side"
     elif ours.low <= claim.threshold + NOISE:
@@ -337,6 +345,8 @@ def _by_p(
         return OPEN, one.reason
     if one.replicates is not None and one.n < FEWEST_REPORTING:  # published numbers have a null of their own
         return OPEN, _too_few_report(one.n)
+    if 0 < one.n_choice < FEWEST_CHOOSING:
+        return OPEN, _too_few_choose(one.n_choice)
     if against < LEVEL:
         return FAILS, f"the opposite has p = {against:.3f} after correction"
     if p >= LEVEL:

@@ -73,7 +73,8 @@ def mean(values, choice):
 @pytest.fixture(autouse=True)
 def few_inputs_decide(monkeypatch):
     """Rules are tried on a handful of made-up inputs; what keeps so few from deciding anything has tests of its own."""
-    monkeypatch.setattr(deciding, "FEWEST_REPORTING", 2)
+    for minimum in ("FEWEST_REPORTING", "FEWEST_CHOOSING"):
+        monkeypatch.setattr(deciding, minimum, 2)
 
 
 # --- the three verdicts -----------------------------------------------------------------------------------------
@@ -122,6 +123,31 @@ def test_fewer_than_twenty_reporting_inputs_decide_nothing_even_if_they_agree(mo
         assert verdict.why == "only 19 inputs to report on; fewer than 20 decide nothing, even if they agree"
     rare = [0.9 if i % 3 else None for i in range(40)]  # twenty inputs, but the number rests on thirteen
     assert run(mean, rare, [0.1] * 40).n == 13 and run(mean, rare, [0.1] * 40).verdict == OPEN
+
+
+def test_a_head_that_few_inputs_chose_decides_nothing(monkeypatch):
+    monkeypatch.undo()
+    chosen = lambda values, choice: values["x"][choice["x"].argmax()]
+    for n, expected in ((40, HOLDS), (38, OPEN)):
+        values = [[0.9, 0.1] if i % 2 or i < n else None for i in range(50)]
+        verdict = run(chosen, values, [[0.1, 0.1]] * 50)
+        assert (verdict.n, verdict.n_choice, verdict.verdict) == (25, n // 2, expected)
+    assert (
+        verdict.why
+        == "only 19 inputs to choose a head, layer or relation on; on fewer than 20 chance chooses"
+    )
+
+
+def test_what_a_statistic_only_asks_for_is_not_what_it_rests_on():
+    """Of 40 inputs 2 have a comma; a statistic that looks whether there are enough, and takes another, rests on the other."""
+
+    def enough_or_all(values, choice):
+        return values["commas"] if "commas" in values and values.total("commas") > 5 else values["x"]
+
+    table = {"made": lambda *_: [{"x": 0.9, **({"commas": 1} if i in (1, 3) else {})} for i in range(40)]}
+    _kept.clear()
+    [verdict] = decide([claim(enough_or_all, control=False)], TRAINED, twin=RANDOM, evidence=table)
+    assert (verdict.n, verdict.n_choice, verdict.value) == (20, 0, pytest.approx(0.9))
 
 
 def test_a_corrected_p_of_few_inputs_decides_nothing_either(monkeypatch):

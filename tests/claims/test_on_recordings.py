@@ -28,7 +28,8 @@ SENTENCES = 30
 def fewer_replicates(monkeypatch):
     """What is tested here is not how narrow an interval is, nor how many inputs it takes."""
     monkeypatch.setattr(verdicts, "REPLICATES", 40)
-    monkeypatch.setattr(verdicts, "FEWEST_REPORTING", 5)
+    for minimum in ("FEWEST_REPORTING", "FEWEST_CHOOSING"):
+        monkeypatch.setattr(verdicts, minimum, 5)
 
 
 @pytest.fixture(scope="module")
