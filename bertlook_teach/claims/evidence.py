@@ -186,16 +186,21 @@ class _Means(Mapping):
         self.used.add(quantity)
         return self.sample.means(quantity)[0][self.index]
 
-    def count(self, quantity: str) -> int:
+    def count(self, quantity) -> int:
         """Inputs that have the quantity and a weight in this row."""
         if quantity not in self.sample.evidence.values:
             return 0
         return int(self.sample.means(quantity)[1][self.index])
 
+    def __contains__(self, quantity: object) -> bool:
+        return self.count(quantity) > 0  # without taking it for used: to ask is not to rest on it
+
     def total(self, quantity: str) -> np.ndarray:
         """Sum over the inputs of this row; one that was drawn twice counts twice."""
+        if self.count(quantity) == 0:
+            raise _Undefined(quantity)
         weights = self.sample.weights[self.index, self.sample.evidence.inputs[quantity]]
-        return self[quantity] * weights.sum()
+        return self.sample.means(quantity)[0][self.index] * weights.sum()
 
     def __iter__(self) -> Iterator[str]:
         return (quantity for quantity in self.sample.evidence.values if self.count(quantity))

@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 from ..corpora import TreebankSentence
 from ..model import Recording, iter_attention
 from ..stats import CannotDecide
-from .claim import FAILS, HOLDS, OPEN, Claim, Verdict
+from .claim import OPEN, Claim, Verdict
 from .course_claims import evidence_table
 from .evidence import Resources
 from .verdicts import iter_verdicts
-
-# Inputs that report: were the statistic of each of fewer on one side of the line, chance alone would do that in more than 5 % of cases, two-sided.
-FEWEST = 6
 
 # Claims that a share is small: on short inputs a head that looks everywhere alike is near the line already.
 _WANT_LENGTH = {"03-broad-at-most-a-tenth": 20}
@@ -168,7 +165,7 @@ def iter_recorded_verdicts(
         strict=False,
     )
     for verdict in verdicts:
-        yield _if_long(_if_enough(verdict), recording)
+        yield _if_long(verdict, recording)
 
 
 def check_twin(recording: Recording, twin: Recording) -> None:
@@ -222,17 +219,6 @@ def _cannot(what: str) -> Callable:
         raise CannotDecide(f"recorded attention alone cannot decide it: it takes {what}")
 
     return collect
-
-
-def _if_enough(verdict: Verdict) -> Verdict:
-    """Too few inputs decide nothing, whatever their interval says."""
-    if verdict.verdict not in (HOLDS, FAILS) or verdict.n >= FEWEST:
-        return verdict
-    return replace(
-        verdict,
-        verdict=OPEN,
-        why=f"only {verdict.n} inputs report; fewer than {FEWEST} decide nothing, even if they agree",
-    )
 
 
 def _if_long(verdict: Verdict, recording: Recording) -> Verdict:

@@ -8,11 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm, monte_carlo_p, percentile_interval
+from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm, monte_carlo_p, sample_interval, widening
 from .claim import FAILS, HOLDS, NOISE, OPEN, Claim, Verdict
 from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
 LEVEL = 0.05  # of a corrected p
+
+FEWEST_REPORTING = 20  # inputs; fewer decide nothing: a share near 0 or 1, or a choice among heads, has no interval that holds on them
+
+FEWEST_CHOOSING = 20  # inputs that choose, where a statistic has to find its head, layer or relation first
 
 # What `decide` does, in words: decks, pages and the guide say it in these and in no others. A claim without control is not held against the twin.
 VERDICT_RULE = (
@@ -193,6 +197,7 @@ def _measure(claim: Claim, sample: _Sample | CannotDecide, strict: bool, tested:
 def _with_p(claim: Claim, sample: _Sample, found: Measurement) -> Measurement:
     """p counts the samples on the wrong side of the line, 1 added above and below; with a ``null``, the larger of the two p counts."""
     drawn = found.replicates[np.isfinite(found.replicates)]
+    drawn = found.value + widening(found.n) * (drawn - found.value)  # new samples, not the same inputs again
     p, against = (
         monte_carlo_p(-drawn, -claim.threshold, tolerance=0),
         monte_carlo_p(drawn, claim.threshold, tolerance=0),
@@ -217,14 +222,15 @@ def _with_interval(claim: Claim, sample: _Sample) -> Measurement:
             raise CannotDecide(_too_few(quantity, values))
     if not np.isfinite(value):
         raise CannotDecide("its statistic is undefined for these inputs")
-    low, high, replicates = _interval(claim, sample, choice)
     n = min((values.count(quantity) for quantity in values.used), default=sample.n_reporting)
+    replicates = _replicates(claim, sample, choice)
+    low, high = sample_interval(replicates[np.isfinite(replicates)], value, n)
     n_choice = min((choice.count(quantity) for quantity in choice.used), default=0)
     return Measurement(value=value, low=low, high=high, n=n, n_choice=n_choice, replicates=replicates)
 
 
-def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, float, np.ndarray]:
-    """Quantiles of the statistic over the samples drawn from the inputs that report, and the statistic in each of them."""
+def _replicates(claim: Claim, sample: _Sample, choice: _Means) -> np.ndarray:
+    """The statistic in each of the samples drawn from the inputs that report; NaN where it is undefined."""
     replicates = np.full(REPLICATES, np.nan)
     for b in range(REPLICATES):
         try:
@@ -234,7 +240,7 @@ def _interval(claim: Claim, sample: _Sample, choice: _Means) -> tuple[float, flo
     defined = np.isfinite(replicates)
     if defined.mean() < CONFIDENCE:
         raise CannotDecide(f"only {defined.sum()} of {REPLICATES} resamples of the inputs give a number")
-    return *percentile_interval(replicates[defined]), replicates
+    return replicates
 
 
 def _too_few(quantity: str, values: _Means) -> str:
@@ -245,6 +251,14 @@ def _too_few(quantity: str, values: _Means) -> str:
     return f"only {_inputs(values.count(quantity))} to report on with {quantity!r}; an interval needs two"
 
 
+def _too_few_report(n: int) -> str:
+    return f"only {_inputs(n)} to report on; fewer than {FEWEST_REPORTING} decide nothing, even if they agree"
+
+
+def _too_few_choose(n: int) -> str:
+    return f"only {_inputs(n)} to choose a head, layer or relation on; on fewer than {FEWEST_CHOOSING} chance chooses"
+
+
 def _inputs(n: int) -> str:
     return f"{n} input{'' if n == 1 else 's'}"
 
@@ -252,6 +266,10 @@ def _inputs(n: int) -> str:
 def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> Verdict:
     if ours.reason:
         verdict, why = OPEN, ours.reason
+    elif ours.n < FEWEST_REPORTING:
+        verdict, why = OPEN, _too_few_report(ours.n)
+    elif 0 < ours.n_choice < FEWEST_CHOOSING:
+        verdict, why = OPEN, _too_few_choose(ours.n_choice)
     elif ours.high < claim.threshold - NOISE:
         verdict, why = FAILS, "the whole interval lies on the other side"
     elif ours.low <= claim.threshold + NOISE:
@@ -325,6 +343,10 @@ def _by_p(
 ) -> tuple[str, str]:
     if one.reason:
         return OPEN, one.reason
+    if one.replicates is not None and one.n < FEWEST_REPORTING:  # published numbers have a null of their own
+        return OPEN, _too_few_report(one.n)
+    if 0 < one.n_choice < FEWEST_CHOOSING:
+        return OPEN, _too_few_choose(one.n_choice)
     if against < LEVEL:
         return FAILS, f"the opposite has p = {against:.3f} after correction"
     if p >= LEVEL:

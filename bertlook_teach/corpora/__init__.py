@@ -15,7 +15,7 @@ _HOMES = {
     "tasks": "Example OVERLAP SHIPPED Task load_task read_examples read_glue",
     "texts": "iter_pairs iter_texts load_pairs load_texts open_text read_pairs read_texts",
     "treebank": """
-        ON_ERROR SkippedSentence TreebankSentence halves_by_document iter_conllu load_treebank
+        ON_ERROR SkippedSentence TreebankSentence document_numbers halves_by_document iter_conllu load_treebank
         read_conllu
     """,
 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ..disk import data_path
 from .texts import open_text
 
@@ -207,10 +209,12 @@ def halves_by_document(sentences: Sequence) -> tuple[list, list]:
 
     A treebank that names no documents, or one only, is halved by sentences.
     """
-    numbers: dict[str, int] = {}
-    places = [
-        numbers.setdefault(s.doc_id or f"sentence {i}", len(numbers)) % 2 for i, s in enumerate(sentences)
-    ]
-    if len(numbers) < 2:
-        places = [i % 2 for i in range(len(sentences))]
+    places = document_numbers(sentences) % 2
     return tuple([s for s, place in zip(sentences, places) if place == half] for half in (0, 1))
+
+
+def document_numbers(sentences: Sequence) -> np.ndarray:
+    """The document of each sentence, counted from 0; a sentence that names none is one of its own. If all name one, each is its own."""
+    numbers: dict[str, int] = {}
+    found = [numbers.setdefault(s.doc_id or f"sentence {i}", len(numbers)) for i, s in enumerate(sentences)]
+    return np.array(found if len(numbers) > 1 else range(len(found)), dtype=int)

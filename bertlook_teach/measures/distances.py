@@ -24,7 +24,7 @@ from ..stats import (
     checked_distances,
     draws,
     monte_carlo_p,
-    percentile_interval,
+    sample_interval,
 )
 from .surface import attention_weights
 
@@ -275,7 +275,8 @@ class HeadDistances(Table):
         weights = draws(self.n_texts, scheme="multinomial", replicates=replicates, seed=seed)
         tokens = np.asarray(self.tokens)
         drawn = [statistic(np.tensordot(w, self.per_text, 1) / (w @ tokens)) for w in weights]
-        return float(statistic(self.per_token)), *percentile_interval(drawn)
+        value = float(statistic(self.per_token))
+        return value, *sample_interval(drawn, value, self.n_texts)
 
     def rows(self) -> list[dict]:
         """One dict a pair of heads: their distance per token."""

@@ -12,7 +12,7 @@ import numpy as np
 from .. import __version__
 from ..disk import Table, replacing, writable_folder, write_csv, write_json
 from ..model import head_label
-from ..stats import CONFIDENCE, REPLICATES, percentile_interval, unit_weights
+from ..stats import CONFIDENCE, REPLICATES, sample_interval, unit_weights
 from .surface import surface_measures
 
 
@@ -50,7 +50,7 @@ def layer_difference(profile: Profile, other: Profile, measure: str):
         )
     drawn = profile.counts > 0
     difference = (sums[1][drawn] - sums[0][drawn]) / profile.counts[drawn, None]
-    return difference[0], *percentile_interval(difference[1:])
+    return difference[0], *sample_interval(difference[1:], difference[0], profile.n)
 
 
 FILES = {"table": "profile.csv", "about": "profile.json", "state": "profile_sums.npz"}
@@ -94,7 +94,8 @@ class Profile(Table):
         if self.n < 2:
             return None
         drawn = self.counts[1:] > 0
-        return percentile_interval(self._sums(measure)[1:][drawn] / self.counts[1:][drawn, None, None])
+        means = self._sums(measure)[1:][drawn] / self.counts[1:][drawn, None, None]
+        return sample_interval(means, self.mean(measure), self.n)
 
     def layer_mean(self, measure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mean over the heads of each layer, with its interval: three arrays of shape (layer,)."""
@@ -102,7 +103,8 @@ class Profile(Table):
             raise ValueError("an interval needs at least two inputs; the profile holds one.")
         means = self._sums(measure).mean(axis=2)
         drawn = self.counts[1:] > 0
-        return means[0] / self.n, *percentile_interval(means[1:][drawn] / self.counts[1:][drawn, None])
+        mean = means[0] / self.n
+        return mean, *sample_interval(means[1:][drawn] / self.counts[1:][drawn, None], mean, self.n)
 
     def _sums(self, measure: str) -> np.ndarray:
         if measure not in self.sums:

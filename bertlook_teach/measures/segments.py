@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..stats import fair_choice, mean_interval
+from ..stats import LEAST_CASES, fair_choice, mean_interval
 from .pair_shares import _segments, within_segment_mass
 from .surface import attention_entropy
 from .vig_patterns import PATTERNS
@@ -112,12 +112,12 @@ def fair_head(values, *others, replicates: int = 1000, seed: int = 0) -> tuple[F
     Raises
     ------
     ValueError
-        If there are fewer than four inputs: two must choose and two report.
+        If there are fewer than ten inputs: five must choose and five report.
     """
     values = np.asarray(values, dtype=float)
-    if values.ndim != 3 or len(values) < 4:
+    if values.ndim != 3 or len(values) < 2 * LEAST_CASES:
         raise ValueError(
-            "a fair choice needs values of shape (input, layer, head) with at least four inputs, two to choose and two "
+            f"a fair choice needs values of shape (input, layer, head) with at least {2 * LEAST_CASES} inputs, half of them to choose and half "
             f"to report; got {values.shape}."
         )
     ((layer, head),) = fair_choice(values).chosen

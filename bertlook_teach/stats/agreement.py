@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bootstrap import REPLICATES, draws, percentile_interval
+from .bootstrap import REPLICATES, draws, sample_interval
 from .metrics import accuracy, cohen_kappa, confusion_matrix, macro_f1
 
 FEWEST_FOR_INTERVAL = 10  # below it a bootstrap draws the same few items again and looks far too sure
@@ -95,7 +95,7 @@ def agree(
             values = [measure(row.reshape(size, size)) for row in drawn]
             values = [value for value in values if value is not None]
             if len(values) >= replicates / 2:
-                intervals[name] = percentile_interval(values)
+                intervals[name] = sample_interval(values, measure(confusion), n)
     return Agreement(
         confusion,
         *(measure(confusion) for measure in measures.values()),

@@ -15,6 +15,8 @@ import numpy as np
 
 from ..model import head_label
 
+LEAST_CASES = 5  # in each half, where the best of many is chosen on one and reported on the other
+
 
 def best_index(scores, *, last: bool = False) -> tuple[int, ...]:
     """Where the largest score stands; of equals the first, or the last.
@@ -43,7 +45,9 @@ class FairChoice:
     reported: np.ndarray
 
 
-def fair_choice(values, half=None, *, both_ways: bool = False, choosing=None) -> FairChoice:
+def fair_choice(
+    values, half=None, *, both_ways: bool = False, choosing=None, least: int = LEAST_CASES
+) -> FairChoice:
     """Choose the competitor with the largest sum on one half of the cases, and report it on the other.
 
     Parameters
@@ -55,16 +59,18 @@ def fair_choice(values, half=None, *, both_ways: bool = False, choosing=None) ->
     both_ways : bool
         Each half chooses for the other one.
     choosing : bool array of shape (case,), optional
-        The cases that choose, where not all of them do; a half that has none of these chooses on all its cases.
+        The cases that choose, where not all of them do; a half that has fewer than ``least`` of these chooses on all its cases.
+    least : int
+        Cases that it takes in each half: on one or two, chance chooses.
 
     Raises
     ------
     ValueError
-        If a half has no case.
+        If a half has fewer cases.
 
     Examples
     --------
-    >>> fair_choice([[0, 1], [2, 0], [0, 1], [2, 0]], both_ways=True).reported.tolist()
+    >>> fair_choice([[0, 1], [2, 0], [0, 1], [2, 0]], both_ways=True, least=1).reported.tolist()
     [0, 0, 0, 0]
     """
     values = np.asarray(values)
@@ -72,10 +78,13 @@ def fair_choice(values, half=None, *, both_ways: bool = False, choosing=None) ->
     chosen = []
     for side in (0, 1) if both_ways else (0,):
         cases = half == side
-        if choosing is not None and (cases & choosing).any():
+        if choosing is not None and (cases & choosing).sum() >= least:
             cases = cases & choosing
-        if not cases.any() or (half == side).all():
-            raise ValueError("a fair choice needs cases in both halves, one to choose and one to report.")
+        if min(cases.sum(), (half != side).sum()) < max(least, 1):
+            raise ValueError(
+                f"a fair choice needs cases in both halves, one to choose and one to report, {least} or more in each; got "
+                f"{(half == 0).sum()} and {(half == 1).sum()}."
+            )
         chosen.append(best_index(values[cases].sum(axis=0)))
     first = values[(slice(None), *chosen[0])]
     if not both_ways:
@@ -147,7 +156,7 @@ def choose_head(values) -> BestHead:
         raise ValueError(
             f"the value of head {head_label(layer, head)} on text {text} is NaN, so no head is best."
         )
-    choice = fair_choice(values)
+    choice = fair_choice(values, least=1)  # a range and n are printed, and nothing is decided
     found = choice.reported
     return BestHead(
         *choice.chosen[0], float(found.mean()), float(found.min()), float(found.max()), len(found)

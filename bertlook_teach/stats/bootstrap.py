@@ -3,7 +3,9 @@
 Words of one sentence are not independent; an interval over words would be too narrow. The unit that is drawn is
 the one that could have been another: the document, the sentence, the minimal pair.
 
-Every 95 % interval of the package is `percentile_interval` of numbers computed with `draws`, or what it computes from them.
+Every 95 % interval of the package is `sample_interval` of numbers computed with `draws`. The middle 95 % of what few units give when they are
+drawn again are too narrow: with 5 units they hold the truth in 79 to 88 of 100 samples, with 20 in 92. `tests/stats/test_coverage.py` simulates
+what the wider ones hold.
 """
 
 from __future__ import annotations
@@ -91,15 +93,84 @@ def percentile_interval(drawn) -> tuple:
     return (low, high) if np.ndim(low) else (float(low), float(high))
 
 
+def widening(n: int) -> float:
+    """How much farther than resampled numbers of ``n`` units new samples lie from the estimate; NaN for a single unit.
+
+    >>> [round(widening(n), 2) for n in (5, 20, 100)]
+    [1.58, 1.1, 1.02]
+    """
+    from scipy.special import ndtri, stdtrit
+
+    upper = (1 + CONFIDENCE) / 2
+    return float(stdtrit(n - 1, upper) / ndtri(upper) * np.sqrt(n / (n - 1))) if n > 1 else float("nan")
+
+
+def sample_interval(drawn, estimate, n, *, acceleration=0.0) -> tuple:
+    """95 % interval from resampled numbers, wide enough for few units.
+
+    Two things make the middle 95 % too narrow, and both are mended as in Efron (1987) and Hesterberg (2015). Units drawn again vary
+    less than new ones, by the root of (n - 1) / n, and how much they vary is itself estimated: the ends move away from the estimate by
+    ``t / 1.96 * sqrt(n / (n - 1))`` (`widening`). And where units are skewed, a sample that
+    missed the long tail looks too sure: the quantiles shift towards it by the ``acceleration``.
+
+    Parameters
+    ----------
+    drawn : array of shape (replicate,) or (replicate, ...)
+    estimate : float or array of shape (...)
+        Of the sample itself.
+    n : int
+        Units that have a case. A single one gives NaN: it says nothing about others.
+    acceleration : float or array of shape (...)
+        A sixth of the skewness of a mean of the units, see `acceleration_of`; 0 where a statistic is no mean.
+
+    Returns
+    -------
+    low, high : float, or ndarray of shape (...)
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in sample_interval(np.arange(201), 100, 20)]      # the middle 95 % are 5 to 195
+    [-4.09, 204.09]
+    """
+    from scipy.special import ndtr, ndtri
+
+    ordered, estimate = np.sort(np.asarray(drawn, dtype=float), axis=0), np.asarray(estimate, dtype=float)
+    acceleration = np.broadcast_to(np.asarray(acceleration, dtype=float), ordered.shape[1:])
+    z = ndtri((1 + CONFIDENCE) / 2)
+    ends = []
+    for side in (-z, z):
+        place = ndtr(side / (1 - acceleration * side)) * (len(ordered) - 1)
+        below = np.minimum(place.astype(int), len(ordered) - 2) if len(ordered) > 1 else place.astype(int)
+        near = [
+            np.take_along_axis(ordered, np.minimum(i, len(ordered) - 1)[None], 0)[0]
+            for i in (below, below + 1)
+        ]
+        ends.append(estimate + widening(n) * (near[0] + (place - below) * (near[1] - near[0]) - estimate))
+    low, high = ends
+    return (low, high) if np.ndim(low) else (float(low), float(high))
+
+
+def acceleration_of(influence) -> np.ndarray:
+    """A sixth of the skewness of a mean, from what each unit adds to it (first axis: units; each minus its mean): Efron's a."""
+    influence = np.asarray(influence, dtype=float)
+    spread = (influence**2).sum(axis=0) ** 1.5
+    return np.divide((influence**3).sum(axis=0), 6 * spread, out=np.zeros_like(spread), where=spread > 1e-30)
+
+
 def mean_interval(values, **drawing) -> tuple:
-    """95 % interval of the mean over the first axis; ``drawing`` goes to `draws`."""
+    """95 % interval of the mean over the first axis; ``drawing`` goes to `draws`. That of shares, between 0 and 1, stays there."""
     values = np.asarray(values, dtype=float)
     weights = draws(len(values), **drawing)
     weights = weights[weights.any(axis=1)]
-    return percentile_interval(np.tensordot(weights / weights.sum(axis=1, keepdims=True), values, 1))
+    drawn = np.tensordot(weights / weights.sum(axis=1, keepdims=True), values, 1)
+    mean = values.mean(axis=0)
+    ends = sample_interval(drawn, mean, len(values), acceleration=acceleration_of(values - mean))
+    if values.min() < 0 or values.max() > 1:
+        return ends
+    return tuple(np.clip(end, 0, 1) if np.ndim(end) else min(max(end, 0.0), 1.0) for end in ends)
 
 
-def ratio_interval(totals, *, seed: int = 0, weights=None) -> tuple[float, float]:
+def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -> tuple[float, float]:
     """95 % interval of a ratio of two sums over units.
 
     Parameters
@@ -109,11 +180,14 @@ def ratio_interval(totals, *, seed: int = 0, weights=None) -> tuple[float, float
     seed : int
     weights : array of shape (replicate, unit), optional
         The `draws`, where several intervals are to share them.
+    share : bool
+        Whether the ratio is a share, which stays between 0 and 1; False for a difference. Where no case is right, or all are, drawing
+        again can say nothing: then the other end is that of Clopper and Pearson, as if the cases of a unit were all one.
 
     Returns
     -------
     low, high : float
-        Resamples without any case are left out.
+        Resamples without any case are left out. NaN if fewer than two units have a case and its share is neither 0 nor 1.
 
     Examples
     --------
@@ -123,11 +197,20 @@ def ratio_interval(totals, *, seed: int = 0, weights=None) -> tuple[float, float
     totals = np.asarray(totals, dtype=float)
     drawn = (draws(len(totals), seed=seed) if weights is None else weights) @ totals
     drawn = drawn[drawn[:, 1] > 0]
-    return percentile_interval(drawn[:, 0] / drawn[:, 1])
+    totals = totals[totals[:, 1] > 0]
+    above, below = totals.sum(axis=0)
+    ratio, n = above / below, len(totals)
+    share = share and (totals[:, 0] >= 0).all() and (totals[:, 0] <= totals[:, 1]).all()
+    if share and ratio in (0, 1):
+        unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
+        return (0.0, unseen) if ratio == 0 else (1 - unseen, 1.0)
+    influence = totals[:, 0] - ratio * totals[:, 1]
+    low, high = sample_interval(drawn[:, 0] / drawn[:, 1], ratio, n, acceleration=acceleration_of(influence))
+    return (float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))) if share else (low, high)
 
 
 def unit_interval(
-    values, units, n_units: int | None = None, *, seed: int = 0, weights=None
+    values, units, n_units: int | None = None, *, seed: int = 0, weights=None, share: bool = True
 ) -> tuple[float, float]:
     """95 % interval of the mean of ``values``, drawing whole units.
 
@@ -138,14 +221,14 @@ def unit_interval(
         The unit of each case, counted from 0.
     n_units : int, optional
         Number of units, where some may have no case: the same for two groups draws the same units for both.
-    seed, weights
+    seed, weights, share
         As in `ratio_interval`.
     """
     units = np.asarray(units)
     n_units = int(units.max()) + 1 if n_units is None else n_units
     sums = np.bincount(units, np.asarray(values, dtype=float), n_units)
     totals = np.stack([sums, np.bincount(units, minlength=n_units)], axis=1)
-    return ratio_interval(totals, seed=seed, weights=weights)
+    return ratio_interval(totals, seed=seed, weights=weights, share=share)
 
 
 def resampled(statistic: Callable[[np.ndarray], float], units, *, seed=0) -> np.ndarray:
@@ -173,4 +256,8 @@ def resampled_interval(
     statistic: Callable[[np.ndarray], float], units, *, seed: int = 0
 ) -> tuple[float, float]:
     """95 % interval of any statistic of cases: that of `resampled`."""
-    return percentile_interval(resampled(statistic, units, seed=seed))
+    units = np.asarray(units)
+    everything = np.arange(len(units))
+    return sample_interval(
+        resampled(statistic, units, seed=seed), statistic(everything), len(np.unique(units))
+    )

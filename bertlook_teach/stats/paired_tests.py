@@ -98,7 +98,8 @@ def paired_interval(before, after, units=None, *, seed: int = 0) -> tuple[float,
     from .bootstrap import unit_interval
 
     before, after = _pair(before, after)
-    return unit_interval(after - before, np.arange(len(before)) if units is None else units, seed=seed)
+    units = np.arange(len(before)) if units is None else units
+    return unit_interval(after - before, units, seed=seed, share=False)
 
 
 def holm(p) -> np.ndarray:

@@ -22,8 +22,9 @@ from bertlook_teach.claims import (
     iter_verdicts,
     ledger,
 )
+from bertlook_teach.claims import verdicts as deciding
 from bertlook_teach.claims.evidence import _kept
-from bertlook_teach.stats import CONFIDENCE, REPLICATES, CannotDecide
+from bertlook_teach.stats import CONFIDENCE, REPLICATES, CannotDecide, widening
 
 
 class FakeEncoder:
@@ -69,6 +70,13 @@ def mean(values, choice):
     return values["x"].mean()
 
 
+@pytest.fixture(autouse=True)
+def few_inputs_decide(monkeypatch):
+    """Rules are tried on a handful of made-up inputs; what keeps so few from deciding anything has tests of its own."""
+    for minimum in ("FEWEST_REPORTING", "FEWEST_CHOOSING"):
+        monkeypatch.setattr(deciding, minimum, 2)
+
+
 # --- the three verdicts -----------------------------------------------------------------------------------------
 
 
@@ -85,15 +93,16 @@ def test_evidence_gives_back_the_rows_it_was_made_of():
 
 
 def test_a_claim_holds_if_the_whole_interval_meets_what_it_needs_and_the_twins_does_not():
-    verdict = run(mean, [0.9, 0.6, 0.9, 0.8, 0.9, 0.7])
+    verdict = run(mean, [0.9, 0.68, 0.9, 0.72, 0.9, 0.7])
     assert verdict.value == pytest.approx(0.7)  # of the inputs with odd index only
-    assert (verdict.low, verdict.high) == pytest.approx((0.6, 0.8))  # three inputs: all may be the same one
+    far = 0.02 * widening(3)  # three inputs: all may be the same one, and new ones lie farther off
+    assert (verdict.low, verdict.high) == pytest.approx((0.7 - far, 0.7 + far))
     assert (verdict.n, verdict.verdict, verdict.twin) == (3, HOLDS, 0.0)
     assert verdict.why == "the whole interval meets what it needs, the twin's does not"
 
 
 def test_a_claim_does_not_hold_if_the_whole_interval_is_below_the_line():
-    assert run(mean, [0.9, 0.4, 0.9, 0.3, 0.9, 0.2]).verdict == FAILS
+    assert run(mean, [0.9, 0.32, 0.9, 0.3, 0.9, 0.28]).verdict == FAILS
 
 
 def test_an_interval_that_includes_the_line_decides_nothing():
@@ -101,6 +110,53 @@ def test_an_interval_that_includes_the_line_decides_nothing():
     assert (verdict.verdict, verdict.why) == (OPEN, "the interval includes the line")
     below = run(mean, [0, 0.1, 0, 0.9, 0, 0.2, 0, 0.6])
     assert below.value < 0.5 < below.high and below.verdict == OPEN
+
+
+def test_fewer_than_twenty_reporting_inputs_decide_nothing_even_if_they_agree(monkeypatch):
+    monkeypatch.undo()
+    assert deciding.FEWEST_REPORTING == 20
+    enough = run(mean, [0.9] * 40, [0.1] * 40)
+    assert (enough.n, enough.verdict) == (20, HOLDS) and run(mean, [0.1] * 40).verdict == FAILS
+    for value in (0.9, 0.1):
+        verdict = run(mean, [value] * 38, [0.1] * 40)
+        assert (verdict.n, verdict.verdict, verdict.value) == (19, OPEN, pytest.approx(value))
+        assert verdict.why == "only 19 inputs to report on; fewer than 20 decide nothing, even if they agree"
+    rare = [0.9 if i % 3 else None for i in range(40)]  # twenty inputs, but the number rests on thirteen
+    assert run(mean, rare, [0.1] * 40).n == 13 and run(mean, rare, [0.1] * 40).verdict == OPEN
+
+
+def test_a_head_that_few_inputs_chose_decides_nothing(monkeypatch):
+    monkeypatch.undo()
+    chosen = lambda values, choice: values["x"][choice["x"].argmax()]
+    for n, expected in ((40, HOLDS), (38, OPEN)):
+        values = [[0.9, 0.1] if i % 2 or i < n else None for i in range(50)]
+        verdict = run(chosen, values, [[0.1, 0.1]] * 50)
+        assert (verdict.n, verdict.n_choice, verdict.verdict) == (25, n // 2, expected)
+    assert (
+        verdict.why
+        == "only 19 inputs to choose a head, layer or relation on; on fewer than 20 chance chooses"
+    )
+
+
+def test_what_a_statistic_only_asks_for_is_not_what_it_rests_on():
+    """Of 40 inputs 2 have a comma; a statistic that looks whether there are enough, and takes another, rests on the other."""
+
+    def enough_or_all(values, choice):
+        return values["commas"] if "commas" in values and values.total("commas") > 5 else values["x"]
+
+    table = {"made": lambda *_: [{"x": 0.9, **({"commas": 1} if i in (1, 3) else {})} for i in range(40)]}
+    _kept.clear()
+    [verdict] = decide([claim(enough_or_all, control=False)], TRAINED, twin=RANDOM, evidence=table)
+    assert (verdict.n, verdict.n_choice, verdict.value) == (20, 0, pytest.approx(0.9))
+
+
+def test_a_corrected_p_of_few_inputs_decides_nothing_either(monkeypatch):
+    monkeypatch.undo()
+    for n, expected in ((40, HOLDS), (38, OPEN)):
+        _kept.clear()
+        table = {"made": lambda encoder, _, n=n: rows([0.9 if encoder is TRAINED else 0.1] * n)}
+        [verdict] = decide([claim(mean)], TRAINED, twin=RANDOM, evidence=table, correct="holm")
+        assert verdict.verdict == expected
 
 
 def test_a_claim_that_a_random_twin_reaches_too_is_not_decided():

@@ -709,7 +709,7 @@ def test_a_null_gets_the_halves_of_the_ledger_and_the_larger_p_counts():
         seen.append((values["a"], choice["a"]))
         return 0.2, 0.01
 
-    rows = [{"a": 1.0}, {"a": 2.0}, {}, {"a": 4.0}]
+    rows = [{"a": 1.0}, {"a": 2.0}, {}, {"a": 4.0}] * 10
     one = replace(BY_NUMBER[6], statistic=lambda values, choice: values["a"], null=null)
     found = measure(one, Evidence.of("made up", rows))
     assert seen == [(3.0, 1.0)] and found.p == 0.2 and found.floor == 0.01

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...corpora import PronounCase
 from ...model import head_label
-from ...stats import fair_choice, unit_interval
+from ...stats import LEAST_CASES, fair_choice, unit_interval
 
 DIRECTIONS = ("pronoun looks at candidate", "candidate looks at pronoun")
 
@@ -89,8 +89,8 @@ def pronoun_table(right: np.ndarray, cases: Sequence[PronounCase], *, seed: int 
     that halves by turns would be two different tasks.
     """
     pairs = {pair: i for i, pair in enumerate(dict.fromkeys(case.pair for case in cases))}
-    if len(pairs) < 4:
-        raise ValueError(f"halves need four pairs or more; got {len(pairs)}.")
+    if len(pairs) < 2 * LEAST_CASES:
+        raise ValueError(f"halves need {2 * LEAST_CASES} pairs or more; got {len(pairs)}.")
     unit = np.array([pairs[case.pair] for case in cases])
     answers = {
         name: np.array([rule(c) == c.answer for c in cases]) for name, rule in PRONOUN_BASELINES.items()

@@ -23,7 +23,7 @@ import numpy as np
 from ...disk import Table
 from ...measures import SMOOTHING, js_between, surface_measures
 from ...model import Recording, head_label
-from ...stats import draws, percentile_interval
+from ...stats import draws, sample_interval
 
 if TYPE_CHECKING:
     from ...model import Encoder
@@ -303,7 +303,7 @@ class CheckpointComparison(Table):
     def interval(self, values) -> tuple[np.ndarray, np.ndarray]:
         """95 % bootstrap interval over texts of the mean of ``values``, whose first axis is the text."""
         values = np.asarray(values, dtype=float)
-        return percentile_interval(np.tensordot(self._draws, values, 1))
+        return sample_interval(np.tensordot(self._draws, values, 1), values.mean(axis=0), self.n_texts)
 
     def heads(self) -> list[dict]:
         """A row a head: name, cosine with interval, floor, divergence with interval, and its partner if heads were paired."""
@@ -382,10 +382,10 @@ class CheckpointComparison(Table):
         drawn = [
             int((match_heads(np.tensordot(weights, self.cross, 1)) == own).sum()) for weights in self._draws
         ]
-        low, high = percentile_interval(drawn)
+        kept = int((partners == own).sum())
+        low, high = np.clip(sample_interval(drawn, kept, self.n_texts), 0, len(own)).tolist()
         n_heads = self.shape[1]
         same_layer = int((partners // n_heads == own // n_heads).sum())
-        kept = int((partners == own).sum())
         return Matching(partners, kept, low, high, same_layer, self.shape, self.n_texts)
 
     def rows(self, by: str = "head") -> list[dict]:

@@ -26,7 +26,7 @@ import numpy as np
 from ...corpora import CUE_WORDS, Negation, NegationSentence
 from ...disk import Table
 from ...model import head_label, head_rows
-from ...stats import best_index, draws, kendall, percentile_interval
+from ...stats import best_index, draws, kendall, sample_interval
 
 if TYPE_CHECKING:
     from ...model import Attention, Encoder
@@ -148,12 +148,13 @@ class CueScores(Table):
     def interval(self, *where: int) -> tuple[float, float, float]:
         """F1 of a head (layer, head), of a rule (no argument), with its 95 % bootstrap interval over sentences."""
         drawn = self.resampled_f1()[(slice(None), *where)]
-        return float(self.f1[where]), *percentile_interval(drawn)
+        return float(self.f1[where]), *sample_interval(drawn, self.f1[where], self.n)
 
     def mean_interval(self) -> tuple[float, float, float]:
         """Mean F1 over all heads with its 95 % bootstrap interval over sentences."""
         drawn = self.resampled_f1()
-        return float(self.f1.mean()), *percentile_interval(drawn.reshape(len(drawn), -1).mean(axis=1))
+        mean = float(self.f1.mean())
+        return mean, *sample_interval(drawn.reshape(len(drawn), -1).mean(axis=1), mean, self.n)
 
     def rows(self) -> list[dict]:
         """One dict a head, or the one of a rule: F1, precision, recall and the number of sentences."""
@@ -401,5 +402,5 @@ def head_agreement(one: CueScores, other: CueScores, *, resamples: int = 300) ->
     for a, b in zip(one.resampled_f1(resamples, seed=1), other.resampled_f1(resamples, seed=2)):
         if np.ptp(a) and np.ptp(b):
             drawn.append(kendall(a, b))
-    low, high = percentile_interval(drawn) if drawn else (float("nan"),) * 2
+    low, high = sample_interval(drawn, tau, min(one.n, other.n)) if drawn else (float("nan"),) * 2
     return HeadAgreement(tau, low, high, one.f1.size)

@@ -16,7 +16,15 @@ import numpy as np
 from ... import __version__
 from ...disk import Table, align, with_interval
 from ...model import head_label
-from ...stats import CONFIDENCE, REPLICATES, CannotDecide, best_index, fair_choice, ratio_interval
+from ...stats import (
+    CONFIDENCE,
+    LEAST_CASES,
+    REPLICATES,
+    CannotDecide,
+    best_index,
+    fair_choice,
+    ratio_interval,
+)
 from ..syntax import OFFSETS
 from .conditions import PAIRS, TREEBANK, PatternText
 from .language import Pattern, needs_treebank, parse_pattern
@@ -304,7 +312,7 @@ def score_pattern(
     Raises
     ------
     CannotDecide
-        If the pattern matches nothing or everything, or only the texts of one half have a case.
+        If the pattern matches nothing or everything, or the texts of a half have fewer than five cases.
     ValueError
         If it needs a treebank or pairs and there are none, names a tag or relation that no word has, or the twin read other texts.
     """
@@ -320,11 +328,11 @@ def score_pattern(
     twins = None if twin is None else _count(cases, twin)
     half = np.arange(len(maps)) % 2
     for side in (0, 1):
-        if not counts.cases[half == side].sum():
-            n = int(counts.cases.sum())
+        if counts.cases[half == side].sum() < LEAST_CASES:
+            n = [int(counts.cases[half == side].sum()) for side in (0, 1)]
             raise CannotDecide(
-                f"{'the only case stands' if n == 1 else f'all {n} cases stand'} in texts of one half; choosing on "
-                "one half and scoring on the other needs cases in both: give more texts"
+                f"{n[0]} and {n[1]} cases stand in the texts of the two halves; choosing on one half and scoring on the other needs "
+                f"{LEAST_CASES} in each: give more texts"
             )
     total = counts.cases.sum()
     return PatternScore(
@@ -382,19 +390,19 @@ def check_corpus(pattern: Pattern, readings: Sequence[PatternText]) -> None:
 
 
 def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half: np.ndarray) -> ScoreRow:
-    def interval(sums) -> tuple[float, float]:
-        return ratio_interval(np.stack([sums, counts.cases], axis=1))
+    def interval(sums, share: bool = True) -> tuple[float, float]:
+        return ratio_interval(np.stack([sums, counts.cases], axis=1), share=share)
 
     n = counts.cases.sum()
     of_heads, of_rules, rule_names = counts.of(measure)
-    heads, rules = (fair_choice(sums, half, both_ways=True) for sums in (of_heads, of_rules))
+    heads, rules = (fair_choice(sums, half, both_ways=True, least=1) for sums in (of_heads, of_rules))
     found, by_rule = heads.reported, rules.reported
     low, high = interval(found)
-    gain_low, gain_high = interval(found - by_rule)
+    gain_low, gain_high = interval(found - by_rule, share=False)
     best = of_heads.sum(0)
     more = {}
     if twins is not None:
-        by_twin = fair_choice(twins.of(measure)[0], half, both_ways=True).reported
+        by_twin = fair_choice(twins.of(measure)[0], half, both_ways=True, least=1).reported
         twin_low, twin_high = interval(by_twin)
         more = {"twin": float(by_twin.sum() / n), "twin_low": twin_low, "twin_high": twin_high}
     return ScoreRow(

@@ -22,9 +22,9 @@ from ...stats import (
     draws,
     micro_f1,
     minimized,
-    percentile_interval,
     ratio_interval,
     ratio_parts,
+    sample_interval,
 )
 from .vectors import SpanVectors, four_fifths
 from .where import centre_of_gravity, delta_bits, expected_layer, mixing_bits
@@ -333,14 +333,14 @@ class LayerScores(Table):
         statistic : function(array of shape (sample, layer)) -> array of shape (sample,) or (sample, ...)
             The function `expected_layer` (the default) or `delta_bits`, ``np.diff``, or the curve itself (``lambda f1: f1``).
         """
-        curves = self.resampled(seed=seed)
-        values = np.asarray(expected_layer(curves) if statistic is None else statistic(curves))
+        curves, statistic = self.resampled(seed=seed), statistic or expected_layer
+        values, own = np.asarray(statistic(curves)), np.asarray(statistic(self.f1[None]))[0]
         defined = np.isfinite(values)
         if values.ndim == 1:
             if defined.mean() < CONFIDENCE:
                 return float("nan"), float("nan")
             values = values[defined]
-        return percentile_interval(values)
+        return sample_interval(values, own, self.counts.shape[1])
 
     def rows(self) -> list[dict]:
         """One dict a probe, P(0) first: F1 with its interval, what its last layer adds, and that layer's share of the mix."""

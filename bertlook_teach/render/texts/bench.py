@@ -57,7 +57,7 @@ def describe_change(before, after, units, *, places: int = 2, seed: int = 0) -> 
     """
     before, after = (np.asarray(values, dtype=float) for values in (before, after))
     difference = after - before
-    low, high = unit_interval(difference, units, seed=seed) if difference.any() else (0.0, 0.0)
+    low, high = unit_interval(difference, units, seed=seed, share=False) if difference.any() else (0.0, 0.0)
     signed = [_signed(value, places) for value in (difference.mean(), low, high)]
     return f"{before.mean():.{places}f} → {after.mean():.{places}f}, change {signed[0]} [{signed[1]}, {signed[2]}]"
 
