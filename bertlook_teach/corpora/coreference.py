@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..model import check_reading
-from .texts import open_text
+from .texts import from_json, open_text
 from .treebank import ON_ERROR, iter_conllu
 
 KINDS = ("pronoun", "proper", "nominal")
@@ -273,7 +272,7 @@ def _read_jsonl(path: Path, broken: Callable) -> list[CorefDocument]:
 
 def _json_document(line: str, where: str, number: int) -> CorefDocument:
     try:
-        item = json.loads(line)
+        item = from_json(line)
         words, raw = tuple(item["tokens"]), list(item["mentions"])
         sentences = tuple((int(a), int(b)) for a, b in item.get("sentences") or [(0, len(words))])
     except (ValueError, KeyError, TypeError) as error:

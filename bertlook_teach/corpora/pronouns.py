@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..disk import data_path
-from .texts import open_text
+from .texts import from_json, open_text
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -47,7 +46,7 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    items.append((f"{path}, line {number}", json.loads(line)))
+                    items.append((f"{path}, line {number}", from_json(line)))
                 except ValueError as error:
                     raise ValueError(f"{path}, line {number}: not JSON: {error}.") from None
     occupations = _occupations(items)

@@ -6,7 +6,6 @@ questions come from a treebank with ``Entity=`` in its last column (ours, or GUM
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .coreference import CorefDocument, Mention, coreference_documents, entity_spans
-from .texts import open_text
+from .texts import from_json, open_text
 
 Span = tuple[int, int]
 
@@ -200,7 +199,7 @@ def read_edges(path: str | Path, *, limit: int | None = None) -> list[EdgeSenten
 
 def _json_sentence(line: str, where: str, number: int) -> EdgeSentence:
     try:
-        item = json.loads(line)
+        item = from_json(line)
         words = tuple(str(word) for word in item["tokens"])
         raw = list(item["targets"])
         name = str(item.get("id", number))

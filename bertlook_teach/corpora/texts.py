@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,6 +93,24 @@ def _content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(file, 1):
             if not line.startswith("# "):
                 yield number, line.strip(" \r\n")
+
+
+def from_json(line: str):
+    """The value of a line of JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or holds half a character (a lone surrogate): JSON can spell it, UTF-8 cannot, and no tokenizer reads it.
+    """
+    value = json.loads(line)
+    if "\\u" in line:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise ValueError(f"{half!r} is half of a character (a lone surrogate); take it out") from None
+    return value
 
 
 LONGEST_LINE = 10_000_000  # characters: some twenty novels; /dev/zero is one line that never ends
