@@ -206,7 +206,7 @@ def recorded_twin(args: Namespace, recording):
     if args.twin is None:
         return None
     if not isinstance(recording, Recording):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - an option that does not fit, not a call
             "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
         )
     if not args.twin.startswith(RECORDED):

@@ -41,7 +41,6 @@ def run(args: Namespace) -> int:
     """``bertlook compare``: returns the exit code."""
     from ..analyses.finetuning import compare_checkpoints
     from ..corpora import iter_pairs, iter_texts, load_texts
-    from ..model import Recording
 
     common.at_least(args, limit=(2, "two texts, for intervals"))
     models = [
