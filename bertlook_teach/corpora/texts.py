@@ -113,6 +113,23 @@ def from_json(line: str):
     return value
 
 
+def json_words(value, where: str) -> tuple[str, ...]:
+    """The words of a text in JSON, checked; ``where`` begins the message."""
+    if not isinstance(value, list) or not value or not all(isinstance(w, str) and w.strip() for w in value):
+        raise ValueError(f"{where}: expected a list of words, none of them empty; got {value!r:.120}.")
+    return tuple(value)
+
+
+def json_span(value, length: int, where: str) -> tuple[int, int]:
+    """A span in JSON, [start, end) within a length, checked; ``where`` begins the message."""
+    whole = isinstance(value, list | tuple) and len(value) == 2 and all(type(place) is int for place in value)
+    if not whole or not 0 <= value[0] < value[1] <= length:
+        raise ValueError(
+            f"{where}: span {value!r:.60} is not [start, end) within 0 to {length}. Places count from 0, and the end lies behind the last."
+        )
+    return value[0], value[1]
+
+
 LONGEST_LINE = 10_000_000  # characters: some twenty novels; /dev/zero is one line that never ends
 
 
