@@ -62,11 +62,12 @@ def _places(value) -> Iterator[tuple[list | dict, object]]:
         yield from _places(value[key])
 
 
-def refused_or_read(call: Callable, shown: object, *, promised=PROMISED):
-    """What the call gives, or None if it refused in words; any other error names the input."""
+def refused_or_read(call: Callable, given, shown: object = None):
+    """What ``call(given)`` gives, or None if it refused in words; any other error shows what was given."""
+    shown = given if shown is None else shown
     try:
-        return call()
-    except promised as error:
+        return call(given)
+    except PROMISED as error:
         if isinstance(error, RAW) or not str(error).strip():
             raise AssertionError(f"a raw {error!r} for {shown!r:.2000}") from error
     except Exception as error:

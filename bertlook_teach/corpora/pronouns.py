@@ -51,7 +51,7 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
                     raise ValueError(f"{path}, line {number}: not JSON: {error}.") from None
     for where, item in items:
         if not isinstance(item, dict) or not isinstance(item.get("text"), str):
-            raise ValueError(f"{where}: expected an object with a text; got {item!r:.80}.")
+            raise ValueError(f"{where}: expected an object with a text; got {item!r:.80}.")  # noqa: TRY004
         if "mention" in item:
             json_span(item["mention"], len(item["text"]), where)
     occupations = _occupations(items)

@@ -86,26 +86,26 @@ def each(kinds):
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_a_file_with_changed_bytes_is_read_or_refused_in_words(kind, tmp_path):
+def test_a_file_with_changed_bytes_is_read_or_refused_in_words(kind, memory_folder):
     generator = random.Random(kind)
     whole = {
         "texts": "The cat sat.\n# a comment\nIt slept.\n",
         "pairs": "The cat sat.\nIt slept.\n\nA dog came.\nIt barked.\n",
         "tsv": "sentence1\tsentence2\tlabel\na cat\ta dog\tno\na cat\tthe cat\tyes\n",
     }.get(kind) or sentences(2)
-    path = tmp_path / ("a.tsv" if kind == "tsv" else "a.conllu")
+    path = memory_folder / ("a.tsv" if kind == "tsv" else "a.conllu")
     for _ in range(each(READERS)):
         content = broken_bytes(generator, whole.encode())
         path.write_bytes(content)
-        found = refused_or_read(lambda: READERS[kind](path), content)
+        found = refused_or_read(READERS[kind], path, content)
         assert found is None or found
 
 
 @pytest.mark.parametrize("kind", JSON_READERS)
-def test_lines_with_other_values_are_read_or_refused_in_words(kind, tmp_path):
+def test_lines_with_other_values_are_read_or_refused_in_words(kind, memory_folder):
     generator = random.Random(kind)
     read, rows = JSON_READERS[kind]
-    path = tmp_path / "a.jsonl"
+    path = memory_folder / "a.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert kind in ("skipping",) or read(path)  # what is broken below is whole here
     for number in range(each(JSON_READERS)):
@@ -114,11 +114,11 @@ def test_lines_with_other_values_are_read_or_refused_in_words(kind, tmp_path):
         if number % 4 == 0:
             content = broken_bytes(generator, content)
         path.write_bytes(content)
-        found = refused_or_read(lambda: read(path), content)
+        found = refused_or_read(read, path, content)
         assert found is None or found
 
 
-def test_a_treebank_that_is_written_out_is_read_as_it_was(tmp_path):
+def test_a_treebank_that_is_written_out_is_read_as_it_was(memory_folder):
     """2,000 sentences with odd words: what is written in CoNLL-U comes back."""
     generator = random.Random(0)
     odd = (
@@ -141,17 +141,17 @@ def test_a_treebank_that_is_written_out_is_read_as_it_was(tmp_path):
     expected = [[generator.choice(odd) for _ in range(generator.randint(1, 7))] for _ in range(CASES)]
     row = "{}\t{}\t_\tX\t_\t_\t{}\tdep\t_\t_".format
     blocks = ["\n".join(row(i, word, i - 1) for i, word in enumerate(words, 1)) for words in expected]
-    path = tmp_path / "t.conllu"
+    path = memory_folder / "t.conllu"
     path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
     assert [list(sentence.words) for sentence in read_conllu(path)] == expected
 
 
-def test_texts_that_are_written_out_are_read_as_they_were(tmp_path):
+def test_texts_that_are_written_out_are_read_as_they_were(memory_folder):
     """But for the spaces around them and what a reader calls a comment or an empty line."""
     generator = random.Random(0)
     letters = "ab cä é\u0301二👍<&>\"'\\\t#\u00a0\u2028\x0b\x0c\x85\u200f"
     lines = ["".join(generator.choices(letters, k=generator.randint(0, 12))) for _ in range(CASES)]
-    path = tmp_path / "t.txt"
+    path = memory_folder / "t.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     kept = [line.strip(" ") for line in lines if not line.startswith("# ")]
     assert list(iter_texts(path)) == [line for line in kept if line]
