@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import test_widgets_browser as page_tools  # for its random attention
+from browser import test_widgets_browser as page_tools  # for its random attention
 
 from bertlook_teach.disk import find_chromium
 from bertlook_teach.widgets import HeadView, save_page

@@ -130,6 +130,13 @@ def specimen():
     return load_encoder("specimen")
 
 
+@pytest.fixture
+def memory_folder():
+    """A folder in memory where there is one: thousands of small files are written here."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="module")
 def encoders(tmp_path_factory):
     """One tiny encoder of each family."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from ..claims import (
     VERDICT_RULE,
     Resources,
-    check_twin,
     decide,
     iter_recorded_verdicts,
     iter_verdicts,
@@ -51,11 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "would take. A claim that a random twin controls can hold only beside a recording of the twin, --twin.",
     )
     common.add_model(parser, common.MODELS_TOO_RECORDED)
-    parser.add_argument(
-        "--twin",
-        metavar="recorded:FILE",
-        help="beside a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
-    )
+    common.add_recorded_twin(parser)
     parser.add_argument("--lesson", metavar="NN", help="only the claims of this lesson (default: all)")
     common.add_data(parser, "a treebank in CoNLL-U (default: the shipped treebank)")
     common.add_texts(parser, default=" (default: the shipped texts and pairs)")
@@ -92,9 +87,7 @@ def run(args: Namespace) -> int:
     encoder = common.load_model(args.model, args.device)
     if recorded:
         encoder = replace(encoder, inputs=encoder.inputs[: args.limit])
-        twin = common.load_model(args.twin, args.device) if args.twin else None
-        if twin is not None:
-            check_twin(encoder, twin)
+        twin = common.recorded_twin(args, encoder)
     verdicts, interrupted = [], False
     progress = common.bar(args, unit="claim", total=len(claims))()
 

@@ -83,6 +83,14 @@ def add_no_twin(parser: ArgumentParser, what: str = "the random twin") -> None:
     parser.add_argument("--no-twin", action="store_true", help=f"leave out {what}")
 
 
+def add_recorded_twin(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--twin",
+        metavar="recorded:FILE",
+        help="beside a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
+    )
+
+
 def add_truncate(parser: ArgumentParser, *, default: bool = False) -> None:
     parser.add_argument(
         "--truncate",
@@ -190,14 +198,38 @@ def say_left_out(skipped: Mapping[str, int], n: int, what: str, encoder) -> None
         print(f"{count} of {n} {what}: {reason}{limit}.")
 
 
+def recorded_twin(args: Namespace, recording):
+    """The recording of ``--twin``, checked to be the random twin of this recording; None if none was given."""
+    from ..claims import check_twin
+    from ..model import Recording
+
+    if args.twin is None:
+        return None
+    if not isinstance(recording, Recording):
+        raise ValueError(  # noqa: TRY004 - an option that does not fit, not a call
+            "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
+        )
+    if not args.twin.startswith(RECORDED):
+        raise ValueError(f"--twin names a recording, recorded:FILE; got {args.twin!r}.")
+    twin = load_model(args.twin, args.device)
+    check_twin(recording, twin)
+    return twin
+
+
 def with_twin(args: Namespace, encoder) -> list:
-    """The encoder, and its randomly initialised twin unless ``--no-twin`` was given. A recording has none, which is said."""
+    """The encoder, and its randomly initialised twin unless ``--no-twin`` was given. That of a recording is recorded, or missing, which is said."""
     from ..model import Recording, random_twin
 
+    given = recorded_twin(args, encoder) if "twin" in args else None
+    if given is not None and args.no_twin:
+        raise ValueError("--twin gives a twin and --no-twin leaves it out; one of them is too many.")
+    if given is not None:
+        return [encoder, given]
     if isinstance(encoder, Recording):
         if not args.no_twin:
             print(
-                f"{encoder.badge}: no random twin beside it, since a recording cannot be initialised anew.",
+                f"{encoder.badge}: no random twin beside it, since a recording cannot be initialised anew. `bertlook record --random-twin` "
+                "records one; name it with --twin.",
                 file=sys.stderr,
             )
         return [encoder]

@@ -19,8 +19,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "to itself. Beside it stands the first checkpoint against its random twin: what two models give that share nothing. Writes "
         "compare.csv (a row a head), compare-layers.csv (a row a layer) and both as JSON.",
         "compare specimen result/negation-0 --texts my.txt --out comparison",
-        "Two recordings (recorded:FILE) are compared on what both were recorded on, unless --texts or --pairs choose among it; there is "
-        "no random twin then.",
+        "Two recordings (recorded:FILE) are compared on what both were recorded on, unless --texts or --pairs choose among it; their random "
+        "twin is recorded too, --twin.",
     )
     parser.add_argument("before", metavar="BEFORE", help="specimen, a hub name, a folder, or recorded:FILE")
     parser.add_argument(
@@ -30,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_limit(parser, "texts")
     common.add_out(parser)
     common.add_no_twin(parser)
+    common.add_recorded_twin(parser)
     memory = "do not pair heads off: needs less memory for large models and many texts"
     parser.add_argument("--no-matching", action="store_true", help=memory)
     common.add_truncate(parser)
@@ -40,7 +41,6 @@ def run(args: Namespace) -> int:
     """``bertlook compare``: returns the exit code."""
     from ..analyses.finetuning import compare_checkpoints
     from ..corpora import iter_pairs, iter_texts, load_texts
-    from ..model import Recording, random_twin
 
     common.at_least(args, limit=(2, "two texts, for intervals"))
     models = [
@@ -48,8 +48,18 @@ def run(args: Namespace) -> int:
         for name in (args.before, args.after)
     ]
     recordings = [model for model in models if model is not None]
+    if len({one.matching for one in recordings}) > 1:
+        raise ValueError(
+            f"{' and '.join(one.badge for one in recordings)} read texts by different rules ({', '.join(one.matching for one in recordings)}): "
+            "maps of different tokens cannot be compared. Compare checkpoints of one vocabulary."
+        )
     if recordings and not (args.pairs or args.texts):  # what was recorded, of both
         shared = [text for text in recordings[0].texts if text in recordings[-1]]
+        if len(shared) < 2:
+            raise ValueError(
+                f"{' and '.join(f'{one.badge} ({len(one)} inputs)' for one in recordings)}: {len(shared)} recorded of both, and a comparison with "
+                "intervals needs at least two. Record both models on one file of texts (`bertlook record`), or compare the models themselves."
+            )
         texts = common.first(shared, args.limit)
     elif args.pairs:
         texts = common.first(iter_pairs(args.pairs), args.limit)
@@ -72,10 +82,8 @@ def run(args: Namespace) -> int:
     )
     found = compare(before, after)
     others = {}
-    if isinstance(before, Recording):
-        common.with_twin(args, before)  # says that it has none
-    elif not args.no_twin:
-        others["random twin"] = compare(before, random_twin(before))
+    for twin in common.with_twin(args, before)[1:]:
+        others["random twin"] = compare(before, twin)
     late, low, high = found.late_minus_early() if found.shape[0] > 1 else (None,) * 3
     about = {
         "before": before.name,

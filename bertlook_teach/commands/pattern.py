@@ -66,6 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--query", choices=QUERY_RULES, default="mean", help=query)
     add("--cache", metavar="DIR", help="keep the maps there, for the next pattern on the same texts")
     common.add_no_twin(parser)
+    common.add_recorded_twin(parser)
     common.add_device(parser, batch_size=32)
 
 

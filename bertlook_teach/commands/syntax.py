@@ -113,6 +113,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     permutations = "for the p-values; 0 leaves them out (default: 200)"
     add("--permutations", type=int, default=200, metavar="N", help=permutations)
     common.add_no_twin(parser)
+    common.add_recorded_twin(parser)
     common.add_device(parser, batch_size=32)
 
 

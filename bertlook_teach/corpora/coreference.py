@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from ..model import check_reading
-from .texts import open_text
+from .texts import from_json, json_span, json_words, open_text
 from .treebank import ON_ERROR, iter_conllu
 
 KINDS = ("pronoun", "proper", "nominal")
@@ -273,32 +273,38 @@ def _read_jsonl(path: Path, broken: Callable) -> list[CorefDocument]:
 
 def _json_document(line: str, where: str, number: int) -> CorefDocument:
     try:
-        item = json.loads(line)
-        words, raw = tuple(item["tokens"]), list(item["mentions"])
-        sentences = tuple((int(a), int(b)) for a, b in item.get("sentences") or [(0, len(words))])
+        item = from_json(line)
+        words, raw = item["tokens"], item["mentions"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{where}: expected an object with doc_id, tokens, sentences and mentions; {type(error).__name__}: {error}."
         ) from None
-    mentions = [_json_mention(m, words, item.get("upos"), where) for m in raw]
+    words, spans = json_words(words, f"{where}, tokens"), item.get("sentences") or [[0, len(words)]]
+    upos = json_words(item["upos"], f"{where}, upos") if item.get("upos") else None
+    if not isinstance(raw, list) or not isinstance(spans, list) or (upos and len(upos) != len(words)):
+        raise ValueError(
+            f"{where}: mentions and sentences are lists, and upos, if it is there, has as many entries as tokens."
+        )
+    sentences = tuple(json_span(span, len(words), f"{where}, sentences") for span in spans)
+    if any(after[0] < before[1] for before, after in pairwise(sentences)):
+        raise ValueError(f"{where}: sentences follow each other; got {spans!r:.80}.")
+    mentions = [_json_mention(m, words, upos, where) for m in raw]
     return CorefDocument(str(item.get("doc_id", number)), words, sentences, _in_order(mentions))
 
 
 def _json_mention(m, words, upos, where) -> Mention:
     try:
-        start, end = (int(x) for x in m["span"])
-        cluster = str(m["cluster"])
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{where}: a mention needs span [start, end) and cluster; got {m}.") from None
-    if not 0 <= start < end <= len(words):
-        raise ValueError(f"{where}: span {start} to {end} is not within the {len(words)} tokens.")
+        span, cluster = m["span"], str(m["cluster"])
+    except (KeyError, TypeError):
+        raise ValueError(f"{where}: a mention needs span [start, end) and cluster; got {m!r:.80}.") from None
+    start, end = json_span(span, len(words), f"{where}, mention")
     span = words[start:end]
     head = m.get("head")
     if isinstance(head, list):  # GUM names each word of a minimal span
         head = head[0] if head else None
-    head = start + head_word(span) if head is None else int(head)
-    if not start <= head < end:
-        raise ValueError(f"{where}: head {head} is not within the span {start} to {end}.")
+    head = start + head_word(span) if head is None else head
+    if type(head) is not int or not start <= head < end:
+        raise ValueError(f"{where}: head {head!r:.40} is not within the span {start} to {end}.")
     tag = upos[head] if upos else ("PRON" if m.get("pronoun") else "")
     return _mention(
         start=start,

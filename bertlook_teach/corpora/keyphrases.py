@@ -6,7 +6,6 @@ not occur are kept and named (`KeyphraseDocument.missing`): a measure over the t
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 import zlib
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..disk import data_path
-from .texts import open_text
+from .texts import from_json, open_text
 
 SPLITS = ("train", "test")
 
@@ -230,7 +229,7 @@ def _occurrences(phrase: str, text: str) -> tuple[Span, ...]:
 def _document(line: str, where: str) -> KeyphraseDocument:
     """One line, checked."""
     try:
-        row = json.loads(line)
+        row = from_json(line)
         text, phrases = row["text"], row["keyphrases"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{where}: expected an object with id, text and keyphrases; {error!r}.") from None

@@ -10,7 +10,6 @@ Morante and Daelemans (2012), ConanDoyle-neg; the rules of our sentences, and wh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..disk import data_path
-from .texts import open_text
+from .texts import from_json, open_text
 
 SPLITS = ("train", "test")
 
@@ -117,7 +116,7 @@ def load_negation(split: str | None = None) -> list[NegationSentence]:
 def _sentence(line: str, where: str) -> NegationSentence:
     """One line, checked."""
     try:
-        row = json.loads(line)
+        row = from_json(line)
         words, listed = row["words"], row["negations"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{where}: expected an object with id, words and negations; {error!r}.") from None

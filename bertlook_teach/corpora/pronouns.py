@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..disk import data_path
-from .texts import open_text
+from .texts import from_json, json_span, open_text
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -47,9 +46,14 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    items.append((f"{path}, line {number}", json.loads(line)))
+                    items.append((f"{path}, line {number}", from_json(line)))
                 except ValueError as error:
                     raise ValueError(f"{path}, line {number}: not JSON: {error}.") from None
+    for where, item in items:
+        if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+            raise ValueError(f"{where}: expected an object with a text; got {item!r:.80}.")  # noqa: TRY004
+        if "mention" in item:
+            json_span(item["mention"], len(item["text"]), where)
     occupations = _occupations(items)
     cases, left_out = [], 0
     for where, item in items:
@@ -70,11 +74,7 @@ def load_minimal_pairs() -> list[PronounCase]:
 
 def _occupations(items) -> set[str]:
     """WinoBias names only the right candidate: the wrong one is another of the occupations that the file names somewhere."""
-    return {
-        _bare(item["text"][slice(*item["mention"])])
-        for _, item in items
-        if "mention" in item and "text" in item
-    }
+    return {_bare(item["text"][slice(*item["mention"])]) for _, item in items if "mention" in item}
 
 
 def _case(item, where, occupations) -> PronounCase | None:
@@ -128,7 +128,7 @@ def _bare(phrase: str) -> str:
 
 
 def _words_of(found, span, where, text) -> tuple[int, int]:
-    start, end = (int(x) for x in span)
+    start, end = json_span(span, len(text), where)
     inside = [i for i, match in enumerate(found) if match.start() < end and match.end() > start]
     if not inside:
         raise ValueError(f"{where}: the span {start} to {end} names no word of {text[:60]!r}.")

@@ -6,7 +6,6 @@ questions come from a treebank with ``Entity=`` in its last column (ours, or GUM
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .coreference import CorefDocument, Mention, coreference_documents, entity_spans
-from .texts import open_text
+from .texts import from_json, json_span, json_words, open_text
 
 Span = tuple[int, int]
 
@@ -200,14 +199,16 @@ def read_edges(path: str | Path, *, limit: int | None = None) -> list[EdgeSenten
 
 def _json_sentence(line: str, where: str, number: int) -> EdgeSentence:
     try:
-        item = json.loads(line)
-        words = tuple(str(word) for word in item["tokens"])
-        raw = list(item["targets"])
+        item = from_json(line)
+        words, raw = item["tokens"], item["targets"]
         name = str(item.get("id", number))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{where}: expected an object with id, tokens and targets; {type(error).__name__}: {error}."
         ) from None
+    words = json_words(words, f"{where}, tokens")
+    if not isinstance(raw, list):
+        raise ValueError(f"{where}: targets must be a list; got {raw!r:.60}.")  # noqa: TRY004
     targets = tuple(_json_target(target, len(words), where) for target in raw)
     doc_id = str(item.get("doc_id") or name.rpartition("-")[0] or name)
     return EdgeSentence(words, targets, doc_id, name)
@@ -215,19 +216,14 @@ def _json_sentence(line: str, where: str, number: int) -> EdgeSentence:
 
 def _json_target(target, n_words: int, where: str) -> EdgeTarget:
     try:
-        label = target["label"]
-        spans = [target["span1"], target.get("span2")]
-        spans = [None if span is None else tuple(int(place) for place in span) for span in spans]
-    except (KeyError, TypeError, ValueError, AttributeError):
+        label, first, second = target["label"], target["span1"], target.get("span2")
+    except (KeyError, TypeError, AttributeError):
         raise ValueError(
-            f"{where}: a target needs span1 and label, and span2 for a pair; got {target}."
+            f"{where}: a target needs span1 and label, and span2 for a pair; got {target!r:.80}."
         ) from None
-    for span in spans:
-        if span is not None and (len(span) != 2 or not 0 <= span[0] < span[1] <= n_words):
-            raise ValueError(
-                f"{where}: span {list(span)} is not [start, end) within the {n_words} tokens. Positions count from 0."
-            )
-    if spans[0] is None or label is None or label == "":
+    span1 = json_span(first, n_words, where)
+    span2 = None if second is None else json_span(second, n_words, where)
+    if not isinstance(label, str | int) or label == "":
         raise ValueError(f"{where}: a target needs span1 and label, and span2 for a pair; got {target}.")
     if isinstance(label, (bool, int)):
         if label not in (0, 1):
@@ -235,7 +231,7 @@ def _json_target(target, n_words: int, where: str) -> EdgeTarget:
                 f"{where}: a label is a text, or 1 and 0 for the same thing and not; got {label}."
             )
         label = (DIFFERENT, SAME)[int(label)]
-    return EdgeTarget(*spans, str(label))
+    return EdgeTarget(span1, span2, str(label))
 
 
 def _known(task: str) -> None:

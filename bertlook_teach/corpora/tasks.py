@@ -6,7 +6,6 @@ sound one: the labels are there, there are two classes or more, and no example s
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from ..disk import data_path
 from ..stats import METRICS
-from .texts import open_text
+from .texts import from_json, open_text
 
 SHIPPED = ("same-topic", "agreement", "sentiment")
 
@@ -208,9 +207,9 @@ def load_task(name: str | Path) -> Task:
         )
     with open_text(about) as file:
         try:
-            described = json.load(file)
+            described = from_json(file.read())
             fields = {key: described[key] for key in ("name", "labels", "metric", "description")}
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{about}: expected an object with name, labels, metric, description; {error!r}."
             ) from None
@@ -247,9 +246,9 @@ def _jsonl(path: Path) -> Iterator[Example]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = from_json(line)
                 first = row["s1"]
-            except (json.JSONDecodeError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
                     f"{path}, line {number}: expected an object with s1 and label; {error!r}."
                 ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,6 +93,41 @@ def _content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(file, 1):
             if not line.startswith("# "):
                 yield number, line.strip(" \r\n")
+
+
+def from_json(line: str):
+    """The value of a line of JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or holds half a character (a lone surrogate): JSON can spell it, UTF-8 cannot, and no tokenizer reads it.
+    """
+    value = json.loads(line)
+    if "\\u" in line:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise ValueError(f"{half!r} is half of a character (a lone surrogate); take it out") from None
+    return value
+
+
+def json_words(value, where: str) -> tuple[str, ...]:
+    """The words of a text in JSON, checked; ``where`` begins the message."""
+    if not isinstance(value, list) or not value or not all(isinstance(w, str) and w.strip() for w in value):
+        raise ValueError(f"{where}: expected a list of words, none of them empty; got {value!r:.120}.")
+    return tuple(value)
+
+
+def json_span(value, length: int, where: str) -> tuple[int, int]:
+    """A span in JSON, [start, end) within a length, checked; ``where`` begins the message."""
+    whole = isinstance(value, list | tuple) and len(value) == 2 and all(type(place) is int for place in value)
+    if not whole or not 0 <= value[0] < value[1] <= length:
+        raise ValueError(
+            f"{where}: span {value!r:.60} is not [start, end) within 0 to {length}. Places count from 0, and the end lies behind the last."
+        )
+    return value[0], value[1]
 
 
 LONGEST_LINE = 10_000_000  # characters: some twenty novels; /dev/zero is one line that never ends

@@ -159,6 +159,10 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
         [tokens] = conllu.parse("\n".join(lines) + "\n\n")
     except (conllu.exceptions.ParseException, ValueError) as error:
         raise _BrokenSentence(start, f"not readable as CoNLL-U: {error}.") from error
+    if len(tokens) != sum(not line.startswith("#") for line in lines) or any(
+        len(row) != 10 for row in tokens
+    ):
+        raise _BrokenSentence(start, "not readable as CoNLL-U: a separator of lines stands inside a line.")
     rows = [token for token in tokens if isinstance(token["id"], int)]
     if [row["id"] for row in rows] != list(range(1, len(rows) + 1)) or not rows:
         raise _BrokenSentence(start, f"word ids must be 1, 2, 3 ...; got {[row['id'] for row in rows][:12]}.")

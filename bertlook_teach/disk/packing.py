@@ -90,11 +90,17 @@ def opened(content: bytes) -> tuple[dict, Callable[[], Any]]:
     return note, value
 
 
+# What zipfile and NumPy raise for an archive that is damaged, encrypted, in a compression of another time, or larger than memory.
+DAMAGED_ARCHIVE = (EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, MemoryError)
+
+NOT_WHAT_WAS_WRITTEN = (*DAMAGED_ARCHIVE, UnicodeError, LookupError, TypeError, AttributeError, OverflowError)
+
+
 @contextlib.contextmanager
 def _said() -> Iterator[None]:
     try:
         yield
-    except (KeyError, IndexError, TypeError, AttributeError, EOFError, zlib.error, zipfile.BadZipFile) as why:
+    except NOT_WHAT_WAS_WRITTEN as why:
         raise ValueError(f"not what was written: {type(why).__name__}: {why}") from None
 
 

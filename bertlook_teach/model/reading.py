@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,12 +35,16 @@ _SHARED = (
     "truncated",
 )
 
-TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED = (
+TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED, HALF = (
     "longer than the model reads",
     "a word leaves no wordpiece",
     "every piece is unknown to the tokenizer",
     "not among the recorded inputs",
+    "a word holds half of a character",
 )
+
+
+_HALF = re.compile("[\ud800-\udfff]")  # JSON can hold one, UTF-8 cannot
 
 
 class ReadingCheck(NamedTuple):
@@ -58,6 +64,8 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
             return ReadingCheck(encoder.recall(list(words)).n_tokens, "")
         except ValueError:
             return ReadingCheck(0, NOT_RECORDED)
+    if any(_HALF.search(word) for word in words):
+        return ReadingCheck(0, HALF)
     pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
     obstacle = ""
@@ -206,6 +214,11 @@ def read(
         for piece in part if split else [part]:
             if not isinstance(piece, str):
                 raise TypeError(f"a text must be a str; got {type(piece).__name__}: {piece!r:.80}.")
+            if half := _HALF.search(piece):
+                raise ValueError(
+                    f"character {half.start() + 1} of {piece!r:.80} is half of a character (a lone surrogate, {half[0]!r}), which no tokenizer "
+                    "reads. It comes from a text that was cut or decoded wrongly; take it out."
+                )
         if not (part if split else part.strip()):
             where = (
                 f"the {side} text of the pair is"
@@ -376,7 +389,15 @@ def iter_attention(
 
 
 def _is_recording(encoder) -> bool:
-    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`."""
+    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`.
+
+    Every way to read a text asks this first, so a name in the place of a model is refused here.
+    """
+    if isinstance(encoder, str | PurePath):
+        raise TypeError(
+            f"a model was expected, and {str(encoder)!r} is only a name: give load_encoder({str(encoder)!r}), or a recording from "
+            "load_recording(...)."
+        )
     return hasattr(encoder, "recall")
 
 

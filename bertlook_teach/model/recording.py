@@ -12,8 +12,6 @@ import json
 import os
 import re
 import unicodedata
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..disk import data_path, replacing
+from ..disk import DAMAGED_ARCHIVE, data_path, replacing
 from .attention import Attention
 from .head_names import head_label
 from .reading import SEGMENT_RULES
@@ -372,16 +370,7 @@ def _read(path: Path) -> Recording:
             members = {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        zlib.error,
-        zipfile.BadZipFile,
-    ):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, *DAMAGED_ARCHIVE):
         raise ValueError(
             f"{path} cannot be read as a recording: it is cut short, damaged, or another kind of file. Copy it again, or write it "
             "anew with `bertlook record`."
@@ -628,7 +617,11 @@ def write_recording(
         raise ValueError(f"{_twice(inputs, matching)!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)
     header["checksum"] = _digest(_header(recording), [one.arrays for one in inputs])
-    members = {"about": np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)}
+    members = {
+        "about": np.frombuffer(
+            json.dumps(header, ensure_ascii=False).encode("utf-8", "backslashreplace"), np.uint8
+        )
+    }
     for number, one in enumerate(inputs):
         for name, array in one.arrays.items():
             members[f"{name[0]}{number:03d}{'_step' if name.endswith('_step') else ''}"] = array

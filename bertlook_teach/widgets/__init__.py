@@ -5,7 +5,7 @@ from .. import hand_on
 _HOMES = {
     "antecedent_view": "AntecedentView READINGS",
     "arc_view": "ArcView",
-    "assets": "mime_bundle module_source static_page style_source view_style",
+    "assets": "mime_bundle module_source static_page style_source view_names view_style",
     "distance_map": "BY DistanceMap FamilyExplorer",
     "head_map": "HeadMap",
     "head_view": "HeadView LEVELS QUANTITIES STYLES",

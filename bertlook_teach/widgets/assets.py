@@ -33,6 +33,11 @@ def module_source(view: str) -> str:
     return "\n".join(parts)
 
 
+def view_names() -> list[str]:
+    """The views that have a browser half."""
+    return sorted(path.stem for path in FOLDER.glob("*.js") if path.stem != "core")
+
+
 @cache
 def asset(name: str) -> str:
     """One file of the browser half as it is, by its name."""

@@ -1,4 +1,5 @@
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import torch
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, save_tiny_model
 
 from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder
-from bertlook_teach.model import NO_PIECE, TOO_LONG, UNKNOWN, check_reading
+from bertlook_teach.model import NO_PIECE, TOO_LONG, UNKNOWN, check_reading, read
 
 
 @pytest.fixture(scope="module")
@@ -235,6 +236,26 @@ def test_markup_is_just_text(tiny):
         "b",
         ">",
     )
+
+
+@pytest.mark.parametrize("item", ["a \ud83d cat", ("a cat", "a \ud83d"), ["a", "\ud83d"]])
+def test_half_of_a_character_is_named_with_its_place(encoders, item):
+    """No tokenizer takes it; JSON and texts that were cut can hold one."""
+    with pytest.raises(ValueError, match=r"item 0 of the corpus: character \d of .* is half of a character"):
+        list(iter_attention(encoders["bert"], [item]))
+
+
+def test_a_word_with_half_of_a_character_is_an_obstacle_and_no_error(encoders):
+    assert check_reading(encoders["bert"], ["a", "\ud83d"]).obstacle == "a word holds half of a character"
+
+
+@pytest.mark.parametrize("name", ["specimen", Path("models") / "mine"])
+def test_a_name_in_the_place_of_a_model_is_refused_with_what_to_do(name):
+    for call in (extract_attention, read):
+        with pytest.raises(TypeError, match=f"only a name: give load_encoder.*{name}"):
+            call(name, "a cat sat.")
+    with pytest.raises(TypeError, match="only a name"):
+        next(iter_attention(name, ["a cat sat."]))
 
 
 @pytest.mark.parametrize("bad", [None, 3, b"bytes"])

@@ -20,6 +20,12 @@ from bertlook_teach.widgets import (
     page_source,
 )
 
+
+def test_a_name_in_the_place_of_a_model_is_refused_with_what_to_do():
+    with pytest.raises(TypeError, match=r"only a name: give load_encoder\('specimen'\)"):
+        HeadExplorer("specimen", "a cat sat.")
+
+
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")
 views = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 DRAWN = {

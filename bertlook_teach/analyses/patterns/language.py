@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -365,7 +366,9 @@ def parse_pattern(text: str) -> Pattern:
         raise ValueError(f"a pattern has at most {LONGEST} characters; this one has {len(text)}.")
     text = " ".join(text.split("\n")).strip()  # a text box may break the line
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a doubtful escape in a text is no matter here
+            tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         curly = " Quotes must be straight: \" or '." if set(text) & set("“”„‘’«»") else ""
         raise ValueError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 
-from .state import VIEW
+from .state import VIEW, displayed
 
 _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)", re.DOTALL)
 
@@ -108,7 +108,7 @@ def static_output(output) -> str:
 
 def live_output(output, names: dict[str, str]) -> str:
     """An output that comes alive in the page; the saved picture stands there until it does."""
-    model = output.get("data", {}).get(VIEW, {}).get("model_id")
+    model = next(iter(displayed([output])), None)
     if model not in names:
         return static_output(output)
     data = {key: value for key, value in output["data"].items() if key != VIEW}
@@ -127,7 +127,7 @@ def markdown(source: str, attachments=None) -> str:
     )
     try:
         made = MarkdownWithMath(renderer=renderer).render(source)
-    except InvalidNotebook as error:  # a picture that the cell names and does not hold
+    except (InvalidNotebook, RuntimeError) as error:  # a picture that the cell names and does not hold
         raise ExportError(
             f"a text cell shows a picture that the notebook does not hold ({error}): {source[:60]!r}"
         ) from None

@@ -7,11 +7,12 @@ import os
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from .errors import ExportError
-from .state import STATE, displayed
+from .state import LINKS, STATE, displayed
 
 RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
 
@@ -29,7 +30,11 @@ def read_deck(path: Path):
     import nbformat
 
     try:
-        return tidied(nbformat.read(path, as_version=4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it mends in cells' names
+            _, notebook = nbformat.validator.normalize(nbformat.read(path, as_version=4))
+            nbformat.validate(notebook)
+        return tidied(notebook)
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror}.") from None
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds, all mean "not a notebook"
@@ -54,13 +59,37 @@ def tidied(notebook):
     if saved is not None:
         models = saved.get("state") if isinstance(saved, dict) else None
         usual = models.items() if isinstance(models, dict) else ()
-        kept = {
-            name: model
-            for name, model in usual
-            if isinstance(model, dict) and isinstance(model.get("model_name"), str)
-        }
+        kept = {name: model for name, model in usual if _is_model(model)}
         notebook.metadata["widgets"][STATE] = {**(saved if isinstance(saved, dict) else {}), "state": kept}
     return notebook
+
+
+def _is_model(model) -> bool:
+    """Whether it is the state of a widget as Jupyter writes it; one that is not stays a picture."""
+    if not isinstance(model, dict) or not isinstance(model.get("model_name"), str):
+        return False
+    state, buffers = model.get("state"), model.get("buffers", [])
+    if not isinstance(state, dict) or not isinstance(buffers, list):
+        return False
+    named = state.get("layout") is None or isinstance(state["layout"], str)
+    children = state.get("children", [])
+    ends = [state.get(end) for end in ("source", "target")] if model["model_name"] in LINKS else []
+    module = isinstance(state.get("_esm"), str) if model["model_name"] == "AnyModel" else True
+    return (
+        named
+        and module
+        and isinstance(state.get("_css") or "", str)
+        and isinstance(children, list | tuple)
+        and all(isinstance(child, str) for child in children)
+        and all(isinstance(e, list) and len(e) == 2 and all(isinstance(x, str) for x in e) for e in ends)
+        and all(
+            isinstance(b, dict)
+            and isinstance(b.get("data"), str)
+            and isinstance(b.get("path"), list)
+            and all(isinstance(step, str | int) for step in b["path"])
+            for b in buffers
+        )
+    )
 
 
 def was_executed(notebook) -> bool:

@@ -91,8 +91,9 @@ def saved_state(notebook) -> dict[str, dict]:
 
 def displayed(outputs: Iterable[Mapping]) -> list[str]:
     """The model ids among outputs, each once, in order."""
-    ids = [output["data"][VIEW]["model_id"] for output in outputs if VIEW in output.get("data", {})]
-    return list(dict.fromkeys(ids))
+    views = [output["data"][VIEW] for output in outputs if VIEW in output.get("data", {})]
+    ids = [view.get("model_id") for view in views if isinstance(view, dict)]
+    return list(dict.fromkeys(id_ for id_ in ids if isinstance(id_, str)))
 
 
 def live_state(

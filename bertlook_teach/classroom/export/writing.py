@@ -68,6 +68,7 @@ def export_deck(
     from .deck import deck_look, render_deck
     from .runner import RECORDING, read_deck, run_deck, was_executed
     from .state import displayed, live_state, saved_state
+    from .strangers import harmless
 
     start = time.perf_counter()
     deck, out = Path(deck), writable_folder(out)
@@ -78,6 +79,10 @@ def export_deck(
         raise ExportError(
             f"{deck.name} was not executed, so there is nothing to show. Leave out --no-run, and it is run first; or run "
             "all its cells in JupyterLab and save it with its widget state."
+        )
+    elif taken := harmless(notebook):
+        say(
+            f"  {taken} saved output(s) held scripts, which are left out of a page whose deck was not run here; leave out --no-run to keep them"
         )
     shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
     roots = displayed(output for cell in shown for output in cell.get("outputs", ()))

@@ -21,7 +21,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Run a model on texts and write every head's attention into one .bertlook file: weights in 16 bits, tokens, and which model it "
         "was. Views, measures and `--model recorded:FILE` take the file as they take a model, for these texts.",
         "record --model bert-base-uncased --texts my.txt --out my.bertlook",
-        "The file holds the texts. Record what you may pass on.",
+        "The file holds the texts. Record what you may pass on. Of 16 bits two weights may be equal that the model tells apart, so where a choice or "
+        "a p value hangs on such a pair, it may differ from that of the model itself: about 2 answers of a head in 1,000.",
     )
     common.add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)

@@ -232,7 +232,7 @@ def test_brackets_may_nest_and_cross_but_must_match(tmp_path):
     "line, message",
     [
         ("{", "line 1: expected an object with doc_id, tokens"),
-        ('{"tokens": ["a"], "mentions": [{"span": [0, 2], "cluster": 1}]}', "span 0 to 2 is not within the 1 tokens"),
+        ('{"tokens": ["a"], "mentions": [{"span": [0, 2], "cluster": 1}]}', "span .0, 2. is not .start, end. within 0 to 1"),
         ('{"tokens": ["a"], "mentions": [{"cluster": 1}]}', "a mention needs span"),
         ('{"tokens": ["a", "b"], "mentions": [{"span": [0, 1], "cluster": 1, "head": 1}]}', "head 1 is not within"),
         ('{"tokens": ["a"], "mentions": []}', "no two mentions of one thing"),

@@ -228,7 +228,7 @@ def test_json_lines_are_read(tmp_path):
     [
         ("{", "line 1: expected an object with id, tokens and targets"),
         ({"tokens": ["a"]}, "expected an object with id, tokens and targets; KeyError: 'targets'"),
-        ({**SINGLE, "targets": [{"span1": [1, 3], "label": "x"}]}, r"span \[1, 3\] is not \[start, end\) within the 2 tokens"),
+        ({**SINGLE, "targets": [{"span1": [1, 3], "label": "x"}]}, r"span \[1, 3\] is not \[start, end\) within 0 to 2"),
         ({**SINGLE, "targets": [{"span1": [1, 1], "label": "x"}]}, "is not"),
         ({**SINGLE, "targets": [{"span1": [0, 1]}]}, "a target needs span1 and label"),
         ({**SINGLE, "targets": [{"span1": [0, 1], "label": None}]}, "a target needs span1 and label"),
