@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from urllib.parse import quote
 
 from ..classroom import port_number, present_static, serve
-from ..course import find_deck, find_root
+from ..course import ROUTES, find_deck, find_root, route_copy
 from . import common
 
 
@@ -16,13 +17,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         common.describe(parser, "Open JupyterLab with the notebooks of the course.", "lab 03")
         parser.add_argument("deck", nargs="?", metavar="NN", help="open this deck as a notebook")
     else:
-        common.describe(parser, "Open a deck as a live slideshow.", "present 03")
+        common.describe(parser, "Open a deck as a live slideshow.", "present 03 --route 20")
         what = "the lesson's number, or a notebook (default: the first deck)"
         parser.add_argument("deck", nargs="?", metavar="NN", help=what)
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
         static = "open the exported file, without Jupyter; made if need be"
         way.add_argument("--static", action="store_true", help=static)
+        route = "only the slides for so many minutes (default: all)"
+        parser.add_argument("--route", type=int, choices=ROUTES, help=route)
     where = "listen on this port (default: a free one from 8888 on)"
     parser.add_argument("--port", type=port_number, metavar="N", help=where)
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -36,7 +39,14 @@ def run(args: Namespace) -> int:
         return serve(root, f"/lab{deck}", what="JupyterLab", **where)
     path = find_deck(root, args.deck)
     if args.static:
-        return present_static(root, path, browser=not args.no_browser)
-    deck = quote(path.as_posix())
-    page = f"/nbclassic/notebooks/{deck}" if args.classic else f"/rise/{deck}"
-    return serve(root, page, what="Slides", **where)
+        return present_static(root, path, route=args.route, browser=not args.no_browser)
+    if args.route is None:
+        return _serve_deck(root, path, args.classic, where)
+    with route_copy(root, path, args.route) as copy:
+        print(f"Shown is a copy, {copy}: what you change in it is lost when you stop.")
+        return _serve_deck(root, copy, args.classic, where)
+
+
+def _serve_deck(root: Path, path: Path, classic: bool, where: dict) -> int:
+    page = "/nbclassic/notebooks/" if classic else "/rise/"
+    return serve(root, page + quote(path.as_posix()), what="Slides", **where)

@@ -265,6 +265,34 @@ def test_the_looks_of_a_deck_are_there(tiny):
     assert tiny.page.evaluate(paper) == "rgb(255, 255, 255)"
 
 
+def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file, tiny, tmp_path):
+    page, text = tmp_path / "routes.html", tiny.path.read_text("utf-8")
+    for slide in ("0-0", "1-1"):
+        text = text.replace(f'id="slide-{slide}" data-routes="90"', f'id="slide-{slide}" data-routes="20 90"')
+    page.write_text(text.replace('"routes":[90]', '"routes":[20,90]'), encoding="utf-8")
+    opened = open_file(page)
+
+    def total():
+        opened.page.wait_for_selector(
+            "body.bertlook-ready, body.bertlook-alive, .slide-number", state="attached"
+        )
+        return opened.page.evaluate("Reveal.getTotalSlides()")
+
+    def go_to(query):
+        opened.page.goto(page.resolve().as_uri() + query)
+        return total()
+
+    assert (total(), go_to("?route=20"), go_to("?route=90"), go_to("?route=30")) == (6, 2, 6, 6)
+    said = opened.page.locator("#bertlook-route")
+    assert said.inner_text() == "No route “30”; there is: 20, 90. All slides are shown."
+    opened.press("r")
+    opened.page.wait_for_url("**route=20*")
+    assert total() == 2 and said.inner_text() == "20 minutes"
+    opened.press("r")
+    opened.page.wait_for_url("**route=90*")
+    assert total() == 6 and opened.errors == []
+
+
 def test_nothing_went_wrong_and_nothing_was_asked_for(tiny):
     assert tiny.errors == [] and tiny.foreign == []
 

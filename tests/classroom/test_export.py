@@ -37,7 +37,7 @@ from bertlook_teach.classroom import (
 from bertlook_teach.classroom.export import handout, reveal, runner
 from bertlook_teach.classroom.export import writing as command
 from bertlook_teach.commands import line as cli
-from bertlook_teach.course import find_root
+from bertlook_teach.course import deck_routes, find_root
 from bertlook_teach.render import Picture
 from bertlook_teach.widgets import (
     ArcView,
@@ -640,6 +640,43 @@ def test_present_takes_the_static_way(course, monkeypatch):
     monkeypatch.setattr(launch, "serve", lambda *args, **options: pytest.fail("Jupyter was started"))
     assert cli.main(["present", "07", "--static", "--no-browser"]) == 0
     assert done == ["made"] and list((root / "exported").iterdir())
+
+
+def test_a_route_stands_in_the_address_of_the_page_and_an_unknown_one_is_refused(course):
+    root, deck, done = course
+    present_static(root, deck, route=90)
+    assert done[-1].endswith("/exported/07_tiny.html?route=90")
+    with pytest.raises(ValueError, match="no route of 20 minutes; it has 90"):
+        present_static(root, deck, route=20)
+
+
+def test_a_live_route_is_served_from_a_copy_that_is_gone_afterwards(course, monkeypatch):
+    from bertlook_teach.commands import present
+
+    root, deck, _ = course
+    notebook = nbformat.read(root / deck, as_version=4)
+    notebook.cells[1].metadata["tags"] = ["route-20"]
+    nbformat.write(notebook, root / deck)
+    served = {}
+
+    def serve(folder, page, **options):
+        served[page] = deck_routes(
+            json.loads((folder / "slides" / "route20_07_tiny.ipynb").read_text("utf-8"))
+        )
+        return 0
+
+    monkeypatch.setattr(present, "find_root", lambda: root)
+    monkeypatch.setattr(present, "serve", serve)
+    assert cli.main(["present", "07", "--route", "20"]) == 0
+    assert served == {"/rise/slides/route20_07_tiny.ipynb": {20: [1], 90: [1]}}
+    assert [path.name for path in (root / "slides").glob("*.ipynb")] == ["07_tiny.ipynb"]
+    assert cli.main(["present", "07", "--route", "50"]) == 1
+
+
+def test_slides_of_an_exported_page_name_their_routes():
+    notebook = tiny_deck()
+    notebook.cells[1].metadata["tags"] = ["route-20", "route-50"]
+    assert [slide.routes for slide in slides_of(notebook, static_output)] == [(20, 50, 90), *[(90,)] * 5]
 
 
 def test_a_menu_alone_needs_no_kernel():

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bertlook_teach.course import deck_routes, on_route
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
 DECKS = {path.name[:2]: path for path in sorted((ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))}
@@ -60,6 +62,32 @@ def test_the_three_routes_name_slides_that_exist_in_order(lesson):
         assert chosen == sorted(set(chosen)) and 1 <= chosen[0] and chosen[-1] <= n
     assert len(found[20]) < len(found[50]) < len(found[90]) == n
     assert len(found[20]) <= 9 and len(found[50]) <= 20
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_the_guide_and_the_tags_of_the_slides_name_the_same_routes(lesson):
+    """`bertlook present --route` and the exported file go by the tags."""
+    assert deck_routes(json.loads(DECKS[lesson].read_text(encoding="utf-8"))) == routes(SECTIONS[lesson])
+
+
+def test_the_opening_decks_short_route_is_the_one_that_the_guide_names():
+    (said,) = re.findall(r"slides ([\d, to]+) and (\d+) take 20 minutes", GUIDE)
+    named = numbers(said[0].replace(" to ", "-")) + [int(said[1])]
+    assert deck_routes(json.loads(DECKS["00"].read_text(encoding="utf-8")))[20] == named
+
+
+@pytest.mark.parametrize("lesson", sorted(SECTIONS))
+def test_a_route_keeps_the_question_the_answer_and_a_picture(lesson):
+    notebook = json.loads(DECKS[lesson].read_text(encoding="utf-8"))
+    for minutes, chosen in deck_routes(notebook).items():
+        kept = on_route(notebook, minutes)["cells"]
+        shown = [
+            c for c in kept if c["metadata"].get("slideshow", {}).get("slide_type") not in ("skip", "notes")
+        ]
+        said = "\n".join("".join(cell["source"]) for cell in shown)
+        assert chosen[0] == 1 and "**What would change the answer" in said, minutes
+        outputs = [o.get("data", {}).get("text/html", "") for cell in shown for o in cell.get("outputs", ())]
+        assert any(mark in "".join(html) for html in outputs for mark in ("<svg", "<img", "<figure")), minutes
 
 
 @pytest.mark.parametrize("lesson", sorted(SECTIONS))

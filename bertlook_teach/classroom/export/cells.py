@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 
+from ...course import routes_of
 from .state import VIEW, displayed
 
 _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)", re.DOTALL)
@@ -22,6 +23,7 @@ class Slide:
     name: str  # "h-v", counted from 0
     blocks: list[tuple[int | None, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    routes: tuple[int, ...] = ()  # minutes
 
 
 def slides_of(notebook, output: Callable[[dict], str]) -> list[Slide]:
@@ -45,10 +47,10 @@ def slides_of(notebook, output: Callable[[dict], str]) -> list[Slide]:
             continue
         if kind == "slide" or not slides:
             across, down, fragment = across + 1, 0, None
-            slides.append(Slide(f"{across}-{down}"))
+            slides.append(Slide(f"{across}-{down}", routes=routes_of(cell)))
         elif kind == "subslide":
             down, fragment = down + 1, None
-            slides.append(Slide(f"{across}-{down}"))
+            slides.append(Slide(f"{across}-{down}", routes=routes_of(cell)))
         elif kind == "fragment":
             fragment = 0 if fragment is None else fragment + 1
         slides[-1].blocks.append((fragment, cell_markup(cell, output)))

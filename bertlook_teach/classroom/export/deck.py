@@ -45,6 +45,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collecti
     rise = dict(notebook.metadata.get("rise", {}))
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
+    settings["routes"] = sorted({minutes for slide in slides for minutes in slide.routes})
     theme = rise.get("theme") or "white"
     styles = [
         style("dist/reveal.css"),
@@ -149,7 +150,8 @@ def _stacks(slides: list[Slide]) -> list[str]:
         if across != column:
             lines += ["</section>"] * (column is not None) + ["<section>"]
             column = across
-        lines.append(f'<section id="slide-{slide.name}">{_blocks(slide)}')
+        routes = " ".join(map(str, slide.routes))
+        lines.append(f'<section id="slide-{slide.name}" data-routes="{routes}">{_blocks(slide)}')
         if slide.notes:
             lines.append(f'<aside class="notes">{"".join(slide.notes)}</aside>')
         lines.append("</section>")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 import webbrowser
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...course import find_deck
+from ...course import find_deck, on_route
 from ...disk import writable_folder, write_file
 from .errors import ExportError
 
@@ -135,7 +136,12 @@ def export_deck(
 
 
 def present_static(
-    root: Path, deck: Path, *, browser: bool = True, say: Callable[[str], None] = print
+    root: Path,
+    deck: Path,
+    *,
+    route: int | None = None,
+    browser: bool = True,
+    say: Callable[[str], None] = print,
 ) -> int:
     """Open the exported file of a deck, made anew if it is missing or older than the deck.
 
@@ -145,22 +151,27 @@ def present_static(
         The folder that holds ``slides``; files are kept in its folder ``exported``.
     deck : path
         Relative to ``root``.
+    route : {20, 50, 90}, optional
+        Only the slides for so many minutes.
     """
     source = Path(root) / deck
+    if route is not None:
+        on_route(json.loads(source.read_text(encoding="utf-8")), route)  # or say that there is none
     page = Path(root) / FOLDER / f"{source.stem}.html"
     if not page.is_file() or page.stat().st_mtime < source.stat().st_mtime:
         say(f"Making {page.name} from the deck; this takes as long as the deck runs.")
         export_deck(source, page.parent, say=say)
-    say(f"Slides:  {page.resolve().as_uri()}")
-    if browser and not _opened(page):
+    address = page.resolve().as_uri() + (f"?route={route}" if route else "")
+    say(f"Slides:  {address}")
+    if browser and not _opened(address):
         say("No browser could be started. Open that file in any browser yourself.")
         return 1
     return 0
 
 
-def _opened(page: Path) -> bool:
+def _opened(address: str) -> bool:
     try:
-        return webbrowser.open(page.resolve().as_uri())
+        return webbrowser.open(address)
     except webbrowser.Error:
         return False
 

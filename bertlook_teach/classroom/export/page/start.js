@@ -2,7 +2,31 @@
 "use strict";
 
 const rise = JSON.parse(document.getElementById("bertlook-settings").textContent);
-const { look, ...settings } = rise;
+const { look, routes, ...settings } = rise;
+
+// ?route=20|50|90 (minutes): the other slides are taken out before the show begins. The key R goes on to the next route.
+const asked = new URLSearchParams(window.location.search).get("route");
+const route = routes.find((minutes) => String(minutes) === asked);
+if (asked !== null) {
+  const said = document.createElement("span");
+  said.id = "bertlook-route";
+  said.setAttribute("role", "status");
+  said.textContent = route ? `${route} minutes` : `No route “${asked}”; there is: ${routes.join(", ")}. All slides are shown.`;
+  document.body.append(said);
+}
+if (route) {
+  for (const slide of document.querySelectorAll(".slides section section")) {
+    if (slide.dataset.routes.split(" ").includes(String(route))) continue;
+    const stack = slide.parentElement;
+    slide.remove();
+    if (!stack.querySelector("section")) stack.remove();
+  }
+}
+function nextRoute() {
+  const address = new URL(window.location.href);
+  address.searchParams.set("route", routes[(routes.indexOf(route ?? routes.at(-1)) + 1) % routes.length]);
+  window.location.assign(address); // the hash names the slide; if the route leaves it out, the show begins anew
+}
 
 Reveal.initialize({
   ...settings,
@@ -18,10 +42,12 @@ function wear(chosen) {
 }
 wear(new URLSearchParams(window.location.search).get("look") ?? look);
 window.addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() !== "d" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const key = event.key.toLowerCase();
+  if (!(key === "d" || (key === "r" && routes.length > 1)) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (!(event.target instanceof Element) || event.target.closest(".bertlook-live, textarea, select, input")) return;
   event.stopImmediatePropagation();
   event.preventDefault();
+  if (key === "r") return nextRoute();
   const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
   wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
 }, { capture: true });
