@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # comes with pytest on 3.10
 
-from tools.architecture_picture import NAME, ROOT, import_graph, imports, module_name, room, sources
+from tools.architecture_picture import NAME, ROOT, import_graph, imports, module_name, parsed, room, sources
 
 PACKAGE = ROOT / NAME
 
@@ -100,7 +100,7 @@ def step(module) -> int:
 def url_texts(path, text):
     """The parts of a source that could be fetched from: string literals of Python, all but comments elsewhere."""
     if path.suffix == ".py":
-        tree = ast.parse(text)
+        tree = parsed(text)
         docs = {
             node.body[0].value
             for node in ast.walk(tree)
@@ -200,7 +200,7 @@ def hidden_names(package) -> list[str]:
         if relative.name != "__init__.py":
             continue
         inside = {path.stem for path in (package / relative).parent.iterdir()}
-        for node in ast.parse(text).body:
+        for node in parsed(text).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
                 names = [name for names in ast.literal_eval(node.value).values() for name in names.split()]
                 found += [f"{relative}: {name} is also a file" for name in names if name in inside]
@@ -257,7 +257,7 @@ def unsafe_code(package) -> list[str]:
         for line, name, _ in imports(relative, text):
             if name.split(".")[0] in UNSAFE_MODULES:
                 found.append(f"{relative}:{line}: imports {name.split('.')[0]}")
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if not isinstance(node, ast.Call):
                 continue
             called = ast.unparse(node.func)

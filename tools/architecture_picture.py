@@ -52,6 +52,9 @@ INK, LINE, QUIET, WARM, PALE = "#1b1f24", "#0072B2", "#8b949e", "#E69F00", "#e3e
 # ---- reading imports ------------------------------------------------------------------------------------------
 
 
+parsed = cache(ast.parse)  # each rule asks again, and no one changes a tree
+
+
 def sources(package, *endings):
     """(path relative to the package, text) of its source files."""
     for path in sorted(package.rglob("*")):
@@ -67,7 +70,7 @@ def module_name(relative) -> str:
 @cache  # each rule asks again
 def imports(relative, text):
     """(line, full dotted name, whether it runs on import) of each import; relative ones are resolved."""
-    return tuple(_imports(relative, ast.parse(text)))
+    return tuple(_imports(relative, parsed(text)))
 
 
 def _imports(relative, tree):
@@ -119,7 +122,7 @@ def import_graph(package) -> dict[str, set[str]]:
     for relative, text in sources(package, ".py"):
         if relative.name != "__init__.py":
             continue
-        for node in ast.parse(text).body:
+        for node in parsed(text).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
                 for file, names in ast.literal_eval(node.value).items():
                     own = module_name(relative)
