@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from bertlook_teach import load_encoder
 from bertlook_teach.claims import Resources, collect_evidence, ledger
-from bertlook_teach.claims.collectors import lesson08, lesson10, lesson11, lesson12, lesson14
+from bertlook_teach.claims.collectors import lesson01, lesson08, lesson10, lesson11, lesson12, lesson14
 from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
@@ -78,6 +78,8 @@ def parts() -> list[Part]:
 
 
 def _parts() -> Iterator[Part]:
+    for name in MODELS:
+        yield Part(f"01 pre-training, {name}", lambda m, n=name: lesson01.pretraining_scores(m[n]))
     yield Part("08 probes", lambda m: lesson08.measured(*m.values()))
     for name in MODELS:
         yield Part(f"10 fits, {name}", lambda m, n=name: lesson10.fitted(m[n], load_treebank()))

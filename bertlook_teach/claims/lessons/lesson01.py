@@ -10,6 +10,7 @@ from ...measures import attention_entropy, offset_attention, special_token_atten
 from ...published import read_published
 from ...stats import CannotDecide
 from ..claim import Claims
+from ..collectors.lesson01 import pretraining_scores  # noqa: F401 - decks ask their lesson
 from .statistics import best_head
 
 VASWANI, CLARK, SIMON = "Vaswani et al. 2017", "Clark et al. 2019", "Simon, Towards Data Science"

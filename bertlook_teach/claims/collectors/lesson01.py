@@ -1,0 +1,37 @@
+"""Lesson 1: how well the two tasks of pre-training were learnt, beside a rule that reads nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...disk import cached
+
+
+def pretraining_scores(encoder) -> dict[str, float | int | str]:
+    """On the shipped texts: masked pieces guessed, by the model and by always the commonest piece, and second sentences told; kept.
+
+    Returns
+    -------
+    dict
+        ``guessed`` and ``always``: shares of the masked pieces, means over ``n_texts`` texts; ``commonest``: the rule's piece;
+        ``follows``: the share of ``n_pairs`` pairs of adjoining sentences that are told from a pair with a wrong second sentence.
+    """
+    return cached("pre-training scores", (encoder,), lambda: _score(encoder))
+
+
+def _score(encoder) -> dict[str, float | int | str]:
+    from ...analyses.ablation import MaskedLM, NextSentence, adjoining_sentences, score_batches
+    from ...corpora import load_texts
+
+    scorer, texts, seams = MaskedLM(encoder), load_texts(), adjoining_sentences()
+    gaps = scorer.encode(texts, truncate=True)
+    hidden = [row[row >= 0] for batch in gaps for row in batch[3].numpy()]  # the pieces to guess, text by text
+    commonest = int(np.bincount(np.concatenate(hidden)).argmax())
+    return {
+        "guessed": float(score_batches(scorer, gaps)[1].mean()),
+        "always": float(np.mean([(pieces == commonest).mean() for pieces in hidden])),
+        "commonest": encoder.tokenizer.convert_ids_to_tokens(commonest),
+        "n_texts": len(texts),
+        "follows": float(NextSentence(encoder, seams)().mean()),
+        "n_pairs": len(seams),
+    }
