@@ -49,9 +49,16 @@ class WordPieceTokenizer:
             return AutoTokenizer.from_pretrained(self._folder, local_files_only=True, trust_remote_code=False)
 
     def __call__(
-        self, text, text_pair=None, *, is_split_into_words=False, add_special_tokens=True, truncation=False,
-        max_length=None, **options
-    ):  # fmt: skip
+        self,
+        text,
+        text_pair=None,
+        *,
+        is_split_into_words=False,
+        add_special_tokens=True,
+        truncation=False,
+        max_length=None,
+        **options,
+    ):
         """One text, one pair, or one text split into words, as an encoding that is read like a dict; the rest goes to transformers."""
         options.pop("verbose", None)
         words = isinstance(text, list) and text_pair is None and all(isinstance(word, str) for word in text)
