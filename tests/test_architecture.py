@@ -344,6 +344,15 @@ def test_each_library_has_its_place():
     assert misplaced_libraries(PACKAGE) == []
 
 
+def test_torch_is_imported_in_one_place_which_says_how_to_install_it():
+    found = [
+        f"{relative}: {around}"
+        for relative, text in sources(PACKAGE, ".py")
+        for around in re.findall(r"(?m)^(?!if TYPE_CHECKING).*\n\n? +import torch$", text)
+    ]
+    assert found == ["model/folders.py:     try:\n        import torch"]
+
+
 def test_every_library_is_declared():
     runtime, extras = declared_dependencies()
     assert undeclared_libraries(PACKAGE, runtime | extras["torch"], extras["lab"]) == []

@@ -106,10 +106,29 @@ def specimen() -> str:
     if not np.allclose(sums, 1, atol=1e-4):
         raise Failed(
             f"attention rows sum to {sums.min():.4f} .. {sums.max():.4f}, not to 1",
-            "Restore the folder data/model, and see whether torch works: python -m pytest tests/model/test_attention.py",
+            "Restore the folder data/model, for example: git checkout data/model",
         )
     seconds = time.perf_counter() - started
     return f"{encoder.n_layers} layers x {encoder.n_heads} heads, rows sum to 1 ({seconds:.1f} s)"
+
+
+def torch() -> str:
+    """What gradients, training and heads switched off need: it loads, and gives the specimen's attention."""
+    import numpy as np
+
+    from .. import extract_attention, load_encoder
+
+    started = time.perf_counter()
+    text = "The doctor looks at the cat."
+    remedy = "Install it anew: pip install -c constraints.txt -e '.[torch]'. Lessons that only read attention do without."
+    try:
+        ours, theirs = (extract_attention(load_encoder("specimen", device=d), text) for d in ("auto", "cpu"))
+    except Exception as error:  # a library that does not load has many ways to say so
+        raise Failed(f"{type(error).__name__}: {error}", remedy) from error
+    gap = np.abs(ours.weights - theirs.weights).max()
+    if gap > 1e-4:
+        raise Failed(f"its attention differs from NumPy's by {gap:.4f}", remedy)
+    return f"the same attention as without it ({time.perf_counter() - started:.1f} s)"
 
 
 def fingerprint() -> str:
@@ -401,6 +420,7 @@ CHECKS = (
     Check("python", python),
     Check("packages", packages, needed=False),
     Check("specimen", specimen),
+    Check("torch", torch),
     Check("fingerprint", fingerprint),
     Check("slides extension", lab_extension),
     Check("kernel", kernel),

@@ -112,7 +112,7 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser(chosen).parse_args(argv)
     try:
         return _module(args.command).run(args)
-    except (ValueError, OSError, RuntimeError) as error:
+    except (ValueError, OSError, RuntimeError, ModuleNotFoundError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
         print(f"bertlook {args.command}: {_as_typed(str(error), args)}", file=sys.stderr)

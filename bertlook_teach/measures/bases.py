@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..model import head_matrices
+
 if TYPE_CHECKING:
     from ..model import Encoder
 
@@ -106,6 +108,9 @@ def query_key_matrices(encoder: Encoder, layer: int, head: int) -> tuple[np.ndar
         raise IndexError(
             f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}."
         )
+    if encoder.engine is not None:
+        cut = head_matrices(encoder, layer, head)
+        return cut.query.astype(float), cut.key.astype(float)
     own = slice(head * encoder.head_size, (head + 1) * encoder.head_size)
     matrices = []
     for endings in (_QUERY, _KEY):
@@ -131,15 +136,24 @@ def position_keys(encoder: Encoder, layer: int, head: int, n_tokens: int) -> np.
     ValueError
         If the model has no learned position embeddings, or not so many.
     """
+    if not 1 <= n_tokens <= encoder.max_tokens:
+        raise ValueError(
+            f"{encoder.name} has positions for 1 to {encoder.max_tokens} tokens; got {n_tokens}."
+        )
+    if encoder.engine is not None:
+        rows = encoder.engine.weights["embeddings.position_embeddings.weight"][:n_tokens].astype(float)
+    else:
+        rows = _position_rows(encoder, n_tokens)
+    return rows @ query_key_matrices(encoder, layer, head)[1]
+
+
+def _position_rows(encoder: Encoder, n_tokens: int) -> np.ndarray:
+    """The first rows of a torch model's position embeddings, as wide as its layers."""
     block = getattr(encoder.model, "embeddings", None)
     table = getattr(block, "position_embeddings", None)
     if table is None or not hasattr(table, "weight"):
         raise ValueError(
             f"{encoder.name} ({encoder.model.config.model_type}) has no table of position embeddings to compare with."
-        )
-    if not 1 <= n_tokens <= encoder.max_tokens:
-        raise ValueError(
-            f"{encoder.name} has positions for 1 to {encoder.max_tokens} tokens; got {n_tokens}."
         )
     rows = table.weight.detach().float().cpu().numpy().astype(float)
     # RoBERTa numbers its positions from padding_idx + 1.
@@ -152,7 +166,7 @@ def position_keys(encoder: Encoder, layer: int, head: int, n_tokens: int) -> np.
     for module in (getattr(encoder.model, "embeddings_project", None), widening):
         if module is not None:
             rows = rows @ module.weight.detach().float().cpu().numpy().T.astype(float)
-    return rows @ query_key_matrices(encoder, layer, head)[1]
+    return rows
 
 
 _FROM_ZERO = frozenset({"bert", "electra", "albert", "distilbert"})

@@ -21,6 +21,7 @@ from ..model import (
     attention_blocks,
     choose_masked,
     chosen_masked,
+    import_torch,
     masked_lm_head,
     output_projection,
 )
@@ -168,7 +169,7 @@ def each_masked(reading: Reading) -> Iterator[Gradients]:
 
 def _gradients(reading: Reading, maskings: Sequence[Masking]) -> Iterator[Gradients]:
     """One Gradients for each masking of one input; passes are shared by as many as memory allows."""
-    import torch
+    torch = import_torch()
 
     encoder = reading.encoder
     head, blocks, projection = masked_lm_head(encoder), attention_blocks(encoder), output_projection(encoder)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import TOKENS_AT_ONCE, attention_blocks
+from ..model import TOKENS_AT_ONCE, attention_blocks, import_torch
 
 if TYPE_CHECKING:
     from ..model import Encoder, Reading
@@ -34,7 +34,7 @@ def value_zeroing_to_output(reading: Reading) -> np.ndarray:
     -----
     As many passes as there are heads and tokens: see `output_zeroing_work`.
     """
-    import torch
+    torch = import_torch()
 
     encoder, n = reading.encoder, reading.n_tokens
     cuts = [(key, head) for head in range(encoder.n_heads) for key in range(n)]
@@ -110,7 +110,7 @@ def value_zeroing(
     ----------
     Mohebbi et al. (2023), Quantifying Context Mixing in Transformers. Per head is our extension.
     """
-    import torch
+    torch = import_torch()
 
     encoder, n = reading.encoder, reading.n_tokens
     if keys is not None and normalized:
@@ -152,7 +152,7 @@ def losses_without(reading: Reading, masking, cuts, layers) -> np.ndarray:
     layers : sequence of int
         Counted from 0.
     """
-    import torch
+    torch = import_torch()
 
     from ..model import masked_lm_head
 
@@ -210,7 +210,7 @@ def _cut_block(encoder: Encoder, block, hidden, rest, options, cuts):
 
 def _turn(after, before) -> np.ndarray:
     """Cosine distances of the vectors of two tensors (..., token, width): shape (..., token)."""
-    import torch
+    torch = import_torch()
 
     # In double: 1 - cosine of two nearly equal vectors loses all digits of single precision. Written as half the
     # squared distance of the unit vectors, which does not cancel.

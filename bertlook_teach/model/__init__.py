@@ -12,7 +12,7 @@ _HOMES = {
     "encoder": """
         Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder random_twin
     """,
-    "folders": "quiet_loading",
+    "folders": "import_torch quiet_loading",
     "head_names": "head_label head_rows parse_head_label",
     "masked_lm": """
         MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head masked_lm_scores

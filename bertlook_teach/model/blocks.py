@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .folders import import_torch
+
 if TYPE_CHECKING:
     from .encoder import Encoder
 
@@ -49,7 +51,7 @@ def attention_blocks(encoder: Encoder) -> list[Block]:
 
 
 def _find_blocks(encoder: Encoder) -> list[Block]:
-    import torch
+    torch = import_torch()
 
     found: dict[str, Block] = {}
     for path, module in encoder.model.named_modules():
@@ -113,7 +115,7 @@ def with_pretraining_head(
     none, advice : str
         What the error says is missing, and what to do.
     """
-    import torch
+    torch = import_torch()
     import transformers
 
     from .folders import quiet_loading

@@ -26,6 +26,7 @@ from ..disk import data_path
 from .folders import (
     first_line,
     hub_folder,
+    import_torch,
     quiet_loading,
     read_config,
     refuse_decoders,
@@ -172,7 +173,7 @@ class Encoder:
         if self.engine is not None and isinstance(input_ids, np.ndarray):
             done = self.engine.run(input_ids, attention_mask, segment_ids)
             return done.maps, done.vectors if vectors else {}
-        import torch
+        torch = import_torch()
 
         inputs = self.inputs(input_ids, attention_mask, segment_ids)
         capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
@@ -188,7 +189,7 @@ class Encoder:
 
     def inputs(self, input_ids, attention_mask, segment_ids=None) -> dict[str, torch.Tensor]:
         """What ``model`` is called with: arrays or tensors of shape (batch, token) as tensors on its device."""
-        import torch
+        torch = import_torch()
 
         given = {"input_ids": input_ids, "attention_mask": attention_mask}
         if self.has_segments and segment_ids is not None:
@@ -211,7 +212,7 @@ class Encoder:
 
     @contextlib.contextmanager
     def _capture_vectors(self) -> Iterator[dict[str, list]]:
-        import torch
+        torch = import_torch()
 
         captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
         hooks = []
@@ -382,7 +383,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
 
 
 def _drawn_model(encoder: Encoder, seed: int, keep_embeddings: bool):
-    import torch
+    torch = import_torch()
     from transformers import AutoModel
 
     config = type(encoder.model.config).from_dict(encoder.model.config.to_dict())
@@ -433,20 +434,6 @@ def choose_device(device: str) -> torch.device:
             f"device {device!r} cannot be used here ({reason}). Use device='auto' or 'cpu'."
         ) from None
     return chosen
-
-
-def import_torch():
-    """torch, where an encoder is about to need it, and transformers with it."""
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{error.name} is not installed. A BERT that is only read runs without it; this needs it: "
-            'pip install "bertlook_teach[torch]"',
-            name=error.name,
-        ) from None
-    return torch
 
 
 # A GPU repays the start of torch from about this size of a model on; whether there is one is seen here without torch.
@@ -549,7 +536,7 @@ def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:
 
 def _checked(encoder: Encoder) -> Encoder:
     """Try the encoder once: everything a library would pass over in silence is refused here."""
-    import torch
+    torch = import_torch()
 
     name, tokenizer, config = encoder.name, encoder.tokenizer, encoder.model.config
     if not tokenizer.is_fast:

@@ -163,3 +163,16 @@ def quiet_loading() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+def import_torch():
+    """torch, where something needs it that NumPy does not do."""
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "torch is not installed. The attention of a BERT is read without it; this needs it, as do other models: "
+            'pip install "bertlook_teach[torch]"',
+            name=error.name,
+        ) from None
+    return torch

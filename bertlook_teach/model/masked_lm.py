@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .folders import import_torch
 from .numpy_bert import as_array
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.
     if encoder.engine is not None and encoder.engine.has_head("masked_lm"):
         return encoder.engine.masked_lm(encoder.engine.run(rows).states[-1][0, position])
     head = masked_lm_head(encoder)
-    import torch
+    torch = import_torch()
 
     with torch.inference_mode(), encoder.evaluating():
         vectors = encoder.model(**encoder.inputs(rows, np.ones_like(rows))).last_hidden_state
@@ -153,7 +154,7 @@ def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.
 
 
 def _load_head(encoder: Encoder) -> Callable:
-    import torch
+    torch = import_torch()
     from transformers.modeling_outputs import BaseModelOutput
 
     from .blocks import with_pretraining_head

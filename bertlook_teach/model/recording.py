@@ -61,7 +61,19 @@ class NotComputed(AttributeError, ValueError):
     """What only a model that can be run has: its weights, its tokenizer, a forward pass."""
 
 
-_RUNS = frozenset({"model", "tokenizer", "word_tokenizer", "attend", "device", "has_segments", "head_size"})
+_RUNS = frozenset(
+    {
+        "model",
+        "tokenizer",
+        "word_tokenizer",
+        "attend",
+        "device",
+        "engine",
+        "config",
+        "has_segments",
+        "head_size",
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)

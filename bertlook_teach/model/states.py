@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from .folders import import_torch
 from .numpy_bert import as_array
 from .reading import check_reading, padded
 
@@ -47,7 +48,7 @@ def _run(encoder, ids, mask) -> np.ndarray:
     """Hidden states of a batch, (layer, text, token, dim)."""
     if encoder.engine is not None:
         return np.stack(encoder.engine.run(ids, mask).states)
-    import torch
+    torch = import_torch()
 
     with torch.inference_mode(), encoder.evaluating():
         inputs = encoder.inputs(ids, mask, np.zeros_like(ids))

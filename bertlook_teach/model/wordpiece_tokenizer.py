@@ -49,33 +49,37 @@ class WordPieceTokenizer:
             return AutoTokenizer.from_pretrained(self._folder, local_files_only=True, trust_remote_code=False)
 
     def __call__(
-        self, text, text_pair=None, *, is_split_into_words=False, truncation=False, max_length=None, **options
+        self,
+        text,
+        text_pair=None,
+        *,
+        is_split_into_words=False,
+        add_special_tokens=True,
+        truncation=False,
+        max_length=None,
+        **options,
     ):
         """One text, one pair, or one text split into words, as an encoding that is read like a dict; the rest goes to transformers."""
         options.pop("verbose", None)
-        batch = isinstance(text, list) and not (
-            is_split_into_words and all(isinstance(word, str) for word in text)
-        )
+        words = isinstance(text, list) and text_pair is None and all(isinstance(word, str) for word in text)
+        texts = isinstance(text, str) and isinstance(text_pair, str | None)
         if (
             options
-            or batch
-            or not isinstance(text, str | list)
-            or not isinstance(text_pair, str | None)
+            or not (words if is_split_into_words else texts)
             or (truncation, max_length is None) not in ((False, True), ("longest_first", False))
         ):
-            return self.full(
-                text,
-                text_pair,
-                is_split_into_words=is_split_into_words,
-                truncation=truncation,
-                max_length=max_length,
-                **options,
-            )
+            options |= {"is_split_into_words": is_split_into_words, "add_special_tokens": add_special_tokens}
+            return self.full(text, text_pair, truncation=truncation, max_length=max_length, **options)
         if truncation:
             self.backend_tokenizer.enable_truncation(max_length)
         try:
             return _Encoded(
-                self.backend_tokenizer.encode(text, text_pair, is_pretokenized=is_split_into_words)
+                self.backend_tokenizer.encode(
+                    text,
+                    text_pair,
+                    is_pretokenized=is_split_into_words,
+                    add_special_tokens=add_special_tokens,
+                )
             )
         finally:
             self.backend_tokenizer.no_truncation()

@@ -81,6 +81,29 @@ def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
         doctor.specimen()
 
 
+@pytest.mark.parametrize(
+    "fault, said", [(ImportError("no torch"), "no torch"), (None, "differs from NumPy's by 0.1")]
+)
+def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatch):
+    import numpy as np
+
+    import bertlook_teach
+
+    class Half:
+        def __init__(self, device):
+            if fault and device == "cpu":
+                raise fault
+            self.weights = np.full((1, 1, 2, 2), 0.5 if device == "cpu" else 0.6)
+
+    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name, device: device, raising=False)
+    monkeypatch.setattr(
+        bertlook_teach, "extract_attention", lambda encoder, text: Half(encoder), raising=False
+    )
+    with pytest.raises(doctor.Failed, match=said) as failure:
+        doctor.torch()
+    assert "[torch]" in failure.value.args[1]
+
+
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
     import bertlook_teach
     from bertlook_teach.disk import paths as _paths

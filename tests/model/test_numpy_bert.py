@@ -12,8 +12,9 @@ from tiny import change_config, save_tiny_model
 from transformers import AutoTokenizer, BertConfig, BertForPreTraining, BertTokenizer
 
 from bertlook_teach import extract_attention, iter_attention, load_encoder, load_pairs, load_texts
-from bertlook_teach.analyses import ablation
+from bertlook_teach.analyses import ablation, probing
 from bertlook_teach.disk import data_path
+from bertlook_teach.measures import position_keys, query_key_matrices
 from bertlook_teach.model import (
     attention_blocks,
     embedding_parts,
@@ -139,6 +140,10 @@ def test_one_head_by_hand(both):
     for name, matrix in vars(head_matrices(light, 2, 1)).items():
         np.testing.assert_array_equal(matrix, getattr(head_matrices(heavy, 2, 1), name))
     np.testing.assert_array_equal(output_projection(light), output_projection(heavy))
+    for one, other in zip(*(query_key_matrices(e, 1, 2) for e in both)):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(*(position_keys(e, 1, 2, 9) for e in both))
+    np.testing.assert_array_equal(*(probing.input_vectors(e)(["cat", "mats"]) for e in both))
     stream = np.random.default_rng(0).normal(size=(4, light.config.hidden_size)).astype(np.float32)
     updates = np.repeat(stream[None], light.n_heads, axis=0)
     close(join_heads(light, 1, stream, updates), join_heads(heavy, 1, stream, updates))
@@ -189,10 +194,12 @@ def test_tokens_are_those_of_transformers(kind, tmp_path):
         for given, options in (
             ((text,), {}),
             ((text, ODD[0]), {}),
+            ((text, ODD[0]), {"add_special_tokens": False}),
             ((ODD[-1], text), cut),
             ((text,), cut),
             ((words,), {"is_split_into_words": True}),
             ((words,), {"is_split_into_words": True, **cut}),
+            ((words,), {"is_split_into_words": True, "add_special_tokens": False}),
         ):
             one, other = ours(*given, **options, verbose=False), theirs(*given, **options, verbose=False)
             assert dict(one) == dict(other)
@@ -307,9 +314,8 @@ def test_the_torch_model_is_the_one_that_transformers_reads_from_the_folder():
     ours, theirs = light.model, heavy.model
     assert type(ours) is type(theirs) and ours.dtype == theirs.dtype and not ours.training
     assert ours.config._attn_implementation == "eager"
-    assert {k: v for k, v in ours.config.to_dict().items() if k not in ("_name_or_path", "dtype")} == {
-        k: v for k, v in theirs.config.to_dict().items() if k not in ("_name_or_path", "dtype")
-    }
+    settings = [{**model.config.to_dict(), "_name_or_path": ""} for model in (ours, theirs)]
+    assert settings[0] == settings[1]
     for (name, one), (other_name, other) in zip(ours.state_dict().items(), theirs.state_dict().items()):
         assert name == other_name and torch.equal(one, other)
     vars(light).pop("fingerprint", None)

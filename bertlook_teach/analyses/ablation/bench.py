@@ -16,6 +16,7 @@ from ...model import (
     attention_blocks,
     choose_masked,
     chosen_masked,
+    import_torch,
     mask_id,
     masked_lm_head,
     masked_lm_scores,
@@ -169,7 +170,7 @@ class Replay:
     """
 
     def __init__(self, encoder: Encoder, ids, mask, segments=None):
-        import torch
+        torch = import_torch()
 
         self.encoder, self.blocks = encoder, attention_blocks(encoder)
         self.mask = mask.to(encoder.device)
@@ -198,7 +199,7 @@ class Replay:
 
     def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero"):
         """The last layer's output with these heads off: a tensor of shape (batch, token, width)."""
-        import torch
+        torch = import_torch()
 
         changes = {}
         for layer, head in off:
@@ -236,7 +237,7 @@ class Replay:
         return 0 if self.shared and first < n_layers else first
 
     def _change(self, changes) -> Callable:
-        import torch
+        torch = import_torch()
 
         encoder, parts = self.encoder, {}
         for layer, (_, *heads) in changes.items():
@@ -307,7 +308,7 @@ class Bench:
 
     def set_text(self, text: str, masked: int | None = None) -> None:
         """Another sentence, or another piece of it; if it cannot be read, nothing changes."""
-        import torch
+        torch = import_torch()
 
         self.sentence = read_masked(self.encoder, text, masked)
         self.text, self.masked = text, self.sentence.masked
@@ -341,7 +342,7 @@ class Bench:
         return self._outcomes[key]
 
     def _compute(self, heads, how) -> Outcome:
-        import torch
+        torch = import_torch()
 
         head = masked_lm_head(self.encoder)
         with torch.inference_mode():
@@ -359,7 +360,7 @@ class Bench:
         return Outcome(heads, how, guesses, truth, losses.astype(float), hits, right)
 
     def _read_batch(self) -> None:
-        import torch
+        torch = import_torch()
 
         encoder = self.encoder
         rows, places, truths, inputs = [], [], [], []

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...disk import Table
-from ...model import head_label, head_rows
+from ...model import head_label, head_rows, import_torch
 from ...stats import rank_correlation
 from .heads_off import at_contexts, positive_control
 from .scorers import as_scorer, batch_outputs, checked_batches, on_device
@@ -173,7 +173,7 @@ def _token_shares(scorer, batches, heads_off, progress):
     A gate for every example and token, (batch, token, head, 1), all 1: its gradient under the *sum* of the losses is each
     example's own, as no example sees another. Summed over tokens it is the gradient of a gate of shape (batch, 1, head, 1).
     """
-    import torch
+    torch = import_torch()
 
     from .heads_off import hooked, read_heads
 

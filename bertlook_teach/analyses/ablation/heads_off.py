@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ...model import attention_blocks, head_label, parse_head_label
+from ...model import attention_blocks, head_label, import_torch, parse_head_label
 
 if TYPE_CHECKING:
     from ...model import Encoder
@@ -180,7 +180,7 @@ def positive_control(encoder: Encoder, how: str = "zero") -> None:
     RuntimeError
         If it does not.
     """
-    import torch
+    torch = import_torch()
 
     done = _CONTROLLED.setdefault(encoder, set())
     if how in done:
@@ -274,7 +274,7 @@ class _Zeroing:
     """The heads give nothing."""
 
     def __init__(self, encoder: Encoder, by_layer):
-        import torch
+        torch = import_torch()
 
         self.keep = {}
         for layer, heads in by_layer.items():
@@ -291,7 +291,7 @@ class _Uniform:
     """The heads look at all real tokens alike."""
 
     def __init__(self, encoder: Encoder, by_layer):
-        import torch
+        torch = import_torch()
 
         self.off = {}
         for layer, heads in by_layer.items():

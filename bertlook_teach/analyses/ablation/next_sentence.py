@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...model import import_torch
 from .bench import Replay
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class NextSentence:
     name = "Next sentence or another"
 
     def __init__(self, encoder: Encoder, pairs: Sequence[tuple[str, str]] | None = None):
-        import torch
+        torch = import_torch()
 
         from ...model import read
 
@@ -122,7 +123,7 @@ class NextSentence:
 
     def __call__(self, heads=(), how: str = "zero") -> np.ndarray:
         """Whether each pair is told from the other with these heads off: 1, 0 or, for a tie, 1/2; of shape (pair,)."""
-        import torch
+        torch = import_torch()
 
         with torch.inference_mode():
             scores = self._head(self._batch.run(heads, how)[:, 0])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...disk import writable_folder, write_file, write_json
-from ...model import attention_blocks, head_label
+from ...model import attention_blocks, head_label, import_torch
 from .heads_off import read_heads
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _attention_modules(model) -> list[tuple[Any, Any, tuple[str, str, str]]]:
 
 def _cut(parts, old, new, size: int, *, weights: bool) -> None:
     """Leave only the rows and columns of the heads in ``new``; without ``weights`` the shapes alone are made."""
-    import torch
+    torch = import_torch()
 
     for (module, output, names), had, keep in zip(parts, old, new):
         if had == keep:
@@ -152,7 +152,7 @@ def _cut(parts, old, new, size: int, *, weights: bool) -> None:
 
 
 def _set(linear, weight, bias) -> None:
-    import torch
+    torch = import_torch()
 
     linear.weight, linear.bias = torch.nn.Parameter(weight.clone()), torch.nn.Parameter(bias.clone())
     linear.out_features, linear.in_features = weight.shape
@@ -234,7 +234,7 @@ def load_pruned(folder: str | Path, *, device: str = "auto") -> PrunedEncoder:
     ValueError
         If the files do not belong together: other heads are listed than were cut, or the weights changed.
     """
-    import torch
+    torch = import_torch()
     from safetensors import safe_open
     from safetensors.torch import load_file
     from transformers import AutoConfig, AutoModel, AutoTokenizer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ...model import Block, attention_blocks
+from ...model import Block, attention_blocks, import_torch
 from .heads_off import at_contexts
 from .scorers import inputs_of
 
@@ -67,7 +67,7 @@ class Layer:
     """One layer as functions on tensors of shape (batch, token, width)."""
 
     def __init__(self, block: Block, n_heads: int):
-        import torch
+        torch = import_torch()
 
         self.module, self.output, self.n_heads = block.module, block.output, n_heads
         attention = self.module.attention
@@ -86,7 +86,7 @@ class Layer:
 
     def head_outputs(self, contexts):
         """What each head adds to the attention output: (head, batch, token, width) of contexts (batch, token, head * dim)."""
-        import torch
+        torch = import_torch()
 
         split = contexts.unflatten(-1, (self.n_heads, self.head_size))
         matrix = self.output.weight.unflatten(1, (self.n_heads, self.head_size))  # width, head, dim
@@ -94,7 +94,7 @@ class Layer:
 
     def run(self, hidden, mask):
         """The whole layer. ``mask``: (batch, 1, 1, token), True where a token may be looked at, or None."""
-        import torch
+        torch = import_torch()
 
         joined = torch.nn.functional.linear(hidden, self.weight, self.bias)
         query, key, value = joined.unflatten(-1, (3, self.n_heads, self.head_size)).permute(2, 0, 3, 1, 4)
@@ -107,7 +107,7 @@ class Layer:
         Keys and values of all tokens are then never computed. With q' = W_K^T q, the score q . (W_K x) is q' . x, and the
         bias of the keys adds the same to every score, which the softmax forgets; the values are mixed before W_V is applied.
         """
-        import torch
+        torch = import_torch()
 
         from .scorers import take_rows
 

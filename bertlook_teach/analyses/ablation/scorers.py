@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...model import MASKED_SHARE, choose_masked, masked_lm_head
+from ...model import MASKED_SHARE, choose_masked, import_torch, masked_lm_head
 
 if TYPE_CHECKING:
     from ...model import Encoder
@@ -67,7 +67,7 @@ class ClassifierScorer:
         return self.classifier.readout(hidden)
 
     def losses(self, logits, batch):
-        import torch
+        torch = import_torch()
 
         labels = self._labels(batch, logits)
         if labels.is_floating_point():
@@ -154,7 +154,7 @@ class MaskedLM:
         return [self._pad(rows[i : i + batch_size]) for i in range(0, len(rows), batch_size)]
 
     def _pad(self, rows) -> tuple:
-        import torch
+        torch = import_torch()
 
         longest = max(len(ids) for ids, *_ in rows)
         fillings = (self.encoder.tokenizer.pad_token_id or 0, 0, 0, IGNORED)
@@ -164,7 +164,7 @@ class MaskedLM:
         )
 
     def rows(self, batch):
-        import torch
+        torch = import_torch()
 
         masked = batch[3] != IGNORED
         counts = masked.sum(dim=1)
@@ -179,7 +179,7 @@ class MaskedLM:
         return self.head(hidden)
 
     def losses(self, logits, batch):
-        import torch
+        torch = import_torch()
 
         labels = batch[3].gather(1, self.rows(batch))
         each = torch.nn.functional.cross_entropy(
@@ -249,7 +249,7 @@ def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> 
     -------
     losses, scores : ndarrays of shape (example,)
     """
-    import torch
+    torch = import_torch()
 
     from .heads_off import ablated
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ...disk import Table
-from ...model import head_label, head_rows
+from ...model import head_label, head_rows, import_torch
 from .heads_off import ablated, all_heads, check_way, layer_heads, positive_control, uniform_context
 from .replay import attention_mask, layers_of, trace
 from .scorers import as_scorer, batch_outputs, checked_batches, on_device, take_rows
@@ -198,7 +198,7 @@ def _by_head(scorer, batches, what, how, fast, logits, progress) -> HeadEffects:
 
 def _collect(scorer, batches, what, how, fast, logits, progress):
     """(losses, scores) of shape (layer, variant, example), the base's, and logits if asked for."""
-    import torch
+    torch = import_torch()
 
     encoder = scorer.encoder
     check_way(how)
@@ -290,7 +290,7 @@ def _fast(scorer, batch, what, how) -> Iterator[tuple]:
 
 def _attention_outputs(layer, contexts, uniform, what):
     """The layer's attention output for each variant: (variant, batch, token, width)."""
-    import torch
+    torch = import_torch()
 
     complete = layer.output(contexts)
     if what == REMOVE:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...corpora import Example
+from ...model import import_torch
 from .training import NO_LABEL
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def target(example: Example, labels: Sequence[str]) -> float:
 
 def pad(encoder: Encoder, items, targets, regression: bool) -> Batch:
     """Tokenized examples of different length as one batch."""
-    import torch
+    torch = import_torch()
 
     longest = max(len(ids) for ids, _ in items)
     ids = torch.full((len(items), longest), encoder.tokenizer.pad_token_id or 0)

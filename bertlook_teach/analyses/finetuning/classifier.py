@@ -19,6 +19,7 @@ import numpy as np
 
 from ...corpora import Example, Task
 from ...disk import cached, writable_folder, write_json
+from ...model import import_torch
 from ...stats import metric_value
 from .batches import Batch, pad, target, tokenize
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
@@ -104,7 +105,7 @@ class Classifier:
 
     def logits(self, examples: Sequence[Example], *, batch_size: int = 64) -> np.ndarray:
         """Shape (example, class), float32; for a regression (example, 1), the predicted numbers."""
-        import torch
+        torch = import_torch()
 
         with torch.inference_mode():
             parts = [
@@ -185,7 +186,7 @@ def _forward(model, encoder: Encoder, batch: Batch):
 
 def _readout(model, hidden):
     """What the classification model does after its encoder: its own forward pass with the encoder's answer put in place."""
-    import torch
+    torch = import_torch()
     from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPooling
 
     base = model.base_model
@@ -369,7 +370,7 @@ def _fine_tune(
 
 
 def _loss(logits, labels):
-    import torch
+    torch = import_torch()
 
     if labels.is_floating_point():
         return torch.nn.functional.mse_loss(logits[:, 0], labels)
@@ -377,7 +378,7 @@ def _loss(logits, labels):
 
 
 def _on_dev(classifier: Classifier, task: Task) -> dict[str, float]:
-    import torch
+    torch = import_torch()
 
     logits = torch.from_numpy(classifier.logits(task.dev))
     targets = torch.tensor([target(example, task.labels) for example in task.dev])
@@ -397,7 +398,7 @@ def load_classifier(folder: str | Path, *, device: str = "auto") -> Classifier:
     ValueError
         If the folder holds an encoder without a classification head.
     """
-    import torch
+    torch = import_torch()
     from transformers import AutoModelForSequenceClassification
 
     from ...model import load_encoder, quiet_loading

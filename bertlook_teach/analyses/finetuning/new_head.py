@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...model import import_torch
+
 if TYPE_CHECKING:
     from ...model import Encoder
 
@@ -35,7 +37,7 @@ def with_new_head(
     ValueError
         If the model's family has no such head, or the encoder's weights do not fit the model.
     """
-    import torch
+    torch = import_torch()
 
     from ...model import quiet_loading
 
@@ -74,7 +76,7 @@ def state_arrays(model) -> dict[str, np.ndarray]:
 
 def load_state_arrays(model, state: Mapping[str, np.ndarray]) -> None:
     """The other way, and the model is ready for use."""
-    import torch
+    torch = import_torch()
 
     model.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()})
     model.eval()

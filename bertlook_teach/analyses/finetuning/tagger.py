@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...disk import writable_folder
+from ...model import import_torch
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
 from .training import NO_LABEL, checked_rate, train
 
@@ -62,7 +63,7 @@ class Tagger:
 
     def probabilities(self, documents: Sequence[Sequence[str]], *, batch_size: int = 64) -> list[np.ndarray]:
         """For each document a float32 array of shape (word, label), rows summing to 1; NaN for a word that was cut off."""
-        import torch
+        torch = import_torch()
 
         items = _tokenize(self.encoder, documents, self.truncate)
         tables = []
@@ -144,7 +145,7 @@ def _tokenize(encoder: Encoder, documents: Sequence[Sequence[str]], truncate: bo
 
 def _forward(model, encoder: Encoder, items: Sequence[_Item]):
     """Logits of shape (document, piece, label), padded at the end."""
-    import torch
+    torch = import_torch()
 
     longest = max(len(item.ids) for item in items)
     ids = torch.full((len(items), longest), encoder.tokenizer.pad_token_id or 0)
@@ -206,7 +207,7 @@ def fine_tune_tagger(
         If documents and labels do not fit each other, there are fewer than two labels, a setting is out of range, a document is too
         long, the model's family has no such head, or the loss becomes infinite.
     """
-    import torch
+    torch = import_torch()
     from transformers import AutoModelForTokenClassification
 
     if epochs < 1 or batch_size < 1:
@@ -280,7 +281,7 @@ def _label_names(documents, labels) -> tuple[str, ...]:
 
 
 def _targets(items: Sequence[_Item], labels, names: Sequence[str]) -> list:
-    import torch
+    torch = import_torch()
 
     index = {name: i for i, name in enumerate(names)} | {None: NO_LABEL}
     return [torch.tensor([index[own[word]] for word in item.words]) for item, own in zip(items, labels)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...model import import_torch
+
 if TYPE_CHECKING:
     from ...model import Encoder
 
@@ -60,7 +62,7 @@ def train(
     ValueError
         If the loss becomes infinite.
     """
-    import torch
+    torch = import_torch()
     from tqdm import tqdm
 
     total = -(-n // batch_size) * epochs
@@ -91,7 +93,7 @@ def train(
 
 def stepper(model, rate: float, total: int) -> Callable[[Any], None]:
     """What takes a loss and makes one step: AdamW, the rate rising over the first tenth of ``total`` steps, then falling to zero."""
-    import torch
+    torch = import_torch()
 
     optimizer = torch.optim.AdamW(_groups(model), lr=rate)
     warm = max(1, round(WARM_UP * total))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...model import import_torch
 from ...stats import minimized, ratio_interval, softmax_loss
 from .probe_inputs import ProbeSentence
 
@@ -247,7 +248,7 @@ def fit_distance_probe(
 
     Not convex: trained by Adam, seeded. More epochs than the paper's one, because the teaching treebanks are small.
     """
-    import torch
+    torch = import_torch()
 
     _width(sentences, 0.0)
     groups = _by_length(sentences, vectors)

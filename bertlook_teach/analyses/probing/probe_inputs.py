@@ -97,7 +97,10 @@ def input_vectors(encoder) -> Callable[[Sequence[str]], np.ndarray]:
 
     A word of several pieces gets their mean. They know a word and nothing of its sentence, like the GloVe vectors of the paper.
     """
-    table = encoder.model.get_input_embeddings().weight.detach().cpu().numpy()
+    if encoder.engine is not None:
+        table = encoder.engine.weights["embeddings.word_embeddings.weight"].astype(np.float32)
+    else:
+        table = encoder.model.get_input_embeddings().weight.detach().cpu().numpy()
     table = table / table.std()
 
     def vectors(words: Sequence[str]) -> np.ndarray:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...model import check_reading, hidden_states
+from ...model import check_reading, hidden_states, import_torch
 from ...stats import ratio_interval
 
 Edges = set[tuple[int, int]]
@@ -195,7 +195,7 @@ def fit_structural_probe(
     ValueError
         If there is no sentence of two words, or the vectors differ in their number of dimensions.
     """
-    import torch
+    torch = import_torch()
 
     widths = {s.vectors.shape[-1] for s in sentences}
     sentences = [s for s in sentences if len(s) > 1]
