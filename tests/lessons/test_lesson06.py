@@ -233,7 +233,7 @@ def test_a_head_that_knows_everything_upholds_the_claims_and_an_offset_does_not(
     found = {
         v.claim.key.removeprefix("06-"): v for v in decide(CLAIMS, Stub(), twin=twin, evidence=collected)
     }
-    assert {found[name].verdict for name in ("all", "det", "dobj", "dependents-look")} == {"holds"}
+    assert {found[name].verdict for name in ("all", "det", "dobj")} == {"holds"}
     rare = [found[name].why for name in ("specialists", "no-syntactic-heads")]
     assert rare == ["fewer than five relations of Table 1 occur 50 times"] * 2
     monkeypatch.setattr(lesson06, "LEAST_CASES", 5)
@@ -241,6 +241,7 @@ def test_a_head_that_knows_everything_upholds_the_claims_and_an_offset_does_not(
         v.claim.key.removeprefix("06-"): v for v in decide(CLAIMS, Stub(), twin=twin, evidence=collected)
     }
     assert found["specialists"].verdict == "holds"
+    assert found["dependents-look"].value > 0.5 and found["dependents-look"].n < 20  # the rarest of the rows it rests on
     assert found["no-syntactic-heads"].verdict == "does not hold"
     assert found["no-general-head"].verdict == "does not hold"
     assert found["det"].value == pytest.approx(1 - accuracy_of_next_word(treebank, "det"), abs=0.1)
