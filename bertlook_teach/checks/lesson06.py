@@ -320,7 +320,7 @@ def check_next_verb(function):
 # --- 9 ---------------------------------------------------------------------------------------------------
 P_OPTIONS = (
     "one head is better than chance",
-    "any head knows more than the usual distance",
+    "some head's answers go with more than the usual distance",
     "the head is used by the model",
 )
 

@@ -62,6 +62,7 @@ def format_table(table: RelationTable, *, digits: int = 1) -> str:
         f"{about['model']}, scheme {scheme}, {about['n_sentences']} sentences; {about['protocol']}.",
         align([header, *lines]),
         "d>g: the dependent looks at its governor; g>d: the governor looks at its dependent. Accuracies in per cent.",
+        "p corrected: do some head's answers go with more than the relation's typical distance? A random twin's often do too: the twin is the control.",
     ]
     if table.too_rare:
         rare = ", ".join(f"{name} {n}" for name, n in sorted(table.too_rare.items()))

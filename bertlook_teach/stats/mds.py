@@ -34,6 +34,12 @@ def checked_distances(distances) -> np.ndarray:
 
 
 # --- maps -----------------------------------------------------------------------------------------------------
+NEARLY_AS_GOOD, LOOKS_DIFFERENT = (
+    1.05,
+    0.05,
+)  # squared errors of two maps; what turning one onto the other leaves over
+
+
 @dataclass(frozen=True, eq=False)
 class MDSMap:
     """Points whose distances on the map come near to given ones.
@@ -47,15 +53,25 @@ class MDSMap:
     start : str
         Which start gave it: "classical", "random 1", ..., or "given".
     iterations : int
+    rival_stress, rival_left : float
+        Of the map most unlike this one among those that other starts gave and that fit nearly as well: its stress, and the share of this map's
+        variance that is left over when it is turned onto this one (`procrustes`). NaN if all such maps look the same, up to a twentieth.
     """
 
     points: np.ndarray
     stress: float
     start: str
     iterations: int
+    rival_stress: float = float("nan")
+    rival_left: float = float("nan")
 
     def __repr__(self) -> str:
-        return f"MDSMap({len(self.points)} points in {self.points.shape[1]} dimensions, stress {self.stress:.3f}, start {self.start})"
+        word = (
+            ""
+            if np.isnan(self.rival_left)
+            else f";\n       another start, stress {self.rival_stress:.3f}, gives another map: {self.rival_left:.0%} left over"
+        )
+        return f"MDSMap({len(self.points)} points in {self.points.shape[1]} dimensions, stress {self.stress:.3f}, start {self.start}{word})"
 
 
 def classical_mds(distances, n_dims: int = 2) -> np.ndarray:
@@ -86,7 +102,7 @@ def metric_mds(
     distances,
     *,
     n_dims: int = 2,
-    starts: int = 4,
+    starts: int = 20,
     seed: int = 0,
     max_iter: int = 1000,
     eps: float = 1e-10,
@@ -102,7 +118,8 @@ def metric_mds(
     distances : array of shape (point, point)
     n_dims : int
     starts : int
-        Random starts in addition to the classical one.
+        Random starts in addition to the classical one. Four were too few: on the specimen's heads most starts end in a map that fits 3 %
+        worse and looks different, about one in eight in the best one.
     seed : int
     max_iter : int
     eps : float
@@ -113,7 +130,7 @@ def metric_mds(
     Returns
     -------
     MDSMap
-        The best of all starts; of two as good, the earlier.
+        The best of all starts; of two as good, the earlier. It says if another start gave another map that fits nearly as well.
     """
     distances = checked_distances(distances)
     if n_dims < 1 or starts < 0 or max_iter < 1:
@@ -126,7 +143,7 @@ def metric_mds(
         )
     rng = np.random.default_rng(seed)
     spread = distances.mean() or 1.0
-    best = None
+    found = []
     for number in range(starts + 1 if begin is None else 1):
         if begin is not None:
             first = np.asarray(begin, dtype=float)
@@ -135,11 +152,20 @@ def metric_mds(
         else:
             first = rng.normal(scale=spread, size=(len(distances), n_dims))
         points, error, iterations = _smacof(distances, first, max_iter, eps)
-        if best is None or error < best[1] * (1 - 1e-6):
-            name = "given" if begin is not None else f"random {number}" if number else "classical"
-            best = points, error, iterations, name
-    points, _, iterations, start = best
-    return MDSMap(_turned(points), kruskal_stress(distances, points), start, iterations)
+        name = "given" if begin is not None else f"random {number}" if number else "classical"
+        found.append((points, error, iterations, name))
+    least = min(error for _, error, _, _ in found)
+    points, error, iterations, start = next(one for one in found if one[1] <= least * (1 + 1e-6))
+    rivals = [other for other, wrong, _, _ in found if wrong <= error * NEARLY_AS_GOOD and other.any()]
+    left, rival = max(((_left_over(other, points), i) for i, other in enumerate(rivals)), default=(0.0, 0))
+    disputed = (kruskal_stress(distances, rivals[rival]), left) if left > LOOKS_DIFFERENT else ()
+    return MDSMap(_turned(points), kruskal_stress(distances, points), start, iterations, *disputed)
+
+
+def _left_over(points, reference) -> float:
+    """The disparity of `procrustes`; 0 for maps without extent."""
+    names = list(map(str, range(len(points))))
+    return procrustes(points, reference, names, names)[1] if np.ptp(points) and np.ptp(reference) else 0.0
 
 
 def _smacof(distances, points, max_iter: int, eps: float):

@@ -1,10 +1,13 @@
 """The claims of lessons 01 and 03: their statistics on numbers made by hand, and BERT-base's own figures put through them."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made import attention
 
-from bertlook_teach.claims import Resources, collect_evidence, ledger
+from bertlook_teach.claims import FEWEST_REPORTING, Resources, collect_evidence, ledger
 from bertlook_teach.claims.lessons import lesson01, lesson03, statistics
 from bertlook_teach.model import merge_weights
 from bertlook_teach.published import published_heads, published_layers
@@ -225,6 +228,19 @@ def test_a_model_without_segments_is_not_asked(specimen):
 
     with pytest.raises(CannotDecide, match="single is not told which text a token belongs to"):
         collect_evidence("segments", Single())
+
+
+def test_no_deck_asks_for_so_few_inputs_that_nothing_is_decided():
+    """Half of them report."""
+    decks = [path.read_text(encoding="utf-8") for path in sorted(Path("slides").glob("*.ipynb"))]
+    asked = [
+        int(n)
+        for deck in decks
+        for n in re.findall(
+            r"(?:decide_lesson\([^)]*\bn|Resources\(limit|N_TEXTS = load_pairs\(\),)[ =]*(\d+)", deck
+        )
+    ]
+    assert len(asked) >= 5 and min(asked) >= 2 * FEWEST_REPORTING
 
 
 # --- on the specimen: only what any BERT would satisfy -----------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bertlook_teach
-from bertlook_teach.stats import best_index, choose_head, fair_choice
+from bertlook_teach.stats import LEAST_CASES, best_index, choose_head, fair_choice
 
 
 def by_hand(values, half, choosing):
@@ -15,7 +15,7 @@ def by_hand(values, half, choosing):
     found, chosen = np.zeros(len(values), values.dtype), {}
     for side in (0, 1):
         picks = [i for i in range(len(values)) if half[i] == side and choosing[i]]
-        picks = picks or [i for i in range(len(values)) if half[i] == side]
+        picks = picks if len(picks) >= LEAST_CASES else [i for i in range(len(values)) if half[i] == side]
         sums = {head: sum(values[i][head] for i in picks) for head in np.ndindex(values.shape[1:])}
         chosen[side] = max(sums, key=sums.get)  # of equals the first
         for i in range(len(values)):
@@ -35,7 +35,7 @@ def test_both_ways_is_what_loops_give(seed):
 
 
 def test_one_way_is_the_first_half_of_both_ways():
-    values = np.random.default_rng(0).random((9, 4, 2))
+    values = np.random.default_rng(0).random((11, 4, 2))
     one, both = fair_choice(values), fair_choice(values, both_ways=True)
     assert one.chosen == both.chosen[:1]
     assert one.reported.tolist() == both.reported[1::2].tolist()
@@ -63,6 +63,19 @@ def test_both_halves_need_a_case():
     for half in ([0, 0, 0], [1, 1, 1]):
         with pytest.raises(ValueError, match="in both halves"):
             fair_choice(np.ones((3, 2)), half)
+
+
+def test_too_few_cases_choose_nothing():
+    values = np.eye(2)[np.arange(9) % 2]
+    with pytest.raises(ValueError, match="5 or more in each; got 5 and 4"):
+        fair_choice(values)
+    with pytest.raises(ValueError, match="5 or more in each; got 4 and 5"):
+        fair_choice(values, 1 - np.arange(9) % 2)
+    assert len(fair_choice(values, least=1).reported) == 4
+    choosing = np.arange(20) < 4  # two in each half: all cases choose
+    values = np.where(choosing[:, None], [9, 0], [0, 5])
+    assert fair_choice(values, choosing=choosing).chosen == ((1,),)
+    assert fair_choice(values, choosing=choosing, least=2).chosen == ((0,),)
 
 
 def test_no_other_place_chooses(tmp_path):

@@ -165,7 +165,10 @@ def judge(predicted, sentence: TreebankSentence, *, poss_rule: str = "") -> np.n
         raise ValueError(
             f"a predictor gives one governor for each of the {len(sentence)} words; got shape {predicted.shape}."
         )
-    return predicted[..., answering_words(sentence, poss_rule)] == np.asarray(sentence.governors)
+    answers = predicted[..., answering_words(sentence, poss_rule)]
+    if poss_rule == "published":  # their guard: an owner that answers with the last word keeps its own answer
+        answers = np.where(predicted == len(sentence) - 1, predicted, answers)
+    return answers == np.asarray(sentence.governors)
 
 
 def answering_words(sentence: TreebankSentence, poss_rule: str = "") -> np.ndarray:
@@ -185,7 +188,8 @@ def answering_words(sentence: TreebankSentence, poss_rule: str = "") -> np.ndarr
 
     References
     ----------
-    Clark et al. (2019), section 4.2. Their released line has an operator-precedence slip; this is what it means.
+    Clark et al. (2019), section 4.2. Their released line has an operator-precedence slip; this is what it means. Its guard, that the owner's
+    own answer is not the last word, depends on the answer and is kept by `judge`.
     """
     if poss_rule not in ("", "possessive", "published"):
         raise ValueError(f"poss_rule must be '', 'possessive' or 'published'; got {poss_rule!r}.")

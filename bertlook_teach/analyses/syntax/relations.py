@@ -173,7 +173,7 @@ def score_relations(
     as_published : bool
         The conventions of the code released with the paper: head and offset are chosen on the sentences they are
         scored on, offsets run from -3 to +2 and name the root (left) or the last word (right) outside the sentence, the
-        root counts in "all", the last of equals wins. Collect the answers with ``query="first"`` for its rows.
+        root counts in "all", the last of equals wins (by layer, head, direction), an owner that answers with the last word keeps its answer. Collect the answers with ``query="first"`` for its rows.
     offsets : sequence of int
         Default -4 to +4 without 0; -3 to +2 with 0 if ``as_published``.
     replicates : int
@@ -226,7 +226,7 @@ def score_relations(
             too_rare[relation] = len(words)  # too rare, or nearly all in one half: no fair choice
             continue
         marks = {
-            name: _marks(_effective(distances, gold, words), gold.distances[words])
+            name: _marks(_effective(distances, gold, words, as_published), gold.distances[words])
             for name, distances in competitors.items()
         }
         rows.append(
@@ -244,7 +244,9 @@ def score_relations(
             )
         )
         if permutations:
-            rows[-1] = _with_p(rows[-1], answers, gold, words, permutations, generator)
+            rows[-1] = _with_p(
+                rows[-1], answers, gold, words, permutations, generator, as_published=as_published
+            )
     about = {
         **answers.about,
         "scheme": scheme,
@@ -266,12 +268,31 @@ def score_relations(
     return RelationTable(rows, about, too_rare)
 
 
-def _effective(distances: np.ndarray, gold: Gold, words: np.ndarray) -> np.ndarray:
-    """Answers for these words, (case, competitor): those of the words that answer for them, as distances."""
+def _effective(
+    distances: np.ndarray, gold: Gold, words: np.ndarray, as_published: bool = False
+) -> np.ndarray:
+    """Answers for these words, (case, competitor): those of the words that answer for them, as distances.
+
+    As published, a word that answers with the last word of its sentence answers for itself.
+    """
     source = gold.answering[words]
     found = distances[source].reshape(len(words), -1)
     shift = (source - words).astype(np.int16)[:, None]
-    return np.where(found <= _ROOT, found, found + shift) if shift.any() else found
+    if not shift.any():
+        return found
+    found = np.where(found <= _ROOT, found, found + shift)
+    if not as_published:
+        return found
+    own = distances[words].reshape(len(words), -1)
+    return np.where(own == gold.room[words, 1:], own, found)
+
+
+def _last_best(right: np.ndarray, shape: tuple[int, ...] | None) -> int:
+    """Of equals the last: heads by layer, then head, then direction, as the released code sorts them; offsets, without a shape, as they stand."""
+    if shape is None:
+        return best_index(right, last=True)[0]
+    layer, head, direction = best_index(np.moveaxis(right.reshape(shape), 0, -1), last=True)
+    return int(np.ravel_multi_index((direction, layer, head), shape))
 
 
 def _marks(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
@@ -281,9 +302,8 @@ def _marks(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
 def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, as_published) -> RelationRow:
     right, chosen, top = {}, {}, {}
     for name, found in marks.items():
-        (top[name],) = best_index(
-            found.sum(0), last=as_published
-        )  # of equals the last, as the released code has it
+        by = shape if as_published and name != "offsets" else None
+        top[name] = _last_best(found.sum(0), by) if as_published else best_index(found.sum(0))[0]
         if as_published:
             right[name], chosen[name] = found[:, top[name]], (top[name],)
         else:
@@ -330,9 +350,9 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
     )
 
 
-def _with_p(row: RelationRow, answers, gold, words, permutations, generator) -> RelationRow:
+def _with_p(row: RelationRow, answers, gold, words, permutations, generator, *, as_published) -> RelationRow:
     """Add both p values: shuffle the gold distances among the relation's cases."""
-    found = np.ascontiguousarray(_effective(answers.distances, gold, words))
+    found = np.ascontiguousarray(_effective(answers.distances, gold, words, as_published))
     best = row.in_sample_choice
     index = np.ravel_multi_index((best.direction, best.layer, best.head), answers.distances.shape[1:])
     observed = round(row.in_sample * row.n)

@@ -92,15 +92,15 @@ def gain(name: str):
     return lambda values, choice: best(values, choice, name) - best(values, choice, name, "offsets")
 
 
-def _often(values, name: str, least: int = LEAST_CASES) -> bool:
-    return f"{name} cases" in values and values.total(f"{name} cases") >= least
+def _often(values, name: str) -> bool:
+    return f"{name} cases" in values and values.total(f"{name} cases") >= LEAST_CASES
 
 
-def _known(choice, least: int = LEAST_CASES) -> list[str]:
-    """Relations that occur ``least`` times or more."""
-    found = [name for name in RELATIONS if _often(choice, name, least)]
+def _known(choice) -> list[str]:
+    """Relations that occur ``LEAST_CASES`` times or more."""
+    found = [name for name in RELATIONS if _often(choice, name)]
     if len(found) < 5:
-        raise CannotDecide(f"fewer than five relations of Table 1 occur {least} times")
+        raise CannotDecide(f"fewer than five relations of Table 1 occur {LEAST_CASES} times")
     return found
 
 
@@ -234,10 +234,8 @@ def largest_gain(values, choice) -> float:
 )
 def dependents_look(values, choice) -> float:
     common = [name for name in _known(choice) if name != "pobj" and _often(values, name)]
-    if len(common) < 5:
-        raise CannotDecide(
-            f"fewer than five relations of Table 1 occur {LEAST_CASES} times on the half that reports"
-        )
+    if not common:
+        raise CannotDecide(f"no relation but pobj occurs {LEAST_CASES} times on the half that reports")
     return float(np.mean([_direction(values, choice, name) for name in common]))
 
 

@@ -94,8 +94,8 @@ def flattery_table(table, relations: Sequence[str]) -> TextTable:
             ]
         )
     caption = (
-        "Per cent. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. p: does any "
-        f"head know more than the typical distance? Corrected for the choice, {table.about['permutations']} shuffles."
+        "Per cent. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. p: do some "
+        f"head's answers go with more than the typical distance? Corrected for the choice, {table.about['permutations']} shuffles; a twin's often do too."
     )
     header = ["relation", "n", "same", "other", "twin, same", "twin, other", "p"]
     return TextTable(header, body, caption)

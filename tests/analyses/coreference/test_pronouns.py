@@ -124,7 +124,7 @@ def test_a_line_that_is_none_of_these_is_named(tmp_path, item, message):
 
 def test_too_few_pairs_and_unreadable_texts_are_refused(tmp_path):
     cases, _ = read_pronoun_cases(write(tmp_path, GAP))
-    with pytest.raises(ValueError, match="halves need four pairs or more; got 1"):
+    with pytest.raises(ValueError, match="halves need 10 pairs or more; got 1"):
         pronoun_table(np.ones((1, 2, 1, 1), bool), cases)
     small = type("Small", (Looker,), {"max_tokens": 3})
     with pytest.raises(ValueError, match="can read none of the texts whole"):

@@ -42,7 +42,7 @@ def test_a_head_that_looks_at_the_governor_decides_every_pair():
     train, test = halves(sample_pairs(sentences(tell=1), negatives="distance-matched"))
     probe = fit_pair_probe(train)
     score = pair_accuracy(probe, test)
-    assert score.accuracy == score.low == score.high == 1
+    assert score.accuracy == score.high == 1 and score.low == pytest.approx(0.025 ** (1 / score.n_sentences))
     assert int(np.abs(probe.weights).argmax()) == 1
     assert score.n_pairs == len(test) and score.n_sentences == len(np.unique(test.sentence))
 

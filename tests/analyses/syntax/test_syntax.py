@@ -29,6 +29,8 @@ from bertlook_teach.analyses.syntax import (
     score_relations,
     shuffled_distances,
 )
+from bertlook_teach.analyses.syntax.gold import gold_cases
+from bertlook_teach.analyses.syntax.relations import _effective
 from bertlook_teach.commands.line import main
 from bertlook_teach.commands.syntax import flat_row, format_table, save_table
 from bertlook_teach.corpora import TreebankSentence, read_conllu
@@ -348,12 +350,13 @@ def test_the_fair_number_equals_a_second_implementation(treebank):
     sentences = in_scheme(treebank[:90])
     answers = answers_of(treebank[:90], seed=3)
     table = score_relations(answers, min_cases=8, permutations=0)
+    documents = [list(dict.fromkeys(s.doc_id for s in sentences)).index(s.doc_id) for s in sentences]
     marks = defaultdict(list)  # relation -> [(half, right of each head)]
     for number, s in enumerate(sentences):
         right = judge(answers.of(number), s).reshape(12, len(s))
         for word, relation in enumerate(s.relations):
             if s.governors[word] >= 0:
-                marks[relation].append((number % 2, right[:, word]))
+                marks[relation].append((documents[number] % 2, right[:, word]))
     for row in table.rows:
         if row.relation.startswith("all"):
             continue
@@ -364,6 +367,74 @@ def test_the_fair_number_equals_a_second_implementation(treebank):
             total += sum(bool(r[best]) for half, r in marks[row.relation] if half != side)
         assert row.accuracy == pytest.approx(total / len(marks[row.relation]))
         assert row.n == len(marks[row.relation])
+
+
+def test_no_document_chooses_and_reports(treebank):
+    """Each document has a head of its own that knows it all. By sentences every document's head would be seen in both halves."""
+    sentences = treebank[:200]
+    documents = [list(dict.fromkeys(s.doc_id for s in sentences)).index(s.doc_id) for s in sentences]
+
+    def knows(side):
+        of = {id(s): d for s, d in zip(sentences, documents)}
+        return lambda s: [g if of[id(s)] % 2 == side else 0 for g in s.governors]
+
+    answers = answers_of(sentences, planted={(0, 0, 0): knows(0), (0, 1, 1): knows(1)})
+    row = score_relations(answers, permutations=0)["all"]
+    assert [(c.layer, c.head) for c in row.choices] == [(0, 0), (1, 1)]
+    assert row.accuracy < 0.1 and row.in_sample > 0.4
+    assert "documents" in score_relations(answers, permutations=0).about["interval"]
+
+
+def test_few_documents_are_drawn_by_sentences_and_the_table_says_so(treebank):
+    table = score_relations(answers_of(treebank[:60]), permutations=0)  # ten documents
+    assert table.about["interval"].startswith("95% Poisson bootstrap over sentences")
+
+
+def test_a_relation_that_stands_in_one_half_alone_gets_no_row(treebank):
+    rare = [
+        replace(s, relations=("rare", *s.relations[1:])) if s.doc_id == treebank[0].doc_id else s
+        for s in treebank[:90]
+    ]
+    many = [replace(s, relations=("rare",) * len(s)) if s.doc_id == treebank[0].doc_id else s for s in rare]
+    assert "rare" in score_relations(answers_of(many), permutations=0).too_rare
+
+
+def test_as_published_an_owner_that_answers_with_the_last_word_keeps_its_answer():
+    """Released: `if r == "poss" and p < len(words)`, where p counts from 1."""
+    words, governors = ("dog", "'s", "tail"), (2, 0, -1)
+    owner = TreebankSentence(words, governors, ("poss", "possessive", "root"), *[("_",) * 3] * 3, ({},) * 3)
+    last, elsewhere = [2, 1, 0], [1, 2, 0]  # what "dog", "'s" and "tail" answer
+    assert judge(last, owner, poss_rule="published").tolist() == [True, False, False]
+    assert judge(last, owner, poss_rule="possessive").tolist() == [False, False, False]
+    assert judge(elsewhere, owner, poss_rule="published")[0] and not judge(elsewhere, owner)[0]
+    trees = [owner] * 8
+    planted = {
+        (d, 0, h): lambda s, a=a: np.array(a)
+        for (d, h), a in zip(np.ndindex(2, 2), (last, [1, 1, 0], elsewhere, [0, 0, 0]))
+    }
+    gold = gold_cases(trees, "published")
+    answers = answers_of(trees, layers=1, planted=planted)
+    cases = gold.cases(True)["poss"]
+    right = _effective(answers.distances, gold, cases, True) == gold.distances[cases][:, None]
+    assert right.mean(axis=0).tolist() == [
+        1,
+        0,
+        1,
+        0,
+    ]  # by the owner; by its mark wrong; by its mark right; wrong
+
+
+def test_as_published_of_equal_heads_the_last_by_layer_head_and_direction_wins(treebank):
+    """Released: ``sorted(all_scores, reverse=True)`` of (score, layer, head, direction), where "head<-dep" comes after "dep->head"."""
+    for equal, last in (
+        ([(1, 0, 0), (0, 1, 0)], (0, 1, 0)),
+        ([(1, 1, 0), (0, 1, 1)], (0, 1, 1)),
+        ([(0, 2, 1), (1, 2, 1)], (1, 2, 1)),
+    ):
+        planted = {place: lambda s: np.asarray(s.governors) for place in equal}
+        table = score_relations(answers_of(treebank[:40], planted=planted), as_published=True, permutations=0)
+        choice = table["nsubj"].choices[0]
+        assert (choice.direction, choice.layer, choice.head) == last
 
 
 def test_choosing_and_scoring_on_the_same_data_flatters_heads_that_know_nothing(treebank):
