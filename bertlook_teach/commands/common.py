@@ -62,12 +62,12 @@ def add_treebank(parser: ArgumentParser) -> None:
     add_limit(parser, "sentences")
 
 
-def add_on_error(parser: ArgumentParser, what: str = "broken sentence") -> None:
+def add_on_error(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help=f"at a {what}: stop and say where it is, or skip and count it (default: stop)",
+        help="at a sentence or text that cannot be read: stop and say where it is, or skip and count it (default: stop)",
     )
 
 

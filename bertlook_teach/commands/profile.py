@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import sys
@@ -14,11 +15,13 @@ from itertools import islice
 from pathlib import Path
 
 from .. import __version__
-from ..disk import DAMAGED_ARCHIVE, writable_folder
+from ..disk import DAMAGED_ARCHIVE, claim_folder
 from ..measures import FILES, Profile, profile_heads
 from . import common
 
 UNFINISHED = "unfinished"  # in the folder of the result, while a run lasts
+
+WHOLE = "writing"
 
 KEEP_EVERY = 60.0  # seconds
 
@@ -42,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="standard",
         help="zeros: one segment id for everything, as the code of Clark et al. (2019) does",
     )
-    common.add_on_error(parser, "text that cannot be read")
+    common.add_on_error(parser)
     common.add_truncate(parser, default=True)
     common.add_device(parser, batch_size=8)
 
@@ -53,7 +56,7 @@ def run(args: Namespace) -> int:
     from ..disk import data_path
     from ..model import Recording
 
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     about, own = {}, args.model.startswith(common.RECORDED) and not (args.texts or args.pairs)
     if not own:
         path = Path(args.texts or args.pairs or data_path("texts", "paragraphs.txt"))
@@ -106,7 +109,12 @@ def run(args: Namespace) -> int:
         _keep(result, inputs, folder)
     result.about.update(complete=not interrupted, skipped=inputs.skipped_before(result.n))
     result.about.pop("read", None)
-    result.save(folder)
+    whole = result.save(
+        folder / WHOLE
+    )  # first beside the result of an earlier run, which a full disk must not destroy
+    for file in FILES.values():
+        os.replace(whole / file, folder / file)
+    whole.rmdir()
     if not interrupted:
         shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     common.say_skipped(result.about["skipped"], "texts")
