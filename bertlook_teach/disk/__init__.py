@@ -8,7 +8,7 @@ _HOMES = {
         shipping store_folder
     """,
     "chromium": "find_chromium",
-    "files": "claim_folder json_text release_folders replacing writable_folder write_file write_files write_json",
+    "files": "claim_folder filling json_text release_folders replacing writable_folder write_file write_files write_json",
     "packing": "DAMAGED_ARCHIVE opened pack unpack",
     "paths": "course_folder data_path",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -104,6 +105,34 @@ def write_json(path: str | Path, content, *, indent: int = 1, allow_nan: bool = 
     return write_file(path, json_text(content, indent=indent, allow_nan=allow_nan))
 
 
+@contextlib.contextmanager
+def filling(folder: str | Path) -> Iterator[Path]:
+    """A new folder for what other libraries write; its files go into ``folder`` when all are there, and after an error none does.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, with what to do.
+    """
+    folder = writable_folder(folder)
+    part = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        part.mkdir()
+        yield part
+        for file in part.iterdir():
+            os.replace(file, folder / file.name)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("safetensors"):
+            raise
+        raise _cannot_write(
+            folder, OSError(str(error))
+        ) from None  # a full disk is an error of its own kind there
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
 def writable_folder(folder: str | Path) -> Path:
     """The folder, made if need be; a clear error now rather than after an hour of computing.
 
@@ -158,9 +187,18 @@ def claim_folder(folder: str | Path) -> Path:
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 _held.append((path, file))
+                _sweep(folder)
                 break
         file.close()  # the run before took the file away in between
     return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what killed runs left half written; nobody else writes here now."""
+    for part in folder.glob(".*.part"):
+        if re.search(r"[.-][0-9a-f]{16}\.part$", part.name):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(part) if part.is_dir() and not part.is_symlink() else part.unlink()
 
 
 def release_folders() -> None:
@@ -189,5 +227,5 @@ def _lock(file: IO) -> None:
 
 def _cannot_write(path: Path, error: OSError) -> OSError:
     reason = error.strerror or error
-    advice = f"choose a folder of your own, for example in {Path.home()}"
-    return type(error)(error.errno, f"cannot write {path} ({reason}); {advice}")
+    said = f"cannot write {path} ({reason}); choose a folder of your own, for example in {Path.home()}"
+    return OSError(said) if error.errno is None else type(error)(error.errno, said)

@@ -14,6 +14,7 @@ from bertlook_teach.disk import (
     align,
     claim_folder,
     files,
+    filling,
     release_folders,
     replacing,
     save_rows,
@@ -115,6 +116,14 @@ def test_the_lock_ends_with_its_process_however_that_ends(tmp_path):
     claim_folder(tmp_path)
 
 
+@pytest.mark.usefixtures("released")
+def test_what_a_killed_run_left_half_written_is_swept_away_by_the_next(tmp_path):
+    for name in (".profile.csv-0123456789abcdef.part", ".0123456789abcdef.part/model", ".mine.part", "a.csv"):
+        write_file(tmp_path / name, "x")
+    claim_folder(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".bertlook-run", ".mine.part", "a.csv"}
+
+
 @FOR_LINUX
 @pytest.mark.usefixtures("released")
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
@@ -189,6 +198,32 @@ def test_a_full_disk_leaves_the_files_of_one_result_together(tmp_path, full):
     with pytest.raises(OSError, match="No space left"):
         save_rows(tmp_path, "t", [{"a": 2}], {"run": "new" * 99})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+class SafetensorError(Exception):
+    """As safetensors raises it."""
+
+
+SafetensorError.__module__ = "safetensors_rust"
+
+
+@pytest.mark.parametrize(
+    "error", [SafetensorError("I/O error: File too large"), OSError(errno.ENOSPC, "No space left")]
+)
+def test_a_folder_is_filled_whole_or_not_at_all(tmp_path, error):
+    write_file(tmp_path / "out" / "a", "old")
+    with (
+        pytest.raises(OSError, match=r"cannot write .*out \(.*(large|space).*\); choose a folder"),
+        filling(tmp_path / "out") as part,
+    ):
+        write_file(part / "a", "new")
+        raise error
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a"]
+    with filling(tmp_path / "out") as part:
+        write_file(part / "a", "new")
+        write_file(part / "b", "new")
+        assert (tmp_path / "out" / "a").read_text() == "old"
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a": "new", "b": "new"}
 
 
 def test_what_cannot_be_written_says_what_to_do(tmp_path):
