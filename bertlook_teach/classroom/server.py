@@ -20,6 +20,13 @@ HOST = "127.0.0.1"
 
 DEFAULT_PORT = 8888
 
+# What a page of the server may load: of a stranger's notebook no picture, film, font, style sheet or frame is asked of another host, whether it is
+# trusted or not. Scripts are left to Jupyter, which runs none of a notebook that is not trusted; what a kernel runs, no header can bind.
+POLICY = (
+    "frame-ancestors 'self'; report-uri /api/security/csp-report; img-src 'self' data: blob:; media-src 'self' data: blob:; "
+    "font-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-src 'self' data: blob:; object-src 'self' blob:"
+)
+
 # What Jupyter reads from its configuration folder. Decks carry their own settings in their metadata; here stands only
 # what concerns the application: no news or updates fetched from the network, and classic RISE starts by itself.
 SETTINGS = {
@@ -146,6 +153,7 @@ def serve(
     config.ServerApp.open_browser = browser
     config.ServerApp.allow_root = True  # it listens on this machine only, and asks for the token
     config.IdentityProvider.token = token
+    config.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": POLICY}}
     config.LabApp.default_url = page
     config.LabApp.news_url = None
     config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network

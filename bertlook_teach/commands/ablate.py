@@ -23,7 +23,7 @@ from ..analyses.ablation import (
     pruning_curve,
     single_head_effects,
 )
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import head_label
 from ..stats import paired_interval
 from . import common
@@ -77,7 +77,7 @@ def run(args: Namespace) -> int:
         raise ValueError(
             "--curve ranks heads on other examples than it scores them on; give --train FILE too."
         )
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     scorer, rank_on, score_on, units, source = _masked(args) if args.masked_lm else _classified(args)
 
     effects = single_head_effects(

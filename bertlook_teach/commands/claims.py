@@ -24,12 +24,12 @@ from ..claims import (
 from ..disk import (
     TOLERANCE,
     NotShipped,
+    claim_folder,
+    csv_text,
+    json_text,
     recomputing,
     requiring,
-    writable_folder,
-    write_csv,
-    write_file,
-    write_json,
+    write_files,
 )
 from ..render import claims_page, claims_text, needs_text
 from ..stats import CONFIDENCE, REPLICATES
@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     common.at_least(args, limit=1)
     recorded = args.model.startswith(common.RECORDED)
     _fits(args, recorded)
-    folder = writable_folder(args.out) if args.out else None
+    folder = claim_folder(args.out) if args.out else None
     claims = ledger(_lesson(args.lesson))
     resources = Resources(
         pairs=read_pairs(args.pairs) if args.pairs else None,
@@ -225,11 +225,14 @@ def _far(old, new) -> bool:
 def save(verdicts: Sequence, about: dict, folder: Path) -> None:
     """Write ``claims.csv``, ``claims.json`` and ``claims.html`` into a folder."""
     rows = [record(verdict) for verdict in verdicts]
-    write_csv(folder / _FILES["table"], rows)
-    write_json(folder / _FILES["record"], {**about, "claims": rows}, indent=2, allow_nan=False)
     beside = [*_sentences(about), recorded_sentence()]
     page = claims_page(verdicts, about=beside, recorded=recorded_verdicts())
-    write_file(folder / _FILES["page"], page)
+    contents = {
+        "table": csv_text(rows),
+        "record": json_text({**about, "claims": rows}, indent=2, allow_nan=False),
+        "page": page,
+    }
+    write_files({folder / _FILES[kind]: content for kind, content in contents.items()})
 
 
 def record(verdict) -> dict:
@@ -273,7 +276,7 @@ def _longer(encoder, recorded: bool) -> str:
 
 def _lesson(given: str | None) -> str | None:
     """ "3" is as good as "03"."""
-    return given.zfill(2) if given and given.isdigit() else given
+    return given.zfill(2) if given and given.isascii() and given.isdecimal() else given
 
 
 def _sentences(about: dict) -> list[str]:

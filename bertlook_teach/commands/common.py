@@ -67,7 +67,7 @@ def add_on_error(parser: ArgumentParser) -> None:
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="at a broken sentence: stop and say where it is, or skip and count it (default: stop)",
+        help="at a sentence or text that cannot be read: stop and say where it is, or skip and count it (default: stop)",
     )
 
 
@@ -159,12 +159,12 @@ def read_treebank(args: Namespace) -> tuple[list, dict[str, list[str]]]:
     return sentences, {"treebank": [path.name for path in paths], "broken": list(map(str, skipped))}
 
 
-def say_skipped(skipped: Sequence) -> None:
+def say_skipped(skipped: Sequence, what: str = "broken sentences") -> None:
     """The first broken sentences or lines and the number of all, on stderr."""
     for one in skipped[:10]:
         print(f"left out: {one}", file=sys.stderr)
     if skipped:
-        print(f"{len(skipped)} broken sentences left out in all.", file=sys.stderr)
+        print(f"{len(skipped)} {what} left out in all.", file=sys.stderr)
 
 
 def training(args: Namespace) -> dict[str, object]:

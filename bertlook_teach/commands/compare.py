@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 
 from .. import __version__
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from . import common
 
 
@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
         texts = common.first(iter_texts(args.texts) if args.texts else load_texts(), args.limit)
     if len(texts) < 2:
         raise ValueError(f"a comparison with intervals needs at least two texts; got {len(texts)}.")
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     before, after = (
         model or common.load_model(name, args.device)
         for model, name in zip(models, (args.before, args.after))

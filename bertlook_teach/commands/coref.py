@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..analyses.coreference import CANDIDATES, antecedent_table, ask_heads, find_antecedents, pronoun_table
 from ..corpora import open_text, read_coreference, read_pronoun_cases
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from . import common
 
 
@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
     from ..model import load_encoder
 
     common.at_least(args, limit=1)
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     path = Path(args.data or data_path("treebank", "treebank.conllu"))
     score, about = (_pronoun_pairs if _has_pronoun_pairs(path) else _documents)(args, path)
     encoder = load_encoder(args.model, device=args.device)

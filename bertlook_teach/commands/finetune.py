@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ..corpora import OVERLAP, SHIPPED
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..stats import METRICS
 from . import common
 
@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
 
     common.at_least(args, seeds=1)
     task = _task(args)
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     encoder = load_encoder(args.model, device=args.device)
     rows = [_row(name, None, result) for name, result in baselines(task).items()]
     print(f"{task!r}. {task.description}")

@@ -11,7 +11,7 @@ from ..analyses.keywords import RULES, KeywordData, auc_by_text, judge, read_key
 from ..analyses.keywords import comparison as keyword_comparison
 from ..analyses.keywords import key_tagger as key_tagging
 from ..corpora import iter_keyphrases, load_keyphrases
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..stats import rank_correlation
 from . import common
 
@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
     common.at_least(args, limit=4, epochs=1, random_orders=2, batch_size=1)
     if args.remove_tuned and not args.tune:
         raise ValueError("--remove-tuned needs --tune: there is no tuned model to take heads from.")
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     documents, skipped = _documents(args)
     encoder = load_encoder(args.model, device=args.device)
     rows, heads, curves = [], [], []

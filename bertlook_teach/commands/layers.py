@@ -18,7 +18,7 @@ from ..corpora import (
     read_edges,
     treebank_edges,
 )
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import read_states
 from . import common
 
@@ -73,7 +73,7 @@ def run(args: Namespace) -> int:
     common.at_least(args, limit=2, max_cases=2, seeds=0, hidden=0, max_iterations=1)
     if args.test and not args.data:
         raise ValueError("--test needs --data: what is scored must not be what was fitted on.")
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     halves = _questions(args)
     encoder = load_encoder(args.model, device=args.device)
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 
 from .. import __version__
+from ..disk import release_folders
 
 # heading: {name: (file, summary)}. A file has add_arguments(parser) and run(args) -> exit code.
 GROUPS = {
@@ -45,6 +46,14 @@ COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in comma
 
 def _module(name: str) -> ModuleType:
     return import_module(f".{COMMANDS[name][0]}", __package__)
+
+
+class _Command(argparse.ArgumentParser):
+    """Reads ``type=int`` as `whole_number`."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.register("type", int, whole_number)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -85,13 +94,20 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
         help=argparse.SUPPRESS,
-        parser_class=argparse.ArgumentParser,
+        parser_class=_Command,
     )
     for name in COMMANDS:
         subparser = subparsers.add_parser(name)
         if name == chosen:
             _module(name).add_arguments(subparser)
     return parser
+
+
+def whole_number(text: str) -> int:
+    """A whole number of the command line, in the digits of ASCII: ``int`` also takes those of other scripts, and 1_0 for ten."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"a whole number was expected, in the digits 0 to 9; got {text!r}")
+    return int(text)
 
 
 def print_anywhere() -> None:
@@ -119,6 +135,8 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    finally:
+        release_folders()
 
 
 def _as_typed(message: str, args: argparse.Namespace) -> str:

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from . import common
 
 PARTS_OF_SPEECH = "parts of speech"
@@ -41,7 +41,7 @@ def run(args: Namespace) -> int:
 
     common.at_least(args, seeds=1)
     halves = _halves(args.data)
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     encoder = load_encoder(args.model, device=args.device)
     rows = list(_rules(halves, encoder))
     heads, summaries = [], {}

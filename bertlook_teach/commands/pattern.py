@@ -19,7 +19,7 @@ from ..analyses.patterns import (
     word_maps,
 )
 from ..corpora import TreebankSentence, iter_conllu, iter_pairs, iter_texts
-from ..disk import save_rows, writable_folder
+from ..disk import claim_folder, save_rows, writable_folder
 from ..model import QUERY_RULES
 from ..stats import CannotDecide
 from . import common
@@ -74,7 +74,7 @@ def run(args: Namespace) -> int:
     """``bertlook pattern``: returns the exit code."""
     pattern = parse_pattern(args.pattern)
     common.at_least(args, limit=(2, "two texts, one to choose on and one to score on"))
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     cache = None if args.cache is None else writable_folder(args.cache)
     recorded = args.model.startswith(common.RECORDED)
     encoder = common.load_model(args.model, args.device) if recorded else None

@@ -24,7 +24,7 @@ from ..analyses.probing import (
     sample_pairs,
 )
 from ..corpora import halves_by_document
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import check_reading
 from . import common
 
@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
     from ..model import load_encoder, random_twin
 
     common.at_least(args, limit=(8, "eight sentences, four for each half"))
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     sentences, files = common.read_treebank(args)
     encoder = load_encoder(args.model, device=args.device)
     vectors = None

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from ..analyses.syntax import SCHEMES, RelationRow, RelationTable, collect_answers, score_relations
-from ..disk import align, save_rows, with_interval, writable_folder
+from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import NOT_RECORDED, QUERY_RULES, Recording, check_reading
 from . import common
 
@@ -121,7 +121,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """``bertlook syntax``: returns the exit code."""
     common.at_least(args, limit=(2, "two sentences, one to choose on and one to score on"))
-    folder = writable_folder(args.out)
+    folder = claim_folder(args.out)
     sentences, read = common.read_treebank(args)
     encoder = common.load_model(args.model, args.device)
     if isinstance(encoder, Recording) and all(check_reading(encoder, s.words).obstacle for s in sentences):

@@ -8,10 +8,10 @@ _HOMES = {
         shipping store_folder
     """,
     "chromium": "find_chromium",
-    "files": "replacing writable_folder write_file write_json",
+    "files": "claim_folder filling json_text release_folders replacing writable_folder write_file write_files write_json",
     "packing": "DAMAGED_ARCHIVE opened pack unpack",
     "paths": "course_folder data_path",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
-    "tables": "Table align save_rows to_frame with_interval write_csv",
+    "tables": "Table align csv_text save_rows to_frame with_interval write_csv",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -59,20 +60,77 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
     OSError
         If the folder cannot be made or written to, with what to do.
     """
+    path = _in_folder(path)
+    with replacing(path, "wb") as file:
+        file.write(_encoded(content))
+    return path
+
+
+def _in_folder(path: str | Path) -> Path:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _cannot_write(path, error) from None
-    with replacing(path, "wb") as file:
-        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+
+
+def write_files(contents: Mapping[str | Path, str | bytes]) -> None:
+    """Write the files of one result: all of them, or after an error none, so that they are never of two runs.
+
+    Raises
+    ------
+    OSError
+        If a folder cannot be made or a file not be written, with what to do.
+    """
+    with contextlib.ExitStack() as whole:
+        for path, content in contents.items():
+            file = whole.enter_context(replacing(_in_folder(path), "wb"))
+            file.write(_encoded(content))
+            file.flush()
+            os.fsync(file.fileno())  # a full disk is noticed before the first gets its name
+
+
+def json_text(content, *, indent: int = 1, allow_nan: bool = True) -> str:
+    """A value as JSON, as it is written to files."""
+    return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=allow_nan) + "\n"
 
 
 def write_json(path: str | Path, content, *, indent: int = 1, allow_nan: bool = True) -> Path:
     """Write a value as JSON, as `write_file` writes."""
-    text = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
-    return write_file(path, text + "\n")
+    return write_file(path, json_text(content, indent=indent, allow_nan=allow_nan))
+
+
+@contextlib.contextmanager
+def filling(folder: str | Path) -> Iterator[Path]:
+    """A new folder for what other libraries write; its files go into ``folder`` when all are there, and after an error none does.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, with what to do.
+    """
+    folder = writable_folder(folder)
+    part = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        part.mkdir()
+        yield part
+        for file in part.iterdir():
+            os.replace(file, folder / file.name)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("safetensors"):
+            raise
+        raise _cannot_write(
+            folder, OSError(str(error))
+        ) from None  # a full disk is an error of its own kind there
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def writable_folder(folder: str | Path) -> Path:
@@ -93,7 +151,81 @@ def writable_folder(folder: str | Path) -> Path:
     return folder
 
 
+_LOCK = ".bertlook-run"
+
+_held: list[tuple[Path, IO]] = []
+
+
+def claim_folder(folder: str | Path) -> Path:
+    """`writable_folder`, for this run alone until `release_folders`, or until its process ends, however it ends.
+
+    The lock is the system's, on a file in the folder, so nothing has to be tidied up after a kill. Where a file system has no locks, it goes without.
+
+    Raises
+    ------
+    OSError
+        If another run is writing there, or it cannot be written to; with what to do.
+    """
+    folder = writable_folder(folder)
+    path = folder / _LOCK
+    for _ in range(20):
+        try:
+            file = os.fdopen(
+                os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b"
+            )
+        except OSError as error:
+            raise _cannot_write(path, error) from None
+        try:
+            _lock(file)
+        except BlockingIOError:
+            file.close()
+            raise OSError(
+                f"another bertlook is writing into {folder}: their results would mix. Wait until it is done, or choose another folder."
+            ) from None
+        except OSError:  # no locks here
+            pass
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                _held.append((path, file))
+                _sweep(folder)
+                break
+        file.close()  # the run before took the file away in between
+    return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what killed runs left half written; nobody else writes here now."""
+    for part in folder.glob(".*.part"):
+        if re.search(r"[.-][0-9a-f]{16}\.part$", part.name):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(part) if part.is_dir() and not part.is_symlink() else part.unlink()
+
+
+def release_folders() -> None:
+    """Let other runs write into the folders that this process has claimed."""
+    while _held:
+        path, file = _held.pop()
+        with contextlib.suppress(OSError):  # Windows keeps a file that is open
+            path.unlink()
+        file.close()
+
+
+def _lock(file: IO) -> None:
+    """Raise `BlockingIOError` if another holds it."""
+    if os.name == "nt":
+        import msvcrt
+
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(*error.args) from None
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _cannot_write(path: Path, error: OSError) -> OSError:
     reason = error.strerror or error
-    advice = f"choose a folder of your own, for example in {Path.home()}"
-    return type(error)(error.errno, f"cannot write {path} ({reason}); {advice}")
+    said = f"cannot write {path} ({reason}); choose a folder of your own, for example in {Path.home()}"
+    return OSError(said) if error.errno is None else type(error)(error.errno, said)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from .files import writable_folder, write_file, write_json
+from .files import json_text, writable_folder, write_file, write_files
 
 
 def align(lines: Iterable[Sequence[object]]) -> str:
@@ -45,11 +45,16 @@ def write_csv(path: str | Path, rows: Sequence[Mapping]) -> Path:
     OSError
         If it cannot be written, with what to do.
     """
+    return write_file(path, csv_text(rows))
+
+
+def csv_text(rows: Sequence[Mapping]) -> str:
+    """Rows as CSV, with the keys of the first as header."""
     file = io.StringIO()
     writer = csv.DictWriter(file, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return write_file(path, file.getvalue())
+    return file.getvalue()
 
 
 def save_rows(folder: str | Path, name: str, rows: Sequence[Mapping], about: Mapping) -> str:
@@ -64,8 +69,8 @@ def save_rows(folder: str | Path, name: str, rows: Sequence[Mapping], about: Map
     """
     folder = writable_folder(folder)
     plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
-    table = write_csv(folder / f"{name}.csv", plain)
-    content = write_json(folder / f"{name}.json", {"about": dict(about), "rows": plain})
+    table, content = folder / f"{name}.csv", folder / f"{name}.json"
+    write_files({table: csv_text(plain), content: json_text({"about": dict(about), "rows": plain})})
     return f"-> {table}, {content}"
 
 

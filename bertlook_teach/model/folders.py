@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ..disk import data_path
 
+HUB_SECONDS = 5  # to connect, and as many to answer
+
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 # Families that had a choice of position embeddings until transformers 5 took it away.
@@ -122,6 +124,7 @@ def hub_folder(name: str) -> Path:
             f"give a folder; 'specimen' needs neither.{_recorded_hint(name)}"
         )
     try:
+        _reach_hub()
         return Path(snapshot_download(name, allow_patterns=_HUB_FILES, etag_timeout=10))
     except (RepositoryNotFoundError, GatedRepoError) as error:
         raise ValueError(
@@ -135,6 +138,14 @@ def hub_folder(name: str) -> Path:
             "Check the network and run again (a download resumes where it stopped), or use 'specimen', which needs none."
             f"{_recorded_hint(name)}"
         ) from error
+
+
+def _reach_hub() -> None:
+    """Ask whether the hub answers at all: its client tries again and again for minutes where a network swallows what is sent."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session
+
+    get_session().head(constants.ENDPOINT, timeout=HUB_SECONDS)
 
 
 def _recorded_hint(name: str) -> str:

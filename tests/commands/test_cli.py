@@ -12,6 +12,7 @@ import pytest
 
 from bertlook_teach import __version__
 from bertlook_teach.commands import line as cli
+from bertlook_teach.disk import claim_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,6 +63,31 @@ def test_the_same_option_means_the_same_in_every_command():
         assert len(helps[option]) == 1
     once = "--treebank --sentences --too-long --no-controls --cases --keep --iterations --by --how --orders --answers"
     assert not set(once.split()) & set(kinds) and "--data" in kinds
+
+
+@pytest.mark.parametrize("given", ["\u0663", "1_0", "1.5", "", "three"])
+def test_a_number_is_written_in_the_digits_0_to_9(given, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["syntax", "--limit", given, "--out", "out"])
+    assert "a whole number was expected, in the digits 0 to 9" in capsys.readouterr().err
+
+
+def test_a_second_run_in_one_folder_is_refused_and_the_folder_is_free_afterwards(tmp_path, capsys):
+    more = [
+        "profile",
+        "--model",
+        "specimen",
+        "--texts",
+        str(tmp_path / "nowhere.txt"),
+        "--out",
+        str(tmp_path),
+    ]
+    claim_folder(tmp_path)
+    assert cli.main(more) == 1
+    assert "another bertlook is writing into" in capsys.readouterr().err
+    for _ in range(2):  # what ended in an error has let go
+        assert cli.main(more) == 1
+        assert "there is no file" in capsys.readouterr().err
 
 
 def test_every_file_has_its_command():

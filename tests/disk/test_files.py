@@ -1,13 +1,28 @@
 """Files are written whole or not at all; tables are written as they are printed."""
 
+import errno
 import os
+import signal
 import stat
+import subprocess
 import sys
 import threading
 
 import pytest
 
-from bertlook_teach.disk import align, replacing, save_rows, with_interval, writable_folder, write_file
+from bertlook_teach.disk import (
+    align,
+    claim_folder,
+    files,
+    filling,
+    release_folders,
+    replacing,
+    save_rows,
+    with_interval,
+    writable_folder,
+    write_file,
+    write_json,
+)
 
 FOR_LINUX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions of POSIX")
 
@@ -67,6 +82,148 @@ def test_two_who_write_at_once_do_not_mix(tmp_path):
     for writer in writers:
         writer.join()
     assert path.read_text() in ("a" * 1000, "b" * 1000) and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def released():
+    yield
+    release_folders()
+
+
+@pytest.mark.usefixtures("released")
+def test_a_second_run_in_one_folder_is_refused_until_the_first_has_ended(tmp_path):
+    claim_folder(tmp_path / "out")
+    with pytest.raises(OSError, match="another bertlook is writing into .*out.*choose another folder"):
+        claim_folder(tmp_path / "out")
+    release_folders()
+    assert claim_folder(tmp_path / "out").is_dir()
+    release_folders()
+    assert not list((tmp_path / "out").iterdir())  # nothing is left of it
+
+
+@pytest.mark.usefixtures("released")
+def test_the_lock_ends_with_its_process_however_that_ends(tmp_path):
+    script = "import sys; from bertlook_teach.disk import claim_folder; claim_folder(sys.argv[1]); print('mine', flush=True); input()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout.readline().strip() == b"mine"
+        with pytest.raises(OSError, match="another bertlook"):
+            claim_folder(tmp_path)
+        holder.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        holder.wait()
+    claim_folder(tmp_path)
+
+
+@pytest.mark.usefixtures("released")
+def test_what_a_killed_run_left_half_written_is_swept_away_by_the_next(tmp_path):
+    for name in (".profile.csv-0123456789abcdef.part", ".0123456789abcdef.part/model", ".mine.part", "a.csv"):
+        write_file(tmp_path / name, "x")
+    claim_folder(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".bertlook-run", ".mine.part", "a.csv"}
+
+
+@FOR_LINUX
+@pytest.mark.usefixtures("released")
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    precious = write_file(tmp_path / "precious", "mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".bertlook-run").symlink_to(precious)
+    with pytest.raises(OSError, match="cannot write .*bertlook-run"):
+        claim_folder(tmp_path / "out")
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("released")
+def test_a_file_system_without_locks_goes_without(tmp_path, monkeypatch):
+    def none(file):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(files, "_lock", none)
+    assert claim_folder(tmp_path) == tmp_path
+
+
+# --- a full disk ------------------------------------------------------------------------------------------------
+class _Full:
+    """A file on a disk that is full after so many bytes."""
+
+    def __init__(self, file, room):
+        self._file, self._room = file, room
+
+    def write(self, content):
+        if len(content) > self._room:
+            self._file.write(content[: self._room])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self._room -= len(content)
+        return self._file.write(content)
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def __enter__(self):
+        self._file.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self._file.__exit__(*error)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """``full(room)``: from now on every file has so much room."""
+    return lambda room: monkeypatch.setattr(
+        files, "open", lambda *a, **o: _Full(open(*a, **o), room), raising=False
+    )
+
+
+@pytest.mark.parametrize(
+    "write", [lambda at: write_file(at, "new" * 99), lambda at: write_json(at, list(range(999)))]
+)
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path, full, write):
+    path = write_file(tmp_path / "a", "old")
+    full(10)
+    with pytest.raises(
+        OSError, match=r"cannot write .*a \(No space left on device\); choose a folder of your own"
+    ):
+        write(path)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_leaves_the_files_of_one_result_together(tmp_path, full):
+    """CSV and JSON are of one run or of the one before, never one of each."""
+    save_rows(tmp_path, "t", [{"a": 1}], {"run": "old"})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    full(30)  # enough for the table, not for what it is about
+    with pytest.raises(OSError, match="No space left"):
+        save_rows(tmp_path, "t", [{"a": 2}], {"run": "new" * 99})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+class SafetensorError(Exception):
+    """As safetensors raises it."""
+
+
+SafetensorError.__module__ = "safetensors_rust"
+
+
+@pytest.mark.parametrize(
+    "error", [SafetensorError("I/O error: File too large"), OSError(errno.ENOSPC, "No space left")]
+)
+def test_a_folder_is_filled_whole_or_not_at_all(tmp_path, error):
+    write_file(tmp_path / "out" / "a", "old")
+    with (
+        pytest.raises(OSError, match=r"cannot write .*out \(.*(large|space).*\); choose a folder"),
+        filling(tmp_path / "out") as part,
+    ):
+        write_file(part / "a", "new")
+        raise error
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a"]
+    with filling(tmp_path / "out") as part:
+        write_file(part / "a", "new")
+        write_file(part / "b", "new")
+        assert (tmp_path / "out" / "a").read_text() == "old"
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a": "new", "b": "new"}
 
 
 def test_what_cannot_be_written_says_what_to_do(tmp_path):

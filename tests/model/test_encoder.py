@@ -1,6 +1,7 @@
 """Loading: every family works, and whatever would be silently wrong is refused."""
 
 import json
+import socket
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from tiny import (
 from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig
 
 from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.model import hidden_states, random_twin
+from bertlook_teach.model import folders, hidden_states, random_twin
 from bertlook_teach.model.encoder import _checked
 
 
@@ -294,10 +295,31 @@ def test_a_hub_name_when_the_network_fails_is_an_error_that_says_what_to_do(monk
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", no_network)
+    monkeypatch.setattr(folders, "_reach_hub", lambda: None)
     with pytest.raises(ConnectionError, match="could not be fetched from the hub.*resumes where it stopped"):
         load_encoder("no-such-owner/no-such-model")
     with pytest.raises(ConnectionError, match=r"load_recording\('bert-base-uncased'\)\.$"):
         load_encoder("bert-base-uncased")
+
+
+def test_a_hub_that_takes_what_is_sent_and_never_answers_is_given_up(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub import constants
+
+    def cached_only(name, local_files_only=False, **options):
+        assert local_files_only, "it would be tried for minutes"
+        raise FileNotFoundError
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", cached_only)
+        monkeypatch.setattr(folders, "HUB_SECONDS", 0.2)
+        with pytest.raises(
+            ConnectionError, match="could not be fetched from the hub: .*ime.*Check the network"
+        ):
+            load_encoder("no-such-owner/no-such-model")
+    assert 2 * folders.HUB_SECONDS <= 10
 
 
 def test_a_hub_model_in_the_cache_needs_no_network(folder, monkeypatch):

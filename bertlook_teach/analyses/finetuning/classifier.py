@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...corpora import Example, Task
-from ...disk import cached, writable_folder, write_json
+from ...disk import cached, filling, writable_folder, write_json
 from ...model import import_torch
 from ...stats import metric_value
 from .batches import Batch, pad, target, tokenize
@@ -145,10 +145,6 @@ class Classifier:
                 f"{self.encoder.name} has lost heads, which transformers' folders cannot hold: nobody could read it again. Save the "
                 "encoder with bertlook_teach.analyses.ablation.save_pruned, or the classifier before it was pruned."
             )
-        folder = writable_folder(folder)
-        with quiet_loading():
-            self.model.save_pretrained(folder)
-            self.encoder.tokenizer.save_pretrained(folder)
         record = {
             "task": self.task_name,
             "metric": self.metric,
@@ -157,8 +153,11 @@ class Classifier:
             "about": self.about,
             "history": list(self.history),
         }
-        write_json(folder / ABOUT, record)
-        return folder
+        with filling(folder) as part, quiet_loading():
+            self.model.save_pretrained(part)
+            self.encoder.tokenizer.save_pretrained(part)
+            write_json(part / ABOUT, record)
+        return Path(folder)
 
     def __repr__(self) -> str:
         kind = "a number" if self.is_regression else " / ".join(self.labels)
