@@ -21,5 +21,6 @@ _HOMES = {
         DEFAULT_PORT FOREIGN HOST SETTINGS announce check_port is_news isolate port_number serve
         suggest_port
     """,
+    "worksheet": "render_exam render_worksheet worksheet_parts",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -36,7 +36,8 @@ GROUPS = {
         "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
     },
     "keep and hand out": {
-        "export": ("export", "write a deck as one file that is live without a kernel"),
+        "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
+        "worksheet": ("handouts.worksheet", "one printable page without code for a lesson"),
         "record": ("recordings.record", "keep a model's attention in a file"),
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },

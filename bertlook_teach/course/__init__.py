@@ -6,6 +6,7 @@ _HOMES = {
     "bibliography": "PAPERS find_paper papers_folder read_bibliography short_reference source surnames",
     "decks": "find_deck find_root",
     "lessons": "LESSONS Lesson MAP PARTS lesson paths_to",
+    "questions": "QUESTIONS Questions",
     "routes": "ROUTES deck_routes on_route route_copy routes_of",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -25,7 +25,9 @@ def _score(encoder) -> dict[str, float | int | str]:
 
     scorer, texts, seams = MaskedLM(encoder), load_texts(), adjoining_sentences()
     gaps = scorer.encode(texts, truncate=True)
-    hidden = [row[row >= 0] for batch in gaps for row in batch[3].numpy()]  # the pieces to guess, text by text
+    hidden = [
+        row[row >= 0] for batch in gaps for row in batch[3].numpy()
+    ]  # the pieces to guess, text by text
     commonest = int(np.bincount(np.concatenate(hidden)).argmax())
     return {
         "guessed": float(score_batches(scorer, gaps)[1].mean()),

@@ -1,0 +1,1 @@
+"""Commands that write files to hand out: one file a subcommand."""
