@@ -176,7 +176,7 @@ def softmax_in_place(scores):
 
 
 def _gelu(vectors):
-    """x times the share of a normal distribution below x (Hendrycks & Gimpel 2016), with erf to 2e-7."""
+    """x times the share of a normal distribution below x, with erf to 2e-7."""
     half = vectors * np.float32(0.5)
     x = np.clip(vectors * np.float32(0.5**0.5), -4, 4)
     square = x * x
@@ -298,7 +298,7 @@ def draw_bert(config: dict, seed: int) -> NumpyBert | None:
 
 
 def _gaussian(bits: np.random.MT19937, size: int) -> np.ndarray:
-    """Box & Muller (1958) on blocks of 16, as torch fills a tensor on the processor; the last 16 are drawn anew if some are left over."""
+    """The transform of Box and Muller on blocks of 16, as torch fills a tensor on the processor; the last 16 are drawn anew if some are left over."""
 
     def block(size):
         uniform = (bits.random_raw(size) & (2**24 - 1)).astype(np.float32) * np.float32(2**-24)

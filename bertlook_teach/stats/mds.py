@@ -69,7 +69,7 @@ class MDSMap:
         word = (
             ""
             if np.isnan(self.rival_left)
-            else f";\n       another start, stress {self.rival_stress:.3f}, gives another map: {self.rival_left:.0%} left over"
+            else f";\n       another start, stress {self.rival_stress:.3f}, gives another map: {100 * self.rival_left:.0f} % left over"
         )
         return f"MDSMap({len(self.points)} points in {self.points.shape[1]} dimensions, stress {self.stress:.3f}, start {self.start}{word})"
 

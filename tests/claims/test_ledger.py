@@ -240,7 +240,7 @@ def test_no_deck_asks_for_so_few_inputs_that_nothing_is_decided():
             r"(?:decide_lesson\([^)]*\bn|Resources\(limit|N_TEXTS = load_pairs\(\),)[ =]*(\d+)", deck
         )
     ]
-    assert len(asked) >= 5 and min(asked) >= 2 * FEWEST_REPORTING
+    assert asked and min(asked) >= 2 * FEWEST_REPORTING
 
 
 # --- on the specimen: only what any BERT would satisfy -----------------------------------------------------------

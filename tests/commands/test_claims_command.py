@@ -25,8 +25,10 @@ TEXTS = "the cat sat on the mat.\nthe dog chased the cat.\nit was unreal, really
 
 @pytest.fixture(autouse=True)
 def fewer_replicates(monkeypatch):
-    """What is tested here is not how narrow an interval is."""
+    """What is tested here is not how narrow an interval is, nor how many inputs it takes."""
     monkeypatch.setattr(claims, "REPLICATES", 40)
+    for minimum in ("FEWEST_REPORTING", "FEWEST_CHOOSING"):
+        monkeypatch.setattr(claims, minimum, 2)
 
 
 @pytest.fixture

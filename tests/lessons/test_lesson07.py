@@ -18,6 +18,7 @@ from bertlook_teach.analyses.coreference import (
 )
 from bertlook_teach.checks.lesson07 import STORY, STORY_ANSWERS
 from bertlook_teach.claims import Resources, collect_evidence, decide, ledger
+from bertlook_teach.claims import verdicts as verdicts_of
 from bertlook_teach.claims.lessons import lesson07
 from bertlook_teach.claims.lessons.lesson07 import CLAIMS, accuracy, antecedent_evidence, head
 from bertlook_teach.corpora import (
@@ -196,7 +197,10 @@ def test_gains_are_differences_on_the_same_mentions():
         antecedent_gains(found, candidates="all")
 
 
-def test_verdicts_on_a_head_that_knows_and_one_that_guesses():
+def test_verdicts_on_a_head_that_knows_and_one_that_guesses(monkeypatch):
+    monkeypatch.setattr(verdicts_of, "FEWEST_REPORTING", 5)  # twelve documents are enough to try the rule on
+    monkeypatch.setattr(verdicts_of, "FEWEST_CHOOSING", 5)
+
     def stub(name):
         return type("Stub", (), {"name": name, "fingerprint": name})()
 

@@ -384,6 +384,18 @@ def test_what_is_no_distance_matrix_is_refused(matrix, message):
             function(matrix)
 
 
+def test_enough_starts_find_the_better_map_and_another_map_that_fits_nearly_as_well_is_named():
+    points = np.random.default_rng(5).normal(size=(20, 5))
+    matrix = scipy_distance.squareform(scipy_distance.pdist(points))
+    few, found = embedding.metric_mds(matrix, starts=4), embedding.metric_mds(matrix)
+    assert found.stress < 0.99 * few.stress and found.start == "random 9"
+    assert found.rival_left > 0.3 and found.stress <= found.rival_stress < 1.03 * found.stress
+    assert f"another start, stress {found.rival_stress:.3f}, gives another map: 50 % left over" in repr(found)
+    flat = embedding.metric_mds(scipy_distance.squareform(scipy_distance.pdist(points[:, :2])))
+    assert np.isnan(flat.rival_left) and "another" not in repr(flat)  # a plane has one map
+    assert np.isnan(embedding.metric_mds(matrix, begin=found.points).rival_left)
+
+
 def test_a_map_can_begin_where_another_ended():
     points, matrix = plane()
     near = embedding.metric_mds(matrix, begin=points + 0.01, max_iter=20)
