@@ -38,7 +38,9 @@ def main() -> None:
         runs = []
         for _ in range(args.runs):
             command = [sys.executable, "-c", CHILD, args.model, device]
-            runs.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+            runs.append(
+                json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            )
         found[way] = [statistics.median(column) for column in zip(*runs)]
         print(f"{way}: {found[way][0]:.2f} s of the processor, {found[way][1]:.0f} MiB")
     seconds, memory = (b / a for a, b in zip(found["NumPy"], found["torch"]))
