@@ -288,6 +288,12 @@ def test_once_the_model_was_asked_for_nothing_passes_it_by():
     assert not head_matrices(encoder, 0, 0).query.any()
 
 
+def test_weights_are_not_changed_through_what_is_taken_out_of_them():
+    for encoder in (load_encoder("specimen"), load_encoder("specimen-random")):
+        with pytest.raises(ValueError, match="read-only"):
+            head_matrices(encoder, 0, 0).query[0, 0] = 1
+
+
 def test_hooks_and_heads_switched_off_act_on_what_is_read():
     encoder, text = load_encoder("specimen"), "The cat sat on the mat."
     before = extract_attention(encoder, text).weights
