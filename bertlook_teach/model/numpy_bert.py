@@ -82,6 +82,10 @@ class NumpyBert:
             name: array if name in _TABLES else array.astype(np.float32, copy=False)
             for name, array in weights.items()
         }
+        for array in self.weights.values():
+            array.setflags(
+                write=False
+            )  # a head's matrices are parts of these; who changes a model asks torch for it
 
     def embed(self, ids, segments=None) -> dict[str, np.ndarray]:
         """The three vectors of each token, "token", "position" and "segment", and the "stream" that the first layer reads."""

@@ -132,6 +132,7 @@ class Recording(Mapping):
         return self is other
 
     def __getattr__(self, name: str):
+        name = "model" if name in ("engine", "config") else name  # what runs it, and its settings
         if name in _RUNS:
             raise NotComputed(
                 f"{self.name} is {RECORDED}, so it has no {name}: its attention on {len(self)} inputs is all there is (.texts lists them). "

@@ -23,6 +23,7 @@ from bertlook_teach.model import (
     join_heads,
     masked_lm_head,
     masked_lm_scores,
+    numpy_bert,
     output_projection,
     random_twin,
     read,
@@ -288,6 +289,12 @@ def test_once_the_model_was_asked_for_nothing_passes_it_by():
     assert not head_matrices(encoder, 0, 0).query.any()
 
 
+def test_weights_are_not_changed_through_what_is_taken_out_of_them():
+    for encoder in (load_encoder("specimen"), load_encoder("specimen-random")):
+        with pytest.raises(ValueError, match="read-only"):
+            head_matrices(encoder, 0, 0).query[0, 0] = 1
+
+
 def test_hooks_and_heads_switched_off_act_on_what_is_read():
     encoder, text = load_encoder("specimen"), "The cat sat on the mat."
     before = extract_attention(encoder, text).weights
@@ -336,6 +343,15 @@ def test_a_twin_is_drawn_as_torch_draws_it(seed, keep, padding, tmp_path):
         np.testing.assert_allclose(ours.engine.weights[name], tensor.numpy(), atol=1e-6)
     other = random_twin(light, seed=9, keep_embeddings=keep)
     assert other.fingerprint != ours.fingerprint
+
+
+def test_a_twin_drawn_by_another_rule_has_another_fingerprint(monkeypatch):
+    """Its last digits name nothing: another processor has others."""
+    encoder, draw = load_encoder("specimen"), numpy_bert._gaussian
+    before = random_twin(encoder).fingerprint
+    for factor, same in ((1 + 2e-7, True), (1.1, False)):
+        monkeypatch.setattr(numpy_bert, "_gaussian", lambda *given, f=factor: draw(*given) * np.float32(f))
+        assert (random_twin(encoder).fingerprint == before) == same
 
 
 def test_where_torch_draws_otherwise_torch_draws(tmp_path):
