@@ -507,6 +507,26 @@ def test_a_cell_that_fails_is_named(tmp_path):
         runner.run_deck(deck, folder=tmp_path, name="bad", say=print)
 
 
+def test_a_cell_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "MOST_OUTPUT", 100_000)
+    deck = new_notebook(cells=[cell("1"), cell("while True:\n    print('x' * 1000)")])
+    with pytest.raises(ExportError, match=r"endless: cell 2 shows without end: the deck has more than 0 MB"):
+        runner.run_deck(deck, folder=tmp_path, name="endless", say=print)
+
+
+def test_ctrl_c_in_an_export_is_one_line(tmp_path, monkeypatch, capsys):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "execute", interrupted)
+    nbformat.write(tiny_deck(), tmp_path / "07_tiny.ipynb")
+    assert (
+        cli.main(["export", "--deck", str(tmp_path / "07_tiny.ipynb"), "--out", str(tmp_path / "out")]) == 130
+    )
+    assert capsys.readouterr().err == "interrupted: 07_tiny was not exported.\n"
+    assert not list((tmp_path / "out").iterdir())
+
+
 def test_a_deck_without_widget_state_is_exported_with_pictures_and_says_so(executed, tmp_path):
     saved = copy.deepcopy(executed)
     for one in saved.cells:
