@@ -24,7 +24,7 @@ DEFAULT_PORT = 8888
 # trusted or not. Scripts are left to Jupyter, which runs none of a notebook that is not trusted; what a kernel runs, no header can bind.
 POLICY = (
     "frame-ancestors 'self'; report-uri /api/security/csp-report; img-src 'self' data: blob:; media-src 'self' data: blob:; "
-    "font-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-src 'self' data: blob:; object-src 'self' blob:"
+    "font-src 'self' data: about:; style-src 'self' 'unsafe-inline'; frame-src 'self' data: blob:; object-src 'self' blob:"
 )
 
 # What Jupyter reads from its configuration folder. Decks carry their own settings in their metadata; here stands only

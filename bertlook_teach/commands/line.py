@@ -125,11 +125,18 @@ def main(argv: list[str] | None = None) -> int:
     if not argv:
         build_parser().print_help()
         return 0
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        print(
+            "bertlook: the current folder was deleted; change into another and start again.", file=sys.stderr
+        )
+        return 1
     chosen = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(chosen).parse_args(argv)
     try:
         return _module(args.command).run(args)
-    except (ValueError, OSError, RuntimeError, ModuleNotFoundError) as error:
+    except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
         print(f"bertlook {args.command}: {_as_typed(str(error), args)}", file=sys.stderr)

@@ -149,6 +149,11 @@ def _document(lines: list[str], doc_id: str) -> str:
 def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
     import conllu  # here, so that reading plain texts does not need it
 
+    if not hasattr(conllu, "exceptions"):
+        raise ImportError(
+            f"{conllu.__file__} stands in the way of the library conllu; take it off PYTHONPATH, or rename it."
+        )
+
     for number, line in enumerate(lines, start):
         columns = line.count("\t") + 1
         if not line.startswith("#") and columns != 10:

@@ -507,6 +507,43 @@ def test_a_cell_that_fails_is_named(tmp_path):
         runner.run_deck(deck, folder=tmp_path, name="bad", say=print)
 
 
+def test_a_picture_beside_the_notebook_is_carried_and_another_is_named(tmp_path):
+    (tmp_path / "deck").mkdir()
+    for path in ("deck/a b.png", "secret.png"):
+        (tmp_path / path).write_bytes(b"PNG")
+    text = "M ![a](a%20b.png) <img src='a%20b.png' alt='b'> ![c](../secret.png) ![d](nowhere.svg)"
+    path, said = tmp_path / "deck" / "07_pictures.ipynb", []
+    nbformat.write(new_notebook(cells=[cell(text)]), path)
+    done = export_deck(path, tmp_path, run=False, say=said.append)
+    sources = [
+        attributes.get("src")
+        for tag, attributes in Elements(done.page.read_text("utf-8")).found
+        if tag == "img"
+    ]
+    assert sources == ["data:image/png;base64,UE5H"] * 2 + ["../secret.png", "nowhere.svg"]
+    assert [line.split()[2] for line in said if "is not carried" in line] == ["../secret.png", "nowhere.svg"]
+
+
+def test_a_cell_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "MOST_OUTPUT", 100_000)
+    deck = new_notebook(cells=[cell("1"), cell("while True:\n    print('x' * 1000)")])
+    with pytest.raises(ExportError, match=r"endless: cell 2 shows without end: the deck has more than 0 MB"):
+        runner.run_deck(deck, folder=tmp_path, name="endless", say=print)
+
+
+def test_ctrl_c_in_an_export_is_one_line(tmp_path, monkeypatch, capsys):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "execute", interrupted)
+    nbformat.write(tiny_deck(), tmp_path / "07_tiny.ipynb")
+    assert (
+        cli.main(["export", "--deck", str(tmp_path / "07_tiny.ipynb"), "--out", str(tmp_path / "out")]) == 130
+    )
+    assert capsys.readouterr().err == "interrupted: 07_tiny was not exported.\n"
+    assert not list((tmp_path / "out").iterdir())
+
+
 def test_a_deck_without_widget_state_is_exported_with_pictures_and_says_so(executed, tmp_path):
     saved = copy.deepcopy(executed)
     for one in saved.cells:
@@ -708,6 +745,13 @@ def test_a_cell_with_other_metadata_is_written_as_a_plain_one(metadata, tmp_path
     deck = tmp_path / "odd.ipynb"
     deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("one slide", metadata=metadata)])))
     assert "one slide" in export_deck(deck, tmp_path / "out", run=False).page.read_text(encoding="utf-8")
+
+
+def test_a_picture_that_the_notebook_holds_is_shown():
+    shown = markdown("![a](attachment:a.png)", {"a.png": {"image/png": "UE5H"}})
+    assert [one for tag, one in Elements(shown).found if tag == "img"] == [
+        {"src": "data:image/png;base64,UE5H", "alt": "a"}
+    ]
 
 
 def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -88,6 +89,31 @@ def test_a_second_run_in_one_folder_is_refused_and_the_folder_is_free_afterwards
     for _ in range(2):  # what ended in an error has let go
         assert cli.main(more) == 1
         assert "there is no file" in capsys.readouterr().err
+
+
+def test_a_module_that_stands_in_the_way_of_a_library_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "conllu", SimpleNamespace(__file__="/mine/conllu.py"))
+    assert cli.main(["syntax", "--limit", "5", "--out", str(tmp_path)]) == 1
+    assert "/mine/conllu.py stands in the way of the library conllu" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no folder that is in use")
+def test_a_current_folder_that_was_deleted_is_said(tmp_path):
+    script = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); os.execv(sys.executable, [sys.executable, '-m', 'bertlook_teach.commands', 'doctor'])"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "gone"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr.strip()
+        == "bertlook: the current folder was deleted; change into another and start again."
+    )
 
 
 def test_every_file_has_its_command():

@@ -16,7 +16,7 @@ from tiny import (
     save_tiny_model,
     wordpiece_tokenizer,
 )
-from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig
+from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig, ViTConfig, ViTModel
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.model import folders, hidden_states, random_twin
@@ -300,6 +300,20 @@ def test_a_hub_name_when_the_network_fails_is_an_error_that_says_what_to_do(monk
         load_encoder("no-such-owner/no-such-model")
     with pytest.raises(ConnectionError, match=r"load_recording\('bert-base-uncased'\)\.$"):
         load_encoder("bert-base-uncased")
+
+
+def test_a_model_of_pictures_is_refused(folder):
+    config = ViTConfig(
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        image_size=8,
+        patch_size=4,
+    )
+    ViTModel(config).save_pretrained(folder)
+    with pytest.raises(ValueError, match="has no vocabulary, so it does not read text"):
+        load_encoder(folder)
 
 
 def test_a_hub_that_takes_what_is_sent_and_never_answers_is_given_up(monkeypatch):

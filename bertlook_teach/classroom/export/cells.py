@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,6 +13,8 @@ from ...course import routes_of
 from .state import VIEW, displayed
 
 _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)", re.DOTALL)
+
+_INLINE = re.compile(r"data:image/(?:png|jpeg|gif|svg\+xml);base64,[A-Za-z0-9+/=]+")
 
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
@@ -133,7 +136,11 @@ def markdown(source: str, attachments=None) -> str:
         raise ExportError(
             f"a text cell shows a picture that the notebook does not hold ({error}): {source[:60]!r}"
         ) from None
-    return _cleaner()(made)
+    # The cleaner takes away every address of bytes; those of pictures wait outside.
+    mark, pictures = secrets.token_hex(8), _INLINE.findall(made)
+    numbers = iter(range(len(pictures)))
+    made = _cleaner()(_INLINE.sub(lambda found: f"{mark}-{next(numbers)}", made))
+    return re.sub(rf"{mark}-(\d+)", lambda found: pictures[int(found[1])], made)
 
 
 def has_formula(source: str) -> bool:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import copy
 import os
 import re
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.parse import unquote
 
 from .errors import ExportError
 from .state import LINKS, STATE, displayed
 
 RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
+
+MOST_OUTPUT = 100_000_000  # characters of a notebook
+
+_PICTURES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".svg": "image/svg+xml",
+}
+
+_PICTURE = re.compile(
+    r"""(?P<before>!\[[^\]]*\]\(\s*|<img\s[^>]*?\bsrc\s*=\s*["'])(?P<path>[^\s:"'()<>?#]+\.(?:png|jpe?g|gif|svg))(?P<after>[\s"')])""",
+    re.IGNORECASE,
+)
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -92,6 +110,25 @@ def _is_model(model) -> bool:
     )
 
 
+def carry_pictures(notebook, folder: Path) -> list[str]:
+    """Put the pictures that text cells name by a relative path into the cells, in place; those that are not there, or not below the folder, are given back."""
+    lost = []
+
+    def carried(found: re.Match) -> str:
+        path = (folder / unquote(found["path"])).resolve()
+        if not path.is_file() or not path.is_relative_to(folder.resolve()):
+            lost.append(found["path"])
+            return found[0]
+        kind = _PICTURES[path.suffix.lower()]
+        content = base64.b64encode(path.read_bytes()).decode()
+        return f"{found['before']}data:{kind};base64,{content}{found['after']}"
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _PICTURE.sub(carried, cell.source)
+    return lost
+
+
 def was_executed(notebook) -> bool:
     """Whether every code cell with something in it has run."""
     return all(
@@ -101,10 +138,16 @@ def was_executed(notebook) -> bool:
     )
 
 
-class CellStopped(Exception):
-    """The cell of this number (from 1) raised, took too long, or took Python with it.
+def _size(content: Mapping) -> int:
+    """Characters of an output."""
+    data = content.get("data") or {"text": content.get("text", "")}
+    return sum(len(value) for value in data.values() if isinstance(value, str))
 
-    ``kind`` is "raised", "time" or "died"; ``text`` the traceback without colours.
+
+class CellStopped(Exception):
+    """The cell of this number (from 1) raised, took too long, showed without end, or took Python with it.
+
+    ``kind`` is "raised", "time", "output" or "died"; ``text`` the traceback without colours.
     """
 
     def __init__(self, number: int, kind: str, text: str = ""):
@@ -168,14 +211,31 @@ def execute(
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    client = NotebookClient(
+
+    class Bounded(NotebookClient):
+        """Takes so much output and no more: a cell that prints without end would fill the memory."""
+
+        taken, interrupting = 0, None
+
+        def process_message(self, msg, cell, cell_index):
+            if msg["msg_type"] in ("stream", "display_data", "execute_result", "update_display_data"):
+                self.taken += _size(msg["content"])
+                if self.taken > MOST_OUTPUT:
+                    if self.interrupting is None:
+                        self.interrupting = asyncio.ensure_future(self.km.interrupt_kernel())
+                    return None
+            return super().process_message(msg, cell, cell_index)
+
+    client = Bounded(
         notebook,
         timeout=timeout,
         # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
         iopub_timeout=60,
         raise_on_iopub_timeout=True,
         kernel_name="python3",
-        extra_arguments=["--log-level=ERROR"],  # without the kernel's remark on its local transport
+        extra_arguments=[
+            "--log-level=CRITICAL"
+        ],  # without its remarks on its transport, and on its end by Ctrl-C
         kernel_manager_class=ThisPython,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
@@ -194,7 +254,11 @@ def execute(
             if at_end is not None:
                 at_end(client)
                 client.set_widgets_metadata()
+        if client.interrupting is not None:  # the cell took no notice
+            raise CellStopped(number, "output")
     except CellExecutionError as error:
+        if client.interrupting is not None:
+            raise CellStopped(number, "output") from None
         raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
     except CellTimeoutError:
         raise CellStopped(number, "time") from None
@@ -243,6 +307,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         why = {
             "raised": f"cell {stop.number} fails, so the deck is not exported.\n{stop.text}\nMend the cell, or see it in "
             "JupyterLab with `bertlook lab`.",
+            "output": f"cell {stop.number} shows without end: the deck has more than {MOST_OUTPUT / 1e6:.0f} MB of output.",
             "time": f"cell {stop.number} took more than {timeout:g} s.",
             "died": f"Python died in cell {stop.number} (out of memory?).",
         }

@@ -67,7 +67,7 @@ def export_deck(
     """
     from .cells import has_formula
     from .deck import deck_look, render_deck
-    from .runner import RECORDING, read_deck, run_deck, was_executed
+    from .runner import RECORDING, carry_pictures, read_deck, run_deck, was_executed
     from .state import displayed, live_state, saved_state
     from .strangers import harmless
 
@@ -85,6 +85,8 @@ def export_deck(
         say(
             f"  {taken} saved output(s) held scripts, which are left out of a page whose deck was not run here; leave out --no-run to keep them"
         )
+    for lost in carry_pictures(notebook, deck.parent):
+        say(f"  the picture {lost} is not carried: it is not there, or not below the folder of the notebook")
     shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
     roots = displayed(output for cell in shown for output in cell.get("outputs", ()))
     recording = notebook.metadata.get(RECORDING)

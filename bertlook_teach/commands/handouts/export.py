@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 
 from ...classroom import FOLDER, ExportError, deck_to_export, export_deck
@@ -51,6 +52,9 @@ def run(args: Namespace) -> int:
                 raise
             print(f"  {error}")
             failed.append(deck.stem)
+        except KeyboardInterrupt:
+            print(f"interrupted: {deck.stem} was not exported.", file=sys.stderr)
+            return 130
         else:
             print(f"  {done.seconds:.0f} s", flush=True)
     if failed:
