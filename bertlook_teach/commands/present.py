@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument("deck", nargs="?", metavar="NN", help="open this deck as a notebook")
     else:
         common.describe(parser, "Open a deck as a live slideshow.", "present 03 --route 20")
-        what = "the lesson's number, or a notebook (default: the first deck)"
+        what = "the lesson's number, guest, or a notebook (default: the first deck)"
         parser.add_argument("deck", nargs="?", metavar="NN", help=what)
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")

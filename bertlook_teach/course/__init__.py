@@ -5,7 +5,7 @@ from .. import hand_on
 _HOMES = {
     "bibliography": "PAPERS find_paper papers_folder read_bibliography short_reference source surnames",
     "decks": "find_deck find_root",
-    "lessons": "LESSONS Lesson MAP PARTS lesson paths_to",
+    "lessons": "GUEST LESSONS Lesson MAP PARTS lesson paths_to",
     "questions": "QUESTIONS Questions",
     "routes": "ROUTES deck_routes on_route route_copy routes_of",
 }

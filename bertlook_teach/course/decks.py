@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..disk import course_folder
+from .lessons import GUEST
 
 
 def find_root() -> Path:
@@ -20,7 +21,7 @@ def find_deck(root: Path, which: str | None = None) -> Path:
     root : Path
         The folder that holds ``slides``.
     which : str, optional
-        A lesson's number ("3" or "03") or a notebook's path; the first deck if not given.
+        A lesson's number ("3" or "03"), "guest" for the guest lecture, or a notebook's path; the first deck if not given.
 
     Raises
     ------
@@ -38,6 +39,8 @@ def find_deck(root: Path, which: str | None = None) -> Path:
         found = [deck for deck in decks if int(deck.name[:2]) == int(which)]
         if found:
             return found[0]
+    elif which == "guest" and (root / "slides" / f"{GUEST}.ipynb").is_file():
+        return Path("slides", f"{GUEST}.ipynb")
     there = ", ".join(deck.name for deck in decks) or "none"
     asked = "no deck" if which is None else f"no deck {which!r}"
     raise ValueError(

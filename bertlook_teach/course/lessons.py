@@ -8,6 +8,10 @@ MAP = "00_map_of_the_course"  # the deck that opens the course; no lesson, so wi
 
 MAP_FOOTER = "bertlook · the map of the course"
 
+GUEST = "guest_lecture"  # one hour in somebody else's class: no lesson either, and no number
+
+GUEST_FOOTER = "bertlook · guest lecture"
+
 PARTS = ("A head", "Looking", "Knowing", "Mattering")
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def course(tmp_path):
     (tmp_path / "slides").mkdir()
-    for name in ("03_where.ipynb", "01_what.ipynb", "11_which.ipynb", "draft.ipynb", "rise.css"):
+    for name in ("guest_lecture.ipynb", "03_where.ipynb", "01_what.ipynb", "11_which.ipynb", "draft.ipynb", "rise.css"):
         (tmp_path / "slides" / name).touch()
     return tmp_path
 
@@ -26,6 +26,7 @@ def course(tmp_path):
         ("3", "03_where"),
         ("11", "11_which"),
         ("slides/draft.ipynb", "draft"),
+        ("guest", "guest_lecture"),
     ],
 )
 def test_a_deck_is_found_by_number_or_path(course, which, name):

@@ -549,7 +549,7 @@ FRAME = {
 def has_the_frame_of_the_course(notebook):
     """The same header, footer and progress in every deck: the lesson and how many there are, the slide, the bar."""
     rise, number = notebook.nb.metadata.get("rise") or {}, notebook.path.stem[:2]
-    footer = course.MAP_FOOTER
+    footer = course.GUEST_FOOTER if notebook.path.stem == course.GUEST else course.MAP_FOOTER
     if number in {one.number for one in course.LESSONS}:
         footer = course.lesson(number).footer
     if rise.get("footer") != footer:
@@ -559,9 +559,8 @@ def has_the_frame_of_the_course(notebook):
     for key, value in FRAME.items():
         if rise.get(key) != value:
             yield f"rise.{key} is {rise.get(key)!r}; in every deck it is {value!r}"
-    if not str(notebook.nb.metadata.get("title", "")).startswith(
-        number if footer != course.MAP_FOOTER else "The map"
-    ):
+    begins = {course.MAP_FOOTER: "The map", course.GUEST_FOOTER: "Guest lecture"}.get(footer, number)
+    if not str(notebook.nb.metadata.get("title", "")).startswith(begins):
         yield "metadata title, the title of the exported page, does not begin with the lesson's number"
 
 
@@ -583,8 +582,9 @@ def has_15_to_25_slides(notebook):
     count = behind  # what comes after this slide is for those who have the time
     if len(titles) > MOST_SLIDES_IN_ALL:
         yield f"has {len(titles)} slides in all, at most {MOST_SLIDES_IN_ALL}"
-    if not FEWEST_SLIDES <= count <= MOST_SLIDES:
-        yield f"has {count} slides, wanted are {FEWEST_SLIDES} to {MOST_SLIDES} (slides and subslides)"
+    fewest, most = (12, 14) if notebook.path.stem == course.GUEST else (FEWEST_SLIDES, MOST_SLIDES)
+    if not fewest <= count <= most:
+        yield f"has {count} slides, wanted are {fewest} to {most} (slides and subslides)"
 
 
 @rule(DECK)
@@ -599,6 +599,8 @@ def has_speaker_notes(notebook):
 
 @rule(DECK)
 def belongs_to_a_lesson(notebook):
+    if notebook.path.stem == course.GUEST:  # of no lesson; what it shows of itself is asked by `shows_no_code_to_guests`
+        return
     named = re.fullmatch(r"(\d\d)_[a-z0-9_]+", notebook.path.stem)
     if not named:
         yield f"{notebook.path.name} is not named NN_topic.ipynb"
@@ -612,6 +614,14 @@ def belongs_to_a_lesson(notebook):
     for folder in ("solutions", "exercises"):
         if not list((notebook.root / "notebooks" / folder).glob(f"{number}_*.ipynb")):
             yield f"there is no notebooks/{folder}/{number}_*.ipynb"
+
+
+@rule(DECK)
+def shows_no_code_to_guests(notebook):
+    if notebook.path.stem == course.GUEST:
+        for number, cell in notebook.code:
+            if slide_type(cell) != "skip" and not cell.metadata.get("jupyter", {}).get("source_hidden"):
+                yield f"cell {number} shows its code; in somebody else's class nobody asked for it"
 
 
 # ---- rules for exercises --------------------------------------------------------------------------------------
@@ -1033,6 +1043,9 @@ BROKEN = [
     ("belongs_to_a_lesson", DECK, other_lesson, "does not say 'Lesson 1'"),
     ("belongs_to_a_lesson", DECK, renamed("reads.ipynb"), "not named NN_topic"),
     ("belongs_to_a_lesson", DECK, renamed(f"{course.MAP}.ipynb"), None),
+    ("belongs_to_a_lesson", DECK, renamed(f"{course.GUEST}.ipynb"), None),
+    ("has_15_to_25_slides", DECK, renamed(f"{course.GUEST}.ipynb"), "wanted are 12 to 14"),
+    ("shows_no_code_to_guests", DECK, renamed(f"{course.GUEST}.ipynb"), "shows its code"),
     ("belongs_to_a_lesson", DECK, renamed("02_reads.ipynb"), "no notebooks/solutions/02_"),
     ("belongs_to_a_lesson", DECK, no_exercise, "no notebooks/exercises/01_"),
     ("has_enough_exercises", SOLUTION, no_solutions, "has 1 cells with a solution"),
