@@ -17,6 +17,7 @@ GROUPS = {
     "teach": {
         "present": ("present", "open a deck as a live slideshow"),
         "lab": ("present", "open JupyterLab with the notebooks"),
+        "course": ("course", "copy the notebooks into a folder of your own"),
         "doctor": ("doctor", "check that everything is ready for class"),
     },
     "measure": {

@@ -10,7 +10,7 @@ _HOMES = {
     "chromium": "find_chromium",
     "files": "replacing writable_folder write_file write_json",
     "packing": "opened pack unpack",
-    "paths": "course_folder data_path",
+    "paths": "course_folder data_path shipped_course",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
     "tables": "Table align save_rows to_frame with_interval write_csv",
 }

@@ -35,7 +35,7 @@ def stacked_weights(weights) -> np.ndarray:
         weights = _of_mapping(weights)
     if weights is None:
         raise ValueError(f"there is no attention: {_NOT_RETURNED}")
-    if isinstance(weights, (tuple, list)) and not hasattr(next(iter(weights), 0.0), "real"):
+    if isinstance(weights, (tuple, list)):
         weights = _of_layers(weights)
     array = _plain(weights)
     if array.ndim == 5 and array.shape[1] != 1:
