@@ -17,7 +17,6 @@ GROUPS = {
     "teach": {
         "present": ("present", "open a deck as a live slideshow"),
         "lab": ("present", "open JupyterLab with the notebooks"),
-        "course": ("course", "copy the notebooks into a folder of your own"),
         "doctor": ("doctor", "check that everything is ready for class"),
     },
     "measure": {
@@ -36,7 +35,8 @@ GROUPS = {
         "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
     },
     "keep and hand out": {
-        "export": ("export", "write a deck as one file that is live without a kernel"),
+        "course": ("handouts.course", "copy the notebooks into a folder of your own"),
+        "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
         "record": ("recordings.record", "keep a model's attention in a file"),
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },

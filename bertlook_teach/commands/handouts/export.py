@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from ..classroom import FOLDER, ExportError, deck_to_export, export_deck
-from ..course import find_root
-from ..disk import writable_folder
-from . import common
+from ...classroom import FOLDER, ExportError, deck_to_export, export_deck
+from ...course import find_root
+from ...disk import writable_folder
+from .. import common
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from ..course import copy_course
-from . import common
+from ...course import copy_course
+from .. import common
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,0 +1,1 @@
+"""Commands that hand out the course as files: one file a subcommand."""
