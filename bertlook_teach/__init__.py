@@ -9,6 +9,7 @@ the package costs nothing. Every room hands on its own names in the same way: im
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -58,3 +59,55 @@ _ANALYSES = ["syntax", "coreference", "probing", "ablation", "finetuning", "nega
 _MODULES = {room: room for room in _ROOMS} | {topic: f"analyses.{topic}" for topic in _ANALYSES}
 _MODULES["by_hand"] = "model.by_hand"  # one head, step by step, as it is written on the board
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES, _MODULES)
+
+if TYPE_CHECKING:  # the same names, for editors: they read files and run nothing
+    from . import checks as checks
+    from . import claims as claims
+    from . import classroom as classroom
+    from . import corpora as corpora
+    from . import course as course
+    from . import disk as disk
+    from . import measures as measures
+    from . import model as model
+    from . import published as published
+    from . import render as render
+    from . import stats as stats
+    from . import widgets as widgets
+    from .analyses import ablation as ablation
+    from .analyses import coreference as coreference
+    from .analyses import finetuning as finetuning
+    from .analyses import keywords as keywords
+    from .analyses import negation as negation
+    from .analyses import patterns as patterns
+    from .analyses import probing as probing
+    from .analyses import syntax as syntax
+    from .claims.course_claims import collect_evidence as collect_evidence
+    from .claims.course_claims import decide_lesson as decide_lesson
+    from .claims.course_claims import ledger as ledger
+    from .claims.evidence import Resources as Resources
+    from .claims.verdicts import decide as decide
+    from .corpora.texts import load_pairs as load_pairs
+    from .corpora.texts import load_texts as load_texts
+    from .corpora.treebank import load_treebank as load_treebank
+    from .measures.profile import profile_heads as profile_heads
+    from .model import by_hand as by_hand
+    from .model.attention import Attention as Attention
+    from .model.encoder import load_encoder as load_encoder
+    from .model.encoder import random_twin as random_twin
+    from .model.head_names import head_label as head_label
+    from .model.head_names import parse_head_label as parse_head_label
+    from .model.reading import extract_attention as extract_attention
+    from .model.reading import iter_attention as iter_attention
+    from .model.reading import read as read
+    from .model.recording import load_recording as load_recording
+    from .render.drawing.number_table import NumberTable as NumberTable
+    from .render.drawing.pictures import figure_picture as figure_picture
+    from .render.drawing.text_table import TextTable as TextTable
+    from .render.results.claims import claim_lines as claim_lines
+    from .render.results.claims import claim_table as claim_table
+    from .render.results.claims import count_verdicts as count_verdicts
+    from .widgets.head_map import HeadMap as HeadMap
+    from .widgets.head_view import HeadView as HeadView
+    from .widgets.panels.explorer import HeadExplorer as HeadExplorer
+    from .widgets.panels.paper_page import PaperPage as PaperPage
+    from .widgets.pictures import PictureMenu as PictureMenu

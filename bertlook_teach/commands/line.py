@@ -36,6 +36,7 @@ GROUPS = {
         "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
     },
     "keep and hand out": {
+        "course": ("handouts.course", "copy the notebooks into a folder of your own"),
         "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
         "worksheet": ("handouts.worksheet", "one printable page without code for a lesson"),
         "record": ("recordings.record", "keep a model's attention in a file"),

@@ -34,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Open a deck as a slideshow, or JupyterLab."""
     root, where = find_root(), {"port": args.port, "browser": not args.no_browser}
+    print(f"Notebooks: {root}")
     if args.command == "lab":
         deck = f"/tree/{quote(find_deck(root, args.deck).as_posix())}" if args.deck else ""
         return serve(root, f"/lab{deck}", what="JupyterLab", **where)

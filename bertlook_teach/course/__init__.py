@@ -4,6 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "bibliography": "PAPERS find_paper papers_folder read_bibliography short_reference source surnames",
+    "copies": "Copied copy_course",
     "decks": "find_deck find_root",
     "lessons": "GUEST LESSONS Lesson MAP PARTS lesson paths_to",
     "questions": "QUESTIONS Questions",

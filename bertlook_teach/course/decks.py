@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
-from ..disk import course_folder
+from ..disk import course_folder, store_folder
+from .copies import copy_course
 from .lessons import GUEST
 
 
 def find_root() -> Path:
-    """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
-    return course_folder()
+    """A folder with ``slides`` and ``notebooks`` that can be written.
+
+    The checkout around the package; else the current folder, if it holds decks; else a copy beside the kept results, brought up to date
+    each time.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the package was installed without its decks.
+    """
+    root = course_folder()
+    if (root / "slides").is_dir():
+        return root
+    kept = store_folder() or Path(tempfile.gettempdir()) / "bertlook"
+    copy_course(kept / "course", update=True)
+    return kept / "course"
 
 
 def find_deck(root: Path, which: str | None = None) -> Path:

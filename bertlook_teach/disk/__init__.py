@@ -10,7 +10,7 @@ _HOMES = {
     "chromium": "find_chromium",
     "files": "claim_folder filling json_text release_folders replacing writable_folder write_file write_files write_json",
     "packing": "DAMAGED_ARCHIVE opened pack unpack",
-    "paths": "course_folder data_path",
+    "paths": "course_folder data_path shipped_course",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
     "tables": "Table align csv_text save_rows to_frame with_interval write_csv",
 }

@@ -13,6 +13,23 @@ def course_folder() -> Path:
     return checkout if (checkout / "slides").is_dir() else Path.cwd()
 
 
+def shipped_course() -> Path:
+    """The folder that holds ``slides`` and ``notebooks`` as installed: around the package, in a wheel inside it. Not for writing.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the package was installed without them.
+    """
+    for folder in (_PACKAGE.parent, _PACKAGE):
+        if (folder / "slides").is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"the decks of bertlook_teach are missing: looked beside {_PACKAGE} and inside it. "
+        "Install a complete wheel, or a clone of the repository (pip install -e .)."
+    )
+
+
 def data_path(*parts: str) -> Path:
     """Path inside the shipped ``data`` folder, for example ``data_path("texts", "paragraphs.txt")``.
 

@@ -43,8 +43,12 @@ def uniform_baseline(measure: Callable) -> Callable:
             raise ValueError(
                 f"a baseline needs attention of shape (layer, head, query, key); got {weights.shape}."
             )
-        n_layers, n_heads, n, _ = weights.shape[-4:]
-        even = np.full((1, 1, n, n), 1 / n)
+        n_layers, n_heads, n, n_keys = weights.shape[-4:]
+        even = np.full((1, 1, n, n_keys), 1 / n_keys)
+        if getattr(
+            attention, "causal", False
+        ):  # a token of a decoder has only what stands before it to look at
+            even = np.tril(np.ones((1, 1, n, n))) / np.arange(1, n + 1)[:, None]
         if hasattr(attention, "weights"):
             even = replace(attention, weights=even, queries=None, keys=None, values=None)
         return np.tile(np.asarray(measure(even)), (n_layers, n_heads))
@@ -66,8 +70,10 @@ PUNCT_TOKENS = frozenset({".", ",", "Ġ.", "Ġ,", "▁.", "▁,"})
 _ROW_SUM_TOLERANCE = 2e-3  # half-precision maps of 512 keys stay inside it
 
 
-def attention_weights(attention):
+def attention_weights(attention, *, cross: bool = False):
     """The checked weights of an ``Attention``, or of an array: shape (..., query, key), each row a distribution.
+
+    Cross attention passes only with ``cross=True``: most measures compare places in one text.
 
     Raises
     ------
@@ -75,6 +81,13 @@ def attention_weights(attention):
         If there are no query and key axes of one length, or a row holds NaN or does not sum to 1; the
         message names the first such row.
     """
+    if getattr(attention, "key_tokens", None) is not None:
+        if not cross:
+            raise ValueError(
+                "this measure compares places in one text, and in cross attention queries and keys are different texts. "
+                "attention_entropy, attention_share and special_token_attention have a meaning there."
+            )
+        return attention.weights  # from_arrays has checked its rows
     return _once(attention, "rows", lambda: _checked_rows(getattr(attention, "weights", attention)))
 
 
@@ -152,13 +165,13 @@ def offset_attention(attention, offset: int = -1):
     >>> offset_attention(looks_back, offset=-1).round(3)
     np.float64(0.667)
     """
-    weights = attention_weights(attention)
+    weights = attention_weights(attention) if offset == 0 else _in_line(attention)
     return _diagonal_sum(weights, offset) / weights.shape[-1]
 
 
 def offset_profile(attention, offsets: Iterable[int] = OFFSETS):
     """Mean attention at each of many offsets: array of shape (..., layer, head, offset)."""
-    weights = attention_weights(attention)
+    weights = _in_line(attention)
     xp = array_namespace(weights)
     return xp.stack([_diagonal_sum(weights, o) for o in offsets], axis=-1) / weights.shape[-1]
 
@@ -169,7 +182,17 @@ def offset_r_squared(attention):
     A map without variance (uniform attention) leaves nothing to explain and scores 0.
     Our own extension of Clark et al. (2019), section 3.1.
     """
-    return _layer_by_layer(_offset_r_squared, attention_weights(attention))
+    return _layer_by_layer(_offset_r_squared, _in_line(attention))
+
+
+def _in_line(attention):
+    """The weights, if the tokens follow each other as in a text."""
+    if getattr(attention, "grid", None) is not None:
+        raise ValueError(
+            "patches of an image lie in rows and columns: the one before is the left neighbour, or the end of another row. An offset "
+            "has no meaning there; attention_entropy, and offset_attention(attention, 0) for itself, do."
+        )
+    return attention_weights(attention)
 
 
 def _offset_r_squared(weights):
@@ -216,6 +239,8 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     array([2])
     """
     special = getattr(tokens, "special", None)
+    if getattr(tokens, "key_tokens", None) is not None:  # cross attention: what is looked at
+        special, tokens = tokens.key_special, tokens.key_tokens
     tokens = list(getattr(tokens, "tokens", tokens))
     special = [True] * len(tokens) if special is None else special
     kinds = {
@@ -247,11 +272,11 @@ def attention_share(attention, key_mask, query_mask=None):
     ValueError
         If a mask has another length than the attention, or no query is chosen (a mean over nothing).
     """
-    weights = attention_weights(attention)
+    weights = attention_weights(attention, cross=True)
     xp = array_namespace(weights)
-    n = weights.shape[-1]
-    query_mask = np.ones(n, dtype=bool) if query_mask is None else query_mask
-    for name, mask in (("key_mask", key_mask), ("query_mask", query_mask)):
+    n_queries, n_keys = weights.shape[-2:]
+    query_mask = np.ones(n_queries, dtype=bool) if query_mask is None else query_mask
+    for name, mask, n in (("key_mask", key_mask, n_keys), ("query_mask", query_mask, n_queries)):
         if np.shape(mask) != (n,) or np.asarray(mask).dtype != bool:
             raise ValueError(
                 f"{name} must be {n} booleans, one a token; got shape {np.shape(mask)}, dtype {np.asarray(mask).dtype}."
@@ -297,6 +322,7 @@ def other_to_sep(attention):
 
 
 def _sep_mask(attention) -> np.ndarray:
+    attention_weights(attention)  # refuses cross attention, whose queries are other tokens
     sep = token_masks(attention)["sep"]
     if not sep.any():
         raise ValueError(
@@ -333,7 +359,12 @@ def attention_entropy(attention, *, normalized: bool = False, smoothing: float =
     >>> attention_entropy(np.full((1, 1, 4, 4), 1 / 4)).round(3)
     array([[1.386]])
     """
-    weights = attention_weights(attention)
+    weights = attention_weights(attention, cross=True)
+    if normalized and getattr(attention, "causal", False):
+        raise ValueError(
+            "in a decoder each token has another number of keys, so one log(n) does not normalise; compare with "
+            "uniform_baseline(attention_entropy)."
+        )
     rows = _once(attention, f"entropy {smoothing}", lambda: _row_entropy(weights, smoothing))
     return _per_length(array_namespace(rows).mean(rows, axis=-1), weights, normalized)
 

@@ -3,6 +3,7 @@
 from .. import hand_on
 
 _HOMES = {
+    "any_attention": "check_rows stacked_weights words_from_marks",
     "attention": "Attention",
     "blocks": "Block TOKENS_AT_ONCE attention_blocks output_projection with_pretraining_head",
     "by_hand": """
@@ -26,6 +27,6 @@ _HOMES = {
         write_recording
     """,
     "states": "hidden_states read_states",
-    "words": "QUERY_RULES merge_weights word_groups",
+    "words": "CONTINUES QUERY_RULES SPACES looks_special merge_weights word_groups",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..disk import replacing
-from .words import merge_weights, word_groups
+from .any_attention import check_rows, stacked_weights, words_from_marks
+from .words import looks_special, merge_weights, word_groups
 
 _VECTORS = ("queries", "keys", "values")
 
@@ -44,6 +46,12 @@ class Attention:
         What a view writes beside it if it was recorded and not computed here, such as "BERT-base, recorded"; else empty.
     queries, keys, values : float32 ndarray of shape (layer, head, token, dim), or None
         Per-head vectors, biases included; only with ``vectors=True``, at wordpiece level.
+    key_tokens, key_special : tuples as ``tokens`` and ``special``, or None
+        In cross attention, what is looked at; the queries are ``tokens``.
+    causal : bool
+        Every token looks only at itself and at what stands before it, as in a decoder.
+    grid : (int, int) or None
+        Rows and columns of the patches, where the tokens are patches of an image.
     """
 
     weights: np.ndarray
@@ -62,6 +70,97 @@ class Attention:
     queries: np.ndarray | None = None
     keys: np.ndarray | None = None
     values: np.ndarray | None = None
+    key_tokens: tuple[str, ...] | None = None
+    key_special: tuple[bool, ...] | None = None
+    causal: bool = False
+    grid: tuple[int, int] | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        weights,
+        tokens: Sequence[str] | None = None,
+        key_tokens: Sequence[str] | None = None,
+        *,
+        sentence_b_start: int | None = None,
+        special: Sequence[bool] | None = None,
+        grid: tuple[int, int] | None = None,
+        causal: bool | None = None,
+        model: str = "",
+    ) -> Attention:
+        """Attention of any model, as its library hands it over.
+
+        Parameters
+        ----------
+        weights
+            ``outputs.attentions`` of Hugging Face, a cache of TransformerLens, or an array of one map, one layer or all: see
+            `bertlook_teach.model.stacked_weights`. An array with four axes is (layer, head, query, key).
+        tokens : sequence of str
+            What looks, one a row of each map. For the patches of an image it may be left out where ``grid`` is given.
+        key_tokens : sequence of str, optional
+            What is looked at, one a column, where that is another text: cross attention.
+        sentence_b_start : int, optional
+            Position of the second text's first token, as in BertViz.
+        special : sequence of bool, optional
+            Which tokens the tokenizer added; by default those written like [CLS], </s> or <|endoftext|>.
+        grid : (int, int), optional
+            Rows and columns of an image's patches. One token more than patches is [CLS], in front.
+        causal : bool, optional
+            By default whether no token of any head looks at a later one.
+        model : str
+            Its name.
+
+        Raises
+        ------
+        ValueError
+            If weights are missing (None), of several texts, not shares of 1, or of another length than the tokens.
+
+        Examples
+        --------
+        >>> Attention.from_arrays([[1, 0], [.2, .8]], ["the", "cat"])
+        Attention(1 layers x 1 heads, 2 wordpieces: the cat)
+        """
+        if isinstance(weights, Attention):
+            if tokens is not None or key_tokens is not None:
+                raise ValueError("an Attention has its tokens already; leave tokens out.")
+            return weights
+        weights = stacked_weights(weights)
+        n_queries, n_keys = weights.shape[2:]
+        if tokens is None:
+            tokens = _patches(grid, n_queries)
+        tokens = _strings(tokens, n_queries, "tokens", "queries")
+        if key_tokens is not None:
+            key_tokens = _strings(key_tokens, n_keys, "key_tokens", "keys")
+        elif n_queries != n_keys:
+            raise ValueError(
+                f"the maps have {n_queries} queries and {n_keys} keys. For attention to another text give its tokens as key_tokens; "
+                "with a cache of past keys, call the model once with the whole text instead."
+            )
+        check_rows(weights, tokens)
+        flags = tuple(map(looks_special, tokens)) if special is None else tuple(map(bool, special))
+        if len(flags) != n_queries:
+            raise ValueError(f"special has one entry a token, {n_queries}; got {len(flags)}.")
+        b_start = n_queries if sentence_b_start is None else sentence_b_start
+        if not 0 <= b_start <= n_queries:
+            raise ValueError(f"sentence_b_start is a position from 0 to {n_queries}; got {b_start}.")
+        word_ids, words = words_from_marks(tokens, flags)
+        if causal is None:
+            causal = key_tokens is None and n_queries > 1 and not np.triu(weights, 1).any()
+        return cls(
+            weights=weights,
+            tokens=tokens,
+            word_ids=word_ids,
+            segment_ids=tuple(int(i >= b_start) for i in range(n_queries)),
+            special=flags,
+            words=words,
+            text=" ".join(words),
+            segments="unknown",
+            model=model,
+            key_tokens=key_tokens,
+            key_special=None if key_tokens is None else tuple(map(looks_special, key_tokens)),
+            causal=bool(causal),
+            grid=None if grid is None else tuple(grid),
+        )
 
     @property
     def n_layers(self) -> int:
@@ -91,6 +190,10 @@ class Attention:
         """
         if self.level == "word":
             return self
+        if self.key_tokens is not None:
+            raise ValueError(
+                "cross attention is between the tokens of two texts; it is shown between tokens, not words."
+            )
         groups = word_groups(self.word_ids)
         first = [group[0] for group in groups]
         word_ids = tuple(self.word_ids[i] for i in first)
@@ -138,3 +241,32 @@ class Attention:
         kind = "words" if self.level == "word" else "wordpieces"
         badge = f"{self.recorded}, " if self.recorded else ""
         return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+
+
+def _strings(tokens, expected: int, name: str, axis: str) -> tuple[str, ...]:
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        raise TypeError(
+            f"{name} is a sequence of strings, one a position; got {tokens!r:.60}. tokenizer.convert_ids_to_tokens(ids) gives it."
+        )
+    tokens = tuple(tokens)
+    if len(tokens) != expected:
+        raise ValueError(
+            f"the maps have {expected} {axis} and there are {len(tokens)} {name}. Do both come from the same call, with the special "
+            "tokens and without padding?"
+        )
+    return tokens
+
+
+def _patches(grid, n: int) -> tuple[str, ...]:
+    """Names for the patches of an image, by row and column from 1; a token more is [CLS]."""
+    if grid is None:
+        raise TypeError(
+            "tokens is missing: one string a position. For patches of an image give grid=(rows, columns)."
+        )
+    rows, columns = grid
+    patches = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
+    if n - len(patches) not in (0, 1):
+        raise ValueError(
+            f"a grid of {rows} x {columns} has {len(patches)} patches, with [CLS] one more; the maps have {n} tokens."
+        )
+    return ("[CLS]",) * (n - len(patches)) + patches

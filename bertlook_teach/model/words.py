@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 QUERY_RULES = ("mean", "first", "max")
+
+CONTINUES = "##"  # a wordpiece that goes on with the word before
+
+SPACES = ("Ġ", "▁")  # what stands for a space at the start of a word elsewhere
+
+_SPECIAL = re.compile(r"\[[A-Za-z]+\d*\]|<[a-z]+>|</s>|<\|[a-z_]+\|>")
+
+
+def looks_special(token: str) -> bool:
+    """Whether a token is written like one the tokenizer adds: [CLS], [SEP], <s>, </s>, <|endoftext|>.
+
+    >>> [looks_special(token) for token in ("[CLS]", "</s>", "cat", "[", "<3")]
+    [True, True, False, False, False]
+    """
+    return _SPECIAL.fullmatch(token) is not None
 
 
 def word_groups(word_ids: Sequence[int | None]) -> list[list[int]]:

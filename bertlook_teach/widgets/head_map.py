@@ -8,7 +8,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..model import head_label
+from ..model import Attention, head_label
 from ..render import (
     checked_values,
     describe_head_map,
@@ -19,6 +19,7 @@ from ..render import (
 )
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
+from .map_measures import default_measures
 
 
 class HeadMap(ChosenHead, anywidget.AnyWidget):
@@ -27,7 +28,10 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
     Parameters
     ----------
     values : array of shape (layer, head), or mapping of name to such arrays
-        What measures return. With several, the map shows a menu of their names.
+        What measures return. With several, the map shows a menu of their names. Or attention, as `Attention.from_arrays` takes it,
+        with its tokens: then the map shows where each head looks.
+    tokens, key_tokens : sequence of str, optional
+        With attention only.
     layer, head : int
         The chosen head, counted from 0.
     measure : str, optional
@@ -79,7 +83,9 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
     def __init__(
         self,
         values,
+        tokens=None,
         *,
+        key_tokens=None,
         layer: int = 0,
         head: int = 0,
         measure: str | None = None,
@@ -91,6 +97,9 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         height: float = 0,
         **options,
     ):
+        if tokens is not None or isinstance(values, Attention):
+            attention = Attention.from_arrays(values, tokens, key_tokens)
+            values = {name: take(attention) for name, take in default_measures(attention).items()}
         state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure
         super().__init__(

@@ -8,7 +8,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..model import head_label, merge_weights, word_groups
+from ..model import Attention, head_label, merge_weights, word_groups
 from ..render import (
     as_array,
     check_same_text,
@@ -27,7 +27,7 @@ from ..render import (
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
 
-STYLES = ("lines", "grid")
+STYLES = ("lines", "grid", "rows")
 
 LEVELS = ("wordpiece", "word")
 
@@ -48,10 +48,13 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     Parameters
     ----------
     attention : Attention
-        All heads of one text, at wordpiece or word level.
+        All heads of one text, at wordpiece or word level; or what `Attention.from_arrays` takes, such as ``outputs.attentions``.
+    tokens, key_tokens : sequence of str, optional
+        With such arrays only: what looks, and in cross attention what is looked at.
     layer, head : int
         The head in view, counted from 0.
-    style : {"lines", "grid"}
+    style : {"lines", "grid", "rows"}
+        Lines between two columns of tokens, a grid, or lines between two rows: for short tokens, as in Chinese or Japanese.
     level : {"wordpiece", "word"}, optional
         By default the level of ``attention``. Words cannot be taken apart again.
     hide_special : bool
@@ -127,7 +130,9 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     def __init__(
         self,
         attention,
+        tokens=None,
         *,
+        key_tokens=None,
         layer: int = 0,
         head: int = 0,
         style: str = "lines",
@@ -146,6 +151,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         if bits not in (None, 8, 16):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits, self._badge = bits, badge
+        if tokens is not None or key_tokens is not None or not hasattr(attention, "weights"):
+            attention = Attention.from_arrays(attention, tokens, key_tokens)
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,
@@ -162,13 +169,16 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
 
     def _packed(self, attention, norms=None, minus=None) -> dict[str, object]:
         weights, tokens = np.asarray(attention.weights), checked_tokens(attention.tokens)
-        n = len(tokens)
-        if weights.ndim != 4 or weights.shape[2:] != (n, n):
+        keys = getattr(attention, "key_tokens", None)
+        n, n_keys = len(tokens), len(tokens if keys is None else keys)
+        if weights.ndim != 4 or weights.shape[2:] != (n, n_keys):
             raise ValueError(
-                f"{n} tokens need weights of shape (layer, head, {n}, {n}); got {weights.shape}. "
-                "Pass what extract_attention returned."
+                f"{n} tokens need weights of shape (layer, head, {n}, {n_keys}); got {weights.shape}. "
+                "Pass what extract_attention returned, or arrays with their tokens."
             )
-        check_weights(weights, tokens)
+        if keys is not None and (minus is not None or norms is not None):
+            raise ValueError("of cross attention weights alone are shown; leave norms and minus out.")
+        check_weights(weights, tokens, keys)
         if minus is not None:
             weights = self._less(attention, minus, norms)
         # A small change needs the finer steps, whatever its size.
@@ -182,7 +192,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         packing = "deflate" if len(packed) > PLAIN_UP_TO else "plain"
         return {
             "data": zlib.compress(packed, 6) if packing == "deflate" else packed,
-            "shape": list(weights.shape[:3]),
+            "shape": list(weights.shape[: 3 if keys is None else 4]),
             "bits": bits,
             "packing": packing,
             "texts": self._texts(attention, minus is not None),
@@ -231,6 +241,13 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             }
 
         texts = {attention.level: rows(attention)}
+        if getattr(attention, "grid", None) is not None:
+            texts[attention.level]["in_line"] = False
+            return texts
+        if getattr(attention, "key_tokens", None) is not None:
+            keys = {"tokens": list(attention.key_tokens), "special": list(attention.key_special)}
+            texts[attention.level]["keys"] = keys
+            return texts
         if attention.level == "wordpiece":
             groups = word_groups(attention.word_ids)
             texts["word"] = {
@@ -346,6 +363,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         text = self.texts[self.level]
         tokens, special = text["tokens"], text["special"]
         about = {"head": (self.layer, self.head), "hide_special": self.hide_special, "unit": self.unit}
+        keys = self._keys(text)
         if self.quantity == "norm":
             norms = self.weighted_norms()
             if self.query >= 0:
@@ -357,14 +375,21 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
                 return describe_token_difference(weights, tokens, self.query, special=special)
             return describe_difference(weights, tokens, special=special, **about)
         if self.query >= 0:
-            return describe_token(weights, tokens, self.query, special=special)
-        return describe_attention(weights, tokens, special=special, **about)
+            return describe_token(weights, tokens, self.query, special=special, **keys)
+        return describe_attention(weights, tokens, special=special, **about, **keys)
+
+    @staticmethod
+    def _keys(text) -> dict[str, object]:
+        """What a picture must know of attention that is not of one text with itself."""
+        if "keys" in text:
+            return {"key_tokens": text["keys"]["tokens"], "key_special": text["keys"]["special"]}
+        return {"in_line": text["in_line"]} if "in_line" in text else {}
 
     def picture(self) -> tuple[str, str]:
         """The view as it stands now: a standalone SVG and its sentence."""
         text = self.texts[self.level]
         draw = render_attention_grid if self.style == "grid" else render_attention_lines
-        hide = self.hide_special and not all(text["special"])
+        hide = self.hide_special and not all(text["special"]) and not all(text.get("keys", text)["special"])
         svg = draw(
             self.weights(),
             text["tokens"],
@@ -374,13 +399,15 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             segment_ids=text["segments"],
             query=self.query if self.query >= 0 else None,
             unit=self.unit,
+            **({"direction": "rows"} if self.style == "rows" else {}),
+            **(self._keys(text) if self.quantity == "weight" and not self.difference else {}),
             **({"difference": True, "longest": text["largest"]} if self.difference else {}),
             **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
         return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
 
     def __repr__(self) -> str:
-        layers, heads, _ = self.shape
+        layers, heads, *_ = self.shape
         count = len(self.texts[self.level]["tokens"])
         return (
             f"HeadView({layers} x {heads} heads, head {head_label(self.layer, self.head)}, "

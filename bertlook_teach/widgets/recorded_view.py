@@ -265,7 +265,8 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
     def picture(self) -> tuple[str, str]:
         """The head in view as it stands now: a standalone SVG with its badge, and its sentence."""
         text = self._text
-        draw = render_attention_grid if STYLES[self.style_index] == "grid" else render_attention_lines
+        style = STYLES[self.style_index]
+        draw = render_attention_grid if style == "grid" else render_attention_lines
         svg = draw(
             self.weights(),
             text["tokens"],
@@ -275,6 +276,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             segment_ids=text["segments"],
             query=self.query if self.query >= 0 else None,
             unit="word" if LEVELS[self.level_index] == "word" else "token",
+            **({"direction": "rows"} if style == "rows" else {}),
         )
         return with_badge(svg, self.badge), f"{self.badge}. {self.caption}"
 

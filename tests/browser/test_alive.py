@@ -10,7 +10,7 @@ from bertlook_teach.render import bertviz_head_view
 from bertlook_teach.widgets import NeuronView
 
 from . import test_bertviz_browser as bertviz
-from .conftest import make_deck
+from .conftest import ROOT, make_deck
 
 PDF = b"""%PDF-1.4
 1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
@@ -300,6 +300,18 @@ def test_the_lenses_in_jupyterlab(lab):
     use_lenses(lab, lab.page.locator(".jp-NotebookPanel"))
 
 
+def test_the_lenses_in_notebook_7(open_page, folder):
+    deck = open_page("notebooks", folder / "views.ipynb", size="hd")
+    deck.kind = "notebook7"
+    deck.page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first.click()
+    deck.page.wait_for_timeout(1500)
+    for _ in range(4):  # the setup, the heading, the lenses; the first may only take away a dialogue
+        deck.page.keyboard.press("Shift+Enter")
+        deck.page.wait_for_timeout(400)
+    use_lenses(deck, deck.page.locator(".jp-NotebookPanel"))
+    assert deck.foreign == []
+
+
 def test_the_bench_in_jupyterlab(lab):
     use_bench(lab, lab.page.locator(".jp-NotebookPanel"))
 
@@ -327,3 +339,17 @@ def test_a_notebook_not_yet_run_shows_what_it_can(open_page, folder):
     assert "BertViz's head view" in page.locator("figcaption").first.inner_text()
     assert page.evaluate("document.querySelector('.bertlook-static img').naturalWidth") > 900
     assert deck.foreign == []
+
+
+def test_a_deck_that_nbconvert_wrote_shows_its_pictures_without_network(blank, tmp_path):
+    from nbconvert import HTMLExporter
+
+    body, _ = HTMLExporter().from_filename(str(ROOT / "slides" / "03_where_heads_look.ipynb"))
+    (tmp_path / "deck.html").write_text(body, encoding="utf-8")
+    page = blank(offline=True)
+    page.goto((tmp_path / "deck.html").as_uri(), wait_until="domcontentloaded")
+    page.wait_for_selector("img", state="attached")
+    widths = page.evaluate(
+        "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth, () => 0)))"
+    )
+    assert len(widths) >= 8 and min(widths) > 300

@@ -593,3 +593,42 @@ def test_another_head_of_128_tokens_is_another_picture(show, style):
     before = picture(page)
     page.evaluate(REDRAW, 3)
     assert picture(page) != before
+
+
+# ---- attention of any model ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ["lines", "grid", "rows"])
+def test_queries_and_keys_may_be_two_texts(show, style):
+    source, target = ("Das", "ist", "gut", "</s>"), ("that", "is", "good", "too", ".", "</s>")
+    view = HeadView(made.random_maps(2, 3, 6, 4), target, key_tokens=source, style=style)
+    page = show(view=view)
+    assert caption(page) == view.sentence and page.errors == []
+    assert page.locator(".bl-query").count() == 6 and page.locator(".bl-key").count() == 4
+    view.query = 1
+    page.evaluate("models.view.set('query', 1)")
+    still(page)
+    assert caption(page) == view.sentence
+    page.hover(".bl-key[data-index='3']")
+    still(page)
+    assert caption(page) == describe_token(
+        view.weights(), target, 3, side="key", special=view.texts["wordpiece"]["special"], key_tokens=source
+    )
+
+
+def test_rows_lie_across_and_a_long_text_scrolls_sideways(show):
+    tokens = ("[CLS]", *"我喜歡吃蘋果和香蕉", "[SEP]")
+    page = show(view=HeadView(made.random_maps(1, 2, 11, 11), tokens, style="rows"))
+    tops = page.evaluate(
+        "[...document.querySelectorAll('.bl-key')].map((node) => node.getBoundingClientRect().top)"
+    )
+    assert len(set(tops)) == 1
+    words = tuple(f"word{i}" for i in range(40))
+    page = show(view=HeadView(made.random_maps(1, 1, 40, 40), words, style="rows"))
+    before = picture(page)
+    assert page.evaluate(
+        "(([node]) => node.scrollWidth > node.clientWidth)(document.querySelectorAll('.bl-scroller'))"
+    )
+    page.evaluate("document.querySelector('.bl-scroller').scrollLeft = 400")
+    still(page)
+    assert picture(page) != before and page.errors == []

@@ -302,3 +302,11 @@ def test_each_script_has_its_licence_beside_it():
         if name != "bertviz":
             assert version in next(folder.glob(f"{name}*.js")).read_text()[:200]
     assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
+
+
+def test_cross_attention_is_refused():
+    from bertlook_teach import Attention
+
+    cross = Attention.from_arrays(np.full((1, 1, 2, 2), 0.5), ["a", "b"], ["x", "y"])
+    with pytest.raises(ValueError, match="HeadView"):
+        bertviz_head_view(cross)

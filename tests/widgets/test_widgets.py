@@ -568,3 +568,62 @@ def test_the_browser_half_writes_text_only_and_asks_nobody(name):
 
 def test_ipywidgets_7_leaves_the_display_to_us():
     assert HeadExplorer._ipython_display_ is None  # ipywidgets 7 would show itself by it, without the picture
+
+
+# ---- attention of any model ------------------------------------------------------------------------------------
+
+
+def as_tuple(*shape):
+    return tuple(layer[None] for layer in made.random_maps(*shape))
+
+
+def test_views_take_arrays_with_their_tokens():
+    weights, tokens = as_tuple(2, 3, 4, 4), ["The", "Ġcat", "Ġsat", "."]
+    view = HeadView(weights, tokens, layer=1)
+    assert view.sentence == describe_attention(view.weights(), tokens, head=(1, 0))
+    assert set(HeadMap(weights, tokens).measures) == set(default_measures()) - {"to [CLS]", "to [SEP]"}
+    looked = HeadExplorer(weights, tokens)
+    assert looked.text_box not in looked.children and "4 tokens" in repr(looked)
+    with pytest.raises(TypeError, match="needs a text"):
+        HeadExplorer(SimpleNamespace(name="toy"))
+
+
+def test_a_map_of_a_decoder_has_no_next_token():
+    weights = np.tril(made.random_maps(1, 2, 3, 3))
+    shown = HeadMap(weights / weights.sum(-1, keepdims=True), ["a", "b", "c"])
+    assert shown.measures == ["to the previous token", "to itself", "entropy (nats)"]
+
+
+@pytest.mark.parametrize("style", ["lines", "grid", "rows"])
+def test_cross_attention_is_drawn_from_its_queries_to_its_keys(style):
+    view = HeadView(
+        as_tuple(2, 3, 2, 4), ["ask", "</s>"], key_tokens=["one", "two", "</s>", "four"], style=style
+    )
+    svg, sentence = view.picture()
+    assert {name: svg.count(f">{name}</text>") for name in ("ask", "four")} == {"ask": 1, "four": 1}
+    assert "itself" not in sentence and "previous" not in sentence and view.shape == [2, 3, 2, 4]
+    view.query = 0
+    assert view.sentence.startswith("“ask” looks at") and "itself" not in view.sentence
+    assert HeadMap(as_tuple(2, 3, 2, 4), ["ask", "</s>"], key_tokens=["a", "b", "</s>", "c"]).measures == [
+        "to [SEP]",
+        "entropy (nats)",
+    ]
+    with pytest.raises(ValueError, match="norms"):
+        HeadView(as_tuple(1, 1, 1, 2), ["a"], key_tokens=["b", "c"], norms=np.ones((1, 1, 2)))
+
+
+def test_patches_have_no_neighbours_in_the_caption():
+    weights = np.eye(5)[None, None, [1, 2, 3, 4, 4]]  # everyone looks at the next one
+    assert "next token" in HeadView(weights, list("abcde")).sentence
+    from bertlook_teach import Attention
+
+    assert "next token" not in HeadView(Attention.from_arrays(weights, grid=(2, 2))).sentence
+
+
+def test_rows_are_a_style_of_their_own_for_languages_without_spaces():
+    tokens = ["[CLS]", *"我吃果", "[SEP]"]
+    view = HeadView(as_tuple(1, 1, 5, 5), tokens, style="rows")
+    expected = render_attention_lines(
+        view.weights(), tokens, head=(0, 0), direction="rows", segment_ids=[0] * 5
+    )
+    assert view.style_index == 2 and view.picture()[0] == expected

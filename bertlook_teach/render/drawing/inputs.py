@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
-_SPECIAL = re.compile(r"\[[A-Za-z]+\d*\]|<[a-z]+>|</s>")
+from ...model import looks_special
 
 _SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
 
@@ -30,30 +29,38 @@ def checked_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
     return tokens
 
 
-def checked_attention(weights, tokens: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """One head's weights as float64 of shape (query, key) and its tokens; refuses what cannot be drawn truly."""
+def checked_attention(
+    weights, tokens: Sequence[str], key_tokens: Sequence[str] | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """One head's weights as float64 of shape (query, key) and its tokens; refuses what cannot be drawn truly.
+
+    ``key_tokens`` are other tokens that are looked at, in attention from one text to another.
+    """
     tokens = checked_tokens(tokens)
+    n_keys = len(tokens if key_tokens is None else checked_tokens(key_tokens))
     weights = as_array(weights)
     if weights.ndim != 2:
         raise ValueError(
             f"one head's weights have shape (query, key); got shape {weights.shape}. "
             "Choose a head first: attention.weights[layer, head]."
         )
-    if weights.shape != (len(tokens), len(tokens)):
+    if weights.shape != (len(tokens), n_keys):
         raise ValueError(
-            f"{len(tokens)} tokens need weights of shape ({len(tokens)}, {len(tokens)}); got {weights.shape}. "
+            f"{len(tokens)} tokens need weights of shape ({len(tokens)}, {n_keys}); got {weights.shape}. "
             "Do weights and tokens come from the same text and the same level (wordpiece or word)?"
         )
-    check_weights(weights, tokens)
+    check_weights(weights, tokens, key_tokens)
     return weights, tokens
 
 
-def check_weights(weights: np.ndarray, tokens: Sequence[str]) -> None:
+def check_weights(
+    weights: np.ndarray, tokens: Sequence[str], key_tokens: Sequence[str] | None = None
+) -> None:
     """Refuse weights of shape (..., query, key) that are not shares, or in which a query looks nowhere."""
 
     def where(mask: np.ndarray) -> str:
         *head, query, key = np.argwhere(mask)[0]
-        place = f"query {query} ({tokens[query]!r}), key {key} ({tokens[key]!r})"
+        place = f"query {query} ({tokens[query]!r}), key {key} ({(key_tokens or tokens)[key]!r})"
         return f"layer {head[0]}, head {head[1]}, {place}" if len(head) == 2 else place
 
     if not np.isfinite(weights).all():
@@ -129,12 +136,3 @@ def as_array(values) -> np.ndarray:
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     return np.array(values, dtype=np.float64)
-
-
-def looks_special(token: str) -> bool:
-    """Whether a token is written like one the tokenizer adds: [CLS], [SEP], <s>, </s>.
-
-    >>> [looks_special(token) for token in ("[CLS]", "</s>", "cat", "[", "<3")]
-    [True, True, False, False, False]
-    """
-    return _SPECIAL.fullmatch(token) is not None

@@ -61,9 +61,16 @@ def percent(share: float) -> str:
 
 @dataclass(kw_only=True)
 class TokensInView:
-    """Which tokens of one head's picture are drawn, and how a sentence names them and the head."""
+    """Which tokens of one head's picture are drawn, and how a sentence names them and the head.
+
+    In cross attention ``key_tokens`` are looked at, and ``columns`` says which of them are drawn. ``in_line`` says whether the token
+    before and the token after mean something, as in a text.
+    """
 
     tokens: Sequence[str]
+    key_tokens: Sequence[str] | None = None
+    key_special: Sequence[bool] | None = None
+    in_line: bool = True
     head: tuple[int, int] | None = None
     special: Sequence[bool] | None = None
     hide_special: bool = False
@@ -71,18 +78,28 @@ class TokensInView:
 
     def __post_init__(self):
         self.special = special_tokens(self.tokens, self.special)
-        everywhere = range(len(self.tokens))
-        self.shown = [i for i in everywhere if not (self.hide_special and self.special[i])]
-        self.hidden = [i for i in everywhere if self.hide_special and self.special[i]]
+        self.cross = self.key_tokens is not None
+        keys = self.key_tokens if self.cross else self.tokens
+        self.key_special = special_tokens(keys, self.key_special) if self.cross else self.special
+        self.keys, self.in_line = keys, self.in_line and not self.cross
+        self.shown = [i for i in range(len(self.tokens)) if not (self.hide_special and self.special[i])]
+        self.columns = [j for j in range(len(keys)) if not (self.hide_special and self.key_special[j])]
+        self.hidden = [j for j in range(len(keys)) if self.hide_special and self.key_special[j]]
         self.name = "This head" if self.head is None else f"Head {head_label(*self.head)}"
 
     def pairs(self) -> list[tuple[int, int]]:
         """Every query with every key that is drawn."""
-        return [(i, j) for i in self.shown for j in self.shown]
+        return [(i, j) for i in self.shown for j in self.columns]
 
     def quoted(self, position: int, beside: int | None = None) -> str:
         """A token in a sentence; "itself" where the one beside it is the same."""
         return "itself" if position == beside else quoted(self.tokens[position], self.special[position])
+
+    def quoted_key(self, position: int, query: int) -> str:
+        """A key in a sentence beside its query."""
+        if self.cross:
+            return quoted(self.keys[position], self.key_special[position])
+        return self.quoted(position, query)
 
 
 def describe_attention(
@@ -93,6 +110,7 @@ def describe_attention(
     special: Sequence[bool] | None = None,
     hide_special: bool = False,
     unit: str = "token",
+    **keys,
 ) -> str:
     """What one head looks at, in one or two sentences computed from its weights.
 
@@ -110,6 +128,8 @@ def describe_attention(
         Leave special tokens out. Nothing is renormalised: the sentence says how much they hold.
     unit : str
         What one position is called: "token", or "word" after `Attention.to_words`.
+    key_tokens, key_special, in_line
+        As in `TokensInView`, for cross attention and for patches.
 
     Returns
     -------
@@ -128,13 +148,15 @@ def describe_attention(
     >>> describe_attention([[.1, .9], [.2, .8]], ["the", "cat"], head=(2, 0))
     'Head 3-1: 90 % of “the” goes to “cat”. On average, 45 % goes to the token itself.'
     """
-    weights, tokens = checked_attention(weights, tokens)
-    view = TokensInView(tokens=tokens, head=head, special=special, hide_special=hide_special, unit=unit)
-    if not view.shown:
+    weights, tokens = checked_attention(weights, tokens, keys.get("key_tokens"))
+    view = TokensInView(
+        tokens=tokens, head=head, special=special, hide_special=hide_special, unit=unit, **keys
+    )
+    if not view.shown or not view.columns:
         return f"{view.name}: every token is special and hidden."
     query, key = max(view.pairs(), key=lambda pair: weights[pair])
     share = percent(weights[query, key])
-    sentences = [f"{view.name}: {share} of {view.quoted(query)} goes to {view.quoted(key, query)}."]
+    sentences = [f"{view.name}: {share} of {view.quoted(query)} goes to {view.quoted_key(key, query)}."]
     sentences.append(_habit(weights, view))
     if view.hidden:
         mass = sum(weights[i, j] for i in view.shown for j in view.hidden) / len(view.shown)
@@ -150,6 +172,7 @@ def describe_token(
     side: str = "query",
     special: Sequence[bool] | None = None,
     top=3,
+    **keys,
 ) -> str:
     """What one token looks at (``side="query"``), or which tokens look at it (``side="key"``).
 
@@ -158,20 +181,26 @@ def describe_token(
     >>> describe_token([[.1, .9], [.2, .8]], ["the", "cat"], 1, side="key")
     '“cat” is looked at by “the” 90 %, itself 80 %.'
     """
-    weights, tokens = checked_attention(weights, tokens)
-    view = TokensInView(tokens=tokens, special=special)
+    weights, tokens = checked_attention(weights, tokens, keys.get("key_tokens"))
+    view = TokensInView(tokens=tokens, special=special, **keys)
     if side not in ("query", "key"):
         raise ValueError(f"side is 'query' (the token looks) or 'key' (it is looked at); got {side!r}.")
-    if not 0 <= position < len(tokens):
-        raise ValueError(f"position must lie between 0 and {len(tokens) - 1}; got {position}.")
-    line = weights[position] if side == "query" else weights[:, position]
-    order = sorted(range(len(tokens)), key=lambda j: (-line[j], j))
-    named = [f"{view.quoted(j, position)} {percent(line[j])}" for j in order[:top]]
-    rest = len(tokens) - len(named)
+    asks = side == "query"
+    n = len(tokens if asks else view.keys)
+    if not 0 <= position < n:
+        raise ValueError(f"position must lie between 0 and {n - 1}; got {position}.")
+    line = weights[position] if asks else weights[:, position]
+    order = sorted(range(len(line)), key=lambda j: (-line[j], j))
+
+    def name(j: int, beside: int | None, as_key: bool) -> str:
+        return view.quoted_key(j, beside) if as_key else view.quoted(j, None if view.cross else beside)
+
+    named = [f"{name(j, position, asks)} {percent(line[j])}" for j in order[:top]]
+    rest = len(line) - len(named)
     if rest and side == "query":
         named.append(f"{rest} other{'s' if rest > 1 else ''} {percent(sum(line[j] for j in order[top:]))}")
     verb = "looks at" if side == "query" else "is looked at by"
-    return f"{view.quoted(position)} {verb} {', '.join(named)}."
+    return f"{name(position, None, not asks)} {verb} {', '.join(named)}."
 
 
 def describe_head_map(
@@ -256,14 +285,15 @@ def short_number(value: float) -> str:
     return f"{sign}{math.floor(size + 0.5):.0f}"
 
 
-def simple_places(tokens, special, shown, unit) -> dict[str, Callable[[int], list[int]]]:
+def simple_places(
+    tokens, special, shown, unit, cross=False, in_line=True
+) -> dict[str, Callable[[int], list[int]]]:
     """Where a habit may lead, in words, each with the keys it means for a query: itself, a neighbour, a special token."""
     n = len(tokens)
-    places = {
-        f"the {unit} itself": lambda i: [i],
-        f"the previous {unit}": lambda i: [i - 1] if i > 0 else [],
-        f"the next {unit}": lambda i: [i + 1] if i + 1 < n else [],
-    }
+    places = {} if cross else {f"the {unit} itself": lambda i: [i]}
+    if in_line:
+        places[f"the previous {unit}"] = lambda i: [i - 1] if i > 0 else []
+        places[f"the next {unit}"] = lambda i: [i + 1] if i + 1 < n else []
     for label in dict.fromkeys(quoted(tokens[j], True) for j in shown if special[j]):
         spots = [j for j in range(n) if special[j] and quoted(tokens[j], True) == label]
         places[label] = lambda i, spots=spots: spots
@@ -275,15 +305,16 @@ def clear_habit(rows: Mapping[int, Sequence[float]], view: TokensInView) -> tupl
 
     ``rows`` holds the shares of each query that counts, by its position.
     """
-    visible = set(view.shown)
+    visible = set(view.columns)
+    places = simple_places(view.keys, view.key_special, view.columns, view.unit, view.cross, view.in_line)
     shares = {
         place: sum(row[j] for i, row in rows.items() for j in keys(i) if j in visible) / len(rows)
-        for place, keys in simple_places(view.tokens, view.special, view.shown, view.unit).items()
+        for place, keys in places.items()
     }
-    best = max(shares, key=shares.get)  # the first of equals, in the order above
-    if shares[best] >= _CLEAR_HABIT and len(view.shown) > 1:
+    best = max(shares, key=shares.get, default=None)  # the first of equals, in the order above
+    if best and shares[best] >= _CLEAR_HABIT and len(view.columns) > 1:
         return best, shares[best]
-    return None, sum(max(row[j] for j in view.shown) for row in rows.values()) / len(rows)
+    return None, sum(max(row[j] for j in view.columns) for row in rows.values()) / len(rows)
 
 
 def _habit(weights, view: TokensInView) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -115,15 +116,15 @@ def render_attention_lines(
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
     view = _View(weights=weights, tokens=tokens, **picture)
-    em, n = float(font_size), len(view.labels)
-    floor = min(0.01, 0.5 / n) if min_weight is None else min_weight
-    labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
-    widths = [text_width(label, em) for label in labels]
+    em, n = float(font_size), max(len(view.tokens), len(view.keys))
+    floor = min(0.01, 0.5 / len(view.keys)) if min_weight is None else min_weight
+    labels = _shortened(view.labels, em), _shortened(view.key_labels, em)
+    widths = [[text_width(label, em) for label in side] for side in labels]
     body: list[str] = []
     if direction == "columns":
-        pitch, widest, top = 1.5 * em, max(*widths, text_width(KEY_TITLE, em)), 3.6 * em
+        pitch, widest, top = 1.5 * em, max(*widths[0], *widths[1], text_width(KEY_TITLE, em)), 3.6 * em
         left, right = 1.2 * em + widest, 1.2 * em + widest + 13 * em
-        width, height = right + widest + 4.2 * em, top + n * pitch + 0.6 * em
+        whole, height = right + widest + 4.2 * em, top + n * pitch + 0.6 * em
         centres = [top + (i + 0.5) * pitch for i in range(n)]
         gap = 0.3 * em
         body += [
@@ -140,13 +141,14 @@ def render_attention_lines(
             [(left + 0.05 * em, y - pitch / 2, 0, pitch) for y in centres],
             [(right - 0.05 * em, y - pitch / 2, 0, pitch) for y in centres],
         )
-        number_at = [(right + widths[j] + 0.9 * em, centres[j], "start") for j in range(n)]
+        number_at = [(right + width + 0.9 * em, y, "start") for width, y in zip(widths[1], centres)]
     else:
-        spans = [max(w, 1.8 * em) + 0.9 * em for w in widths]
+        wider = [max(pair) for pair in zip_longest(*widths, fillvalue=0)]
+        spans = [max(w, 1.8 * em) + 0.9 * em for w in wider]
         more = max(0.0, (width - 2.4) * em - sum(spans)) / n
         spans = [span + more for span in spans]
         centres = [1.2 * em + sum(spans[:i]) + spans[i] / 2 for i in range(n)]
-        width = max(centres[-1] + spans[-1] / 2 + 1.2 * em, 16 * em)
+        whole = max(centres[-1] + spans[-1] / 2 + 1.2 * em, 16 * em)
         above, below, height = 4.4 * em, 12.4 * em, 15.6 * em
         gap = 0.8 * em
         body += [
@@ -161,7 +163,7 @@ def render_attention_lines(
             [(x - s / 2, below - 0.7 * em, s, 0) for x, s in zip(centres, spans)],
         )
         number_at = [(centres[j], below + 1.15 * em, "middle") for j in range(n)]
-    width = max(width, text_width(view.title, em) * 1.1 + 2.4 * em)
+    width = max(whole, text_width(view.title, em) * 1.1 + 2.4 * em)
     if view.difference:
         body.append(_legend(view, ("solid", "dashed"), em, height + 0.6 * em))
         height, width = height + 1.6 * em, max(width, 34 * em)
@@ -169,18 +171,18 @@ def render_attention_lines(
     if view.segments is not None:
         for side in stripe:
             body += [_stripe(*spot, segment, em) for spot, segment in zip(side, view.segments)]
-    for side, spots in zip(("query", "key"), places):
-        for position, (label, (x, y, anchor)) in enumerate(zip(labels, spots)):
+    for side, spots, names, whole_names in zip(("query", "key"), places, labels, (view.tokens, view.keys)):
+        for position, (label, (x, y, anchor)) in enumerate(zip(names, spots)):
             lit = view.query is None or side == "key" or position == view.query
             bold = ' font-weight="700"' if side == "query" and position == view.query else ""
             body.append(
-                f"<g><title>{content(view.tokens[position])}</title>"
+                f"<g><title>{content(whole_names[position])}</title>"
                 f"{text(x, y, label, anchor=anchor, fill=INK if lit else MUTED, extra=bold)}</g>"
             )
     if view.query is not None:
         body += [
             text(*number_at[j][:2], view.amount(view.query, j), anchor=number_at[j][2], fill=MUTED)
-            for j in range(n)
+            for j in range(len(view.keys))
             if abs(view.weights[view.query, j]) * view.full >= 0.005
         ]
     return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
@@ -209,23 +211,24 @@ def render_attention_grid(
     True
     """
     view = _View(weights=weights, tokens=tokens, **picture)
-    em, n = float(font_size), len(view.labels)
-    labels = [shortened(label, em, _LONGEST_TOKEN * em) for label in view.labels]
-    widest = max(*(text_width(label, em) for label in labels), 2 * em)
+    em, rows, columns = float(font_size), len(view.tokens), len(view.keys)
+    n = max(rows, columns)
+    labels, key_labels = _shortened(view.labels, em), _shortened(view.key_labels, em)
+    widest = max(*(text_width(label, em) for label in labels + key_labels), 2 * em)
     numbers = n <= 12 if numbers is None else numbers
     cell = 1.9 * em if numbers else 1.5 * em if n <= 32 else max(6.0, 48 * em / n)
     every = 1 if cell >= em else int(np.ceil(em / cell))  # label only so many that they do not overlap
     left, top = 3.2 * em + widest, 4.2 * em + widest * 0.72
-    side = n * cell
-    width = max(left + side + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
-    height = top + side + 0.9 * em
+    across, down = columns * cell, rows * cell
+    width = max(left + across + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
+    height = top + down + 0.9 * em
     body = [
         _heading(view.title, em),
         text(left, 2.6 * em, KEY_TITLE, fill=MUTED),
-        upright(1.3 * em, top + side / 2, QUERY_TITLE),
+        upright(1.3 * em, top + down / 2, QUERY_TITLE),
         *_cells(view, left, top, cell),
         (
-            f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(side)}" height="{coordinate(side)}" '
+            f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(across)}" height="{coordinate(down)}" '
             f'fill="none" stroke="{RULE}"/>'
         ),
     ]
@@ -238,13 +241,15 @@ def render_attention_grid(
             continue
         x, y = left + centre, top - 0.6 * em
         turned = f' transform="rotate(-45 {coordinate(x)} {coordinate(y)})"'
-        body.append(
-            f"<g><title>{content(view.tokens[i])}</title>{text(left - 0.5 * em, top + centre, labels[i], anchor='end')}"
-            f"{text(x, y, labels[i], extra=turned)}</g>"
-        )
+        row = text(left - 0.5 * em, top + centre, labels[i], anchor="end") if i < rows else ""
+        column = text(x, y, key_labels[i], extra=turned) if i < columns else ""
+        if view.cross:
+            body += [_named(view.tokens, i, row), _named(view.keys, i, column)]
+        else:
+            body.append(_named(view.tokens, i, row + column))
     if numbers:
-        for i in range(n):
-            for j in range(n):
+        for i in range(rows):
+            for j in range(columns):
                 weight = view.weights[i, j]
                 if abs(weight) * view.full >= 0.005:
                     colour = difference_colour if view.difference else magnitude_colour
@@ -267,7 +272,7 @@ def render_attention_grid(
         height, width = height + 1.6 * em, max(width, 34 * em)
     if view.query is not None:
         body.append(
-            f'<rect x="{coordinate(left)}" y="{coordinate(top + view.query * cell)}" width="{coordinate(side)}" '
+            f'<rect x="{coordinate(left)}" y="{coordinate(top + view.query * cell)}" width="{coordinate(across)}" '
             f'height="{coordinate(cell)}" fill="none" stroke="{SELECTED}" stroke-width="{coordinate(0.15 * em)}"/>'
         )
     return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
@@ -283,6 +288,9 @@ class _View:
     head: tuple[int, int] | None = None
     special: Sequence[bool] | None = None
     hide_special: bool = False
+    key_tokens: Sequence[str] | None = None
+    key_special: Sequence[bool] | None = None
+    in_line: bool = True
     segment_ids: Sequence[int] | None = None
     query: int | None = None
     unit: str = "token"
@@ -293,8 +301,14 @@ class _View:
     def __post_init__(self):
         if self.difference and self.norms is not None:
             raise ValueError("norms of a difference are not drawn; leave norms out.")
-        check = checked_difference if self.difference else checked_attention
-        weights, tokens = check(self.weights, self.tokens)
+        keys = {"key_tokens": self.key_tokens, "key_special": self.key_special, "in_line": self.in_line}
+        keys = {name: value for name, value in keys.items() if value not in (None, True)}
+        if "key_tokens" in keys and (self.difference or self.norms is not None):
+            raise ValueError("of cross attention weights alone are drawn, no norms and no difference.")
+        if self.difference:
+            weights, tokens = checked_difference(self.weights, self.tokens)
+        else:
+            weights, tokens = checked_attention(self.weights, self.tokens, self.key_tokens)
         n = len(tokens)
         about = {"head": self.head, "hide_special": self.hide_special, "unit": self.unit}
         about["special"] = special_tokens(tokens, self.special)
@@ -303,8 +317,10 @@ class _View:
             raise ValueError(f"segment_ids needs one entry per token: {n} expected, got {len(segment_ids)}.")
         if query is not None and not 0 <= query < n:
             raise ValueError(f"query must lie between 0 and {n - 1}; got {query}.")
-        shown = TokensInView(tokens=tokens, **about).shown
-        if not shown:
+        view = TokensInView(tokens=tokens, **about, **keys)
+        shown, columns = view.shown, view.columns
+        self.cross = view.cross
+        if not shown or not columns:
             raise ValueError("every token is special, so with hide_special=True there is nothing to draw.")
         describe, describe_one, kind, strength = describe_attention, describe_token, "", weights
         drawn, self.full = weights, 1.0
@@ -328,15 +344,17 @@ class _View:
             self.norms, strength = drawn[np.ix_(shown, shown)], drawn / (full or 1)
             about["longest"] = self.longest
         if query is None:
-            self.sentence = describe(drawn, tokens, **about)
+            self.sentence = describe(drawn, tokens, **about, **keys)
         else:
-            self.sentence = describe_one(drawn, tokens, query, special=about["special"])
+            self.sentence = describe_one(drawn, tokens, query, special=about["special"], **keys)
         name = "Attention of one head" if self.head is None else f"Head {head_label(*self.head)}"
         self.title = self.title or name + kind
-        self.weights = strength[np.ix_(shown, shown)]
+        self.weights = strength[np.ix_(shown, columns)]
         self.tokens = [tokens[i] for i in shown]
+        self.keys = [view.keys[j] for j in columns]
         self.labels = [visible_token(token) for token in self.tokens]
-        pair = segment_ids is not None and len({segment_ids[i] for i in shown}) > 1
+        self.key_labels = [visible_token(token) for token in self.keys]
+        pair = not view.cross and segment_ids is not None and len({segment_ids[i] for i in shown}) > 1
         self.segments = [segment_ids[i] for i in shown] if pair else None
         self.query = shown.index(query) if query in shown else None
 
@@ -356,6 +374,15 @@ class _View:
         return short_number(self.norms[query, key])
 
 
+def _shortened(labels: Sequence[str], em: float) -> list[str]:
+    return [shortened(label, em, _LONGEST_TOKEN * em) for label in labels]
+
+
+def _named(names: Sequence[str], position: int, labels: str) -> str:
+    """Labels with the whole token as their tooltip."""
+    return f"<g><title>{content(names[position])}</title>{labels}</g>" if labels else ""
+
+
 def _heading(title: str, em: float) -> str:
     return text(1.2 * em, 1.2 * em, title, extra=' font-weight="600"')
 
@@ -368,10 +395,10 @@ def _level(weight: float) -> float:
 def _curves(view: _View, start, end, floor: float, em: float, *, vertical: bool) -> list[str]:
     """Lines of equal strength share one path, faint ones below strong ones."""
     paths: dict[tuple[float, bool], list[str]] = {}
-    for i, (x0, y0) in enumerate(start):
+    for i, (x0, y0) in enumerate(start[: len(view.tokens)]):
         if view.query is not None and i != view.query:
             continue
-        for j, (x1, y1) in enumerate(end):
+        for j, (x1, y1) in enumerate(end[: len(view.keys)]):
             weight = view.weights[i, j]
             if abs(weight) < floor:
                 continue
@@ -412,9 +439,9 @@ def _cells(view: _View, left: float, top: float, cell: float) -> list[str]:
     """Cells of one colour share one path; neighbours in a row are one stroke."""
     steps = np.rint(view.weights * LEVELS).astype(int)
     colour = difference_colour if view.difference else magnitude_colour
-    n = len(steps)
+    rows, n = steps.shape
     paths: dict[int, list[str]] = {}
-    for i in range(n):
+    for i in range(rows):
         j = 0
         while j < n:
             run = 1

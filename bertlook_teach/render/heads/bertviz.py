@@ -278,6 +278,8 @@ def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
 # ---- what goes in ---------------------------------------------------------------------------------------------
 def _read(attention, limit: int, name: str) -> tuple[np.ndarray, list[str], int | None]:
     """Weights, tokens as BertViz shows them, and where the second text begins."""
+    if getattr(attention, "key_tokens", None) is not None:
+        raise ValueError(f"BertViz's {name} here is of one text; cross attention is shown by HeadView.")
     weights, tokens = as_array(attention.weights), checked_tokens(attention.tokens)
     n = len(tokens)
     if weights.ndim != 4 or weights.shape[2:] != (n, n):

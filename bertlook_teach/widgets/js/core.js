@@ -60,22 +60,24 @@ function shortSigned(value) {
   return value > 0 && text !== "0" ? `+${text}` : text;
 }
 
-// `text` is {tokens, special, segments, unit}; `shown` the positions in view; `weights` a flat n x n array.
-function describeHead(weights, text, shown, layer, head) {
+// `text` is {tokens, special, segments, unit}, in cross attention with {keys: {tokens, special}}; `shown` and `columns` are the
+// queries and keys in view; `weights` a flat array, a row a query.
+function describeHead(weights, text, shown, layer, head, columns = shown) {
   const { tokens, special } = text;
-  const n = tokens.length;
+  const keys = text.keys ?? text;
+  const n = keys.tokens.length;
   const name = `Head ${headLabel(layer, head)}`;
-  if (!shown.length) return `${name}: every token is special and hidden.`;
+  if (!shown.length || !columns.length) return `${name}: every token is special and hidden.`;
   let query = shown[0];
-  let key = shown[0];
-  for (const i of shown) for (const j of shown) if (weights[i * n + j] > weights[query * n + key]) [query, key] = [i, j];
-  const target = query === key ? "itself" : quoted(tokens[key], special[key]);
+  let key = columns[0];
+  for (const i of shown) for (const j of columns) if (weights[i * n + j] > weights[query * n + key]) [query, key] = [i, j];
+  const target = query === key && !text.keys ? "itself" : quoted(keys.tokens[key], keys.special[key]);
   const sentences = [
     `${name}: ${percent(weights[query * n + key])} of ${quoted(tokens[query], special[query])} goes to ${target}.`,
-    habit(weights, text, shown),
+    habit(weights, text, shown, columns),
   ];
-  if (shown.length < n) {
-    const visible = new Set(shown);
+  if (columns.length < n) {
+    const visible = new Set(columns);
     let mass = 0;
     for (const i of shown) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += weights[i * n + j];
     sentences.push(`Special tokens are hidden and hold ${percent(mass / shown.length)}.`);
@@ -84,13 +86,12 @@ function describeHead(weights, text, shown, layer, head) {
 }
 
 // Simple places where a head may look: the token itself, its neighbours, each kind of special token in view.
-function placesOf({ tokens, special, unit }, shown) {
+function placesOf({ tokens: own, special: ownSpecial, unit, keys, in_line: inLine = !keys }, shown) {
+  const { tokens, special } = keys ?? { tokens: own, special: ownSpecial };
   const n = tokens.length;
-  const places = new Map([
-    [`the ${unit} itself`, (i) => [i]],
-    [`the previous ${unit}`, (i) => (i > 0 ? [i - 1] : [])],
-    [`the next ${unit}`, (i) => (i + 1 < n ? [i + 1] : [])],
-  ]);
+  const places = new Map(keys ? [] : [[`the ${unit} itself`, (i) => [i]]]);
+  if (inLine) places.set(`the previous ${unit}`, (i) => (i > 0 ? [i - 1] : []));
+  if (inLine) places.set(`the next ${unit}`, (i) => (i + 1 < n ? [i + 1] : []));
   const spots = new Map();
   for (const j of shown) {
     if (!special[j]) continue;
@@ -102,38 +103,40 @@ function placesOf({ tokens, special, unit }, shown) {
   return places;
 }
 
-function habit(weights, text, shown) {
-  const { tokens, unit } = text;
-  const n = tokens.length;
-  const visible = new Set(shown);
+function habit(weights, text, shown, columns) {
+  const { unit } = text;
+  const n = (text.keys ?? text).tokens.length;
+  const visible = new Set(columns);
   let best = null;
   let bestShare = -1;
-  for (const [place, keys] of placesOf(text, shown)) {
+  for (const [place, keys] of placesOf(text, columns)) {
     let share = 0;
     for (const i of shown) for (const j of keys(i)) if (visible.has(j)) share += weights[i * n + j];
     share /= shown.length;
     if (share > bestShare) [best, bestShare] = [place, share];
   }
-  if (bestShare >= CLEAR_HABIT && shown.length > 1) return `On average, ${percent(bestShare)} goes to ${best}.`;
+  if (bestShare >= CLEAR_HABIT && columns.length > 1) return `On average, ${percent(bestShare)} goes to ${best}.`;
   let peak = 0;
-  for (const i of shown) peak += shown.reduce((most, j) => Math.max(most, weights[i * n + j]), 0);
+  for (const i of shown) peak += columns.reduce((most, j) => Math.max(most, weights[i * n + j]), 0);
   return `On average, a ${unit}'s largest weight is ${percent(peak / shown.length)}.`;
 }
 
-function describeToken(weights, { tokens, special }, position, side, top = 3) {
-  const n = tokens.length;
-  const line = Array.from({ length: n }, (_, j) => weights[side === "query" ? position * n + j : j * n + position]);
+function describeToken(weights, text, position, side, top = 3) {
+  const keys = text.keys ?? text;
+  const [own, others] = side === "query" ? [text, keys] : [keys, text];
+  const n = keys.tokens.length;
+  const line = others.tokens.map((_, j) => weights[side === "query" ? position * n + j : j * n + position]);
   const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
   const named = order
     .slice(0, top)
-    .map((j) => `${j === position ? "itself" : quoted(tokens[j], special[j])} ${percent(line[j])}`);
-  const rest = n - named.length;
+    .map((j) => `${j === position && !text.keys ? "itself" : quoted(others.tokens[j], others.special[j])} ${percent(line[j])}`);
+  const rest = line.length - named.length;
   if (rest && side === "query") {
     const mass = order.slice(top).reduce((sum, j) => sum + line[j], 0);
     named.push(`${rest} other${rest > 1 ? "s" : ""} ${percent(mass)}`);
   }
   const verb = side === "query" ? "looks at" : "is looked at by";
-  return `${quoted(tokens[position], special[position])} ${verb} ${named.join(", ")}.`;
+  return `${quoted(own.tokens[position], own.special[position])} ${verb} ${named.join(", ")}.`;
 }
 
 // ---- the same for a difference, after minus before: bertlook_teach/render/heads/difference.py ----
@@ -308,10 +311,11 @@ function dataReader(get, accept, update) {
 
 // All heads of one text; a head is decoded when it is shown.
 class Weights {
-  constructor(bytes, [layers, heads, tokens], bits, difference = false) {
+  constructor(bytes, [layers, heads, tokens, keys = tokens], bits, difference = false) {
     this.heads = heads;
     this.tokens = tokens;
-    this.complete = bytes.byteLength === (layers * heads * tokens * tokens * bits) / 8;
+    this.size = tokens * keys;
+    this.complete = bytes.byteLength === (layers * heads * this.size * bits) / 8;
     this.zero = difference ? 2 ** (bits - 1) - 1 : 0; // the step of no change
     this.top = difference ? this.zero : 2 ** bits - 1;
     // Two-byte numbers must start at an even address, which a message does not promise: copy.
@@ -319,7 +323,7 @@ class Weights {
   }
 
   head(layer, head) {
-    const size = this.tokens * this.tokens;
+    const size = this.size;
     const start = (layer * this.heads + head) * size;
     const weights = new Float64Array(size);
     for (let i = 0; i < size; i++) weights[i] = (this.steps[start + i] - this.zero) / this.top;

@@ -1,7 +1,7 @@
 // One head's attention over one text: lines or a grid, the sentence beneath, keys and pointer.
 
 const LEVELS = 32; // steps of weight a drawing tells apart, as in render/attention.py
-const STYLE_NAMES = ["lines", "grid"];
+const STYLE_NAMES = ["lines", "grid", "rows"];
 const LEVEL_NAMES = ["wordpiece", "word"];
 const QUANTITY_NAMES = ["weight", "norm"];
 const CURVE_LIMIT = 32; // above so many tokens lines are straight: faster, and curves can no longer be followed
@@ -54,7 +54,8 @@ function createHeadView(host, get, emit) {
   let norms = null; // its weighted norms, if these are in view
   let longest = 0; // the norm drawn at full strength
   let text = null; // its tokens
-  let shown = []; // positions in view
+  let shown = []; // queries in view
+  let columns = []; // keys in view: the same, but for cross attention
   let hover = null; // {side, position} under the pointer
   let layout = null;
   let laidOut = ""; // what the layout was made for
@@ -93,7 +94,9 @@ function createHeadView(host, get, emit) {
     norms = lengths ? weights : null;
     if (norms) weights = norms.map((norm) => norm / (longest || 1));
     const hide = get("hide_special");
-    shown = text.tokens.map((_, i) => i).filter((i) => !(hide && text.special[i]));
+    const inView = ({ tokens, special }) => tokens.map((_, i) => i).filter((i) => !(hide && special[i]));
+    shown = inView(text);
+    columns = text.keys ? inView(text.keys) : shown;
   }
 
   // Length of each key's transformed vector in the head in view; null if the view has none.
@@ -119,24 +122,29 @@ function createHeadView(host, get, emit) {
     if (!width) return false; // hidden: the observer calls again once there is room
     const [, , pieces] = get("shape");
     const style = STYLE_NAMES[get("style_index")];
-    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), Boolean(norms), Boolean(changes), pieces, shown, text.tokens, text.segments]);
+    const key = JSON.stringify([em, width, tallest(host, em), style, get("height"), Boolean(norms), Boolean(changes), pieces, shown, text.tokens, text.segments, columns, text.keys]);
     if (key === laidOut) return true;
     laidOut = key;
-    const n = shown.length;
+    const n = Math.max(shown.length, columns.length);
     const headerHeight = 1.3 * em;
     // The height depends on the text alone, not on the head, the level or the style: nothing jumps.
     // A shorter text leaves room below rather than pull the slide up.
-    mostTokens = Math.max(mostTokens, pieces);
-    const natural = Math.max(8 * em, (mostTokens + 0.4) * 1.5 * em);
+    mostTokens = Math.max(mostTokens, pieces, columns.length);
+    const natural = Math.max((style === "rows" ? 13 : 8) * em, (mostTokens + 0.4) * 1.5 * em);
     const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight - (changes ? 1.4 * em : 0);
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
     caption.style.minHeight = `${(1.25 * captionLines(width) + 0.2) * em}px`;
-    const labels = shown.map((i) => visibleToken(text.tokens[i]));
-    const widest = 1.08 * Math.max(em, ...labels.map((label) => textWidth(label))); // bold is wider
-    layout = { em, width, height, n, style, pair: new Set(shown.map((i) => text.segments[i])).size > 1 };
+    const keys = text.keys ?? text;
+    const labels = [shown.map((i) => visibleToken(text.tokens[i])), columns.map((j) => visibleToken(keys.tokens[j]))];
+    const widest = 1.08 * Math.max(em, ...labels.flat().map((label) => textWidth(label))); // bold is wider
+    const pair = !text.keys && new Set(shown.map((i) => text.segments[i])).size > 1;
+    layout = { em, width, height, n, style, pair };
     sheet.replaceChildren();
+    sheet.style.width = "";
+    scroller.classList.toggle("bl-sideways", style === "rows");
     if (style === "grid") layOutGrid(labels, widest);
+    else if (style === "rows") layOutRows(labels);
     else layOutLines(labels, widest);
     sizeCanvas();
     return true;
@@ -158,8 +166,7 @@ function createHeadView(host, get, emit) {
   function token(side, index, label) {
     const node = element("span", `bl-token bl-${side}`, { dir: "auto", "data-side": side, "data-index": index });
     node.textContent = label;
-    const whole = visibleToken(text.tokens[shown[index]]);
-    node.title = whole;
+    node.title = side === "query" || !text.keys ? visibleToken(text.tokens[shown[index]]) : label;
     if (layout.pair) node.classList.add(text.segments[shown[index]] ? "bl-segment-b" : "bl-segment-a");
     return node;
   }
@@ -176,17 +183,18 @@ function createHeadView(host, get, emit) {
     pitch = Math.min(pitch, 2 * em);
     Object.assign(layout, { pad, pitch, column, left, x0: left + column, x1: left + column + spread });
     sheet.style.height = `${Math.floor(n * pitch + 2 * pad)}px`;
-    layout.queries = labels.map((label, i) => token("query", i, label));
-    layout.keys = labels.map((label, i) => token("key", i, label));
-    layout.numbers = labels.map(() => element("span", "bl-number"));
+    makeTokens(labels);
+    layout.numbers = layout.keys.map(() => element("span", "bl-number"));
     for (let i = 0; i < n; i++) {
-      for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.height = `${pitch}px`;
-      for (const node of [layout.queries[i], layout.keys[i], layout.numbers[i]]) node.style.lineHeight = `${pitch}px`;
-      place(layout.queries[i], left, pad + i * pitch, column);
-      place(layout.keys[i], layout.x1, pad + i * pitch, column);
-      place(layout.numbers[i], layout.x1 + column, pad + i * pitch, numbers);
-      if (!numbers) layout.numbers[i].style.display = "none";
-      sheet.append(layout.queries[i], layout.keys[i], layout.numbers[i]);
+      const nodes = [layout.queries[i], layout.keys[i], layout.numbers[i]];
+      const places = [[left, column], [layout.x1, column], [layout.x1 + column, numbers]];
+      nodes.forEach((node, k) => {
+        if (!node) return; // cross attention: fewer queries than keys, or fewer keys
+        node.style.height = node.style.lineHeight = `${pitch}px`;
+        place(node, places[k][0], pad + i * pitch, places[k][1]);
+        sheet.append(node);
+      });
+      if (!numbers && nodes[2]) nodes[2].style.display = "none";
     }
     const titles = fitTitles(["query (looks)", "query"], ["key (is looked at)", "key"], left, layout.x1 + 0.45 * em);
     // The titles may reach over the lines, as long as the name of the head keeps its place.
@@ -194,34 +202,76 @@ function createHeadView(host, get, emit) {
     placeName((layout.x0 + layout.x1 - titles.name) / 2, Math.max(left + titles.query, layout.x0 - 0.45 * em), titles);
   }
 
+  function makeTokens([queries, keys]) {
+    layout.queries = queries.map((label, i) => token("query", i, label));
+    layout.keys = keys.map((label, j) => token("key", j, label));
+  }
+
+  // Queries in a row above, keys in a row below: for short tokens.
+  function layOutRows(labels) {
+    const { em, width, height, n } = layout;
+    makeTokens(labels);
+    const widths = Array.from({ length: n }, (_, i) => 1.08 * Math.max(0.9 * em, ...labels.map((side) => textWidth(side[i] ?? ""))) + 0.5 * em);
+    const total = widths.reduce((sum, one) => sum + one, 0);
+    const more = Math.max(0, Math.min(1.2 * em, (width - total) / Math.max(1, n)));
+    const numbers = 1.3 * em; // below the keys, room for the weights of a chosen token
+    const row = 1.5 * em;
+    const tall = Math.min(height, 2 * row + numbers + 13 * em);
+    let at = Math.max(0, (width - total - more * n) / 2);
+    layout.centres = widths.map((one) => {
+      at += one + more;
+      return at - (one + more) / 2;
+    });
+    Object.assign(layout, { y0: 1.4 * em + row, y1: tall - numbers - row, left: 0 });
+    sheet.style.height = `${Math.floor(tall)}px`;
+    sheet.style.width = `${Math.max(width, Math.ceil(at))}px`;
+    layout.numbers = layout.keys.map(() => element("span", "bl-number"));
+    const put = (node, i, top, tallness) => {
+      node.classList.add("bl-upright");
+      node.style.height = node.style.lineHeight = `${tallness}px`;
+      place(node, layout.centres[i] - (widths[i] + more) / 2, top, widths[i] + more);
+      sheet.append(node);
+    };
+    layout.queries.forEach((node, i) => put(node, i, layout.y0 - row, row));
+    layout.keys.forEach((node, j) => put(node, j, layout.y1, row));
+    layout.numbers.forEach((node, j) => put(node, j, layout.y1 + row, numbers));
+    const titles = fitTitles(["query (looks) ↓", "query ↓"], ["key (is looked at) ↑", "key ↑"], 0, width);
+    place(queryTitle, 0, 0);
+    placeName((width - titles.name) / 2, titles.query, titles);
+  }
+
   function layOutGrid(labels, widest) {
     const { em, width, height, n } = layout;
+    const [rows, across] = [shown.length, columns.length];
     const column = Math.min(widest + 1.1 * em, Math.max(3 * em, width * 0.3));
     const rise = Math.min(widest * 0.68 + 0.85 * em, height * 0.32); // room for the slanted key labels
-    const across = width - column - Math.min(rise, 0.2 * width);
-    const rowHeight = Math.min((height - rise - 2) / Math.max(1, n), 2.2 * em);
-    const cellWidth = Math.min(across / Math.max(1, n), 1.5 * rowHeight);
+    const room = width - column - Math.min(rise, 0.2 * width);
+    const rowHeight = Math.min((height - rise - 2) / Math.max(1, rows), 2.2 * em);
+    const cellWidth = Math.min(room / Math.max(1, across), 1.5 * rowHeight);
     Object.assign(layout, { pitch: rowHeight, cellWidth, column, rise, left: column });
     sheet.style.height = `${Math.floor(height)}px`;
     const everyRow = Math.max(1, Math.ceil((0.82 * em) / rowHeight));
     const everyColumn = Math.max(1, Math.ceil((0.9 * em) / cellWidth));
-    layout.queries = labels.map((label, i) => token("query", i, label));
-    layout.keys = labels.map((label, i) => token("key", i, label));
+    makeTokens(labels);
     layout.numbers = [];
-    const room = Math.max(2 * em, rise / 0.72);
+    const longestKey = Math.max(2 * em, rise / 0.72);
     for (let i = 0; i < n; i++) {
       const [query, key] = [layout.queries[i], layout.keys[i]];
-      query.style.height = query.style.lineHeight = `${rowHeight}px`;
-      place(query, 0, rise + i * rowHeight, column);
-      key.classList.add("bl-slanted");
-      key.style.maxWidth = `${room}px`;
-      place(key, column + (i + 0.5) * cellWidth + 0.3 * em, rise - 1.35 * em);
-      if (i % everyRow === 0) sheet.append(query);
-      if (i % everyColumn === 0) sheet.append(key);
+      if (query) {
+        query.style.height = query.style.lineHeight = `${rowHeight}px`;
+        place(query, 0, rise + i * rowHeight, column);
+        if (i % everyRow === 0) sheet.append(query);
+      }
+      if (key) {
+        key.classList.add("bl-slanted");
+        key.style.maxWidth = `${longestKey}px`;
+        place(key, column + (i + 0.5) * cellWidth + 0.3 * em, rise - 1.35 * em);
+        if (i % everyColumn === 0) sheet.append(key);
+      }
     }
     const surface = element("div", "bl-surface");
-    place(surface, column, rise, cellWidth * n);
-    surface.style.height = `${rowHeight * n}px`;
+    place(surface, column, rise, cellWidth * across);
+    surface.style.height = `${rowHeight * rows}px`;
     sheet.append(surface);
     const titles = fitTitles(["query (looks) ↓", "query ↓"], ["key (is looked at) →", "key →"], 0, column);
     place(queryTitle, Math.max(0, column - 0.45 * em - titles.query), 0);
@@ -231,9 +281,10 @@ function createHeadView(host, get, emit) {
   // Axis titles, long where there is room and short where not; the key's stays inside the view.
   function fitTitles(query, key, queryAt, keyAt) {
     const { em, width, style } = layout;
-    const roomForQuery = style === "grid" ? keyAt - queryAt : (layout.x0 + layout.x1) / 2 - 4 * em - queryAt;
+    const middle = style === "rows" ? width / 2 : (layout.x0 + layout.x1) / 2;
+    const roomForQuery = style === "grid" ? keyAt - queryAt : middle - 4 * em - queryAt;
     queryTitle.textContent = query.find((title) => textWidth(title) <= roomForQuery) ?? query[1];
-    const latest = style === "grid" ? keyAt : (layout.x0 + layout.x1) / 2 + 4 * em;
+    const latest = style === "grid" ? keyAt : middle + 4 * em;
     keyTitle.textContent = key.find((title) => Math.min(keyAt, width - textWidth(title)) >= latest) ?? key[1];
     const keyWidth = textWidth(keyTitle.textContent);
     const at = Math.min(keyAt, width - keyWidth);
@@ -269,40 +320,47 @@ function createHeadView(host, get, emit) {
     pen.setTransform(layout.scale, 0, 0, layout.scale, 0, 0);
     pen.clearRect(0, 0, layout.width, layout.height);
     if (layout.style === "grid") drawGrid(pen, focus);
-    else drawLines(pen, focus);
+    else drawLines(pen, focus, layout.style === "rows");
     layout.queries.forEach((node, i) => mark(node, focus, "query", i));
     layout.keys.forEach((node, i) => mark(node, focus, "key", i));
-    const lit = focus && focus.side === "query" && layout.style === "lines";
+    const lit = focus && focus.side === "query" && layout.style !== "grid";
     layout.numbers.forEach((node, j) => {
-      const at = lit ? shown[focus.position] * text.tokens.length + shown[j] : -1;
-      const amount = () => (changes ? signedPoints(changes[at]) : norms ? number(norms[at]) : percent(weights[at]));
+      const at = lit ? shown[focus.position] * keyCount() + columns[j] : -1;
+      const amount = () => (changes ? signedPoints(changes[at]) : norms ? number(norms[at]) : rowShare(percent(weights[at])));
       node.textContent = lit && Math.abs((changes ?? weights)[at]) >= 0.005 ? amount() : "";
     });
   }
+
+  // In a row there is no room for the sign of per cent; the caption has it.
+  const rowShare = (share) => (layout.style === "rows" ? share.replace(" %", "").replace("over ", ">") : share);
 
   function mark(node, focus, side, index) {
     node.classList.toggle("bl-lit", Boolean(focus) && focus.side === side && focus.position === index);
     node.classList.toggle("bl-dim", Boolean(focus) && focus.side === side && focus.position !== index);
   }
 
-  function drawLines(pen, focus) {
-    const { em, pad, pitch, x0, x1, n, height } = layout;
-    const total = text.tokens.length;
-    const floor = Math.min(0.01, 0.5 / Math.max(1, n));
+  const keyCount = () => (text.keys ?? text).tokens.length;
+
+  function drawLines(pen, focus, rows) {
+    const { em, pad, pitch, n } = layout;
+    const total = keyCount();
+    const floor = Math.min(0.01, 0.5 / Math.max(1, columns.length));
     const ends = Array.from({ length: 2 * (LEVELS + 1) }, () => []); // of the lines of each level, faint ones first; odd ones are losses
-    const top = scroller.scrollTop;
     const straight = n > CURVE_LIMIT;
-    const [from, to] = [x0 + 0.15 * em, x1 - 0.15 * em];
+    // Across the lines run from the queries to the keys, along them lie the tokens: x and y, in rows y and x.
+    const [from, to] = rows ? [layout.y0, layout.y1] : [layout.x0 + 0.15 * em, layout.x1 - 0.15 * em];
     const middle = (from + to) / 2;
-    const visible = (y) => y > -pitch && y < height + pitch;
-    for (let i = 0; i < n; i++) {
+    const [scrolled, length] = rows ? [scroller.scrollLeft, layout.width] : [scroller.scrollTop, layout.height];
+    const along = (i) => (rows ? layout.centres[i] : pad + (i + 0.5) * pitch) - scrolled;
+    const visible = (y) => y > -2 * em && y < length + 2 * em;
+    for (let i = 0; i < shown.length; i++) {
       if (focus && focus.side === "query" && focus.position !== i) continue;
-      const y0 = pad + (i + 0.5) * pitch - top;
-      for (let j = 0; j < n; j++) {
+      const y0 = along(i);
+      for (let j = 0; j < columns.length; j++) {
         if (focus && focus.side === "key" && focus.position !== j) continue;
-        const weight = weights[shown[i] * total + shown[j]];
+        const weight = weights[shown[i] * total + columns[j]];
         if (Math.abs(weight) < floor) continue;
-        const y1 = pad + (j + 0.5) * pitch - top;
+        const y1 = along(j);
         if (!visible(y0) && !visible(y1)) continue;
         const level = Math.round(Math.min(1, Math.abs(weight)) * LEVELS);
         ends[2 * level + (weight < 0 ? 1 : 0)].push(y0, y1);
@@ -319,8 +377,9 @@ function createHeadView(host, get, emit) {
       for (let k = 0; k < pairs.length; k += 2) {
         const [y0, y1] = [pairs[k], pairs[k + 1]];
         pen.beginPath();
-        pen.moveTo(from, y0);
-        if (straight) pen.lineTo(to, y1);
+        pen.moveTo(...(rows ? [y0, from] : [from, y0]));
+        if (straight) pen.lineTo(...(rows ? [y1, to] : [to, y1]));
+        else if (rows) pen.bezierCurveTo(y0, middle, y1, middle, y1, to);
         else pen.bezierCurveTo(middle, y0, middle, y1, to, y1);
         pen.stroke();
       }
@@ -330,14 +389,14 @@ function createHeadView(host, get, emit) {
   }
 
   function drawGrid(pen, focus) {
-    const { em, pitch, cellWidth, left, rise, n } = layout;
-    if (!n) return;
-    const total = text.tokens.length;
+    const { em, pitch, cellWidth, left, rise } = layout;
+    const [rows, across, total] = [shown.length, columns.length, keyCount()];
+    if (!rows || !across) return;
     const gap = Math.min(pitch, cellWidth) >= 0.7 * em ? 1 : 0;
     if (gap) {
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < n; j++) {
-          const weight = weights[shown[i] * total + shown[j]];
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0; j < across; j++) {
+          const weight = weights[shown[i] * total + columns[j]];
           pen.fillStyle = changes ? PALETTE.difference[differenceStep(weight)] : PALETTE.magnitude[magnitudeStep(weight)];
           pen.fillRect(left + j * cellWidth + 0.5, rise + i * pitch + 0.5, cellWidth - gap, pitch - gap);
           if (changes && Math.abs(weight) >= 0.1) drawSign(pen, left + (j + 0.5) * cellWidth, rise + (i + 0.5) * pitch, weight);
@@ -345,27 +404,27 @@ function createHeadView(host, get, emit) {
       }
     } else {
       // One pixel per cell, scaled up: as fast for 500 tokens as for 50.
-      const picture = new ImageData(n, n);
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < n; j++) {
-          const weight = weights[shown[i] * total + shown[j]];
+      const picture = new ImageData(across, rows);
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0; j < across; j++) {
+          const weight = weights[shown[i] * total + columns[j]];
           const [r, g, b] = changes ? DIFFERENCE_RGB[differenceStep(weight)] : MAGNITUDE_RGB[magnitudeStep(weight)];
-          picture.data.set([r, g, b, 255], (i * n + j) * 4);
+          picture.data.set([r, g, b, 255], (i * across + j) * 4);
         }
       }
-      const small = new OffscreenCanvas(n, n);
+      const small = new OffscreenCanvas(across, rows);
       small.getContext("2d").putImageData(picture, 0, 0);
       pen.imageSmoothingEnabled = Math.min(pitch, cellWidth) < 1;
-      pen.drawImage(small, left, rise, n * cellWidth, n * pitch);
+      pen.drawImage(small, left, rise, across * cellWidth, rows * pitch);
     }
     pen.strokeStyle = PALETTE.rule;
     pen.lineWidth = 1;
-    pen.strokeRect(left + 0.5, rise + 0.5, n * cellWidth - 1, n * pitch - 1);
+    pen.strokeRect(left + 0.5, rise + 0.5, across * cellWidth - 1, rows * pitch - 1);
     if (!focus) return;
     pen.strokeStyle = PALETTE.selected;
     pen.lineWidth = Math.max(2, 0.12 * em);
-    if (focus.side === "query") pen.strokeRect(left, rise + focus.position * pitch, n * cellWidth, pitch);
-    else pen.strokeRect(left + focus.position * cellWidth, rise, cellWidth, n * pitch);
+    if (focus.side === "query") pen.strokeRect(left, rise + focus.position * pitch, across * cellWidth, pitch);
+    else pen.strokeRect(left + focus.position * cellWidth, rise, cellWidth, rows * pitch);
   }
 
   // Which way a cell has changed, without colour.
@@ -384,13 +443,13 @@ function createHeadView(host, get, emit) {
     badge.hidden = !badge.textContent;
     gap.data = badge.hidden ? "" : " ";
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
-    const position = focus && shown[focus.position];
+    const position = focus && (focus.side === "key" ? columns : shown)[focus.position];
     if (changes && focus) said.textContent = describeTokenDifference(changes, text, position, focus.side);
     else if (changes) said.textContent = describeDifference(changes, text, shown, layer, head);
     else if (norms && focus) said.textContent = describeTokenNorms(norms, text, position, focus.side);
     else if (norms) said.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
     else if (focus) said.textContent = describeToken(weights, text, position, focus.side);
-    else said.textContent = describeHead(weights, text, shown, layer, head);
+    else said.textContent = describeHead(weights, text, shown, layer, head, columns);
     const more = keyNorms() ? " N changes between weights and norms." : "";
     scroller.setAttribute("aria-label", `${changes ? "Change of attention" : "Attention"} of one head. ${KEYS_HELP}${more}`);
     clearTimeout(tableTimer);
@@ -401,18 +460,18 @@ function createHeadView(host, get, emit) {
   function tabulate() {
     if (gone) return;
     if (changes) return tabulateChanges();
-    const n = text.tokens.length;
+    const n = keyCount();
     const title = element("caption");
     const what = norms ? "where most of each token's norm comes from" : "where each token looks most";
     title.textContent = `Head ${headLabel(get("layer"), get("head"))}: ${what}`;
     const rows = shown.map((i) => {
       const row = element("tr");
-      let best = shown[0];
-      for (const j of shown) if (weights[i * n + j] > weights[i * n + best]) best = j;
+      let best = columns[0];
+      for (const j of columns) if (weights[i * n + j] > weights[i * n + best]) best = j;
       const header = element("th", "", { scope: "row" });
       header.textContent = visibleToken(text.tokens[i]);
       const [key, share] = [element("td"), element("td")];
-      key.textContent = best === i ? "itself" : visibleToken(text.tokens[best]);
+      key.textContent = best === i && !text.keys ? "itself" : visibleToken((text.keys ?? text).tokens[best]);
       share.textContent = norms ? number(norms[i * n + best]) : percent(weights[i * n + best]);
       row.append(header, key, share);
       return row;
@@ -451,7 +510,7 @@ function createHeadView(host, get, emit) {
     if (gone || !load()) return;
     setType(root, get("font_size"));
     choose();
-    if (hover && hover.position >= shown.length) hover = null;
+    if (hover && hover.position >= (hover.side === "key" ? columns : shown).length) hover = null;
     if (layOut()) draw();
     speak();
   }
@@ -471,8 +530,8 @@ function createHeadView(host, get, emit) {
     if (node) return { side: node.dataset.side, position: Number(node.dataset.index) };
     if (layout && event.target.classList?.contains("bl-surface")) {
       const box = event.target.getBoundingClientRect();
-      const row = Math.floor(((event.clientY - box.top) / box.height) * layout.n);
-      return { side: "query", position: Math.max(0, Math.min(layout.n - 1, row)) };
+      const row = Math.floor(((event.clientY - box.top) / box.height) * shown.length);
+      return { side: "query", position: Math.max(0, Math.min(shown.length - 1, row)) };
     }
     return null;
   }
@@ -517,7 +576,7 @@ function createHeadView(host, get, emit) {
     if (to >= 0) layout?.queries[to]?.scrollIntoView({ block: "nearest" });
   }
   function onScroll() {
-    if (layout?.style === "lines") draw();
+    if (layout && layout.style !== "grid") draw();
   }
 
   scroller.addEventListener("pointermove", onMove);

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import ipywidgets
 import numpy as np
 
-from ...model import head_label
+from ...model import Attention, head_label
 from ...render import check_same_text, with_badge
 from ..assets import mime_bundle
 from ..chosen_head import refuse_unknown
@@ -90,8 +90,10 @@ class HeadExplorer(ipywidgets.VBox):
     Parameters
     ----------
     encoder : Encoder
-        From `load_encoder`.
+        From `load_encoder`. Or an Attention, or what `Attention.from_arrays` takes, such as ``outputs.attentions``, followed by its
+        tokens: there is then no text box, and by default the measures that have a meaning for it.
     text : str
+        With attention instead of an encoder: its tokens.
     text_pair : str, optional
         A second text. ``None`` shows no box for one; ``""`` shows an empty box.
     measures : mapping of name to measure, optional
@@ -142,10 +144,11 @@ class HeadExplorer(ipywidgets.VBox):
     def __init__(
         self,
         encoder,
-        text: str,
+        text: str | Sequence[str] | None = None,
         text_pair: str | None = None,
         measures: Mapping[str, Measure | np.ndarray] | None = None,
         *,
+        key_tokens: Sequence[str] | None = None,
         layer: int = 0,
         head: int = 0,
         measure: str | None = None,
@@ -164,6 +167,12 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
+        given = _given_attention(encoder, text, key_tokens)
+        if given is not None:
+            encoder, text, extract = given, given.text, lambda *_: given
+            measures = default_measures(given) if measures is None else measures
+        elif not isinstance(text, str):
+            raise TypeError(f"an explorer of an encoder needs a text to begin with; got {text!r:.60}.")
         self.encoder = encoder
         self.minus = minus
         self._extract = extract or _extract_attention
@@ -205,7 +214,7 @@ class HeadExplorer(ipywidgets.VBox):
         views.add_class("bertlook-views")
         self.recorded = self._make_switch(recording, recorded or {}, shows, sizes)
         switch = [] if self.recorded is None else [self.recorded]
-        super().__init__([*switch, self.text_box, self.controls, views])
+        super().__init__([*switch, *([] if given is not None else [self.text_box]), self.controls, views])
         self.add_class("bertlook-explorer")
         if switch:
             self.add_class("bertlook-two")
@@ -238,15 +247,18 @@ class HeadExplorer(ipywidgets.VBox):
     @property
     def name(self) -> str:
         """What the encoder is called on the switch and in its pictures."""
+        if isinstance(self.encoder, Attention):
+            return self.encoder.model or "attention"
         return getattr(self.encoder, "name", "an encoder")
 
     def _make_controls(self) -> ipywidgets.HBox:
         """Menus for the keyboard and for those who do not see the map; linked in the browser by their index."""
-        n_layers, n_heads, _ = self.head_view.shape
+        n_layers, n_heads, *_ = self.head_view.shape
         self.layer_menu = choice_menu("layer", range(1, n_layers + 1))
         self.head_menu = choice_menu("head", range(1, n_heads + 1))
         self.style_menu = choice_menu("view", STYLES)
         self.level_menu = choice_menu("of", [f"{level}s" for level in LEVELS])
+        self.level_menu.disabled = len(self.head_view.texts) == 1  # words, or tokens that make no words
         self.special_box = ipywidgets.Checkbox(
             description="hide special tokens", indent=False, layout=ipywidgets.Layout(width="auto")
         )
@@ -338,7 +350,7 @@ class HeadExplorer(ipywidgets.VBox):
         return mime_bundle(self, [(with_badge(svg, self.head_view.badge), sentence), view])
 
     def __repr__(self) -> str:
-        n_layers, n_heads, n_tokens = self.head_view.shape
+        n_layers, n_heads, n_tokens, *_ = self.head_view.shape
         name = self.name
         if self.minus is not None:
             name += f" minus {getattr(self.minus, 'name', 'an encoder')}"
@@ -349,6 +361,15 @@ class HeadExplorer(ipywidgets.VBox):
 
     def _besides(self) -> str:
         return "" if self.recorded is None else f"; {self.recorded!r}"
+
+
+def _given_attention(encoder, tokens, key_tokens) -> Attention | None:
+    """The attention to be explored where there is no encoder to compute it."""
+    if isinstance(encoder, Attention):
+        return Attention.from_arrays(encoder, tokens, key_tokens)
+    if isinstance(tokens, str) or tokens is None:
+        return None
+    return Attention.from_arrays(encoder, tokens, key_tokens)
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

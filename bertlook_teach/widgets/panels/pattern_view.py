@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from ...analyses.patterns import WordMaps, score_pattern
+from ...model import Attention
 from ...render import render_pattern_score
 from ...stats import CannotDecide
 from ..text_view import TextView
+
+TREE_PATTERN = "query.pos('DET') & key.governor()"
+
+PLAIN_PATTERN = "key.offset(-1)"
 
 
 class PatternView(TextView):
@@ -14,11 +19,12 @@ class PatternView(TextView):
     Parameters
     ----------
     maps : WordMaps
-        From `word_maps`.
+        From `word_maps`; or a list of Attention, one a text, such as `Attention.from_arrays` makes. One text alone is refused: the
+        head is chosen on one half of the texts and scored on the other.
     twin : WordMaps, optional
         Of the random twin on the same texts.
-    pattern : str
-        The first one. A wrong one is said to be so beside the box, and the last picture stays.
+    pattern : str, optional
+        The first one; without trees ``PLAIN_PATTERN``. A wrong one is said to be so beside the box, and the last picture stays.
     measure : {"accuracy", "mass"}
     """
 
@@ -26,10 +32,15 @@ class PatternView(TextView):
         self,
         maps: WordMaps,
         twin: WordMaps | None = None,
-        pattern: str = "query.pos('DET') & key.governor()",
+        pattern: str | None = None,
         *,
         measure: str = "accuracy",
     ):
+        if not isinstance(maps, WordMaps):
+            maps = WordMaps.of([maps] if isinstance(maps, Attention) else maps)
+            pattern = pattern or PLAIN_PATTERN
+        pattern = pattern or TREE_PATTERN
+
         def draw(text: str, text_pair: str | None = None) -> str:
             try:
                 return render_pattern_score(score_pattern(text, maps, twin), measure)

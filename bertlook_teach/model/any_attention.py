@@ -1,0 +1,162 @@
+"""Attention maps as other libraries hand them over, as one array of shape (layer, head, query, key)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .words import CONTINUES, SPACES
+
+_SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
+
+_NOT_RETURNED = (
+    'fused attention (SDPA, flash) returns no weights. Load the model with attn_implementation="eager" and call it with '
+    "output_attentions=True."
+)
+
+
+def stacked_weights(weights) -> np.ndarray:
+    """Maps as float32 of shape (layer, head, query, key), without importing the library that made them.
+
+    Parameters
+    ----------
+    weights
+        ``outputs`` or ``outputs.attentions`` of Hugging Face (a tuple, one entry a layer, of shape (1, head, query, key)); a cache
+        of TransformerLens (``blocks.0.attn.hook_pattern`` and so on); or an array or nested list: (query, key) for one map, (head,
+        query, key) for one layer, (layer, head, query, key) for all, with a batch axis of 1 after the layers if there is one.
+
+    Raises
+    ------
+    ValueError
+        If an entry is None, there is more than one text, or the layers have different shapes.
+    """
+    if hasattr(weights, "keys") and not hasattr(weights, "shape"):
+        weights = _of_mapping(weights)
+    if weights is None:
+        raise ValueError(f"there is no attention: {_NOT_RETURNED}")
+    if isinstance(weights, (tuple, list)):
+        weights = _of_layers(weights)
+    array = _plain(weights)
+    if array.ndim == 5 and array.shape[1] != 1:
+        raise ValueError(_many_texts(array.shape[1]))
+    if array.ndim == 5:
+        array = array[:, 0]
+    if not 2 <= array.ndim <= 4 or 0 in array.shape:
+        raise ValueError(
+            "attention has shape (query, key), (head, query, key) or (layer, head, query, key); got shape "
+            f"{array.shape}."
+        )
+    return array.reshape((1,) * (4 - array.ndim) + array.shape)
+
+
+def _plain(array) -> np.ndarray:
+    if hasattr(array, "detach"):
+        array = array.detach().cpu().float().numpy()  # NumPy has no bfloat16
+    try:
+        return np.asarray(array, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"attention must be numbers in rows of one length; NumPy says: {error}") from None
+
+
+def _of_mapping(cache):
+    """The maps in a TransformerLens cache, or in a model's whole output."""
+    names = [str(name) for name in cache.keys()]  # noqa: SIM118 - an ActivationCache iterates over its names only by keys()
+    layers = [int(name.split(".")[1]) for name in names if name.endswith(".attn.hook_pattern")]
+    if layers:
+        return [cache[f"blocks.{layer}.attn.hook_pattern"] for layer in sorted(layers)]
+    if "attentions" in names:
+        return cache["attentions"]
+    several = [name for name in names if name.endswith("_attentions")]
+    if several:
+        raise ValueError(
+            f"the output holds {', '.join(several)}: pass one of them, such as outputs.{several[0]}."
+        )
+    raise ValueError(
+        "neither attentions nor blocks.0.attn.hook_pattern is in what was passed; it holds "
+        f"{', '.join(names[:8]) or 'nothing'}. Call the model with output_attentions=True."
+    )
+
+
+def _of_layers(layers: Sequence):
+    """One array of a tuple with an entry a layer; nested lists of numbers stay as they are."""
+    absent = [i for i, layer in enumerate(layers) if layer is None]
+    if absent:
+        raise ValueError(f"layer {absent[0]} of {len(layers)} is None: {_NOT_RETURNED}")
+    if any(isinstance(layer, (tuple, list)) and layer and hasattr(layer[0], "shape") for layer in layers):
+        raise ValueError(
+            "each entry is itself a tuple, as generate() returns it, one entry a step. Call the model once with the whole text, "
+            "or pass one step: attentions[0]."
+        )
+    if not all(hasattr(layer, "shape") for layer in layers):
+        return layers
+    arrays = [_plain(layer) for layer in layers]
+    if len({array.shape for array in arrays}) > 1:
+        shapes = ", ".join(dict.fromkeys(str(array.shape) for array in arrays))
+        raise ValueError(
+            f"the layers have different shapes: {shapes}. A model with windows or with pruned heads is shown layer by "
+            "layer: pass one entry."
+        )
+    if arrays and arrays[0].ndim == 4 and arrays[0].shape[0] != 1:
+        raise ValueError(_many_texts(arrays[0].shape[0]))
+    return np.stack([array.reshape(array.shape[-3:]) for array in arrays])
+
+
+def _many_texts(count: int) -> str:
+    return (
+        f"the attention is of {count} texts at once, and a view shows one. Choose the first with "
+        "tuple(layer[:1] for layer in attentions), without its padding."
+    )
+
+
+def check_rows(weights: np.ndarray, tokens: Sequence[str]) -> None:
+    """Refuse weights of shape (layer, head, query, key) whose rows are not shares of 1."""
+    sums = weights.sum(axis=-1)
+    bad = ~(np.abs(sums - 1) <= _SLACK) | (weights < 0).any(axis=-1)  # written so that NaN counts as bad
+    if not bad.any():
+        return
+    layer, head, query = np.argwhere(bad)[0]
+    row, total = weights[layer, head, query], sums[layer, head, query]
+    place = f"layer {layer}, head {head}, query {query} ({tokens[query]!r})"
+    if not np.isfinite(row).all():
+        why = "holds NaN or infinity. Was padding masked with -inf in every key, or is the precision too low?"
+    elif row.min() < 0:
+        why = (
+            f"holds {row.min():.3f}, and a weight is not negative. Are these scores from before the softmax?"
+        )
+    elif total == 0:
+        why = (
+            "looks nowhere: every weight is 0. Is it padding? Leave it out, in the weights and in the tokens."
+        )
+    else:
+        why = (
+            f"sums to {total:.3f} instead of 1. Scores from before the softmax, dropout (call model.eval()), keys left out, or a "
+            "model that gives a part of its attention to no token?"
+        )
+    raise ValueError(f"attention weights are shares of 1 in each row; {place} {why}")
+
+
+def words_from_marks(
+    tokens: Sequence[str], special: Sequence[bool]
+) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    """The word of each token and the words, by the marks of the three common tokenizers: ##, Ġ and ▁.
+
+    >>> words_from_marks(["[CLS]", "un", "##real", "cat"], [True, False, False, False])
+    ((None, 0, 0, 1), ('unreal', 'cat'))
+    >>> words_from_marks(["The", "Ġun", "real"], [False] * 3)
+    ((0, 1, 1), ('The', 'unreal'))
+    """
+    marked = any(token.startswith(SPACES) for token, is_special in zip(tokens, special) if not is_special)
+    ids: list[int | None] = []
+    words: list[str] = []
+    for token, is_special in zip(tokens, special):
+        continues = len(token) > 2 and token.startswith(CONTINUES)
+        if is_special:
+            ids.append(None)
+            continue
+        if (continues or (marked and not token.startswith(SPACES))) and ids and ids[-1] is not None:
+            words[-1] += token[2:] if continues else token
+        else:
+            words.append(token.lstrip("".join(SPACES)) or token)
+        ids.append(len(words) - 1)
+    return tuple(ids), tuple(words)

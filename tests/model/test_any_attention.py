@@ -1,0 +1,148 @@
+"""Attention of any model: what other libraries hand over, and what is refused with a reason."""
+
+from types import SimpleNamespace
+
+import made
+import numpy as np
+import pytest
+
+from bertlook_teach import Attention
+from bertlook_teach.measures import (
+    attention_entropy,
+    attention_share,
+    cls_entropy,
+    offset_attention,
+    offset_profile,
+    special_token_attention,
+    uniform_baseline,
+)
+
+TOKENS = ["[CLS]", "un", "##real", "cat", "[SEP]"]
+
+
+def maps(*shape, seed=0):
+    return made.random_maps(*shape, seed=seed).astype(np.float32)
+
+
+def causal(layers=2, heads=3, n=4):
+    weights = np.tril(maps(layers, heads, n, n))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+class Tensor(SimpleNamespace):
+    """What a torch tensor on another device asks for."""
+
+    def __init__(self, array):
+        super().__init__(array=array, shape=array.shape)
+
+    def detach(self):
+        return self
+
+    cpu = float = detach
+
+    def numpy(self):
+        return self.array
+
+
+ALL = maps(2, 3, 5, 5)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        tuple(Tensor(layer[None]) for layer in ALL),
+        {f"blocks.{i}.attn.hook_pattern": ALL[i] for i in (1, 0)} | {"blocks.0.hook_mlp": 0},
+        {"logits": None, "attentions": tuple(layer[None] for layer in ALL)},
+        ALL,
+        ALL[:, None],
+        ALL.tolist(),
+    ],
+    ids=["transformers", "TransformerLens", "outputs", "array", "batch axis", "lists"],
+)
+def test_what_other_libraries_hand_over_is_the_same_attention(weights):
+    attention = Attention.from_arrays(weights, TOKENS)
+    assert attention.weights.dtype == np.float32 and np.array_equal(attention.weights, ALL)
+    assert attention.special == (True, False, False, False, True) and not attention.causal
+    assert attention.words == ("unreal", "cat") and attention.to_words().tokens[1] == "unreal"
+
+
+@pytest.mark.parametrize("weights", [ALL[1, 2], ALL[1], ALL[1].tolist()])
+def test_one_map_and_one_layer_are_enough(weights):
+    attention = Attention.from_arrays(weights, TOKENS)
+    assert attention.weights.shape == (1, *((1, 5, 5) if np.ndim(weights) == 2 else (3, 5, 5)))
+    assert Attention.from_arrays(attention) is attention
+
+
+def test_a_second_sentence_begins_where_bertviz_says():
+    assert Attention.from_arrays(ALL, TOKENS, sentence_b_start=3).segment_ids == (0, 0, 0, 1, 1)
+
+
+def test_it_is_saved_and_loaded_whole(tmp_path):
+    attention = Attention.from_arrays(maps(1, 2, 2, 3), ["a", "b"], ["x", "y", "</s>"])
+    attention.save(tmp_path / "a.npz")
+    loaded = Attention.load(tmp_path / "a.npz")
+    assert loaded.key_tokens == ("x", "y", "</s>") and loaded.key_special == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    ("weights", "tokens", "said"),
+    [
+        (None, TOKENS, "fused attention"),
+        ((None, None), TOKENS, "layer 0 of 2 is None.*eager"),
+        ((maps(2, 3, 5, 5),), TOKENS, "of 2 texts at once.*layer\\[:1\\]"),
+        (maps(2, 2, 3, 5, 5), TOKENS, "of 2 texts at once"),
+        (((ALL[0],),), TOKENS, "generate"),
+        ((maps(1, 3, 5, 5), maps(1, 3, 4, 4)), TOKENS, "different shapes"),
+        (ALL, TOKENS[:4], "5 queries and there are 4 tokens"),
+        (maps(2, 3, 5, 6), TOKENS, "key_tokens"),
+        (ALL * 20 - 10, TOKENS, "before the softmax"),
+        (ALL * 1.1, TOKENS, "model.eval"),
+        (np.where(np.arange(5) == 3, np.nan, ALL), TOKENS, "layer 0, head 0, query 0 .*NaN"),
+        (ALL * (np.arange(5) < 4)[:, None], TOKENS, "query 4 .*padding"),
+        (ALL[0, 0, 0], TOKENS, "shape"),
+        ([[0.5, 0.5], [1.0]], ["a", "b"], "rows of one length"),
+        ({"cross_attentions": ALL}, TOKENS, "outputs.cross_attentions"),
+        ({"last_hidden_state": ALL}, TOKENS, "output_attentions=True"),
+        (ALL, None, "tokens is missing"),
+        (ALL, "unreal", "sequence of strings"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_what_to_do(weights, tokens, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        Attention.from_arrays(weights, tokens)
+
+
+def test_a_decoder_is_known_by_its_maps_and_compared_with_what_it_can_see():
+    decoder = Attention.from_arrays(causal(), ["The", "Ġun", "real", "Ġcat"])
+    assert decoder.causal and decoder.words == ("The", "unreal", "cat")
+    assert offset_attention(decoder, 1) == pytest.approx(0)
+    even = np.mean([np.log(i) for i in range(1, 5)])
+    assert uniform_baseline(attention_entropy)(decoder) == pytest.approx(np.full((2, 3), even))
+    with pytest.raises(ValueError, match="another number of keys"):
+        attention_entropy(decoder, normalized=True)
+    assert not Attention.from_arrays(causal(), list("abcd"), causal=False).causal
+
+
+def test_cross_attention_is_measured_where_that_has_a_meaning():
+    weights = maps(2, 3, 2, 4)
+    cross = Attention.from_arrays(weights, ["a", "[CLS]"], ["x", "</s>", "y", "z"])
+    assert attention_share(cross, np.array([True, False, False, False])) == pytest.approx(
+        weights[..., 0].mean(-1)
+    )
+    assert special_token_attention(cross, "sep") == pytest.approx(weights[..., 1].mean(-1))  # of the keys
+    assert special_token_attention(cross, "cls") == pytest.approx(0)
+    assert attention_entropy(cross) == pytest.approx(-(weights * np.log(weights)).sum(-1).mean(-1), abs=1e-5)
+    assert uniform_baseline(attention_entropy)(cross) == pytest.approx(np.log(4))
+    for measure in (offset_attention, cls_entropy, offset_profile, lambda a: a.to_words()):
+        with pytest.raises(ValueError, match="two texts|different texts"):
+            measure(cross)
+
+
+def test_patches_of_an_image_have_names_and_no_offsets():
+    image = Attention.from_arrays(maps(1, 2, 7, 7), grid=(2, 3))
+    assert image.tokens == ("[CLS]", "1,1", "1,2", "1,3", "2,1", "2,2", "2,3") and image.special[0]
+    assert offset_attention(image, 0).shape == attention_entropy(image).shape == (1, 2)
+    with pytest.raises(ValueError, match="rows and columns"):
+        offset_attention(image, -1)
+    with pytest.raises(ValueError, match="6 patches"):
+        Attention.from_arrays(maps(1, 2, 9, 9), grid=(2, 3))
