@@ -55,9 +55,9 @@ def save_bert(folder, *, seed=3, **changes):
         *["The", "cat", "sat", "mat", "on", ".", ",", "A", "É", "e"],
         *map(chr, range(97, 123)),
     ]
-    shape = {"hidden_size": 24, "num_hidden_layers": 4, "num_attention_heads": 3, "intermediate_size": 40}
+    shape = {"hidden_size": 24, "num_hidden_layers": 4, "num_attention_heads": 3, "intermediate_size": 41}
     config = BertConfig(
-        vocab_size=len(set(vocabulary)), max_position_embeddings=150, initializer_range=0.4, layer_norm_eps=1e-5, **shape, **changes
+        vocab_size=len(set(vocabulary)), max_position_embeddings=151, initializer_range=0.4, layer_norm_eps=1e-5, **shape, **changes
     )  # fmt: skip
     torch.manual_seed(seed)
     BertForPreTraining(config).save_pretrained(folder)
