@@ -29,7 +29,7 @@ def test_the_shipped_treebank_gives_heads_rules_and_twin(tmp_path, capsys):
 def test_pronoun_pairs_are_told_by_their_content(tmp_path, capsys):
     data = tmp_path / "pairs.jsonl"
     with open(data, "w", encoding="utf-8") as file:
-        for i in range(8):
+        for i in range(10):
             spans = {"pronoun": [18, 21], "a": [8, 12], "b": [0, 3]}
             item = {
                 "id": str(i),
