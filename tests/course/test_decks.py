@@ -12,7 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def course(tmp_path):
     (tmp_path / "slides").mkdir()
-    for name in ("guest_lecture.ipynb", "03_where.ipynb", "01_what.ipynb", "11_which.ipynb", "draft.ipynb", "rise.css"):
+    for name in (
+        "guest_lecture.ipynb",
+        "03_where.ipynb",
+        "01_what.ipynb",
+        "11_which.ipynb",
+        "draft.ipynb",
+        "rise.css",
+    ):
         (tmp_path / "slides" / name).touch()
     return tmp_path
 

@@ -18,7 +18,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "export --deck 03 --handout --out handouts",
     )
     add = parser.add_argument
-    add("--deck", default="all", metavar="NN", help="the lesson's number, guest, a notebook, or all (default: all)")
+    add(
+        "--deck",
+        default="all",
+        metavar="NN",
+        help="the lesson's number, guest, a notebook, or all (default: all)",
+    )
     add("--out", default=FOLDER, metavar="DIR", help=f"folder for the result (default: {FOLDER})")
     add("--handout", action="store_true", help="also write a page to read, and a PDF of it")
     add("--notes", action="store_true", help="put the speaker's notes into the handout")
