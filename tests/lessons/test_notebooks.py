@@ -599,9 +599,7 @@ def has_speaker_notes(notebook):
 
 @rule(DECK)
 def belongs_to_a_lesson(notebook):
-    if (
-        notebook.path.stem == course.GUEST
-    ):  # of no lesson; what it shows of itself is asked by `shows_no_code_to_guests`
+    if notebook.path.stem == course.GUEST:  # of no lesson; more of it in `shows_no_code_to_guests`
         return
     named = re.fullmatch(r"(\d\d)_[a-z0-9_]+", notebook.path.stem)
     if not named:
