@@ -34,6 +34,7 @@ _HOMES = {
     "heads.attention": """
         KEY_TITLE QUERY_TITLE line_opacity line_width render_attention_grid render_attention_lines
     """,
+    "heads.bertviz_scripts": "offline_bertviz",
     "heads.bertviz": """
         BertVizView HEAD_VIEW_TOKENS MODEL_VIEW_TOKENS NEURON_VIEW_TOKENS STEPS bertviz_head_view
         bertviz_model_view bertviz_neuron_view checked_vectors

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ from made import random_maps, vector_attention
 
 from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from bertlook_teach.render.heads import bertviz as module
+from bertlook_teach.render.heads import bertviz_scripts
 
 sys.path.insert(0, str(module.Path(__file__).resolve().parents[2] / "tools"))
-import vendor_bertviz
+import vendor_d3
+
+pytest.importorskip("bertviz", reason="a part of the extra lab")
 
 LAYERS, HEADS, DIM = 3, 2, 5
 HOSTILE = [
@@ -152,13 +156,13 @@ def test_the_data_are_those_of_bertviz_itself():
 def test_a_script_asks_only_for_what_it_is_given(name):
     given = attention(["[CLS]", "a", "[SEP]", "b", "c", "[SEP]"], second=3)
     page = VIEWS[name](given).page
-    script = module._script(f"bertviz_{name}_view")
+    script = module._flat(bertviz_scripts.bertviz_script(f"{name}_view"))
     asked = set(re.findall(r"params\['(\w+)'\]", script))
     assert asked and asked <= set(data_of(VIEWS[name](given)))
     controls = set(re.findall(r"\$\(`#\$\{config\.rootDivId\} #(\w+)`\)", script))
     assert controls and controls <= set(re.findall(r'\bid="(\w+)"', page))
     used = set(re.findall(r"\bd3\.(\w+)", re.sub(r"(?s)/\*.*?\*/", "", script))) - {"version", "scale"}
-    assert used and used <= set(re.findall(r"\w+", vendor_bertviz.D3_ENTRY))
+    assert used and used <= set(re.findall(r"\w+", vendor_d3.D3_ENTRY))
 
 
 # ---- the same page twice, small, safe -------------------------------------------------------------------------
@@ -183,7 +187,8 @@ def test_no_token_becomes_markup(name):
     page = view.page
     assert data_of(view)["tokens"] == HOSTILE
     assert "<img" not in page and "onerror=alert(1)>" not in page and "</iframe>" not in page
-    assert page.count("</script>") == page.count("<script>") == 6
+    own = bertviz_scripts.jquery_script().count("<script>")  # a string in jQuery
+    assert page.count("</script>") == page.count("<script>") - own == 6
     assert "\u2028" not in page
     frame = view._repr_html_()
     source = re.search(r'srcdoc="([^"]*)"', frame).group(1)
@@ -276,32 +281,50 @@ def test_numbers_that_are_none_are_refused():
 
 def test_a_bertviz_that_reads_otherwise_stops_the_tool():
     old = "requirejs(['jquery', 'd3'], function ($, d3) {\n  1;\n});"
-    change = vendor_bertviz.LOADER[1:]
-    assert vendor_bertviz.changed(old, change, "x") == (
+    change = bertviz_scripts.LOADER[1:]
+    assert bertviz_scripts.changed(old, change, "x") == (
         "(function ($, d3, params) {\n  1;\n})(window.jQuery, window.d3, window.bertvizParams);\n"
     )
-    with pytest.raises(vendor_bertviz.Changed, match="expected 1 of .* found 0. This BertViz is not 1.4.1"):
-        vendor_bertviz.changed(old.replace("jquery", "jquery2"), change, "x")
-    with pytest.raises(vendor_bertviz.Changed, match="found 2"):
-        vendor_bertviz.changed(old.replace("1;", old.splitlines()[0]), change, "x")
-    with pytest.raises(vendor_bertviz.Changed, match="still names an address"):
-        vendor_bertviz.changed("x = 'https://cdn.example.org'", [], "x")
+    with pytest.raises(bertviz_scripts.Changed, match="expected 1 of .* found 0. This BertViz is not 1.4.1"):
+        bertviz_scripts.changed(old.replace("jquery", "jquery2"), change, "x")
+    with pytest.raises(bertviz_scripts.Changed, match="found 2"):
+        bertviz_scripts.changed(old.replace("1;", old.splitlines()[0]), change, "x")
+    with pytest.raises(bertviz_scripts.Changed, match="still names an address"):
+        bertviz_scripts.changed("x = 'https://cdn.example.org'", [], "x")
 
 
-def test_each_script_has_its_licence_beside_it():
-    folder = module._VENDOR
-    names = {path.name for path in folder.iterdir()}
-    assert names == {
-        *(f"bertviz_{view}.js" for view in vendor_bertviz.CHANGES),
-        *("d3.min.js", "jquery.slim.min.js", "README.md"),
-        *(f"LICENSE-{name}.txt" for name in vendor_bertviz.VERSIONS),
-    }
-    assert "Apache License" in (folder / "LICENSE-bertviz.txt").read_text()
-    assert "Changed:" in (folder / "bertviz_head_view.js").read_text()
-    for name, version in vendor_bertviz.VERSIONS.items():
-        if name != "bertviz":
-            assert version in next(folder.glob(f"{name}*.js")).read_text()[:200]
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
+def test_nothing_of_bertviz_stands_in_the_repository():
+    folder = bertviz_scripts._D3.parent
+    assert {path.name for path in folder.iterdir()} == {"d3.min.js", "LICENSE-d3.txt", "README.md"}
+    assert vendor_d3.VERSION in bertviz_scripts.d3_script()[:200]
+    assert (
+        "Apache License" in bertviz_scripts.bertviz_script("head_view")
+        and "jQuery v3" in bertviz_scripts.jquery_script()[:20]
+    )
+
+
+def test_without_bertviz_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(bertviz_scripts, "find_spec", lambda name: None)
+    bertviz_scripts.bertviz_script.cache_clear()
+    with pytest.raises(ModuleNotFoundError, match="pip install bertviz==1.4.1"):
+        bertviz_head_view(attention())
+
+
+def test_bertviz_itself_draws_without_an_address(monkeypatch):
+    bertviz = pytest.importorskip("bertviz")
+    drawn = import_module("bertviz.head_view")  # the package has a function of this name
+    monkeypatch.setattr(drawn, "HTML", drawn.HTML)
+    monkeypatch.setattr(drawn, "open", open, raising=False)
+    bertviz_scripts.offline_bertviz()
+    given = attention()
+    import torch
+
+    layers = tuple(torch.tensor(layer[None]) for layer in given.weights)
+    page = bertviz.head_view(layers, list(given.tokens), html_action="return").data
+    assert (
+        not re.search(r"https?://(?!www\.w3\.org)", re.sub(r"(?s)/\*.*?\*/", "", page))
+        and "jQuery v3" in page
+    )
 
 
 def test_cross_attention_is_refused():

@@ -2,7 +2,7 @@
 
 BertViz (Vig, 2019) fetches three scripts from a CDN when it draws, so offline it shows nothing; in JupyterLab 4 it draws or
 not depending on which script comes first; and its neuron view brings its own copy of old model code. Its drawing code
-is sound. So the three views here are BertViz's own scripts (vendor/, made by tools/vendor_bertviz.py), given an
+is sound. So the three views here are BertViz's own scripts (read from the installed package by bertviz_scripts.py), given an
 `Attention` of any encoder, and closed into a frame that may fetch nothing and cannot touch the page around it.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 from ...disk import write_file
 from ..drawing.inputs import as_array, check_weights, checked_tokens
 from ..drawing.sentences import visible_token
+from .bertviz_scripts import bertviz_script, d3_script, jquery_script
 
 HEAD_VIEW_TOKENS = 64  # more take seconds to draw, and nobody can read them
 
@@ -30,7 +31,7 @@ NEURON_VIEW_TOKENS = 32
 
 STEPS = 1000  # numbers travel as whole thousandths: three digits after the point, no point
 
-_VENDOR, _FRAME = Path(__file__).parent / "vendor", Path(__file__).parent / "frame"
+_FRAME = Path(__file__).parent / "frame"
 
 _TYPE = {"head_view": 18, "model_view": 24, "neuron_view": 24}  # pixels, before the frame is scaled
 
@@ -361,10 +362,10 @@ def _view(
     )
     fit = _own("fit").replace("ZOOM", f"{font_size / _TYPE[name]:.6g}").replace("WIDTH", str(_WIDTH[name]))
     scripts = [
-        _script("jquery.slim.min"),
-        _script("d3.min"),
+        _flat(jquery_script()),
+        _flat(d3_script()),
         "{" + f"const data = {_json(data)};" + unpack.replace("STEPS", str(STEPS)) + "}",
-        _script(f"bertviz_{name}"),
+        _flat(bertviz_script(name)),
         "{" + fit + "}",
         "{" + _own("keys") + "}",
     ]
@@ -413,9 +414,8 @@ def _own(name: str) -> str:
 
 
 @cache
-def _script(name: str) -> str:
-    """A vendored script, without indentation: a saved notebook carries it."""
-    text = (_VENDOR / f"{name}.js").read_text(encoding="utf-8")
+def _flat(text: str) -> str:
+    """A script without indentation: a saved notebook carries it."""
     return re.sub(r"(?m)^[ \t]+|\n(?=\n)", "", text).strip()
 
 
