@@ -7,7 +7,8 @@
     python3 start.py test          run all tests; what follows is passed to pytest
     python3 start.py test --exact  all of them, the outputs of notebooks compared to the letter
 
-Everything is installed into the folder .venv beside this file. Run again, it installs nothing.
+Everything is installed into the folder .venv beside this file, what only tests need when "test" is asked for the first
+time. Run again, it installs nothing. On Windows write "py" instead of "python3".
 """
 
 # This file must be understood by any Python 3, if only to say that it is too old: nothing newer than 3.6 in here.
@@ -38,6 +39,10 @@ SPACE_NEEDED = (
     3 * GIB
 )  # measured: the folder takes 1.8 GiB with the CPU build of torch, and pip unpacks beside it
 
+# On Windows a path has at most 259 characters, unless the administrator allows more. Measured: the longest below this
+# folder is the licence of a part of torch, .venv\Lib\site-packages\torch-2.13.0.dist-info\..., with 195.
+PATH_LIMIT, LONGEST_BELOW = 259, 200
+
 # Whatever makes an installation different from the last one. An editable install holds a copy of the last two.
 INSTALLED_FROM = (
     "pyproject.toml",
@@ -51,7 +56,10 @@ INSTALLED_FROM = (
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits.
 PROCESSES = min(4, (os.cpu_count() or 2) + 1)
 ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
-MUST_IMPORT = "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, pytest, bertlook_teach"
+MUST_IMPORT = (
+    "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, bertlook_teach"
+)
+MUST_IMPORT_TO_TEST = MUST_IMPORT + ", pytest, nbval, xdist, playwright"
 
 
 class Trouble(Exception):
@@ -132,6 +140,30 @@ def check_folder(folder=None):
         )
     if shutil.disk_usage(folder).free < SPACE_NEEDED:
         raise Trouble(disk_full(folder))
+    if os.name == "nt" and not long_paths_allowed():
+        check_length(folder)
+
+
+def check_length(folder):
+    """Raise Trouble if files in .venv would have longer paths than Windows takes."""
+    most = PATH_LIMIT - LONGEST_BELOW - 1
+    if len(folder) > most:
+        raise Trouble(
+            f"The path of this folder is too long: {len(folder)} characters, Windows leaves room for {most}:\n{folder}\n"
+            "Move the project to a short one, for example C:\\bertlook, and start it there. Or let the administrator allow\n"
+            "long paths (LongPathsEnabled, https://learn.microsoft.com/windows/win32/fileio/maximum-file-path-limitation)."
+        )
+
+
+def long_paths_allowed():
+    """Whether this Windows was told to allow paths of more than 259 characters."""
+    import winreg
+
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
+            return winreg.QueryValueEx(key, "LongPathsEnabled")[0] == 1
+    except OSError:
+        return False
 
 
 def disk_full(folder):
@@ -157,7 +189,7 @@ def fingerprint():
 
 
 def read_stamp():
-    """What was installed last: "fingerprint version-of-python", or an empty string."""
+    """What was installed last: "fingerprint version-of-python", " test" if with what tests need, or an empty string."""
     try:
         with open(STAMP) as file:
             return file.read().strip()
@@ -327,48 +359,54 @@ def uv(*arguments):
     return succeeds(command + list(arguments), env=uv_environment(settings))
 
 
-def install(stamp):
-    """Bring .venv up to date, and leave the stamp that says so."""
+def install(stamp, testing=False):
+    """Bring .venv up to date, and leave the stamp that says so. What tests need stays once it is there."""
     previous, version = read_stamp(), venv_version()
     check_folder()
     if version is None:
         previous = ""
         make_venv("it was incomplete" if os.path.isdir(VENV) else "")
-    elif previous and not previous.endswith(" " + version):
+    elif previous and previous.split()[1] != version:
         previous = ""
         make_venv("its Python has changed")
     elif answer_of([VENV_PYTHON, "-m", "pip", "--version"]) is None:
         previous = ""
         make_venv("it had no pip")
+    wanted = testing or previous.endswith(" test")
     if previous:
         os.remove(STAMP)  # from here on, until it is written again, the installation is incomplete
     try:
-        install_packages()
+        install_packages(wanted)
     except NoNetwork:
-        if not previous or not works():
+        if not previous or not works(previous.endswith(" test")):
             raise
-        say("No network: starting with what was installed before. It will be brought up to date next time.")
         write_stamp(previous)
+        if wanted and not previous.endswith(" test"):
+            raise  # a lecture can be given as before, but nothing tested
+        say("No network: starting with what was installed before. It will be brought up to date next time.")
         return
-    if not works():
+    if not works(wanted):
         make_venv("an interrupted installation had left it broken")
-        install_packages(pip_alone=True)
-        if not works(show=True):
+        install_packages(wanted, pip_alone=True)
+        if not works(wanted, show=True):
             raise Trouble(
                 "The installation is not complete; the lines above say what is missing. Delete .venv and start again."
             )
-    write_stamp(stamp + " " + venv_version())
+    write_stamp(stamp + " " + venv_version() + (" test" if wanted else ""))
     if os.path.exists(LOG):
         os.remove(LOG)
     shutil.rmtree(UV_CACHE, ignore_errors=True)
     say("Installed. The next start needs none of this.\n")
 
 
-def install_packages(pip_alone=False):
+def install_packages(testing=False, pip_alone=False):
     """Everything but the virtual environment itself."""
     install_torch()
-    say("[3/3] installing JupyterLab, transformers and the rest")
-    rest = ("-e", ".[lab,test]")
+    say(
+        "[3/3] installing JupyterLab, transformers and the rest"
+        + (", and what tests need" if testing else "")
+    )
+    rest = ("-e", ".[lab,test]" if testing else ".[lab]")
     if not pip_alone and uv(*rest):
         return
     if not pip_alone:
@@ -376,18 +414,22 @@ def install_packages(pip_alone=False):
     pip(*rest)
 
 
-def works(show=False):
+def works(testing=False, show=False):
     """Whether all that is needed can be imported."""
     errors = None if show else subprocess.DEVNULL
-    return succeeds([VENV_PYTHON, "-c", "import " + MUST_IMPORT], stderr=errors)
+    modules = MUST_IMPORT_TO_TEST if testing else MUST_IMPORT
+    return succeeds([VENV_PYTHON, "-c", "import " + modules], stderr=errors)
 
 
-def ensure_installed():
+def ensure_installed(testing=False):
     """Install unless the stamp says that all is there."""
     stamp = fingerprint()
     version = venv_version()
-    if version is None or read_stamp() != stamp + " " + version:
-        install(stamp)
+    if version is not None:
+        lecture = stamp + " " + version
+        if read_stamp() in ([] if testing else [lecture]) + [lecture + " test"]:
+            return
+    install(stamp, testing)
 
 
 # --- starting ---------------------------------------------------------------------------------------------------------
@@ -452,7 +494,7 @@ def main(argv):
             if testing
             else ["-m", "bertlook_teach.commands"] + arguments_of_bertlook(parse(argv))
         )
-        ensure_installed()
+        ensure_installed(testing)
         return become(*command)
     except Trouble as trouble:
         print(f"\n{trouble}", file=sys.stderr)

@@ -114,6 +114,15 @@ def test_a_disk_too_full_to_begin_is_said_with_numbers(tmp_path, monkeypatch):
     start.check_folder(str(tmp_path))
 
 
+def test_a_folder_too_deep_for_windows_is_said_before_anything_is_installed():
+    deep = "C:\\Users\\ada\\OneDrive - University of Somewhere\\Documents\\bertlook"
+    with pytest.raises(
+        start.Trouble, match=r"too long: 6\d characters, Windows leaves room for 58:[^?]*C:\\bertlook"
+    ):
+        start.check_length(deep)
+    start.check_length("C:\\Users\\ada\\Documents\\bertlook")
+
+
 # --- what pip's log tells ---------------------------------------------------------------------------------------------
 
 OFFLINE = (
@@ -303,9 +312,7 @@ def test_the_first_start_installs_and_the_second_does_not(project, capsys):
     assert torch.startswith("-m pip install") and "torch==2.13.0" in torch
     assert "--no-deps" in torch
     assert uv.startswith("-m pip install") and uv.endswith("--only-binary :all: uv")
-    assert rest.startswith(f"-m uv pip install --python {start.VENV_PYTHON} ") and rest.endswith(
-        "-e .[lab,test]"
-    )
+    assert rest.startswith(f"-m uv pip install --python {start.VENV_PYTHON} ") and rest.endswith("-e .[lab]")
     assert all("-c " + str(project / "constraints.txt") in call for call in (torch, uv, rest))
     said = capsys.readouterr().out
     assert all(step in said for step in ("[1/3]", "[2/3]", "[3/3]", "Installed."))
@@ -314,6 +321,35 @@ def test_the_first_start_installs_and_the_second_does_not(project, capsys):
     start.ensure_installed()
     assert calls(project) == []
     assert capsys.readouterr().out == ""
+
+
+def test_what_only_tests_need_comes_with_the_first_test_and_stays(project):
+    start.ensure_installed()
+    calls(project)
+    start.ensure_installed(testing=True)
+    made = calls(project, "")
+    assert "made" not in made and [line for line in made if "pip install" in line][-1].endswith(
+        "-e .[lab,test]"
+    )
+    start.ensure_installed(testing=True)
+    start.ensure_installed()
+    assert calls(project) == []
+    with open(project / "pyproject.toml", "a") as file:
+        file.write("\n")
+    start.ensure_installed()
+    assert calls(project)[-1].endswith("-e .[lab,test]")
+
+
+def test_a_first_test_without_network_leaves_the_lecture(project):
+    start.ensure_installed()
+    before = start.read_stamp()
+    (project / "fail.txt").write_text(OFFLINE)
+    with pytest.raises(start.NoNetwork):
+        start.ensure_installed(testing=True)
+    assert start.read_stamp() == before
+    calls(project)
+    start.ensure_installed()
+    assert calls(project) == []
 
 
 @pytest.mark.parametrize("name", start.INSTALLED_FROM)
@@ -348,7 +384,7 @@ def test_an_installation_interrupted_in_an_update_is_taken_up_again(project, mon
     start.ensure_installed()
     (project / "constraints.txt").write_text((project / "constraints.txt").read_text() + "\n")
     with monkeypatch.context() as context:
-        context.setattr(start, "install_packages", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        context.setattr(start, "install_packages", lambda testing: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             start.ensure_installed()
     (project / "constraints.txt").write_text(
@@ -364,7 +400,7 @@ def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
     os.remove(start.STAMP)
     calls(project)
     answers = iter([False, True])
-    monkeypatch.setattr(start, "works", lambda show=False: next(answers))
+    monkeypatch.setattr(start, "works", lambda testing, show=False: next(answers))
     start.ensure_installed()
     made = [
         call if call == "made" else call.split()[1]
@@ -382,7 +418,7 @@ def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
 
 
 def test_what_stays_broken_is_said(project, monkeypatch):
-    monkeypatch.setattr(start, "works", lambda show=False: False)
+    monkeypatch.setattr(start, "works", lambda testing, show=False: False)
     with pytest.raises(start.Trouble, match="The installation is not complete"):
         start.ensure_installed()
     assert start.read_stamp() == ""
@@ -441,7 +477,7 @@ def test_where_there_is_no_uv_pip_does_all(project, capsys):
     start.ensure_installed()
     *_, rest = made = calls(project)
     assert [call.split()[1] for call in made] == ["pip", "pip", "pip"]
-    assert rest.endswith("-e .[lab,test]")
+    assert rest.endswith("-e .[lab]")
     assert "pip goes on" in capsys.readouterr().out
     assert start.read_stamp()
 
@@ -561,14 +597,14 @@ def test_a_pip_without_index_means_a_uv_without(project):
 )
 def test_what_is_started(line, command, monkeypatch):
     started = []
-    monkeypatch.setattr(start, "ensure_installed", lambda: None)
+    monkeypatch.setattr(start, "ensure_installed", lambda testing: None)
     monkeypatch.setattr(start, "become", lambda *arguments: started.append(" ".join(arguments)))
     start.main(line.split())
     assert started == [command]
 
 
 def test_trouble_is_said_on_stderr_without_a_traceback(monkeypatch, capsys):
-    def trouble():
+    def trouble(testing):
         raise start.Trouble("what is wrong, and what to do")
 
     monkeypatch.setattr(start, "ensure_installed", trouble)
@@ -577,7 +613,7 @@ def test_trouble_is_said_on_stderr_without_a_traceback(monkeypatch, capsys):
 
 
 def test_an_interruption_is_no_traceback_either(monkeypatch, capsys):
-    def interrupt():
+    def interrupt(testing):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(start, "ensure_installed", interrupt)
@@ -586,7 +622,7 @@ def test_an_interruption_is_no_traceback_either(monkeypatch, capsys):
 
 
 def test_a_disk_that_is_full_for_ourselves_is_said_too(monkeypatch, capsys):
-    def full():
+    def full(testing):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(start, "ensure_installed", full)
@@ -595,7 +631,7 @@ def test_a_disk_that_is_full_for_ourselves_is_said_too(monkeypatch, capsys):
 
 
 def test_an_option_that_does_not_exist_installs_nothing(monkeypatch, capsys):
-    monkeypatch.setattr(start, "ensure_installed", lambda: pytest.fail("installed"))
+    monkeypatch.setattr(start, "ensure_installed", lambda testing: pytest.fail("installed"))
     with pytest.raises(SystemExit):
         start.main(["--prot", "9000"])
 

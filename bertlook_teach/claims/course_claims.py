@@ -15,13 +15,13 @@ from .evidence import Evidence, Resources, collect
 from .verdicts import decide
 
 
-def ledger(lesson: str | None = None) -> tuple[Claim, ...]:
+def ledger(lesson: str | int | None = None) -> tuple[Claim, ...]:
     """The claims of one lesson, or of all, in the order of the course.
 
     Parameters
     ----------
-    lesson : str, optional
-        Two digits, for example ``"03"``.
+    lesson : str or int, optional
+        For example ``"03"`` or 3.
 
     Raises
     ------
@@ -60,10 +60,10 @@ def evidence_table() -> dict[str, Callable]:
     return found
 
 
-def decide_lesson(lesson: str, encoder, *, n: int | None = None, **options) -> list[Verdict]:
+def decide_lesson(lesson: str | int, encoder, *, n: int | None = None, **options) -> list[Verdict]:
     """`bertlook_teach.claims.decide` for the claims of one lesson, on the first ``n`` of the shipped inputs of each kind.
 
-    >>> decide_lesson("03", load_encoder("specimen"), n=40)      # doctest: +SKIP
+    >>> decide_lesson(3, load_encoder("specimen"), n=40)      # doctest: +SKIP
     """
     if n is not None and options.get("resources") is not None:
         raise ValueError("give n or resources, not both; Resources(limit=n) says how many to use.")
@@ -104,13 +104,15 @@ def collect_evidence(
     return collect(name, table[name], encoder, resources, progress=progress, keep=name not in own)
 
 
-def _lessons(lesson: str | None = None) -> list[str]:
+def _lessons(lesson: str | int | None = None) -> list[str]:
     """Numbers of the lessons that have claims, or the one asked for."""
     files = sorted((Path(__file__).parent / "lessons").glob("lesson*.py"))
     numbers = [file.stem[6:] for file in files if re.fullmatch(r"lesson\d\d", file.stem)]
-    if lesson is not None and lesson not in numbers:
+    if lesson is None:
+        return numbers
+    if str(lesson).zfill(2) not in numbers:
         raise ValueError(f"no lesson {lesson!r} with claims; there is: {', '.join(numbers) or 'none'}.")
-    return numbers if lesson is None else [lesson]
+    return [str(lesson).zfill(2)]
 
 
 def _module(number: str):

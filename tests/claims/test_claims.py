@@ -549,3 +549,9 @@ def test_an_unknown_correction_is_refused():
 def test_n_and_resources_together_are_refused():
     with pytest.raises(ValueError, match="give n or resources, not both"):
         decide_lesson("03", TRAINED, n=4, resources=Resources())
+
+
+def test_a_lesson_is_named_by_its_number_too():
+    assert ledger(3) == ledger("3") == ledger("03")
+    with pytest.raises(ValueError, match="no lesson 77 with claims; there is: 01"):
+        decide_lesson(77, TRAINED)

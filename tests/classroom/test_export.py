@@ -481,6 +481,14 @@ def test_without_a_browser_the_handout_is_written_and_the_pdf_is_not(executed, t
     assert any("no PDF: no Chromium" in line and "BERTLOOK_CHROMIUM" in line for line in said)
 
 
+@pytest.mark.skipif(handout.find_chromium() is None, reason="no Chromium here")
+def test_a_pdf_has_a_bookmark_for_each_slide(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><title>t</title><h1>First</h1><p>one</p><h2>Second</h2><p>two</p>")
+    handout.print_pdf(page, tmp_path / "page.pdf")
+    assert b"/Outlines" in (tmp_path / "page.pdf").read_bytes()
+
+
 def test_a_browser_that_does_not_print_is_named(tmp_path, monkeypatch):
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\necho it broke >&2\nexit 3\n")

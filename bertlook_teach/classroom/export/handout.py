@@ -127,6 +127,7 @@ def print_pdf(page: Path, pdf: Path, *, timeout: float = 120) -> Path:
             "--disable-component-update",
             "--no-first-run",
             "--no-pdf-header-footer",
+            "--generate-pdf-document-outline",  # a bookmark for each heading; an older Chromium ignores it
             f"--user-data-dir={profile}",
             f"--print-to-pdf={pdf}",
             page.resolve().as_uri(),
