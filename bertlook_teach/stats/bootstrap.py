@@ -108,7 +108,7 @@ def widening(n: int) -> float:
 def sample_interval(drawn, estimate, n, *, acceleration=0.0) -> tuple:
     """95 % interval from resampled numbers, wide enough for few units.
 
-    Two things make the middle 95 % too narrow, and both are mended as in Efron (1987) and Hesterberg (2015). Units drawn again vary
+    Two things make the middle 95 % too narrow, and both are mended as Hesterberg (2015) and Efron say. Units drawn again vary
     less than new ones, by the root of (n - 1) / n, and how much they vary is itself estimated: the ends move away from the estimate by
     ``t / 1.96 * sqrt(n / (n - 1))`` (`widening`). And where units are skewed, a sample that
     missed the long tail looks too sure: the quantiles shift towards it by the ``acceleration``.
