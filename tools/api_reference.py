@@ -1,0 +1,75 @@
+"""Write the reference of the package, one page a module, from its docstrings.
+
+    python tools/api_reference.py --out site/api
+
+Needs pdoc (`pip install pdoc`). Exits with 1 if pdoc has a warning: an annotation that does not resolve, a module that cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import pkgutil
+import sys
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import bertlook_teach
+
+HIDDEN = ("__main__", "recordings", "_")  # commands, and what is nobody's business outside its file
+
+
+def modules() -> list[str]:
+    """Every module of the package whose name, and whose packages' names, are public."""
+    found = [info.name for info in pkgutil.walk_packages(bertlook_teach.__path__, "bertlook_teach.")]
+    return ["bertlook_teach"] + [
+        name for name in found if not any(part.startswith(HIDDEN) for part in name.split(".")[1:])
+    ]
+
+
+def write(out: Path) -> list[str]:
+    """Write the pages; return what pdoc warned of."""
+    import pdoc
+    import pdoc.render
+
+    heard = []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            heard.append(record.getMessage())
+
+    pdoc.render.configure(
+        docformat="numpy", show_source=True, footer_text="bertlook " + bertlook_teach.__version__
+    )
+    logging.getLogger().addHandler(Listener(logging.WARNING))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pdoc.pdoc(*modules(), output_directory=out)
+    return sorted({str(warning.message) for warning in caught} | set(heard))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the pages")
+    args = parser.parse_args(argv)
+    try:
+        said = write(args.out)
+    except ModuleNotFoundError as error:
+        if error.name != "pdoc":
+            raise
+        print("api_reference: pdoc is missing: pip install pdoc", file=sys.stderr)
+        return 1
+    for warning in said:
+        print(f"api_reference: {warning}", file=sys.stderr)
+    print(f"{args.out / 'index.html'}: {len(list(args.out.rglob('*.html')))} pages, {len(said)} warnings")
+    return 1 if said else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
