@@ -8,6 +8,7 @@ Needs pdoc (`pip install pdoc`). Exits with 1 if pdoc has a warning: an annotati
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import pkgutil
 import sys
@@ -30,9 +31,19 @@ def modules() -> list[str]:
     ]
 
 
+def prepare(module) -> None:
+    """Make a module readable for pdoc, which asks neither its ``__getattr__`` nor knows where a dataclass stands."""
+    for name in getattr(module, "__all__", ()):
+        setattr(module, name, getattr(module, name))
+    for thing in vars(module).values():
+        if isinstance(thing, type) and thing.__module__ == module.__name__ and "__init__" in vars(thing):
+            thing.__init__.__module__ = thing.__module__
+
+
 def write(out: Path) -> list[str]:
     """Write the pages; return what pdoc warned of."""
     import pdoc
+    import pdoc.extract
     import pdoc.render
 
     heard = []
@@ -44,10 +55,18 @@ def write(out: Path) -> list[str]:
     pdoc.render.configure(
         docformat="numpy", show_source=True, footer_text="bertlook " + bertlook_teach.__version__
     )
+    names = modules()
+    for name in names:
+        prepare(importlib.import_module(name))
     logging.getLogger().addHandler(Listener(logging.WARNING))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pdoc.pdoc(*modules(), output_directory=out)
+        # pdoc adds what lies below a package; what a door does not hand on is named by ourselves.
+        below = {name: set(pdoc.extract.walk_specs([name])) - {name} for name in names}
+        pdoc.pdoc(
+            *(name for name in names if not any(name in those for those in below.values())),
+            output_directory=out,
+        )
     return sorted({str(warning.message) for warning in caught} | set(heard))
 
 
