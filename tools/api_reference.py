@@ -36,8 +36,9 @@ def prepare(module) -> None:
     for name in getattr(module, "__all__", ()):
         setattr(module, name, getattr(module, name))
     for thing in vars(module).values():
-        if isinstance(thing, type) and thing.__module__ == module.__name__ and "__init__" in vars(thing):
-            thing.__init__.__module__ = thing.__module__
+        if isinstance(thing, type) and thing.__module__ == module.__name__:
+            for made in {"__init__", "__new__"} & set(vars(thing)):  # of a dataclass, of a NamedTuple
+                getattr(thing, made).__module__ = thing.__module__
 
 
 def write(out: Path) -> list[str]:
