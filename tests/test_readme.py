@@ -23,6 +23,12 @@ def test_the_examples_print_what_the_readme_says():
     assert results.attempted >= 5 and results.failed == 0
 
 
+def test_the_lines_of_the_gallery_make_their_views():
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    results = run_examples("\n".join(re.findall(r"```python\n(.*?)```", gallery, re.DOTALL)))
+    assert results.attempted >= 12 and results.failed == 0
+
+
 def test_an_example_with_a_wrong_number_would_fail(capsys):
     assert run_examples(">>> 1 + 1\n3\n").failed == 1
 

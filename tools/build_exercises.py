@@ -4,6 +4,7 @@
     python tools/build_exercises.py 01 03              these lessons only
     python tools/build_exercises.py --check            write nothing, exit 1 if an exercise is not what would be made
     python tools/build_exercises.py --mark             first add missing nbgrader metadata to the solutions
+    python tools/build_exercises.py --nbgrader DIR     instead make a course for nbgrader, one point a check
 
 The solutions are the source; an exercise is never edited. In a solution notebook
 
@@ -153,6 +154,88 @@ def mark(solution):
         if graded:
             cell.metadata["nbgrader"]["points"] = 1
     return solution
+
+
+def with_points(solution, *, name="notebook"):
+    """A solution in which nbgrader gives a point for each check; the solution itself is left alone.
+
+    A cell that is only ``check.check_x(x)`` becomes a locked test cell: it shows the feedback, and fails unless it is right.
+
+    Parameters
+    ----------
+    solution : NotebookNode
+    name : str
+        How to call the notebook in messages.
+
+    Returns
+    -------
+    NotebookNode
+        Without outputs.
+
+    Raises
+    ------
+    ExerciseError
+        If no cell is such a check: there would be nothing to give points for.
+    """
+    graded = copy.deepcopy(solution)
+    taken = {cell.metadata["nbgrader"]["grade_id"] for cell in graded.cells if "nbgrader" in cell.metadata}
+    found = 0
+    for cell in graded.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.outputs, cell.execution_count = [], None
+        check = re.fullmatch(r"check\.(check_\w+)\(.*\)", cell.source.strip(), re.DOTALL)
+        if check is None or check.group(1) in taken:
+            continue
+        found += 1
+        taken.add(check.group(1))
+        cell.source = f"feedback = {cell.source.strip()}\ndisplay(feedback)\nassert feedback"  # a value would be partial credit
+        cell.metadata["nbgrader"] = {
+            "grade": True,
+            "grade_id": check.group(1),
+            "locked": True,
+            "points": 1,
+            "schema_version": 3,
+            "solution": False,
+            "task": False,
+        }
+    if not found:
+        raise ExerciseError(
+            f"{name}: no cell is a check alone, check.check_x(x), so nothing would give a point"
+        )
+    return graded
+
+
+NBGRADER_CONFIG = """\
+c = get_config()
+c.CourseDirectory.course_id = "bertlook"
+c.ClearSolutions.code_stub = {"python": "..."}
+c.ExecutePreprocessor.timeout = 600
+"""
+
+
+def make_course(solutions, folder) -> list[Path]:
+    """A folder that nbgrader takes for a course: ``source/lessonNN/NN_topic.ipynb`` and its settings.
+
+    Raises
+    ------
+    ExerciseError
+        If a file is there already.
+    """
+    written = {Path(folder) / "nbgrader_config.py": NBGRADER_CONFIG}
+    for path in solutions:
+        target = Path(folder) / "source" / f"lesson{path.name[:2]}" / path.name
+        written[target] = with_points(read(path), name=path.name)
+    there = [path for path in written if path.exists()]
+    if there:
+        raise ExerciseError(f"{there[0]} exists; name a new folder, so that nothing of yours is overwritten")
+    for path, content in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            path.write_text(content, encoding="utf-8")
+        else:
+            save(content, path)
+    return list(written)
 
 
 def nbgrader_problems(solution) -> list[str]:
@@ -449,6 +532,9 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--mark", action="store_true", help="add missing nbgrader metadata to the solutions first"
     )
+    parser.add_argument(
+        "--nbgrader", type=Path, metavar="DIR", help="write a course for nbgrader there, and no exercises"
+    )
     parser.add_argument("--timeout", type=float, default=600, help="seconds one cell may take (default: 600)")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project's folder (default: this one)")
     options = parser.parse_args(arguments)
@@ -470,6 +556,14 @@ def main(arguments=None) -> int:
                 failed = True
         if not solutions:
             print(f"No notebooks in {options.root / SOLUTIONS}.")
+    if options.nbgrader and not failed:
+        try:
+            for path in make_course(chosen, options.nbgrader):
+                print(path)
+        except ExerciseError as error:
+            print(error, file=sys.stderr)
+            failed = True
+        return int(failed)
     for path in chosen:
         try:
             if options.mark and not options.check:

@@ -8,7 +8,7 @@
 Links stand in README.md between the lines <!-- links:begin --> and <!-- links:end -->, and in notebooks in cells
 tagged ``links`` (text) and ``colab`` (code that installs the package there, and does nothing elsewhere). In exercises they are
 copied from the solutions by tools/build_exercises.py, so run that afterwards. While the repository is
-OWNER/REPO there are no links, rather than broken ones.
+OWNER/REPO a line says how to set it, rather than broken links.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ from run_notebooks import ROOT, read, save
 
 PLACEHOLDER = "OWNER/REPO"
 BEGIN, END = "<!-- links:begin -->", "<!-- links:end -->"
-NO_LINKS = "<!-- set the repository's address to get links: python tools/links.py --repository YOU/YOURS -->"
+NO_LINKS = (  # what stands in the place of links until the address is known
+    "*Run it on Binder or Colab: not yet. Whoever publishes this repository sets its address once, "
+    "`python tools/links.py --repository YOU/YOURS`.*"
+)
 FOLDERS = ("slides", "notebooks/solutions")  # exercises are generated
 
 

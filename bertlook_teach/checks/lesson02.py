@@ -11,6 +11,7 @@ from ..model import head_label
 from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
 from .cases import case_rows, entropy
 from .feedback import args, check_all
+from .sheet import keep_sheet
 
 # --- 1: names ------------------------------------------------------------------------------------------
 COUNTS_FROM_0 = {
@@ -552,3 +553,6 @@ def EXAMPLES():
             args(..., ..., recorded),
         ),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

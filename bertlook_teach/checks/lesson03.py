@@ -10,6 +10,7 @@ from ..published import published_layers
 from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
 from .cases import case_rows, entropy
 from .feedback import args, check_all
+from .sheet import keep_sheet
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
@@ -456,3 +457,6 @@ def EXAMPLES():
             args(..., tokens),
         ),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..published import published_table_2
 from .answers import check_choice, check_function, check_list, check_number
+from .sheet import keep_sheet
 
 
 # --- 1 ---------------------------------------------------------------------------------------------------
@@ -323,3 +324,6 @@ def EXAMPLES():
         "check_both_right": (_both, lambda a, b: float(np.mean(a | b)), ...),
         "check_unit": ("documents", "mentions", ...),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

@@ -6,6 +6,7 @@ import numpy as np
 
 from .answers import check_choice, check_function, check_number
 from .feedback import args
+from .sheet import keep_sheet
 
 
 # --- 1: the probe's answer -------------------------------------------------------------------------------
@@ -296,3 +297,6 @@ def EXAMPLES():
             args(..., 0.5, 0.3),
         ),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

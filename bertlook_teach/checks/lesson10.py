@@ -8,6 +8,7 @@ from ..model import softmax
 from .answers import check_choice, check_function, check_number
 from .cases import f1
 from .feedback import args
+from .sheet import keep_sheet
 
 
 # --- 1: the scalar mix -----------------------------------------------------------------------------------
@@ -278,3 +279,6 @@ def EXAMPLES():
         "check_share_of_depth": (args(0.3, 3.6, 12), args(0.15, 3.6, 12), args(..., 3.6, 12)),
         "check_noise": (NOISE_OPTIONS[1], NOISE_OPTIONS[0], ...),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

@@ -8,6 +8,7 @@ from ..stats import auc
 from .answers import check_choice, check_function, check_number
 from .cases import f1
 from .feedback import args
+from .sheet import keep_sheet
 
 
 # --- 1: the column mean ----------------------------------------------------------------------------------
@@ -299,3 +300,6 @@ def EXAMPLES():
         "check_sum": (_sum, lambda t: -_sum(t), ...),
         "check_trap": (TRAP_OPTIONS[1], TRAP_OPTIONS[0], ...),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

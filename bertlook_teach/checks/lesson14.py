@@ -10,6 +10,7 @@ from ..stats import exact_sign_flip
 from .answers import check_choice, check_function, check_list, check_number
 from .cases import js_divergence
 from .feedback import args
+from .sheet import keep_sheet
 
 
 def _map(seed, n=5):
@@ -374,3 +375,6 @@ def EXAMPLES():
         "check_why_twin": (TWIN_OPTIONS[1], TWIN_OPTIONS[0], ...),
         "check_p": (lambda a, b: exact_sign_flip(a - b), lambda a, b: float((a > b).mean()), ...),
     }
+
+
+sheet = keep_sheet(globals())  # what the checks above have said, as the last cell shows it

@@ -1,6 +1,7 @@
 """Exercises made from solutions: what becomes of a solution, and that an unfilled exercise runs to its end."""
 
 import copy
+import re
 import sys
 from pathlib import Path
 
@@ -318,3 +319,30 @@ def test_help_says_what_it_does(capsys):
     with pytest.raises(SystemExit) as stop:
         build_exercises.main(["--help"])
     assert stop.value.code == 0 and "--check" in capsys.readouterr().out
+
+
+# --- a course for nbgrader --------------------------------------------------------------------------------------------
+
+
+def test_each_check_of_the_course_is_worth_one_point(tmp_path, capsys):
+    assert build_exercises.main(["03", "--nbgrader", str(tmp_path)]) == 0
+    made = nbformat.read(tmp_path / "source" / "lesson03" / "03_where_heads_look.ipynb", as_version=4)
+    graded = [cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    source = (ROOT / "bertlook_teach" / "checks" / "lesson03.py").read_text(encoding="utf-8")
+    ids = [cell.metadata.nbgrader.grade_id for cell in graded]
+    assert sorted(ids) == sorted(re.findall(r"(?m)^def (check_\w+)", source))
+    assert all(cell.metadata.nbgrader.locked and cell.metadata.nbgrader.points == 1 for cell in graded)
+    assert graded[0].source.splitlines() == [
+        "feedback = check.check_offset_share(offset_share)",
+        "display(feedback)",
+        "assert feedback",
+    ]
+    assert build_exercises.nbgrader_problems(made) == []
+    assert not any(cell.get("outputs") for cell in made.cells)
+    assert build_exercises.main(["03", "--nbgrader", str(tmp_path)]) == 1
+    assert "exists; name a new folder" in capsys.readouterr().err
+
+
+def test_a_notebook_without_checks_gives_no_points():
+    with pytest.raises(build_exercises.ExerciseError, match="nothing would give a point"):
+        build_exercises.with_points(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]))

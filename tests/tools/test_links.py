@@ -37,6 +37,26 @@ def test_the_links_in_the_repository_are_up_to_date():
     assert done.returncode == 0, done.stdout + done.stderr + "\nRun: python tools/links.py"
 
 
+def test_the_placeholder_stands_only_where_the_tool_writes_it():
+    notebooks = [
+        path for folder in ("slides", "notebooks") for path in (ROOT / folder).rglob("[0-9][0-9]_*.ipynb")
+    ]
+    assert len(notebooks) >= 43
+    for path in notebooks:
+        cells = nbformat.read(path, as_version=4).cells
+        others = [cell for cell in cells if not {"links", "colab"} & set(cell.metadata.get("tags", []))]
+        assert not any(links.PLACEHOLDER in cell.source or links.BEGIN in cell.source for cell in others), (
+            path.name
+        )
+        assert sum("links" in cell.metadata.get("tags", []) for cell in cells) == 1, path.name
+        colab = sum("colab" in cell.metadata.get("tags", []) for cell in cells)
+        assert colab == (path.parent.name != "slides"), path.name
+    written = {ROOT / "pyproject.toml", ROOT / "tools" / "links.py", Path(__file__)}
+    for path in ROOT.rglob("*"):
+        if path.suffix in (".md", ".py", ".toml", ".yml", ".cff") and not path.is_relative_to(ROOT / ".venv"):
+            assert path in written or links.PLACEHOLDER not in path.read_text(encoding="utf-8"), path
+
+
 def test_a_binder_link_opens_the_slides():
     assert FORK.binder("rise/slides/01_a.ipynb") == (
         "https://mybinder.org/v2/gh/ada/attention.course/spring%2F2027?urlpath=rise%2Fslides%2F01_a.ipynb"

@@ -1,0 +1,88 @@
+"""The sheet at the end of an exercise: what it counts, what it writes, what it refuses."""
+
+import importlib
+import json
+import types
+
+import pytest
+
+from bertlook_teach import checks
+from bertlook_teach.checks.sheet import keep_sheet
+
+LESSONS = [f"{number:02d}" for number in range(1, 15)]
+
+
+def lesson(**statuses):
+    """A lesson of which each check says what its argument says."""
+    names = {"__name__": "course.lesson03"}
+    for name in statuses:
+        check = types.FunctionType((lambda status: checks.Feedback(status, "why")).__code__, globals())
+        check.__name__, check.__module__ = f"check_{name}", "course.lesson03"
+        names[check.__name__] = check
+    sheet = keep_sheet(names)
+    for name, status in statuses.items():
+        if status != "not run":
+            names[f"check_{name}"](status)
+    return names, sheet
+
+
+def test_the_sheet_counts_the_last_answer_of_each_check():
+    names, sheet = lesson(one="right", two_words="wrong", three="unanswered", four="not run")
+    said = repr(sheet())
+    assert said.splitlines() == [
+        "1 of 4 right in lesson 03.",
+        "  two words: not right yet",
+        "  three: not answered yet",
+        "  four: not run",
+    ]
+    names["check_two_words"]("right")
+    assert sheet().right == 2 and "two words" not in repr(sheet())
+    assert "<strong>2 of 4 right in lesson 03.</strong>" in sheet()._repr_html_()
+
+
+def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, sheet = lesson(one="right", two="wrong")
+    sheet()
+    assert not list(tmp_path.iterdir())
+    assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
+    read = checks.read_sheet("ada.json")
+    assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
+    assert str(tmp_path) not in (tmp_path / "ada.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["ada", "nowhere/ada.json", "\0.json"])
+def test_a_name_that_cannot_be_written_is_said_and_nothing_raised(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, sheet = lesson(one="right")
+    assert "Not saved:" in repr(sheet(save=name)) and "1 of 1 right" in repr(sheet(save=name))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sheet_that_was_edited_is_refused(tmp_path):
+    _, sheet = lesson(one="wrong")
+    sheet(save=tmp_path / "ada.json")
+    path = tmp_path / "ada.json"
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps(held | {"right": 1, "answers": {"one": "right"}}))
+    with pytest.raises(
+        ValueError, match=r"ada.json was changed after check.sheet wrote it. Ask for a new one"
+    ):
+        checks.read_sheet(path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="is not a sheet: it needs answers, check"):
+        checks.read_sheet(path)
+    path.write_text("{")
+    with pytest.raises(ValueError, match="is not JSON"):
+        checks.read_sheet(path)
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_every_lesson_keeps_its_own_checks(number):
+    module = importlib.import_module(f"bertlook_teach.checks.lesson{number}")
+    own = {
+        name[len("check_") :]
+        for name, thing in vars(module).items()
+        if name.startswith("check_") and thing.__module__ == module.__name__
+    }
+    assert set(module.sheet().answers) == own and len(own) >= 8
