@@ -65,7 +65,12 @@ MODEL_ROOMS = (
 )  # the only ones that may name torch or transformers, and none when it is imported
 LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
 # Imported, and part of a dependency's own interface, or the dependency under its other name.
-COMES_WITH = {"traitlets": "ipywidgets", "sklearn": "scikit-learn"}
+COMES_WITH = {
+    "bertviz": "lab: its view says where it is missing",
+    "IPython": "ipywidgets",
+    "traitlets": "ipywidgets",
+    "sklearn": "scikit-learn",
+}
 
 DEPENDENCIES = {
     "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "pandas", "safetensors",
@@ -74,8 +79,8 @@ DEPENDENCIES = {
 }  # fmt: skip
 EXTRAS = {
     "lab": {
-        "ipykernel", "ipywidgets", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
-        "notebook", "packaging", "psutil", "rise", "torch", "transformers",
+        "bertviz", "ipykernel", "ipywidgets", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
+        "notebook", "packaging", "psutil", "python-dateutil", "rise", "torch", "transformers",
     },
     "torch": {"torch", "transformers"},
     "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},

@@ -116,7 +116,8 @@ def test_the_card_gives_the_relations_on_the_projects_own_treebank():
     assert {name for name, *_ in printed} == set(rows)
     for name, bold, cases, heads, accuracy, offset, offset_accuracy in printed:
         row = rows[name]
-        assert (int(cases), heads.strip(), int(offset)) == (row["cases"], row["heads"], row["offset"]), name
+        assert (int(cases), int(offset)) == (row["cases"], row["offset"]), name
+        assert sorted(heads.strip().split(" / ")) == sorted(row["heads"].split(" / ")), name
         assert float(accuracy) == pytest.approx(row["accuracy"], abs=0.011), name
         assert float(offset_accuracy) == pytest.approx(row["offset_accuracy"], abs=0.0006), name
         assert bool(bold) == (row["accuracy"] - row["offset_accuracy"] >= 0.1), name

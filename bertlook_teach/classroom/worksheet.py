@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
 
-from ..claims import find_misconceptions
+from ..claims import VERDICT_RULE, find_misconceptions
 from ..course import QUESTIONS, Lesson, find_deck, lesson
 from .export.cells import slides_of, static_output
 from .export.deck import page_file, page_head
@@ -133,10 +133,7 @@ def render_exam(root: Path, number: str) -> str:
                 f"“{escape(claim['claim'])}” needs {escape(claim['needs'])}. Found: {escape(found)}, random twin {escape(claim['twin'])}. What is the verdict, "
                 "and what would make it undecidable?"
             ),
-            (
-                f"<b>{escape(claim['verdict'])}</b>. It holds if the whole interval meets what the claim needs, the twin's does not, and the two do not overlap; it does "
-                "not hold if the whole interval lies on the other side. Between the two, with fewer texts for instance, it cannot be decided."
-            ),
+            f"<b>{escape(claim['verdict'])}</b>. {VERDICT_RULE} With fewer texts the interval is wider.",
         ),
         (
             "Criticise",

@@ -124,7 +124,7 @@ def test_sentences_of_two_shapes_and_measures_of_another_are_refused():
         RecordedView(Recorded({"a": small, "b": large}))
     with pytest.raises(ValueError, match=r"shape \(2, 3\) \(layer, head\); got \(3, 2\)"):
         RecordedView(Recorded({"a": small}), measures={"odd": lambda one: np.zeros((3, 2))})
-    with pytest.raises(ValueError, match="style is one of lines, grid; got 'arcs'"):
+    with pytest.raises(ValueError, match="style is one of lines, grid, rows; got 'arcs'"):
         RecordedView(Recorded({"a": small}), style="arcs")
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from bertlook_teach.analyses.patterns import (
     score_pattern,
     word_maps,
 )
+from bertlook_teach.analyses.patterns import scores as scores_module
 from bertlook_teach.analyses.syntax import OFFSETS, collect_answers, score_relations
 from bertlook_teach.claims import PatternEvidence, Resources, claim_of, decide
 from bertlook_teach.commands.line import main
@@ -27,6 +29,12 @@ from bertlook_teach.widgets import PatternView
 
 LAYERS, HEADS = 3, 2
 GOVERNOR, NEXT_COMMA, CLS = (0, 1), (1, 0), (2, 1)  # what three heads were made to do; the others look evenly
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch):
+    """The maps made by hand have a case or two in a half."""
+    monkeypatch.setattr(scores_module, "LEAST_CASES", 1)
 
 
 def tree(words, governors, relations, upos):
@@ -114,7 +122,9 @@ def test_a_head_made_for_the_pattern_is_found_with_its_mass(maps):
     ]:
         score = score_pattern(pattern, maps)
         row = score["accuracy"]
-        assert score.accuracy[head] == row.value == row.low == row.high == 1.0
+        assert (
+            score.accuracy[head] == row.value == row.high == 1.0 > row.low > 0.3
+        )  # a handful of cases, all right
         assert row.heads == (label,) and row.in_sample_head == label
         assert score.mass[head] == pytest.approx(0.6, abs=1e-3)  # two bytes a number
         assert score["mass"].value == pytest.approx(0.6, abs=1e-3) and score["mass"].heads == (label,)
@@ -227,7 +237,9 @@ def test_the_choice_is_made_on_the_other_half(noise):
 
 def test_the_same_numbers_as_the_relation_table(encoder):
     """One relation, dependent looks at governor: another module counts, on the same treebank."""
-    trees = [t for t in load_treebank() if len(t.words) < 9][:80]
+    trees = [replace(t, doc_id="") for t in load_treebank() if len(t.words) < 9][
+        :80
+    ]  # halves of sentences in both
     maps, answers = word_maps(encoder, trees), collect_answers(encoder, trees)
     alone = type(answers)(
         answers.distances[:, :1], answers.sentences, answers.skipped, answers.removed, answers.about
@@ -242,7 +254,7 @@ def test_the_same_numbers_as_the_relation_table(encoder):
         assert score.counts.right_rules[:, : len(OFFSETS)].sum(0).max() == pytest.approx(
             theirs.in_sample_baseline * theirs.n
         )
-        assert [f"{label} d>g" for label in ours.heads] == theirs.head.split(" / ")
+        assert sorted(f"{label} d>g" for label in ours.heads) == sorted(theirs.head.split(" / "))
 
 
 # --- maps ----------------------------------------------------------------------------------------------
@@ -308,8 +320,8 @@ def test_sentences_too_long_are_left_out_and_texts_cut_and_both_counted(encoder)
         ("key.next() | ~key.next()", "matches every pair"),
         ("key.segment('A')", "matches every pair"),
         ("~key.special()", "matches every pair.*answers='anything'"),
-        ("query.word('sees')", "the only case stands in texts of one half"),
-        ("query.word('sees') & key.next()", "the only case stands in texts of one half"),
+        ("query.word('sees')", "1 and 0 cases stand in the texts of the two halves"),
+        ("query.word('sees') & key.next()", "1 and 0 cases stand in the texts of the two halves"),
     ],
 )
 def test_what_cannot_be_decided_is_said(maps, source, why):
@@ -385,7 +397,7 @@ def test_a_head_map_can_be_made_of_it(maps):
     view = HeadMap(score.head_maps(), layer=NEXT_COMMA[0], head=NEXT_COMMA[1])
     assert view.measure == "accuracy" and view.value == 1
     rows = score.head_rows()
-    assert len(rows) == LAYERS * HEADS and rows[2]["head"] == "2-1" and rows[2]["accuracy_low"] == 1
+    assert len(rows) == LAYERS * HEADS and rows[2]["head"] == "2-1" and 0.2 < rows[2]["accuracy_low"] < 1
 
 
 def test_a_pattern_enters_the_ledger(encoder):
@@ -407,6 +419,8 @@ def test_a_pattern_enters_the_ledger(encoder):
 
 def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatch):
     """Hand-made maps in place of the encoder's: the head gives .6, even attention 1/n."""
+    monkeypatch.setattr("bertlook_teach.claims.verdicts.FEWEST_REPORTING", 5)
+    monkeypatch.setattr("bertlook_teach.claims.verdicts.FEWEST_CHOOSING", 5)
     monkeypatch.setattr("bertlook_teach.claims.from_patterns.word_maps", lambda encoder, corpus: WordMaps.of([made(t) for t in corpus], corpus))  # fmt: skip
     pattern = key.next(",")
     claim = claim_of(
@@ -550,3 +564,9 @@ def test_a_pattern_can_be_typed(maps):
 def test_what_is_typed_is_never_markup(maps):
     view = PatternView(maps, pattern="key.word('<b>', ',')")
     assert "<b>" not in view.picture.value and "&lt;b&gt;" in view.picture.value
+
+
+def test_a_choice_on_a_case_or_two_is_refused(maps, monkeypatch):
+    monkeypatch.setattr(scores_module, "LEAST_CASES", 5)
+    with pytest.raises(CannotDecide, match="3 and 2 cases stand.*needs 5 in each: give more texts"):
+        score_pattern(query.pos("DET") & key.governor(), maps)
