@@ -10,8 +10,9 @@ _HOMES = {
         EmbeddingParts HeadMatrices attention_scores embedding_parts head_matrices join_heads
         layer_norm softmax weighted_values
     """,
+    "devices": "choose_device",
     "encoder": """
-        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED choose_device load_encoder random_twin
+        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED load_encoder random_twin
     """,
     "folders": "import_torch quiet_loading",
     "head_names": "head_label head_rows parse_head_label",

@@ -12,9 +12,7 @@ import hashlib
 import json
 import os
 import re
-import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path
+from .devices import choose_device, torch_model, wants_gpu
 from .folders import (
     first_line,
     hub_folder,
@@ -35,6 +34,7 @@ from .folders import (
     require_tokenizer_files,
 )
 from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
+from .trial import checked, unread_weights
 from .wordpiece_tokenizer import wordpiece_tokenizer
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Encoder:
         if name == "device":
             vars(self)["device"] = choose_device("auto")
         else:
-            vars(self)["model"] = _torch_model(self.numpy_bert, self.device)
+            vars(self)["model"] = torch_model(self.numpy_bert, self.device)
             vars(self)["numpy_bert"] = None  # not run again: its weights need not be kept twice
         return vars(self)[name]
 
@@ -375,7 +375,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     else:
         model = _drawn_model(encoder, seed, keep_embeddings)
         twin, weights = Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed), model.state_dict()
-        _checked(twin)
+        checked(twin)
     # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
     drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(weights))
     vars(twin)["fingerprint"] = _digest(weights, encoder.tokenizer, lambda weights: repr(drawn).encode())
@@ -419,33 +419,6 @@ def _digest(tensors: Mapping[str, Any], tokenizer, content: Callable[[Any], byte
     return digest.hexdigest()[:16]
 
 
-def choose_device(device: str) -> torch.device:
-    torch = import_torch()
-    if device == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-        torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"device {device!r} cannot be used here ({reason}). Use device='auto' or 'cpu'."
-        ) from None
-    return chosen
-
-
-# A GPU repays the start of torch from about this size of a model on; whether there is one is seen here without torch.
-_LARGE = 100_000_000  # bytes of weights
-_GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", r"C:\Windows\System32\nvcuda.dll")
-
-
-def _wants_gpu(folder: Path) -> bool:
-    large = sum(path.stat().st_size for path in folder.glob("*.safetensors")) > _LARGE
-    return large and (sys.platform == "darwin" or any(map(os.path.exists, _GPUS)))
-
-
 def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) -> Encoder:
     config = read_config(folder)
     if config.get("model_type") == PRUNED_TYPE:
@@ -456,7 +429,7 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     refuse_decoders(name, config)
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
-    if device == "auto" and not _wants_gpu(folder):
+    if device == "auto" and not wants_gpu(folder):
         bert, tokenizer = open_bert(folder, config, mapped=mapped), wordpiece_tokenizer(folder)
         if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
             return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
@@ -489,7 +462,7 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
             f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
             f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
         )
-    if stray := _unread_weights(model, report["unexpected_keys"]):
+    if stray := unread_weights(model, report["unexpected_keys"]):
         raise ValueError(
             f"the weights in {folder} hold {len(stray)} tensors that this encoder has no place for, first {', '.join(stray[:3])}. They would "
             "silently be left out, and another model would run than the one that was saved; check that config.json and the weights "
@@ -501,97 +474,4 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
-    return _checked(
-        Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder))
-    )
-
-
-def _torch_model(bert: NumpyBert, device: torch.device):
-    """The same weights as a model of transformers, as `_load_folder` would have read it."""
-    torch = import_torch()
-    from transformers import BertConfig, BertModel
-
-    # It may be asked for anywhere: under inference_mode its weights could never be trained, and no draw may be used up.
-    with quiet_loading(), torch.inference_mode(False), torch.random.fork_rng(devices=[]):
-        model = BertModel.from_pretrained(
-            None,
-            config=BertConfig.from_dict(vars(bert.config)),
-            state_dict={name: torch.tensor(array).float() for name, array in bert.weights.items()},
-            dtype=torch.float32,
-            attn_implementation="eager",
-        )
-        return model.eval().to(device)
-
-
-def _unread_weights(model, unexpected: Iterable[str]) -> list[str]:
-    """Of the weights that were not loaded those inside the encoder; heads of pre-training, a pooler and counted positions may stay out."""
-    prefix = f"{model.base_model_prefix}."
-    parts = tuple(f"{name}." for name, _ in model.named_children() if name != "pooler")
-    return sorted(
-        key
-        for key in unexpected
-        if key.removeprefix(prefix).startswith(parts) and not key.endswith(("position_ids", "token_type_ids"))
-    )
-
-
-def _checked(encoder: Encoder) -> Encoder:
-    """Try the encoder once: everything a library would pass over in silence is refused here."""
-    torch = import_torch()
-
-    name, tokenizer, config = encoder.name, encoder.tokenizer, encoder.model.config
-    if not tokenizer.is_fast:
-        raise ValueError(
-            f"the tokenizer of {name} is a slow one and cannot say which wordpiece belongs to which word."
-        )
-    vocabulary, embeddings = len(tokenizer), getattr(config, "vocab_size", None)
-    if embeddings is None:
-        raise ValueError(
-            f"{name} ({config.model_type}) has no vocabulary, so it does not read text. bertlook needs an encoder of text such as BERT."
-        )
-    if not embeddings / 2 <= vocabulary <= embeddings:
-        raise ValueError(
-            f"the tokenizer of {name} knows {vocabulary} wordpieces, but the model has embeddings for {embeddings}: they do not belong "
-            "together, or the vocabulary file was not found and every word would become [UNK]."
-        )
-    if vocabulary != embeddings:
-        warnings.warn(
-            f"the tokenizer of {name} knows {vocabulary} wordpieces, and the model has embeddings for {embeddings}. That is usual where embeddings "
-            "are padded to a round number; otherwise the tokenizer is another model's, and every number is wrong.",
-            stacklevel=4,
-        )
-    for path, tensor in encoder.model.named_parameters():
-        if not torch.isfinite(tensor).all():
-            raise ValueError(f"the weights of {name} are damaged: {path} holds NaN or infinity.")
-    for text in ("a b c d e f g", "a b c"):  # of two lengths: a window of fixed width fits one by accident
-        maps, n = _try_reading(encoder, text)
-        if maps[0].shape != (1, encoder.n_heads, n, n):
-            raise ValueError(
-                f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
-                "its heads do not look at every token, and cannot be shown as one map of query by key."
-            )
-    if not all(torch.allclose(layer.sum(-1), torch.ones(()), atol=1e-3) for layer in (m.cpu() for m in maps)):
-        raise ValueError(
-            f"what {name} hands out as attention are no weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
-            "scores before the softmax (SqueezeBERT does so), which no measure of attention can be taken from."
-        )
-    if all(float(layer.triu(1).abs().max()) == 0 for layer in maps):
-        raise ValueError(
-            f"{name} looks only backwards: it is a decoder. bertlook needs an encoder such as BERT."
-        )
-    return encoder
-
-
-def _try_reading(encoder: Encoder, text: str) -> tuple[list, int]:
-    """The maps of a short text, and its length in tokens; whatever a family needs beside text is refused here."""
-    ids = np.array([encoder.tokenizer(text)["input_ids"]])
-    try:
-        maps, _ = encoder.attend(ids, np.ones_like(ids), np.zeros_like(ids))
-    except (
-        Exception
-    ) as error:  # each family has its own way to miss an input, and a dozen kinds of error for it
-        raise ValueError(
-            f"{encoder.name} ({encoder.model.config.model_type}) gives no attention for a plain text: {first_line(error)}. Layers that "
-            "mix tokens without attention weights (FNet), or that need more than text, cannot be shown; BERT, RoBERTa, DistilBERT, "
-            "ELECTRA, ALBERT and the like can."
-        ) from error
-    return maps, ids.shape[1]
+    return checked(Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder)))

@@ -20,7 +20,7 @@ from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig, Vi
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.model import folders, hidden_states, random_twin
-from bertlook_teach.model.encoder import _checked
+from bertlook_teach.model.trial import checked
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_a_decoder_whose_config_does_not_say_so_is_caught_by_what_it_does(folder
     )
     decoder = GPT2Model._from_config(config, attn_implementation="eager").eval()
     with pytest.raises(ValueError, match="looks only backwards: it is a decoder"):
-        _checked(type(encoder)("sneaky", decoder, encoder.tokenizer, torch.device("cpu")))
+        checked(type(encoder)("sneaky", decoder, encoder.tokenizer, torch.device("cpu")))
 
 
 def test_vectors_of_a_model_with_other_projections_are_refused_not_guessed(folder):

@@ -28,7 +28,7 @@ from bertlook_teach.model import (
     random_twin,
     read,
 )
-from bertlook_teach.model.encoder import _wants_gpu
+from bertlook_teach.model.devices import wants_gpu
 from bertlook_teach.model.numpy_bert import open_bert
 from bertlook_teach.model.wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
 
@@ -455,13 +455,13 @@ def test_a_folder_that_goes_away_stays_loaded(tmp_path):
 
 
 def test_a_large_model_waits_for_a_gpu_that_is_there(tmp_path, monkeypatch):
-    from bertlook_teach.model import encoder
+    from bertlook_teach.model import devices
 
     (tmp_path / "model.safetensors").write_bytes(b"12345678")
-    monkeypatch.setattr(encoder, "_GPUS", (str(tmp_path),))
-    assert not _wants_gpu(tmp_path)
-    monkeypatch.setattr(encoder, "_LARGE", 7)
-    assert _wants_gpu(tmp_path)
+    monkeypatch.setattr(devices, "_GPUS", (str(tmp_path),))
+    assert not wants_gpu(tmp_path)
+    monkeypatch.setattr(devices, "_LARGE", 7)
+    assert wants_gpu(tmp_path)
 
 
 def test_without_torch_the_error_names_the_extra(monkeypatch):
