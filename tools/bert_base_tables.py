@@ -117,10 +117,17 @@ def special_tokens() -> str:
         for model in models:
             row = found[model, layer]
             cells.append(numbers(row, "rows_apart rows_apart_low rows_apart_high", digits=3))
-            cells.append(f"{float(row['columns_correlate']):.3f}")
+            cells.append(
+                numbers(row, "columns_correlate columns_correlate_low columns_correlate_high", digits=3)
+            )
             cells.append(numbers(row, "share share_low share_high"))
         lines.append(cells)
-    header = [f"{what}: {model}" for model in models for what in ("rows apart", "columns correlate", "share")]
+    n = {model: found[model, 1]["n"] for model in models}
+    header = [
+        f"{what}: {model} (n = {n[model]})"
+        for model in models
+        for what in ("rows apart", "columns correlate", "share")
+    ]
     return table(["layer", *header], lines)
 
 
@@ -275,7 +282,8 @@ wordpieces. Brackets are 95 % bootstrap intervals over inputs.
 
 ### Do the heads do what was published? Per-head means against those of Clark et al. (2019)
 
-Pearson correlation over 144 heads. The published means are of pairs of paragraphs; ours are of a dozen short inputs, or of single sentences.
+Pearson correlation over 144 heads. The published means are of pairs of paragraphs; ours are of a dozen short inputs, or of single sentences. An interval covers
+the inputs alone, not the heads; and the twelve are examples that somebody chose to show, not a sample of texts.
 
 {correlations}
 
@@ -286,12 +294,12 @@ on average.
 
 {layers}
 
-### [CLS] and [SEP] become one token (fine-tuned on SST-2)
+### [CLS] and [SEP] can no longer be told apart by their attention (fine-tuned on SST-2)
 
 *Rows apart*: half the summed difference between where [CLS] and the last [SEP] look, 0 if they look alike, 1 if they share no key, mean over heads. *Columns correlate*:
 how the attention that each token gives to the one goes with what it gives to the other. *Share*: attention to all special tokens together. Where the rows are the
-same and the columns correlate at 1, the model has given both tokens one vector, and a share of [SEP] alone is half of something: both together get over half in
-layers 5 to 9, as [SEP] alone does in the published curve for layers 6 to 9. The verdicts below that ask for over half to [SEP] fail beside this.
+same and the columns correlate at 1 (from layer 6 on), attention tells the two tokens apart no more; vectors were not recorded. Then a share of [SEP] alone is half of
+something: both together get over half in layers 5 to 9, as [SEP] alone does in the published curve for layers 6 to 9. The verdicts below that ask for over half to [SEP] fail beside this.
 
 {special_tokens}
 

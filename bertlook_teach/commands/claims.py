@@ -176,6 +176,7 @@ def _recorded_inputs(recording, resources: Resources) -> dict[str, object]:
     pairs = sum(isinstance(text, tuple) for text in recording.texts)
     return {
         "recorded": recording.note,
+        "badge": recording.badge,
         "pairs": f"{pairs} recorded",
         "texts": f"{len(recording) - pairs} recorded",
         "treebank": f"{len(recorded_trees(recording, resources.treebank))} recorded sentences of it",
@@ -184,7 +185,7 @@ def _recorded_inputs(recording, resources: Resources) -> dict[str, object]:
 
 def _of_recording(about: dict) -> str:
     return (
-        f"{about['model']}, {about['recorded']}: {about['texts'].split()[0]} single texts, {about['pairs'].split()[0]} pairs. The verdicts are about "
+        f"{about['badge']}, {about['recorded'].partition(', ')[2]}: {about['texts'].split()[0]} single texts, {about['pairs'].split()[0]} pairs. The verdicts are about "
         "these inputs and no others: half of them choose, half report, and examples are not a sample of texts."
     )
 

@@ -53,6 +53,11 @@ def run(args: Namespace) -> int:
             f"{' and '.join(one.badge for one in recordings)} read texts by different rules ({', '.join(one.matching for one in recordings)}): "
             "maps of different tokens cannot be compared. Compare checkpoints of one vocabulary."
         )
+    if len({(one.n_layers, one.n_heads) for one in recordings}) > 1:
+        raise ValueError(
+            f"{' and '.join(f'{one.badge} ({one.n_layers} x {one.n_heads} heads)' for one in recordings)}: heads are compared one by one, so both models must "
+            "have the same layers and heads, as two checkpoints of one model have."
+        )
     if recordings and not (args.pairs or args.texts):  # what was recorded, of both
         shared = [text for text in recordings[0].texts if text in recordings[-1]]
         if len(shared) < 2:

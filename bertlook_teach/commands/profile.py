@@ -76,6 +76,13 @@ def run(args: Namespace) -> int:
     called = encoder.name
     if isinstance(encoder, Recording):
         about["recorded"], called = encoder.note, encoder.badge
+        if own:
+            pairs = sum(isinstance(text, tuple) for text in encoder.texts)
+            print(
+                f"{encoder.badge}: {len(encoder) - pairs} single texts and {pairs} pairs. Examples are not a sample of texts: an interval speaks of inputs "
+                "like these. No random twin stands beside them.",
+                file=sys.stderr,
+            )
     options = {"segments": args.segments, "truncate": args.truncate}
     about |= {"on_error": args.on_error, **options}
     result, start = _unfinished(folder, {**about, "fingerprint": encoder.fingerprint})

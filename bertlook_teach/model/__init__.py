@@ -23,9 +23,9 @@ _HOMES = {
         NOT_RECORDED NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
         check_reading extract_attention iter_attention read
     """,
+    "matching": "MATCHING NotRecorded input_key matching_of",
     "recording": """
-        ENDING MATCHING input_key NotComputed NotRecorded RECORDED Recording SHIPPED_RECORDINGS load_recording matching_of
-        write_recording
+        ENDING NotComputed RECORDED Recording SHIPPED_RECORDINGS load_recording write_recording
     """,
     "states": "hidden_states read_states",
     "words": "CONTINUES QUERY_RULES SPACES looks_special merge_weights word_groups",

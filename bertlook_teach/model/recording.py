@@ -10,51 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..disk import DAMAGED_ARCHIVE, data_path, replacing
 from .attention import Attention
 from .head_names import head_label
+from .matching import MATCHING, NotRecorded, input_key, regrouped
 from .reading import SEGMENT_RULES
-
-if TYPE_CHECKING:
-    from .encoder import Encoder
 
 FORMAT, VERSION, ENDING = "bertlook recording", 1, ".bertlook"
 
-SHIPPED_RECORDINGS = ("bert-base-uncased", "bert-base-cased")
+# The published models, by what readers call them; these come with the course.
+LABELS = {"bert-base-uncased": "BERT-base", "bert-base-cased": "BERT-base (cased)"}
+SHIPPED_RECORDINGS = tuple(LABELS)
 
 RECORDED = "recorded, not computed here"
-
-# What a text must share with a recorded one to be the same input: for BERT's tokenizers the words, whose spacing they do not see.
-MATCHING = ("lowered words", "words", "exact")
 
 _PARTS = 65535
 _ROW_TOLERANCE = 1e-3  # some sources kept four decimals
 _VECTORS = ("queries", "keys", "values")
 _LISTS = ("tokens", "word_ids", "segment_ids", "special", "words")
 _FIELDS = (*_LISTS, "text", "text_pair", "segments", "truncated")
-_MARKS = re.compile(r"(\[(?:MASK|UNK|CLS|SEP|PAD)\])")
-# Where BERT's tokenizer cuts before it looks into its vocabulary: at spaces, punctuation, and each sign of Chinese. A sign of money or degree is no
-# punctuation: "20 °C" and "20°C" are two inputs.
-_CUT = re.compile(
-    r"[!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf\U0002f800-\U0002fa1f]"
-)
-
-
-class NotRecorded(KeyError, ValueError):
-    """An input that a recording does not hold; the message says which it holds and what to do."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class NotComputed(AttributeError, ValueError):
@@ -142,8 +124,9 @@ class Recording(Mapping):
 
     @property
     def badge(self) -> str:
-        """What a view writes beside it: ``"BERT-base, recorded"``."""
-        return f"{self.label}, recorded"
+        """What a view writes beside it: ``"BERT-base, recorded"``. A label of somebody's own never stands without the model's name."""
+        known = self.label in (self.name, LABELS.get(self.name))
+        return f"{self.label if known else f'{self.label} ({self.name})'}, recorded"
 
     @property
     def note(self) -> str:
@@ -216,7 +199,7 @@ class Recording(Mapping):
         if not vectors:
             attention = replace(attention, queries=None, keys=None, values=None)
         if isinstance(item, list):
-            words, word_ids = _regrouped(item, found.fields, self.matching)
+            words, word_ids = regrouped(item, found.fields, self.matching)
             attention = replace(attention, words=words, word_ids=word_ids, text=" ".join(item))
         return attention
 
@@ -270,63 +253,6 @@ class Recording(Mapping):
 
     def __repr__(self) -> str:
         return f"Recording({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, {len(self)} inputs, {RECORDED})"
-
-
-# --- which input is it ------------------------------------------------------------------------------------------
-def input_key(item, matching: str) -> tuple:
-    """What two inputs share if a recorded model would read them alike; see `Recording.matching`."""
-    if isinstance(item, list):
-        item = " ".join(map(str, item)) if matching != "exact" else item
-    if not isinstance(item, str | list) and not (isinstance(item, tuple) and len(item) == 2):
-        raise TypeError(
-            f"an input is a text, a pair of texts or a list of words; got {type(item).__name__}: {item!r:.80}."
-        )
-    parts = item if isinstance(item, tuple) else (item,)
-    if matching == "exact":
-        return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
-    return tuple(tuple(_words(_folded(part, matching))) for part in parts)
-
-
-def _folded(text: str, matching: str) -> str:
-    """A text as an uncased BERT sees it: lower case, no accents."""
-    if matching != "lowered words":
-        return text
-    marks = _MARKS.split(text)
-    return "".join(mark if number % 2 else _plain(mark) for number, mark in enumerate(marks))
-
-
-def _words(text: str) -> list[str]:
-    """A text as BERT's tokenizer cuts it before it looks into its vocabulary."""
-    found = []
-    for number, part in enumerate(_MARKS.split(text)):
-        if number % 2:
-            found.append(part)
-            continue
-        seen = (c for c in part if c in "\t\n\r" or (unicodedata.category(c)[0] != "C" and c != "\ufffd"))
-        apart = (f" {c} " if _CUT.match(c) or unicodedata.category(c)[0] == "P" else c for c in seen)
-        found += "".join(apart).split()
-    return found
-
-
-def _plain(text: str) -> str:
-    # Each character by itself, as the tokenizer does: lower() of a whole text knows Greek's final sigma.
-    lower = "".join(c.lower() for c in text)
-    return "".join(c for c in unicodedata.normalize("NFD", lower) if unicodedata.category(c) != "Mn")
-
-
-def _regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tuple, tuple]:
-    """The words of a split text, and each token's index into them: words that were recorded apart may be one here."""
-    if matching == "exact":
-        return tuple(given), fields["word_ids"]
-    lengths = [len(_words(_folded(word, matching))) for word in given]
-    whole = [len(_words(_folded(word, matching))) for word in fields["words"]]
-    ends, recorded_ends = np.cumsum(lengths), np.cumsum(whole)
-    if not set(ends.tolist()) <= set(recorded_ends.tolist()) or 0 in lengths:
-        raise NotRecorded(
-            f"the words {list(given)!r:.120} cut the recorded input elsewhere than its own words, {list(fields['words'])!r:.120}, do."
-        )
-    new = np.searchsorted(ends, recorded_ends)
-    return tuple(given), tuple(None if w is None else int(new[w]) for w in fields["word_ids"])
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -623,9 +549,12 @@ def write_recording(
         raise ValueError(
             f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
         )
-    recording = Recording(
-        names[0], label or names[0], about, matching, model_fingerprint, tuple(inputs), twin_of
-    )
+    label = label.strip() or names[0]
+    if label in LABELS.values() and LABELS.get(names[0]) != label:
+        raise ValueError(
+            f"the label {label!r} is that of a published model, and {names[0]} gave these maps; give another label, or none."
+        )
+    recording = Recording(names[0], label, about, matching, model_fingerprint, tuple(inputs), twin_of)
     if len(recording._places) < len(inputs):
         raise ValueError(f"{_twice(inputs, matching)!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)
@@ -641,16 +570,6 @@ def write_recording(
     with replacing(path, "wb") as file:
         np.savez_compressed(file, **members)
     return recording
-
-
-def matching_of(encoder: Encoder) -> str:
-    """What makes two texts the same input for an encoder's tokenizer: one of `MATCHING`."""
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
-    if not isinstance(encoder.tokenizer.backend_tokenizer.pre_tokenizer, BertPreTokenizer):
-        return "exact"
-    lowers = encoder.tokenizer("A É")["input_ids"] == encoder.tokenizer("a e")["input_ids"]
-    return "lowered words" if lowers else "words"
 
 
 def _parts(weights: np.ndarray, number: int) -> np.ndarray:

@@ -53,7 +53,7 @@ def test_a_text_that_comes_twice_is_recorded_once_and_that_is_said(folder, tmp_p
         and "3 inputs, 3 layers x 2 heads" in said.out
     )
     recording = load_recording(tmp_path / "a.bertlook")
-    assert recording.badge == "Tiny, recorded" and recording.texts_with_vectors == ()
+    assert recording.badge == "Tiny (model), recorded" and recording.texts_with_vectors == ()
     encoder = load_encoder(folder / "model")
     assert recording.model_fingerprint == encoder.fingerprint
 
@@ -211,14 +211,10 @@ def test_recordings_of_different_shape_or_tokens_are_not_compared(folder, tmp_pa
     name = f"recorded:{folder / 'tiny.bertlook'}"
     assert run("compare", name, "recorded:bert-base-uncased", "--out", tmp_path, "--quiet") == 1
     said = capsys.readouterr().err
-    assert (
-        "0 recorded of both" in said
-        and "model, recorded (3 inputs)" in said
-        and "Record both models on one" in said
-    )
+    assert "(12 x 12 heads): heads are compared one by one" in said
     more = ["--texts", folder / "texts.txt", "--out", tmp_path, "--quiet"]
     assert run("compare", name, "recorded:bert-base-uncased", *more) == 1
-    assert "has 3 layers of 2 heads, bert-base-uncased has 12 layers of 12 heads" in capsys.readouterr().err
+    assert "heads are compared one by one" in capsys.readouterr().err
     both = ["recorded:bert-base-cased", "recorded:bert-base-uncased"]
     for names in (both, both[::-1]):
         assert run("compare", *names, "--out", tmp_path, "--quiet") == 1
@@ -393,3 +389,26 @@ def test_the_help_says_that_recordings_are_taken(command, capsys):
     with pytest.raises(SystemExit):
         run(command, "--help")
     assert "recorded:" in capsys.readouterr().out
+
+
+def test_a_label_never_hides_the_model(folder, tmp_path, capsys):
+    assert record(folder, tmp_path / "no.bertlook", "--label", "BERT-base") != 0
+    assert "that of a published model, and model gave these maps" in capsys.readouterr().err
+    out = tmp_path / "my.bertlook"
+    for label, badge in (
+        ("my BERT", "my BERT (model), recorded"),
+        ("  ", "model, recorded"),
+        ("model", "model, recorded"),
+    ):
+        assert record(folder, out, "--label", label) == 0
+        assert load_recording(out).badge == badge
+        assert run("claims", "--lesson", "03", "--model", f"recorded:{out}") == 0
+        assert f"{badge}, not computed here: 3 single texts, 0 pairs" in capsys.readouterr().out
+
+
+def test_a_profile_of_examples_says_that_they_are_no_sample(tmp_path, capsys):
+    assert run("profile", "--model", "recorded:bert-base-uncased", "--out", tmp_path, "--quiet") == 0
+    assert (
+        "BERT-base, recorded: 7 single texts and 5 pairs. Examples are not a sample"
+        in capsys.readouterr().err
+    )

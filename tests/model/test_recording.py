@@ -298,7 +298,7 @@ def recorded(tiny, tmp_path):
 def test_what_was_written_is_read(recorded):
     attentions, path = recorded
     recording = load_recording(path)
-    assert recording.badge == "Tiny, recorded"
+    assert recording.badge == f"Tiny ({recording.name}), recorded"
     for before, after in zip(attentions, recording.values()):
         assert np.abs(after.weights - before.weights).max() < 1 / 65535
         for name in ("queries", "keys", "values"):
@@ -309,7 +309,7 @@ def test_what_was_written_is_read(recorded):
             assert getattr(after, name) == getattr(before, name)
     saved = path.with_suffix(".npz")
     recording["the cat sat"].save(saved)
-    assert Attention.load(saved).recorded == "Tiny, recorded"
+    assert Attention.load(saved).recorded == recording.badge
 
 
 def test_writing_twice_gives_the_same_recording(recorded, tmp_path):
