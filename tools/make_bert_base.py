@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 
 from bertlook_teach.disk import data_path, write_file
 from bertlook_teach.model import ENDING, SHIPPED_RECORDINGS, Attention, load_recording, write_recording
+from bertlook_teach.model.recording import LABELS
 
 ABOUT = (
     "Attention that the published {model} gave, as saved in the outputs of executed public notebooks whose code names the model. Numbers "
     "produced by weights under the Apache License 2.0; nothing else of those repositories is here."
 )
-LABELS = {"bert-base-uncased": "BERT-base", "bert-base-cased": "BERT-base (cased)"}
 MATCHING = {"bert-base-uncased": "lowered words", "bert-base-cased": "words"}
 MARKS = ("<!-- inputs: written by tools/make_bert_base.py -->", "<!-- end of inputs -->")
 

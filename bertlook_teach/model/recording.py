@@ -29,6 +29,7 @@ FORMAT, VERSION, ENDING = "bertlook recording", 1, ".bertlook"
 # The published models, by what readers call them; these come with the course.
 LABELS = {"bert-base-uncased": "BERT-base", "bert-base-cased": "BERT-base (cased)"}
 SHIPPED_RECORDINGS = tuple(LABELS)
+_TAKEN = ("specimen", "specimen-random", *LABELS, *LABELS.values())  # names that say which model it is
 
 RECORDED = "recorded, not computed here"
 
@@ -125,8 +126,9 @@ class Recording(Mapping):
     @property
     def badge(self) -> str:
         """What a view writes beside it: ``"BERT-base, recorded"``. A label of somebody's own never stands without the model's name."""
-        known = self.label in (self.name, LABELS.get(self.name))
-        return f"{self.label if known else f'{self.label} ({self.name})'}, recorded"
+        label = self.label.strip() or self.name
+        known = label in (self.name, LABELS.get(self.name))
+        return f"{label if known else f'{label} ({self.name})'}, recorded"
 
     @property
     def note(self) -> str:
@@ -486,6 +488,17 @@ def _identity(recording: Recording) -> tuple:
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
+def _label(label: str, model: str) -> str:
+    """The label without blanks around it, or the model's name; never the name of another model."""
+    label = label.strip() or model
+    taken = {name.casefold() for name in _TAKEN} - {model.casefold(), LABELS.get(model, "").casefold()}
+    if label.casefold() in taken:
+        raise ValueError(
+            f"the label {label!r} is the name of another model, and {model} gave these maps; give another label, or none."
+        )
+    return label
+
+
 def write_recording(
     path: str | os.PathLike,
     attentions: Iterable[Attention],
@@ -508,7 +521,7 @@ def write_recording(
     attentions : iterable of Attention
         At wordpiece level; an input once.
     label : str
-        The model's name for readers; default: its name.
+        The model's name for readers; blank: its name. Beside any other label the badge keeps the name.
     about : str
         Where the numbers come from.
     matching : {"lowered words", "words", "exact"}
@@ -523,7 +536,8 @@ def write_recording(
     Raises
     ------
     ValueError
-        If there is nothing to write, an input comes twice, or in words; if a row does not sum to 1, or if two models gave them.
+        If there is nothing to write, an input comes twice, or in words; if a row does not sum to 1, if two models gave them, or
+        if the label is the name of another known model.
     """
     path = Path(path)
     if path.suffix != ENDING:
@@ -532,6 +546,8 @@ def write_recording(
         raise ValueError(f"matching must be one of {', '.join(MATCHING)}; got {matching!r}.")
     inputs, names = [], []
     for number, attention in enumerate(attentions):
+        if not number:  # before the rest is computed
+            label = _label(label, attention.model)
         if attention.level != "wordpiece":
             raise ValueError(
                 f"input {number + 1} is between words; record what extract_attention gave, before to_words()."
@@ -548,11 +564,6 @@ def write_recording(
     if len(set(names)) > 1:
         raise ValueError(
             f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
-        )
-    label = label.strip() or names[0]
-    if label in LABELS.values() and LABELS.get(names[0]) != label:
-        raise ValueError(
-            f"the label {label!r} is that of a published model, and {names[0]} gave these maps; give another label, or none."
         )
     recording = Recording(names[0], label, about, matching, model_fingerprint, tuple(inputs), twin_of)
     if len(recording._places) < len(inputs):

@@ -392,8 +392,11 @@ def test_the_help_says_that_recordings_are_taken(command, capsys):
 
 
 def test_a_label_never_hides_the_model(folder, tmp_path, capsys):
-    assert record(folder, tmp_path / "no.bertlook", "--label", "BERT-base") != 0
-    assert "that of a published model, and model gave these maps" in capsys.readouterr().err
+    for taken in ("BERT-base", "bert-base ", "bert-base-cased", "specimen", "specimen-random"):
+        assert record(folder, tmp_path / "no.bertlook", "--label", taken) != 0
+        said = capsys.readouterr().err
+        assert f"{taken.strip()!r} is the name of another model, and model gave these maps" in said
+    assert not (tmp_path / "no.bertlook").exists()
     out = tmp_path / "my.bertlook"
     for label, badge in (
         ("my BERT", "my BERT (model), recorded"),

@@ -295,6 +295,16 @@ def recorded(tiny, tmp_path):
     return attentions, path
 
 
+def test_the_badge_of_an_older_file_names_the_model_too(uncased):
+    badges = {
+        label: replace(uncased, name="specimen", label=label).badge
+        for label in ("BERT-base", " ", "specimen")
+    }
+    assert badges == {"BERT-base": "BERT-base (specimen), recorded"} | dict.fromkeys(
+        (" ", "specimen"), "specimen, recorded"
+    )
+
+
 def test_what_was_written_is_read(recorded):
     attentions, path = recorded
     recording = load_recording(path)
