@@ -232,7 +232,9 @@ def decks() -> str:
 
     found = sorted((find_root() / "slides").glob("[0-9][0-9]_*.ipynb"))
     if not found:
-        raise Failed(f"none in {find_root() / 'slides'}", "Install a complete wheel, or run bertlook in a clone.")
+        raise Failed(
+            f"none in {find_root() / 'slides'}", "Install a complete wheel, or run bertlook in a clone."
+        )
     return f"{len(found)} in {find_root() / 'slides'}"
 
 
