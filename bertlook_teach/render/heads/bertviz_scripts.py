@@ -16,6 +16,8 @@ from pathlib import Path
 
 VERSION = "1.4.1"
 
+_FETCHED = re.compile(r'<script src="https?://[^"]*"></script>')
+
 _D3 = Path(__file__).parent / "vendor" / "d3.min.js"
 
 _JQUERY = "static/components/jquery/dist/jquery.min.js"
@@ -185,10 +187,6 @@ def offline_bertviz() -> None:
         script = f"(function () {{\n{libraries}{text}}}).call(window);\n"
         module = import_module(f"bertviz.{view}")
         module.open = lambda path, script=script: StringIO(script)  # its scripts are all it opens
-        module.HTML = _html_without_addresses
-
-
-def _html_without_addresses(data: str):
-    from IPython.display import HTML
-
-    return HTML(re.sub(r'<script src="https?://[^"]*"></script>', "", data))
+        plain = getattr(module.HTML, "plain", module.HTML)
+        module.HTML = lambda data, plain=plain: plain(_FETCHED.sub("", data))
+        module.HTML.plain = plain
