@@ -130,7 +130,7 @@ def sample_interval(drawn, estimate, n, *, acceleration=0.0) -> tuple:
     Examples
     --------
     >>> [round(end, 2) for end in sample_interval(np.arange(201), 100, 20)]      # the middle 95 % are 5 to 195
-    [-4.09, 204.09]
+    [-4.08, 204.08]
     """
     from scipy.special import ndtr, ndtri
 

@@ -90,6 +90,7 @@ def try_out(views, page):
     head.select_option("#filter", "0")
     assert lines(model) == LINES["model"]
     assert model.locator(".detail").count() == 0
+    still(page)  # where it was drawn is where it is clicked
     model.locator("svg > g > rect:last-child").nth(3).click()
     assert "Layer 1, Head 1" in model.locator("text.detail").first.text_content()
     before = neuron.evaluate(

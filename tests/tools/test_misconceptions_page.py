@@ -24,8 +24,9 @@ SECTIONS = dict(re.findall(r"^## Lesson (\d\d)\n(.*?)(?=^## |\Z)", PAGE, re.MULT
 
 
 def the_end_of(path: Path) -> str:
-    """What is shown on the last three slides of a deck's main line, or in the last cell of an exercise notebook."""
+    """What is shown on the last three slides of a deck's main line, or in the last text of an exercise notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = [cell for cell in cells if "".join(cell["source"]).partition("(")[0] != "check.sheet"]
     beyond = [
         i for i, cell in enumerate(cells) if "".join(cell["source"]).lstrip("# ").startswith("For 90 minutes")
     ]
