@@ -428,8 +428,7 @@ def _example():
     distances[2, :], distances[:, 2] = distances[2] + 0.2, distances[:, 2] + 0.2
     np.fill_diagonal(distances, 0)
     measures = {name: np.zeros((4, 3)) for name in THRESHOLDS}
-    measures["entropy_normalized"][0, 1] = measures["entropy_normalized"][2, 0] = 0.9
-    measures["punct"][2, 0] = 0.7
+    measures["entropy_normalized"][[0, 2], [1, 0]], measures["punct"][2, 0] = 0.9, 0.7
     return distances, layers, measures
 
 
