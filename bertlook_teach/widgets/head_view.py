@@ -38,6 +38,16 @@ FINE_UP_TO = 1_000_000  # bytes: below it a weight gets 16 bits, so that printed
 PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved page stays small
 
 
+def _whose(attention, minus) -> str:
+    """What a recorded attention says of itself; of a difference, both sides, if one of them is recorded."""
+    sides = [attention] if minus is None else [attention, minus]
+    if not any(getattr(side, "recorded", "") for side in sides):
+        return ""
+    return " minus ".join(
+        getattr(side, "recorded", "") or getattr(side, "model", "") or "a model" for side in sides
+    )
+
+
 class HeadView(DrawnHead, anywidget.AnyWidget):
     """See what one head looks at. Arrow keys run through the heads without the kernel.
 
@@ -197,7 +207,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             "packing": packing,
             "texts": self._texts(attention, minus is not None),
             "difference": minus is not None,
-            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
+            "badge": _whose(attention, minus) if self._badge is None else self._badge,
             "norms": b"" if norms is None else self._packed_norms(norms, weights.shape[:3], tokens),
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -248,3 +249,18 @@ def test_what_is_no_recording_or_no_sentence_is_refused(recording):
         RecordedView(recording, next(text for text in recording if isinstance(text, str)))
     with pytest.raises(ValueError, match="no sentence to show"):
         RecordedView(recording, [])
+
+
+def test_a_recorded_first_side_stays_recorded_beside_another_recording():
+    cased = load_recording("bert-base-cased")
+    explorer = HeadExplorer(load_recording(), "the cat sat on the mat", recording=cased)
+    assert explorer.head_view.badge == "BERT-base, recorded"
+
+
+def test_a_difference_with_a_recorded_side_names_both():
+    recorded = load_recording()["the cat sat on the mat"]
+    computed = replace(recorded, recorded="", model="my model")
+    other = replace(recorded, recorded="another, recorded")
+    assert HeadView(computed, minus=recorded).badge == "my model minus BERT-base, recorded"
+    assert HeadView(recorded, minus=other).badge == "BERT-base, recorded minus another, recorded"
+    assert HeadView(computed, minus=computed).badge == ""

@@ -229,12 +229,12 @@ class HeadExplorer(ipywidgets.VBox):
             return None
         if self.minus is not None:
             raise ValueError("a difference of two models has no recorded side; leave minus or recording out.")
-        self.head_view.badge = self.name
+        self.head_view.badge = called = self.head_view.badge or self.name  # a recorded one stays recorded
         view = RecordedView(
             recording,
             **sizes,
             **{"measures": self._on_both(), **options},
-            other=self.name,
+            other=called,
             shows=SHOWN_FIRST.index(shows),
         )
         view.add_class("bertlook-switch")
