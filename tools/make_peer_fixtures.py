@@ -213,7 +213,7 @@ def formulas() -> dict:
     With the settings of the released code: residual one half and rows divided by their sum; the value bias counts and the output bias does not;
     rows smoothed by .0001 for entropies and by .001 for divergences, whose sum is over all rows; [SEP]'s own attention divided by the two [SEP]s.
     """
-    from itertools import product
+    from itertools import pairwise, product
 
     from safetensors.numpy import load_file
 
@@ -226,7 +226,7 @@ def formulas() -> dict:
     for top in range(4):  # what arrives: over all ways down, the product of what each step passes on
         for way in product(range(6), repeat=top + 2):
             passed = 1.0
-            for layer, (to, at) in zip(range(top, -1, -1), zip(way, way[1:])):
+            for layer, (to, at) in zip(range(top, -1, -1), pairwise(way)):
                 passed *= 0.5 * sum(short[layer, h, to, at] for h in range(heads)) / heads + 0.5 * (to == at)
             rollout[top, way[0], way[-1]] += passed
 
