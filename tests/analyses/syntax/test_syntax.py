@@ -556,6 +556,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
     text = format_table(table)
     assert "made up, scheme ud, subtypes merge, 60 sentences" in text
     assert "Too rare for a row (under 20 cases)" in text
+    assert "A random twin's often do too" in text and "knows" not in text  # p is no proof of syntax
     folder = tmp_path / "out"
     assert str(folder / "syntax.csv") in save_table(table, folder)
     with open(folder / "syntax.csv", newline="", encoding="utf-8") as file:
