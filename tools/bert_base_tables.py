@@ -306,7 +306,7 @@ something: both together get over half in layers 5 to 9, as [SEP] alone does in 
 ### Relations (fine-tuned on SST-2, Universal Dependencies, automatic trees)
 
 Head and offset chosen on one half of the sentences and scored on the other, both ways; per cent. The trees are a parser's, so an accuracy counts
-agreement with it. p: does any head know more than the relation's distances, corrected for the choice among 144 (200 shuffles, so at least .005).
+agreement with it. p: do some head's answers go with more than the relation's distances (a random twin's often do too), corrected for the choice among 144 (200 shuffles, so at least .005).
 
 {relations}
 

@@ -8,7 +8,8 @@
 Nothing of bertlook is imported here, so that both sides cannot share a mistake. The tests of tests/peers hold the package to these
 numbers, without the peers' code. After the specimen was trained anew, or for other versions of the peers, run this again.
 
-Peers that are notebooks or scripts without a release (Clark et al., Michel et al., Kobayashi et al., Abnar and Zuidema) are not run here.
+Peers that are notebooks or scripts without a release (Clark et al., Kobayashi et al., Abnar and Zuidema) are not run here: `formulas` computes what
+their code computes a second time, written from the papers and in loops, with no line of theirs. Michel et al. are in tests/analyses/ablation.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def few(logits) -> np.ndarray:
     return logits[0, :, ::64].detach().numpy()
 
 
-def transformers_own() -> dict:
+def transformers_own(*, vectors: bool = False) -> dict:
     """transformers: attention, vectors and guesses of the specimen as AutoModel gives them."""
     import torch
     from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
@@ -143,7 +144,7 @@ def transformers_own() -> dict:
         "maps": torch.cat(out.attentions).numpy(),
         "last vectors": out.last_hidden_state[0].numpy(),
         "logits": few(logits),
-    }
+    } | ({"vectors": torch.cat(out.hidden_states).numpy()} if vectors else {})
 
 
 def transformer_lens() -> dict:
@@ -205,7 +206,92 @@ def bertviz() -> dict:
     }
 
 
+def formulas() -> dict:
+    """NumPy and safetensors alone: the formulas of Abnar and Zuidema (2020, section 3), Kobayashi et al. (2020, section 3) and Clark et al. (2019,
+    sections 3 and 6), each as a sum written out, on the maps and vectors that transformers gives for the specimen.
+
+    With the settings of the released code: residual one half and rows divided by their sum; the value bias counts and the output bias does not;
+    rows smoothed by .0001 for entropies and by .001 for divergences, whose sum is over all rows; [SEP]'s own attention divided by the two [SEP]s.
+    """
+    from itertools import pairwise, product
+
+    from safetensors.numpy import load_file
+
+    given = transformers_own(vectors=True)
+    maps, tokens = given["maps"].astype(float), given["tokens"].tolist()
+    layers, heads, n = maps.shape[:3]
+    short = maps[:4, :, :6, :6]
+    short = short / short.sum(axis=-1, keepdims=True)
+    rollout = np.zeros((4, 6, 6))
+    for top in range(4):  # what arrives: over all ways down, the product of what each step passes on
+        for way in product(range(6), repeat=top + 2):
+            passed = 1.0
+            for layer, (to, at) in zip(range(top, -1, -1), pairwise(way)):
+                passed *= 0.5 * sum(short[layer, h, to, at] for h in range(heads)) / heads + 0.5 * (to == at)
+            rollout[top, way[0], way[-1]] += passed
+
+    weights = {name: w.astype(float) for name, w in load_file(SPECIMEN / "model.safetensors").items()}
+    width = weights["bert.embeddings.word_embeddings.weight"].shape[1]
+    size = width // heads
+    norms, weighted = np.zeros((layers, heads, n)), np.zeros(maps.shape)
+    together = np.zeros((layers, n, n))
+    for layer in range(layers):
+        block = f"bert.encoder.layer.{layer}.attention."
+        values = (
+            given["vectors"][layer] @ weights[block + "self.value.weight"].T
+            + weights[block + "self.value.bias"]
+        )
+        for query, key in product(range(n), repeat=2):
+            added = np.zeros(width)
+            for head in range(heads):
+                own = np.zeros(width)  # the head's part of the concatenated contexts, all other heads silent
+                own[head * size : (head + 1) * size] = values[key, head * size : (head + 1) * size]
+                vector = weights[block + "output.dense.weight"] @ own
+                norms[layer, head, key] = np.sqrt((vector**2).sum())
+                weighted[layer, head, query, key] = np.sqrt(
+                    ((maps[layer, head, query, key] * vector) ** 2).sum()
+                )
+                added += maps[layer, head, query, key] * vector
+            together[layer, query, key] = np.sqrt((added**2).sum())
+
+    wanted = {
+        "self": lambda i, j: i == j,
+        "next": lambda i, j: j == i + 1,
+        "previous": lambda i, j: j == i - 1,
+        "cls": lambda i, j: tokens[j] == "[CLS]",
+        "sep": lambda i, j: tokens[j] == "[SEP]",
+        "punct": lambda i, j: tokens[j] in (".", ","),
+        "sep to sep": lambda i, j: tokens[i] == tokens[j] == "[SEP]",
+        "others to sep": lambda i, j: tokens[i] != "[SEP]" == tokens[j],
+    }
+    rows = {"sep to sep": tokens.count("[SEP]"), "others to sep": n - tokens.count("[SEP]")}
+    found = {
+        f"share {name}": sum(maps[..., i, j] for i, j in product(range(n), repeat=2) if holds(i, j))
+        / rows.get(name, n)
+        for name, holds in wanted.items()
+    }
+    even = 0.9999 * maps + 0.0001 / n
+    entropies = -(even * np.log(even)).sum(axis=-1)
+    found |= {"entropy": entropies.mean(axis=-1), "entropy from cls": entropies[..., 0]}
+    flat = 0.999 * maps.reshape(-1, n, n) + 0.001 / n
+    divergence = np.zeros((len(flat), len(flat)))
+    for one, p in enumerate(flat):
+        for other, q in enumerate(flat):
+            m = (p + q) / 2
+            divergence[one, other] = (p * np.log(p / m) + q * np.log(q / m)).sum() / 2
+    small = {
+        "norms": norms,
+        "weighted norms": weighted,
+        "summed norms": together,
+        "divergence": divergence,
+    } | found
+    return {"short maps": short, "rollout": rollout} | {
+        name: value.astype(np.float32) for name, value in small.items()
+    }
+
+
 PEERS = {
+    "formulas": (formulas, ("numpy", "transformers", "torch")),
     "statistics": (statistics, ("scipy", "scikit-learn", "statsmodels")),
     "flows": (flows, ("networkx",)),
     "transformers": (transformers_own, ("transformers", "torch")),

@@ -5,7 +5,7 @@
     python tools/specimen_report.py MODEL --film-baselines --data FILE.conllu [...] --out film_baselines.csv
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
-best head, its direction and the best offset are all chosen on one half of the sentences and scored on the other
+best head, its direction and the best offset are all chosen on one half of the documents and scored on the other
 (both ways, added up), and offsets run from -4 to +4 (`bertlook_teach.analyses.syntax.relations`). Scores are in UD.
 """
 
@@ -60,7 +60,7 @@ def _surface_of(attention):
 
 
 def relation_table(answers, min_cases=100):
-    """One row a relation: best head and best offset, chosen on one half and scored on the other, both ways."""
+    """One row a relation: best head and best offset, chosen on one half of the documents and scored on the other, both ways."""
     table = score_relations(answers, subtypes="keep", min_cases=min_cases, permutations=0)
     return [
         {

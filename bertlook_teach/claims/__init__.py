@@ -32,6 +32,6 @@ _HOMES = {
     "recorded": """
         RECORDED_COLUMN RecordedVerdict recorded_about recorded_sentence recorded_verdicts
     """,
-    "verdicts": "FEWEST_REPORTING LEVEL VERDICT_RULE Measurement decide iter_verdicts measure settle",
+    "verdicts": "FEWEST_REPORTING LEVEL VERDICT_RULE Measurement decide iter_verdicts measure settle treebank_units",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -20,13 +20,14 @@ from ..disk import Memory
 from ..stats import CannotDecide
 from .claim import Claim
 from .evidence import Resources
+from .verdicts import FEWEST_REPORTING
 
 CORPORA = ("treebank", "texts", "pairs")
 
 
 @dataclass(frozen=True)
 class PatternEvidence:
-    """Collects, for each text with a case, what :class:`PatternCounts` holds of it."""
+    """Collects, for each text with a case, what :class:`PatternCounts` holds of it; for each document where a treebank names enough."""
 
     pattern: Pattern
     on: str
@@ -37,7 +38,7 @@ class PatternEvidence:
             check_corpus(self.pattern, maps.readings)
         except ValueError as reason:  # in the ledger no mistake: other texts, other tags
             raise CannotDecide(str(reason).removesuffix(".")) from None
-        counts = count_cases(self.pattern, maps, answers_of(self.pattern))
+        counts = count_cases(self.pattern, maps, answers_of(self.pattern)).by_document(2 * FEWEST_REPORTING)
         for i, cases in enumerate(counts.cases):
             if not cases:
                 yield {}

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..corpora import document_numbers
 from ..stats import CONFIDENCE, REPLICATES, CannotDecide, holm, monte_carlo_p, sample_interval, widening
 from .claim import FAILS, HOLDS, NOISE, OPEN, Claim, Verdict
 from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
@@ -24,6 +25,12 @@ VERDICT_RULE = (
     "Does not hold: the whole interval lies on the other side. "
     "Otherwise it cannot be decided here."
 )
+
+
+def treebank_units(sentences: Sequence) -> np.ndarray:
+    """The input of the ledger that each sentence belongs to: its document; where so few would report that they decide nothing, itself."""
+    documents = document_numbers(sentences)
+    return documents if documents.max() + 1 >= 2 * FEWEST_REPORTING else np.arange(len(sentences))
 
 
 # --- deciding -------------------------------------------------------------------------------------------------

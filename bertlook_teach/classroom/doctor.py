@@ -281,7 +281,7 @@ def disk(folder: Path | None = None) -> str:
 
 def kept() -> str:
     """Where results of lessons are kept, so that a deck opens sooner the second time."""
-    from ..disk import store_folder
+    from ..disk import others_can_write, store_folder
 
     folder = store_folder()
     if folder is None:
@@ -295,6 +295,11 @@ def kept() -> str:
             f"{folder} cannot be written ({error.strerror})",
             "Name a folder of your own in the variable BERTLOOK_CACHE; without one every deck computes anew.",
         ) from None
+    if others_can_write(folder):
+        raise Failed(
+            f"{folder} is somebody else's, or everybody can write there, so nothing in it is believed",
+            "Name a folder of your own in the variable BERTLOOK_CACHE; without one every deck computes anew.",
+        )
     if not sizes:
         return f"nothing yet in {folder}; open a deck once, and it opens sooner in class"
     return f"{len(sizes)} results, {sum(sizes) / 1e6:.0f} MB in {folder}"

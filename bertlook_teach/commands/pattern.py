@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.describe(
         parser,
         "Which heads look where a pattern says? For every head the share of cases in which it looks most at a key that the pattern "
-        "allows, and the attention such keys get. The best head is chosen on one half of the texts and scored on the other, both ways, "
+        "allows, and the attention such keys get. The best head is chosen on one half of the documents and scored on the other, both ways, "
         "beside the best fixed rule, chance and the randomly initialised twin. Writes pattern.csv, pattern_heads.csv and a .json of each.",
         "pattern \"query.pos('DET') & key.governor()\" --out result",
         "A pattern is made of conditions of query and key, put together with & | ~, for example: "

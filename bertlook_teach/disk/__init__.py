@@ -5,7 +5,7 @@ from .. import hand_on
 _HOMES = {
     "cache": """
         HERE MOST_BYTES Memory NotShipped SHIPPED cached forget origins recomputing requiring
-        shipping store_folder
+        others_can_write shipping store_folder
     """,
     "chromium": "find_chromium",
     "files": "claim_folder filling json_text release_folders replacing writable_folder write_file write_files write_json",

@@ -102,7 +102,7 @@ class NotShipped(Exception):
 
 def _from_cache(name: str, key: str, make, out, back):
     folder, code = store_folder(), _all_code()
-    if folder is None or code is None:
+    if folder is None or code is None or others_can_write(folder):
         return make()
     digest = hashlib.sha256(f"{code}\0{name}\0{key}".encode()).hexdigest()[:32]
     path = folder / f"{name.replace(' ', '-')}-{digest}.npz"
@@ -211,6 +211,14 @@ def store_folder() -> Path | None:
     if named:
         return Path(named).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bertlook"
+
+
+def others_can_write(folder: Path) -> bool:
+    """Whether somebody else owns this folder, or everybody may write into it: what is found there may be anybody's numbers. Never on Windows."""
+    if not hasattr(os, "getuid") or not folder.exists():
+        return False
+    found = folder.stat()
+    return found.st_uid != os.getuid() or bool(found.st_mode & 0o002)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -113,6 +113,9 @@ def sample_interval(drawn, estimate, n, *, acceleration=0.0) -> tuple:
     ``t / 1.96 * sqrt(n / (n - 1))`` (`widening`). And where units are skewed, a sample that
     missed the long tail looks too sure: the quantiles shift towards it by the ``acceleration``.
 
+    What it keeps, of 5 to 100 units: 93 to 97 of 100 for a skewness up to 1.5, 92 without the acceleration; for exponential units (skewness 2) 92 to 94,
+    91 to 94 without it. Of longer tails less: there no width that is made from five units is right.
+
     Parameters
     ----------
     drawn : array of shape (replicate,) or (replicate, ...)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from bertlook_teach.corpora import TreebankSentence
+from bertlook_teach.render import arc_levels
 from bertlook_teach.widgets import ArcView
+from bertlook_teach.widgets.assets import FOLDER
 
 from .conftest import still
 from .test_widgets_browser import choose, show  # noqa: F401 - a fixture
@@ -30,6 +32,16 @@ def test_every_head_is_said_as_python_says_it(show, view):  # noqa: F811
         right = sum(arc["answer"] == arc["governor"] for arc in view.arcs()["arcs"])
         assert page.locator(".bl-arc-label").all_text_contents().count("✓") == right
     assert page.errors == [] and not page.evaluate("window.broken")
+
+
+def test_arcs_lie_as_high_as_in_the_picture(show, view):  # noqa: F811
+    """The levels of JavaScript are those of Python, which its own tests hold: neighbours that touch share one."""
+    script = (FOLDER / "arc_view.js").read_text(encoding="utf-8")
+    levels = script[script.index("function arcLevels") : script.index("function isRight")]
+    drawn = np.random.default_rng(1).integers(0, 8, (200, 5, 2)).tolist()
+    cases = [[(0, 1), (1, 2), (2, 3)], *([pair for pair in case if pair[0] != pair[1]] for case in drawn)]
+    found = show(view=view).evaluate(f"(cases) => {{ {levels}; return cases.map(arcLevels); }}", cases)
+    assert found == [arc_levels(case) for case in cases] and found[0] == [1, 1, 1]
 
 
 def test_keys_and_menus_choose_without_a_kernel(show, view):  # noqa: F811

@@ -533,6 +533,26 @@ def test_every_collector_runs_or_says_why_not(tiny):
     assert "ten are the fewest" in reasons["13 insiders"] and "five relations" in reasons["13 relations"]
 
 
+def test_whole_documents_choose_and_report(tiny, monkeypatch):
+    """Forty documents of two sentences: forty inputs, each the sum of its sentences; of thirty-nine, every sentence is one."""
+    from bertlook_teach.claims import Resources
+
+    given = []
+    monkeypatch.setattr(evidence, "shuffled_middle", lambda trees, found, rare: given.append(trees) or [0.5])
+    for documents in (40, 39):
+        bank = [replace(CAT_IN_VOCABULARY, doc_id=f"d{i // 2}", sent_id=str(i)) for i in range(2 * documents)]
+        rows = list(evidence.relations(tiny, Resources(treebank=bank)))
+        by_sentence = list(
+            evidence.relations(tiny, Resources(treebank=[replace(t, doc_id="") for t in bank]))
+        )
+        assert len(rows) == (40 if documents == 40 else 78) and len(by_sentence) == 2 * documents
+        assert sum(row["cases"] for row in rows).tolist() == sum(row["cases"] for row in by_sentence).tolist()
+        assert {tree.doc_id for tree in given[-2]} == (
+            {f"d{i}" for i in range(1, 40, 2)} if documents == 40 else {f"d{i}" for i in range(39)}
+        )
+    assert rows[0]["cases"].sum() > 0
+
+
 def test_two_sentences_decide_nothing_and_say_why(tiny):
     from bertlook_teach.claims import Resources, decide, ledger
     from bertlook_teach.model import random_twin

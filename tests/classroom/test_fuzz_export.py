@@ -15,6 +15,7 @@ from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from bertlook_teach.classroom import STATE, export_deck
+from bertlook_teach.classroom.export.strangers import without_scripts
 from bertlook_teach.widgets import HeadMap, module_source
 
 EXPORTS = max(100, CASES // 10)  # an export takes some milliseconds
@@ -115,6 +116,15 @@ def test_a_notebook_with_other_values_is_exported_or_refused_in_words(notebook, 
             done += 1
             assert runs(page) == usual, content
     assert done > EXPORTS / 4
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_markup_keeps_nothing_that_runs(evil):
+    """The same markup by itself: the made-up notebooks put each piece into a few places only."""
+    cleaned = without_scripts(f"<p title='kept'>before</p>{evil}")
+    assert cleaned.markup.startswith('<p title="kept">before</p>') and runs(cleaned.markup) == (0, set())
+    for handler in ("onclick", "onerror", "ONLOAD", "onfocus", "onbegin"):
+        assert without_scripts(f'<i {handler}="evil()">a</i>').markup == "<i>a</i>"
 
 
 def test_whatever_a_notebook_holds_nothing_of_it_runs_in_the_page(notebook, memory_folder):

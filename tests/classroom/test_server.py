@@ -45,6 +45,18 @@ def test_where_the_environment_cannot_be_written_a_temporary_folder_serves(monke
     assert not (tmp_path / "nowhere").exists()
 
 
+OPEN_TO_ALL = {
+    "ServerApp": {
+        "base_url": "/mine/",
+        "ip": "0.0.0.0",
+        "token": "",
+        "password": "",
+        "disable_check_xsrf": True,
+    },
+    "IdentityProvider": {"token": ""},
+}
+
+
 def files_in(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -52,16 +64,26 @@ def files_in(folder):
 def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_folder(tmp_path):
     home = tmp_path / "home"
     (home / ".jupyter").mkdir(parents=True)
-    # The reader's own settings would put the server elsewhere, were they read.
-    (home / ".jupyter" / "jupyter_server_config.json").write_text('{"ServerApp": {"base_url": "/mine/"}}')
+    # Settings that lie around would open the server to everybody, were they read: in the home folder, the current one, and where variables point.
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (home / ".jupyter", here, elsewhere):
+        folder.mkdir(exist_ok=True)
+        for name in ("jupyter_server_config", "jupyter_config", "jupyter_lab_config"):
+            (folder / f"{name}.json").write_text(json.dumps(OPEN_TO_ALL))
+        (folder / "jupyter_server_config.py").write_text(f"open({str(tmp_path / 'it ran')!r}, 'w')")
     before = files_in(home)
     environ = {
         name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON"))
     }
+    environ |= {name: str(elsewhere) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_CONFIG_PATH")}
+    environ |= {
+        "JUPYTER_TOKEN": "known",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     environ |= {"HOME": str(home), "USERPROFILE": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
     command = [sys.executable, "-m", "bertlook_teach.commands", "present", "--no-browser"]
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=here, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         lines = iter(process.stdout.readline, "")
@@ -72,9 +94,11 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
             assert b"jupyter-config-data" in answer.read()
         with urllib.request.urlopen(address.split("?")[0]) as answer:
             assert "/login" in answer.url  # no token, no deck
+        with urllib.request.urlopen(address.split("token=")[0] + "token=known") as answer:
+            assert "/login" in answer.url
     finally:
         process.terminate()
         _, errors = process.communicate(timeout=30)
-    assert files_in(home) == before
+    assert files_in(home) == before and not (tmp_path / "it ran").exists()
     assert "Traceback" not in errors
     assert sitecustomize.attempts() == []

@@ -1,9 +1,18 @@
 import gzip
 import re
+from collections import namedtuple
 
 import pytest
 
-from bertlook_teach.corpora import load_pairs, load_texts, read_conllu, read_pairs, read_texts
+from bertlook_teach.corpora import (
+    document_numbers,
+    halves_by_document,
+    load_pairs,
+    load_texts,
+    read_conllu,
+    read_pairs,
+    read_texts,
+)
 
 SENTENCE = """\
 # newdoc id = story
@@ -195,3 +204,20 @@ def test_a_gzipped_treebank_is_read_and_a_damaged_one_named(write, tmp_path):
     (tmp_path / "cut.conllu.gz").write_bytes(gzip.compress(SENTENCE.encode())[:-9])
     with pytest.raises(ValueError, match=r"cut\.conllu\.gz is damaged or not a gzip file"):
         read_conllu(tmp_path / "cut.conllu.gz")
+
+
+# --- halves --------------------------------------------------------------------------------------------
+
+
+def test_halves_are_of_documents_and_of_sentences_where_none_are_named():
+    Sentence = namedtuple("Sentence", "doc_id number")
+
+    def numbers(*documents):
+        halves = halves_by_document([Sentence(name, i) for i, name in enumerate(documents)])
+        return [[s.number for s in half] for half in halves]
+
+    assert numbers("a", "a", "b", "b", "b", "c") == [[0, 1, 5], [2, 3, 4]]
+    assert numbers("a", "b", "a", "b") == [[0, 2], [1, 3]]  # wherever its sentences stand
+    assert numbers("", "", "") == numbers("a", "a", "a") == [[0, 2], [1]]
+    assert numbers("a", "", "a", "") == [[0, 2, 3], [1]]  # a sentence without a document is one of its own
+    assert document_numbers([Sentence("b", 0), Sentence("a", 1), Sentence("b", 2)]).tolist() == [0, 1, 0]

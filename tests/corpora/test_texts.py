@@ -240,6 +240,12 @@ def test_a_device_that_never_ends_is_refused():
         corpora.read_texts("/dev/zero")
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file of Linux")
+def test_a_file_that_the_system_does_not_read_is_named():
+    with pytest.raises(OSError, match="/proc/self/mem cannot be read"):
+        corpora.read_texts("/proc/self/mem")
+
+
 def test_json_nested_without_end_is_named(tmp_path):
     path = tmp_path / "deep.jsonl"
     path.write_text("[" * 100_000 + "\n")

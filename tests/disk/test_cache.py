@@ -269,6 +269,26 @@ def test_where_nothing_can_be_written_nothing_is_kept(folder):
     assert make.calls == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owner here that could be asked")
+def test_a_folder_that_others_can_write_to_is_not_believed(folder, monkeypatch):
+    """A file of the right name and checksum that somebody else left there would be taken for a result."""
+    make = Counted(5)
+    store.cached("a", (), make)
+    [file] = folder.glob("*.npz")
+    file.write_bytes(pack(666))
+    assert store.cached("a", (), make) == 666  # in a folder of one's own nobody else wrote it
+    folder.chmod(0o777)
+    assert store.cached("a", (), make) == 5
+    folder.chmod(0o755)
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    assert store.cached("a", (), make) == 5 and make.calls == 3
+    assert file.read_bytes() == pack(666)  # nor written to
+    from bertlook_teach.classroom import Failed, kept
+
+    with pytest.raises(Failed, match="somebody else's"):
+        kept()
+
+
 def test_off_means_off(folder, monkeypatch):
     monkeypatch.setenv("BERTLOOK_CACHE", "off")
     make = Counted(5)

@@ -1,3 +1,4 @@
+import json
 import unicodedata
 from pathlib import Path
 
@@ -159,6 +160,22 @@ def test_a_batch_gives_what_one_by_one_gives(encoders, family):
         assert [a.tokens for a in batched] == [a.tokens for a in one_by_one]
         for ours, alone in zip(batched, one_by_one):
             assert ours.weights == pytest.approx(alone.weights, abs=1e-5)
+
+
+def test_five_hundred_and_twelve_tokens_and_no_more(tmp_path):
+    folder = Path(save_tiny_model(tmp_path, num_hidden_layers=1, max_position_embeddings=512))
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"model_max_length": 512}))
+    encoder = load_encoder(folder)
+    text = "the cat sat " * 170
+    attention = extract_attention(encoder, text)
+    assert attention.n_tokens == 512 and attention.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    inputs = encoder.tokenizer(text, return_tensors="pt")
+    with torch.no_grad():
+        theirs = encoder.model(**inputs, output_attentions=True).attentions[0][0].numpy()
+    assert attention.weights[0] == pytest.approx(theirs, abs=1e-6)
+    with pytest.raises(ValueError, match="513"):
+        extract_attention(encoder, text + "a")
 
 
 def test_padding_is_masked_and_cropped(tiny):

@@ -1,6 +1,7 @@
 """The package beside other people's code: what that code gave is in the .npz files (`tools/make_peer_fixtures.py`), its versions in about.json.
 
-Released notebooks and scripts that are no packages (of Clark, Michel, Kobayashi, Abnar and others) are not among them.
+Of released notebooks and scripts that are no packages (of Clark, Kobayashi, Abnar) formulas.npz holds a second computation, written from the papers: it is not
+their code's output.
 """
 
 import hashlib
@@ -13,8 +14,21 @@ import torch
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.analyses.ablation import ablated
-from bertlook_teach.measures import attention_flow, attention_rollout, js_distances
-from bertlook_teach.model import masked_lm_head
+from bertlook_teach.measures import (
+    attention_entropy,
+    attention_flow,
+    attention_rollout,
+    cls_entropy,
+    js_distances,
+    offset_attention,
+    other_to_sep,
+    sep_to_sep,
+    special_token_attention,
+    summed_norms,
+    value_norms,
+    weighted_norms,
+)
+from bertlook_teach.model import masked_lm_head, output_projection
 from bertlook_teach.stats import (
     agree,
     auc,
@@ -153,6 +167,43 @@ def test_queries_and_keys_are_those_of_bertviz(specimen):
     close(attention.weights, found["maps"], within=5e-05)
     for name in ("queries", "keys"):
         close(getattr(attention, name), found[name], within=0.0005)
+
+
+# --- what no package gives: computed a second time ----------------------------------------------------------------
+def test_rollout_is_the_sum_over_all_ways_down():
+    found = peer("formulas")
+    close(attention_rollout(found["short maps"]), found["rollout"], within=1e-12)
+
+
+def test_norms_are_those_of_whole_vectors(specimen):
+    """As Kobayashi et al. define them: the head's part of W_O times its values, every vector built."""
+    found, attention = peer("formulas"), extract_attention(specimen, *PAIR, vectors=True)
+    projection = output_projection(specimen)
+    norms = value_norms(attention, projection)
+    close(norms, found["norms"], within=2e-4)
+    close(weighted_norms(attention, norms), found["weighted norms"], within=2e-4)
+    close(summed_norms(attention, None, projection), found["summed norms"], within=2e-4)
+    assert found["summed norms"].max() > 1  # so that .0002 is small
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("share self", lambda a: offset_attention(a, 0)),
+        ("share next", lambda a: offset_attention(a, 1)),
+        ("share previous", lambda a: offset_attention(a, -1)),
+        ("share cls", lambda a: special_token_attention(a, "cls")),
+        ("share sep", lambda a: special_token_attention(a, "sep")),
+        ("share punct", lambda a: special_token_attention(a, "punct")),
+        ("share sep to sep", sep_to_sep),
+        ("share others to sep", other_to_sep),
+        ("entropy", lambda a: attention_entropy(a, smoothing=1e-4)),
+        ("entropy from cls", lambda a: cls_entropy(a, smoothing=1e-4)),
+        ("divergence", lambda a: js_distances(a, per_token=False)),
+    ],
+)
+def test_clarks_measures_are_sums_over_tokens(specimen, name, measure):
+    close(measure(extract_attention(specimen, *PAIR)), peer("formulas")[name], within=2e-4)
 
 
 # --- the fixtures ----------------------------------------------------------------------------------------------

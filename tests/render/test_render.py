@@ -263,6 +263,12 @@ def test_the_map_has_layers_down_and_heads_across_counted_from_one():
     assert words(svg).count("3") == 1  # three heads, two layers
 
 
+def test_layers_and_heads_are_counted_from_one_beside_a_head_map():
+    svg = render_head_map(np.zeros((3, 2)), numbers=False)
+    assert re.findall(r'text-anchor="end"[^>]*>(\d+)<', svg) == ["1", "2", "3"]
+    assert re.findall(r'text-anchor="middle"[^>]*>(\d+)<', svg) == ["1", "2"]
+
+
 def test_the_map_writes_the_number_beside_the_colour():
     assert ".42" in words(render_head_map([[0.42, 0.1]]))
     assert ".42" not in words(render_head_map([[0.42, 0.1]], numbers=False))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bertlook_teach.stats import accuracy, class_f1, cohen_kappa, confusion_matrix, macro_f1
+from bertlook_teach.stats import accuracy, class_f1, cohen_kappa, confusion_matrix, macro_f1, micro_f1
 
 CLASSES = ["a", "b", "c", "never"]
 
@@ -28,3 +28,10 @@ def test_they_are_those_of_scikit_learn(labels):
     assert macro_f1(table) == pytest.approx(metrics.f1_score(first, second, average="macro"))
     assert cohen_kappa(table) == pytest.approx(metrics.cohen_kappa_score(first, second))
     assert (table.T == confusion_matrix(second, first, CLASSES)).all() and (table != table.T).any()
+
+
+def test_micro_f1_is_that_of_precision_and_recall():
+    found, missed, wrong = 6, 3, 1
+    precision, recall = found / (found + wrong), found / (found + missed)
+    assert micro_f1(found, wrong, missed) == pytest.approx(2 * precision * recall / (precision + recall))
+    assert micro_f1([0, 0, 2], [0, 1, 0], [0, 1, 0]).tolist() == [0, 0, 1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.stats import monte_carlo_p, paired_p, sign_flip_p
+from bertlook_teach.stats import holm, mcnemar, monte_carlo_p, paired_p, sign_flip_p
 
 
 def test_what_was_observed_is_counted_in():
@@ -13,6 +13,21 @@ def test_what_was_observed_is_counted_in():
     )
     assert monte_carlo_p(-null, -0.05) == 2 / 5  # at most .05
     assert monte_carlo_p([0.1 + 0.2], 0.3) == 1 and monte_carlo_p([0.3], 0.1 + 0.2, tolerance=0) == 1 / 2
+
+
+def test_holm_multiplies_by_the_tests_left_and_never_falls():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx(
+        [0.03, 0.06, 0.06]
+    )  # .04 alone would be smaller than .03 times two
+    assert holm([[0.5], [0.9]]).tolist() == [[1], [1]]
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm([0.5, np.nan])
+
+
+def test_mcnemar_is_a_fair_coin_over_what_changed():
+    before, after = np.array([1, 1, 1, 1, 0, 1, 0]), np.array([0, 0, 0, 0, 1, 1, 0])
+    assert mcnemar(before, after) == pytest.approx(2 * (1 + 5) / 2**5)  # four lost and one gained, of five
+    assert mcnemar(before, before) == 1
 
 
 def test_a_shift_without_variation_is_certain_and_none_is_nothing():

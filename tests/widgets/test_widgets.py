@@ -163,6 +163,11 @@ def test_a_kept_token_is_described_and_let_go_at_another_level():
     assert view.query == -1
     view.query = 99
     assert view.query == -1
+    last = len(view.weights()) - 1
+    view.query = last
+    assert view.query == last
+    view.query = last + 1
+    assert view.query == -1
 
 
 def test_hiding_special_tokens_does_not_renormalise():

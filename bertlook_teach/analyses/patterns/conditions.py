@@ -38,6 +38,8 @@ class PatternText:
         From a treebank; None for a plain text. Empty at special tokens.
     governors : tuple of int, or None
         Position of each word's governor; -1 for the root and for special tokens.
+    doc_id : str
+        The document that a treebank names; empty for a plain text, which is a document of its own.
     """
 
     words: tuple[str, ...]
@@ -48,6 +50,7 @@ class PatternText:
     lemmas: tuple[str, ...] | None = None
     relations: tuple[str, ...] | None = None
     governors: tuple[int, ...] | None = None
+    doc_id: str = ""
 
     @classmethod
     def of(cls, sentence: TreebankSentence, attention=None) -> PatternText:
@@ -80,6 +83,7 @@ class PatternText:
             lemmas=spread(sentence.lemmas, ""),
             relations=spread(sentence.relations, ""),
             governors=spread([-1 if g < 0 else int(at[g]) for g in sentence.governors], -1),
+            doc_id=sentence.doc_id,
         )
 
     @classmethod

@@ -162,7 +162,8 @@ def word_maps(
         )
     if cache is None:
         return _extract(encoder, corpus, query, batch_size, progress)
-    content = "\0".join([encoder.fingerprint, query, __version__, *map(repr, corpus)])
+    fields = PatternText.__dataclass_fields__  # maps that were kept with fewer are made anew
+    content = "\0".join([encoder.fingerprint, query, __version__, *fields, *map(repr, corpus)])
     path = Path(cache) / f"maps-{hashlib.sha256(content.encode()).hexdigest()[:16]}.npz"
     if path.exists():
         return WordMaps.load(path)

@@ -3,17 +3,19 @@
 A case is a query for which the pattern has at least one key. *Accuracy*: the share of cases in which the position that
 is most looked at is such a key. *Mass*: the mean attention that goes to all such keys together. What may be an answer is
 as in `bertlook_teach.analyses.syntax.predictors`: words besides the query itself; special tokens and the query too if the pattern asks
-for them. Head and offset are chosen on one half of the texts and scored on the other, both ways.
+for them. Head and offset are chosen on one half of the documents and scored on the other, both ways; a text that names no document
+is one of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ... import __version__
+from ...corpora import document_numbers
 from ...disk import Table, align, with_interval
 from ...model import head_label
 from ...stats import (
@@ -25,7 +27,7 @@ from ...stats import (
     fair_choice,
     ratio_interval,
 )
-from ..syntax import OFFSETS
+from ..syntax import ENOUGH_DOCUMENTS, OFFSETS
 from .conditions import PAIRS, TREEBANK, PatternText
 from .language import Pattern, needs_treebank, parse_pattern
 from .readings import WordMaps
@@ -42,6 +44,8 @@ class PatternCounts:
 
     Attributes
     ----------
+    documents : int ndarray of shape (text,)
+        The document of each text, counted from 0.
     cases : ndarray of shape (text,)
         Queries for which the pattern has a key.
     right, mass : ndarray of shape (text, layer, head)
@@ -52,6 +56,7 @@ class PatternCounts:
     rule_names : tuple of str
     """
 
+    documents: np.ndarray
     cases: np.ndarray
     right: np.ndarray
     mass: np.ndarray
@@ -64,6 +69,20 @@ class PatternCounts:
         if measure == "accuracy":
             return self.right, self.right_rules, (*self.rule_names, "guessing")
         return self.mass, self.mass_rules, (*self.rule_names, "even attention")
+
+    def by_document(self, fewest: int = ENOUGH_DOCUMENTS) -> PatternCounts:
+        """Summed over each document's texts; unchanged where there are fewer than ``fewest`` documents."""
+        n = int(self.documents.max()) + 1
+        if not fewest <= n < len(self.cases):
+            return self
+        member = (np.arange(n)[:, None] == self.documents).astype(float)
+        names = ("cases", "right", "mass", "right_rules", "mass_rules")
+        sums = {name: np.tensordot(member, getattr(self, name), 1) for name in names}
+        return replace(self, documents=np.arange(n), **sums)
+
+    def interval(self, sums: np.ndarray, share: bool = True) -> tuple[float, float]:
+        """95 % of sums of each text, divided by the cases."""
+        return ratio_interval(np.stack([sums, self.cases], axis=1), share=share)
 
 
 def _candidates(reading: PatternText, answers: str) -> np.ndarray:
@@ -147,9 +166,8 @@ def _count(cases: _Cases, maps: WordMaps) -> PatternCounts:
         asked = np.flatnonzero(found.any(axis=1))
         right[i] = found[asked, maps.answers[i][which][..., asked]].sum(-1)
         mass[i] = maps.weights[i][:, :, found].sum(-1, dtype=float)
-    return PatternCounts(
-        cases.cases, right, mass, cases.right_rules, cases.mass_rules, _rule_names(cases.answers)
-    )
+    documents, names = document_numbers(maps.readings), _rule_names(cases.answers)
+    return PatternCounts(documents, cases.cases, right, mass, cases.right_rules, cases.mass_rules, names)
 
 
 def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts:
@@ -160,9 +178,9 @@ def count_cases(pattern: Pattern, maps: WordMaps, answers: str) -> PatternCounts
 # --- scoring -------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class ScoreRow:
-    """One measure. Shares between 0 and 1; intervals are 95 % bootstrap intervals over texts.
+    """One measure. Shares between 0 and 1; intervals are 95 % bootstrap intervals over documents (over texts if there are fewer than 20).
 
-    ``value`` is fair: the head is chosen on one half of the texts and scored on the other, both ways. ``in_sample`` is
+    ``value`` is fair: the head is chosen on one half of the documents and scored on the other, both ways. ``in_sample`` is
     the best of all heads on the very texts it is scored on. ``rule`` is the best of the rules that know
     no language, chosen as fairly: always the same offset, always the first or last word, or chance; the mass of a rule is that of a
     head which looks nowhere else. ``chance``: guessing among the candidates; for the mass, even attention.
@@ -222,12 +240,12 @@ class PatternScore(Table):
 
     def head_rows(self) -> list[dict]:
         """One row for each head: both measures with their intervals, on all texts (of the best of them: too good)."""
-        counts = self.counts
+        counts = self.counts.by_document()
         rows = []
         for layer, head in np.ndindex(self.accuracy.shape):
             row: dict[str, object] = {"head": head_label(layer, head), "n": int(counts.cases.sum())}
             for measure, sums in (("accuracy", counts.right), ("mass", counts.mass)):
-                low, high = ratio_interval(np.stack([sums[:, layer, head], counts.cases], axis=1))
+                low, high = counts.interval(sums[:, layer, head])
                 row |= {
                     measure: float(self.head_maps()[measure][layer, head]),
                     f"{measure}_low": low,
@@ -326,18 +344,18 @@ def score_pattern(
     cases = _find_cases(pattern, maps.readings, answers)
     counts = _count(cases, maps)
     twins = None if twin is None else _count(cases, twin)
-    half = np.arange(len(maps)) % 2
-    for side in (0, 1):
-        if counts.cases[half == side].sum() < LEAST_CASES:
-            n = [int(counts.cases[half == side].sum()) for side in (0, 1)]
-            raise CannotDecide(
-                f"{n[0]} and {n[1]} cases stand in the texts of the two halves; choosing on one half and scoring on the other needs "
-                f"{LEAST_CASES} in each: give more texts"
-            )
+    n = [int(counts.cases[counts.documents % 2 == side].sum()) for side in (0, 1)]
+    if min(n) < LEAST_CASES:
+        raise CannotDecide(
+            f"{n[0]} and {n[1]} cases stand in the texts of the two halves; choosing on one half and scoring on the other needs "
+            f"{LEAST_CASES} in each: give more texts"
+        )
+    units, twin_units = counts.by_document(), twins and twins.by_document()
+    n_texts = int((counts.cases > 0).sum())
     total = counts.cases.sum()
     return PatternScore(
         pattern,
-        (_row("accuracy", counts, twins, half), _row("mass", counts, twins, half)),
+        tuple(_row(measure, n_texts, units, twin_units) for measure in MEASURES),
         counts.right.sum(0) / total,
         counts.mass.sum(0) / total,
         counts,
@@ -349,8 +367,8 @@ def score_pattern(
             "n_texts": len(maps),
             "skipped": dict(maps.skipped),
             "twin": "" if twin is None else twin.about["model"],
-            "protocol": "chosen on one half, scored on the other, both ways",
-            "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over texts, {REPLICATES} replicates",
+            "protocol": "chosen on one half of the documents, scored on the other, both ways",
+            "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {'texts' if units is counts else 'documents'}, {REPLICATES} replicates",
             "version": __version__,
         },
     )
@@ -389,11 +407,8 @@ def check_corpus(pattern: Pattern, readings: Sequence[PatternText]) -> None:
                 )
 
 
-def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half: np.ndarray) -> ScoreRow:
-    def interval(sums, share: bool = True) -> tuple[float, float]:
-        return ratio_interval(np.stack([sums, counts.cases], axis=1), share=share)
-
-    n = counts.cases.sum()
+def _row(measure: str, n_texts: int, counts: PatternCounts, twins: PatternCounts | None) -> ScoreRow:
+    n, half, interval = counts.cases.sum(), counts.documents % 2, counts.interval
     of_heads, of_rules, rule_names = counts.of(measure)
     heads, rules = (fair_choice(sums, half, both_ways=True, least=1) for sums in (of_heads, of_rules))
     found, by_rule = heads.reported, rules.reported
@@ -408,7 +423,7 @@ def _row(measure: str, counts: PatternCounts, twins: PatternCounts | None, half:
     return ScoreRow(
         measure=measure,
         n=int(n),
-        n_texts=int((counts.cases > 0).sum()),
+        n_texts=n_texts,
         heads=tuple(dict.fromkeys(head_label(*head) for head in heads.chosen)),
         value=float(found.sum() / n),
         low=low,

@@ -10,7 +10,7 @@ _HOMES = {
         offset_predictor predicted_governors
     """,
     "relations": """
-        OFFSETS PUBLISHED_OFFSETS Choice RelationRow RelationTable best_of_many score_relations
+        ENOUGH_DOCUMENTS OFFSETS PUBLISHED_OFFSETS Choice RelationRow RelationTable best_of_many score_relations
         shuffled_distances
     """,
 }

@@ -1,7 +1,7 @@
 """Which heads know syntax: every head's answers on a treebank, and a table that is fair to the baselines.
 
-For each relation the best head, its direction and the best offset are chosen on one half of the sentences and scored
-on the other, both ways; beside it stands the flattering number, chosen and scored on the same sentences.
+For each relation the best head, its direction and the best offset are chosen on one half of the documents (of the
+sentences where none are named) and scored on the other, both ways; beside it stands the flattering number, chosen and scored on the same sentences.
 """
 
 from __future__ import annotations

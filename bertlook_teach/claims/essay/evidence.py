@@ -6,6 +6,7 @@ claim is about one [SEP] or about clauses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...measures import SEP_TOKENS, token_masks
 from ...stats import CannotDecide
+from ..verdicts import treebank_units
 from .statistics import (
     FUNCTION_CLASSES,
     HAVEN_RELATIONS,
@@ -30,7 +32,7 @@ from .statistics import (
 
 FEWEST_USES = 10  # occurrences of a word that counts as a type
 
-FEWEST_CASES = 10  # of a relation in each half of the sentences
+FEWEST_CASES = 10  # of a relation in each half
 
 SHUFFLES = 600  # of the distances of a relation; p can then fall to 1/601
 
@@ -73,25 +75,32 @@ def insiders(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
 
 
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
-    """For each sentence what every head finds of each relation, and what words look at [SEP] that take no part in it.
+    """For each document what every head finds of each relation, and what words look at [SEP] that take no part in it.
+
+    The register says sentences; where a treebank names 40 documents or more, whole documents choose and report.
 
     ``cases`` (relation,), of which ``closed`` have a function word as dependent; ``right`` (relation, direction, layer, head);
     ``offsets`` (relation, offset); ``pairs`` (haven relation, direction) and ``above`` (haven relation, direction, layer, head), see
-    `pairs_above`; ``null middle`` (shuffle,), the same for every sentence: `middle_share` with the distances of each relation shuffled.
-    Relations that are rare in one half of the sentences count as absent.
+    `pairs_above`; ``null middle`` (shuffle,), the same for every document: `middle_share` with the distances of each relation shuffled.
+    Relations that are rare in one half count as absent.
     """
     from ...analyses.syntax import OFFSETS, predicted_governors
 
     trees = _trees(encoder, resources)
-    rare = _rare(trees)
-    rows, given = [], []
+    units = treebank_units(trees)
+    rare = _rare(trees, units)
+    rows: list[dict] = [{} for _ in range(units.max() + 1)]
+    given = []
     for number, (words, attention) in enumerate(_read(encoder, resources)):
         tree = trees[number]
         assert list(tree.words) == words
         found = predicted_governors(attention)
-        rows.append(_sentence(tree, found, attention, rare, OFFSETS))
+        row = rows[units[number]]
+        for name, counts in _sentence(tree, found, attention, rare, OFFSETS).items():
+            row[name] = row.get(name, 0) + counts
         given.append(found)
-    null = shuffled_middle(trees, given, rare)
+    report = np.flatnonzero(units % 2)
+    null = shuffled_middle([trees[i] for i in report], [given[i] for i in report], rare)
     for row in rows:
         yield row | {"null middle": null}
 
@@ -135,21 +144,19 @@ def _to_sep(attention) -> np.ndarray:
 
 
 def shuffled_middle(trees, found, rare=frozenset(), *, shuffles: int = SHUFFLES, seed: int = 0) -> np.ndarray:
-    """`middle_share` of the sentences that report, with every relation's distances shuffled among its cases: shape (shuffle,).
+    """`middle_share` with every relation's distances shuffled among its cases: shape (shuffle,).
 
     A distance is traded only where it stays inside the sentence, so heads that go by distance score as before.
 
     Parameters
     ----------
     trees : list of TreebankSentence
+        Those that report.
     found : list of arrays (direction, layer, head, word)
         Predicted governors, a sentence each.
     """
     from ...analyses.syntax import gold_cases, shuffled_distances
 
-    trees, found = trees[1::2], found[1::2]
-    if not trees:
-        raise CannotDecide("two sentences are the fewest: one to choose on, one to report")
     gold = gold_cases(trees)
     places = np.concatenate([np.arange(len(tree)) for tree in trees])
     answers = np.concatenate([np.moveaxis(f, -1, 0) for f in found]).astype(np.int16)
@@ -170,14 +177,12 @@ def shuffled_middle(trees, found, rare=frozenset(), *, shuffles: int = SHUFFLES,
     return np.array([middle_share(right, cases) for right in counts])
 
 
-def _rare(trees) -> frozenset[str]:
-    """Relations with too few cases in one half of the sentences."""
-    rare = set()
-    for name in RELATIONS:
-        halves = [sum(tree.relations.count(name) for tree in trees[half::2]) for half in (0, 1)]
-        if min(halves) < FEWEST_CASES:
-            rare.add(name)
-    return frozenset(rare)
+def _rare(trees, units) -> frozenset[str]:
+    """Relations with too few cases in one half."""
+    halves = [Counter(), Counter()]
+    for tree, unit in zip(trees, units):
+        halves[unit % 2].update(tree.relations)
+    return frozenset(name for name in RELATIONS if min(half[name] for half in halves) < FEWEST_CASES)
 
 
 def _trees(encoder, resources) -> list:

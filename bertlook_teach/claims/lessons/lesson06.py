@@ -13,11 +13,10 @@ from functools import partial
 import numpy as np
 
 from ...analyses.syntax import OFFSETS, Answers, collect_answers, gold_cases, in_scheme, offset_answers
-from ...corpora import document_numbers
 from ...published import published_table_1
 from ...stats import CannotDecide
 from ..claim import Claims
-from ..verdicts import FEWEST_REPORTING
+from ..verdicts import treebank_units
 
 CLARK, SLIDES = "Clark et al. 2019", "Stefanik, lecture slides"
 
@@ -49,8 +48,7 @@ def relation_evidence(answers: Answers) -> Iterator[dict[str, np.ndarray]]:
         int
     )
     owners = np.flatnonzero(gold.answering != plain.answering)
-    documents = document_numbers(answers.sentences)
-    units = documents if documents.max() + 1 >= 2 * FEWEST_REPORTING else np.arange(len(trees))
+    units = treebank_units(answers.sentences)
     of_word = units[gold.sentences]
     for number in range(units.max() + 1):
         row = {}

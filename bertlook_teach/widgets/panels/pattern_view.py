@@ -20,7 +20,7 @@ class PatternView(TextView):
     ----------
     maps : WordMaps
         From `word_maps`; or a list of Attention, one a text, such as `Attention.from_arrays` makes. One text alone is refused: the
-        head is chosen on one half of the texts and scored on the other.
+        head is chosen on one half of the documents and scored on the other.
     twin : WordMaps, optional
         Of the random twin on the same texts.
     pattern : str, optional

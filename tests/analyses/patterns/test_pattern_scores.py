@@ -24,7 +24,7 @@ from bertlook_teach.claims import PatternEvidence, Resources, claim_of, decide
 from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import TreebankSentence, load_treebank
 from bertlook_teach.model import random_twin
-from bertlook_teach.stats import CannotDecide
+from bertlook_teach.stats import CannotDecide, ratio_interval
 from bertlook_teach.widgets import PatternView
 
 LAYERS, HEADS = 3, 2
@@ -236,10 +236,9 @@ def test_the_choice_is_made_on_the_other_half(noise):
 
 
 def test_the_same_numbers_as_the_relation_table(encoder):
-    """One relation, dependent looks at governor: another module counts, on the same treebank."""
-    trees = [replace(t, doc_id="") for t in load_treebank() if len(t.words) < 9][
-        :80
-    ]  # halves of sentences in both
+    """One relation, dependent looks at governor: another module counts, on the same treebank and the same halves of documents."""
+    trees = [t for t in load_treebank() if len(t.words) < 9][:80]
+    assert len({t.doc_id for t in trees}) >= 20
     maps, answers = word_maps(encoder, trees), collect_answers(encoder, trees)
     alone = type(answers)(
         answers.distances[:, :1], answers.sentences, answers.skipped, answers.removed, answers.about
@@ -255,6 +254,31 @@ def test_the_same_numbers_as_the_relation_table(encoder):
             theirs.in_sample_baseline * theirs.n
         )
         assert sorted(f"{label} d>g" for label in ours.heads) == sorted(theirs.head.split(" / "))
+
+
+def test_halves_and_intervals_are_of_documents_where_a_treebank_names_them():
+    """Twenty documents of six sentences: the head that one half of them chooses is reported on the others, and they are drawn."""
+    trees = [replace(t, doc_id=f"document {i // 6}") for i, t in enumerate(TREES * 30)]
+    maps = random_maps(trees, seed=4)
+    score = score_pattern(key.governor(), maps)
+    counts, row = score.counts, score["accuracy"]
+    right = counts.right.reshape(20, 6, -1).sum(1)
+    reported = np.zeros(20)
+    for side in (0, 1):
+        reported[side::2] = right[side::2, right[1 - side :: 2].sum(0).argmax()]
+    cases = counts.cases.reshape(20, 6).sum(1)
+    assert row.value == pytest.approx(reported.sum() / cases.sum()) and row.n_texts == 120
+    assert (row.low, row.high) == pytest.approx(ratio_interval(np.stack([reported, cases], axis=1)))
+    assert score.about["interval"].endswith("over documents, 400 replicates")
+    [first, *_] = score.head_rows()
+    whole = ratio_interval(np.stack([counts.right[:, 0, 0].reshape(20, 6).sum(1), cases], axis=1))
+    assert (first["accuracy_low"], first["accuracy_high"]) == pytest.approx(whole)
+
+    few = score_pattern(
+        key.governor(), random_maps(trees[:114], seed=4)
+    )  # 19 documents: halves, but texts are drawn
+    assert "over texts" in few.about["interval"]
+    assert counts.by_document(21) is counts and len(counts.by_document().cases) == 20
 
 
 # --- maps ----------------------------------------------------------------------------------------------

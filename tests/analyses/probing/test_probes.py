@@ -20,7 +20,6 @@ from bertlook_teach.analyses.probing import (
     right_branching,
 )
 from bertlook_teach.analyses.probing import attention_probes as probes
-from bertlook_teach.corpora import halves_by_document
 from bertlook_teach.model import check_reading
 
 FORMS = "abcdefgh"
@@ -312,17 +311,6 @@ def test_smaller_sets_of_a_learning_curve_are_part_of_the_larger():
     for sizes in ((0, 3), (9,), ()):
         with pytest.raises(ValueError, match="sizes from 1 to the 8 sentences to fit on; got"):
             learning_curve(fit, sentences[:8], sentences[8:], sizes)
-
-
-def test_halves_share_no_document():
-    from types import SimpleNamespace
-
-    named = [SimpleNamespace(doc_id=d) for d in "aabbbcd"]
-    fit, score = halves_by_document(named)
-    assert [s.doc_id for s in fit] == ["a", "a", "c"] and [s.doc_id for s in score] == ["b", "b", "b", "d"]
-    for name in ("", "one"):
-        alone = [SimpleNamespace(doc_id=name, n=i) for i in range(5)]
-        assert [[s.n for s in half] for half in halves_by_document(alone)] == [[0, 2, 4], [1, 3]]
 
 
 def test_a_byte_level_tokenizer_reads_words_too(tmp_path):

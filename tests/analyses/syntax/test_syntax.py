@@ -29,7 +29,8 @@ from bertlook_teach.analyses.syntax import (
     score_relations,
     shuffled_distances,
 )
-from bertlook_teach.analyses.syntax.gold import gold_cases
+from bertlook_teach.analyses.syntax.answers import _NOWHERE, _ROOT
+from bertlook_teach.analyses.syntax.gold import gold_cases, offset_answers
 from bertlook_teach.analyses.syntax.relations import _effective
 from bertlook_teach.commands.line import main
 from bertlook_teach.commands.syntax import flat_row, format_table, save_table
@@ -208,6 +209,14 @@ def test_offsets_of_the_table_equal_offset_predictors_one_by_one(treebank):
 
 def by_hand_order(offset):
     return (-4, -3, -2, -1, 1, 2, 3, 4).index(offset)
+
+
+def test_an_offset_that_points_outside_answers_nothing_or_as_published():
+    """Two sentences in one row; outside is what lies before the first and after the last word, by one place already."""
+    trees, no = [sentence("a b c", [2, 0, 2], "x root x"), sentence("a", [0], "root")], _NOWHERE
+    assert offset_answers(trees, (-1, 2)).T.tolist() == [[no, -1, -1, no], [2, no, no, no]]
+    published = offset_answers(trees, (-1, 2), "published").T.tolist()
+    assert published == [[_ROOT, -1, -1, _ROOT], [2, 1, 0, 0]]  # the root on the left, the last word on the right
 
 
 # --- the judge -----------------------------------------------------------------------------------------
@@ -556,6 +565,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
     text = format_table(table)
     assert "made up, scheme ud, subtypes merge, 60 sentences" in text
     assert "Too rare for a row (under 20 cases)" in text
+    assert "A random twin's often do too" in text and "knows" not in text  # p is no proof of syntax
     folder = tmp_path / "out"
     assert str(folder / "syntax.csv") in save_table(table, folder)
     with open(folder / "syntax.csv", newline="", encoding="utf-8") as file:
