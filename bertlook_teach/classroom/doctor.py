@@ -65,7 +65,9 @@ def packages(constraints: Path | None = None) -> str:
         return "no constraints.txt here to compare with (installed from a wheel)"
     pins = dict(read_pins(constraints.read_text(encoding="utf-8")))
     needs = [
-        line for line in metadata.requires("bertlook_teach") or [] if not re.search(r"extra == .test", line)
+        line
+        for line in metadata.requires("bertlook_teach") or []
+        if not re.search(r"extra == .(test|docs)", line)
     ]
     required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in needs}  # a lecture needs no test tools
     missing, other = [], []
