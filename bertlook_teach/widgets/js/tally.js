@@ -46,7 +46,7 @@ function createTally(host, get, emit) {
   const root = element("div", "bertlook bl-tally", { role: "group", "aria-label": "Tally of the room's predictions" });
   const side = element("div", "bl-tally-side");
   const label = element("label");
-  const input = element("textarea", "", { rows: "3", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
+  const input = element("textarea", "", { rows: "2", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
   const button = element("button", "bl-tally-show", { type: "button", "data-lm-suppress-shortcuts": "true" });
   const bars = element("table", "bl-tally-bars");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
