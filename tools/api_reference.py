@@ -2,7 +2,7 @@
 
     python tools/api_reference.py --out site/api
 
-Needs pdoc (`pip install pdoc`). Exits with 1 if pdoc has a warning: an annotation that does not resolve, a module that cannot be read.
+Needs pdoc (`pip install -c constraints.txt -e '.[docs]'`). Exits with 1 if pdoc has a warning: an annotation that does not resolve, a module that cannot be read.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ NO_LINKS = (  # what stands in the place of links until the address is known
     "*Run it on Binder or Colab: not yet. Whoever publishes this repository sets its address once, "
     "`python tools/links.py --repository YOU/YOURS`.*"
 )
+BADGES = ("tests", "newest")  # workflows
 FOLDERS = ("slides", "notebooks/solutions")  # exercises are generated
 
 
@@ -110,7 +111,11 @@ def readme_block(home: Home, root: Path = ROOT) -> str:
     """What stands in the README between the markers: a line for each deck and each exercise notebook."""
     if not home.known:
         return NO_LINKS
-    lines = ["Without installing anything (starting takes a few minutes):", ""]
+    workflows = f"https://github.com/{home.repository}/actions/workflows"
+    badges = " ".join(
+        f"[![{name}]({workflows}/{name}.yml/badge.svg)]({workflows}/{name}.yml)" for name in BADGES
+    )
+    lines = [badges, "", "Without installing anything (starting takes a few minutes):", ""]
     for deck in sorted((root / "slides").glob("[0-9][0-9]_*.ipynb")):
         line = f"- lesson {deck.name[:2]}: [slides on Binder]({home.binder(f'rise/slides/{deck.name}')})"
         exercise = root / "notebooks" / "exercises" / deck.name

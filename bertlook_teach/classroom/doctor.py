@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +66,9 @@ def packages(constraints: Path | None = None) -> str:
         return "no constraints.txt here to compare with (installed from a wheel)"
     pins = dict(read_pins(constraints.read_text(encoding="utf-8")))
     needs = [
-        line for line in metadata.requires("bertlook_teach") or [] if not re.search(r"extra == .test", line)
+        line
+        for line in metadata.requires("bertlook_teach") or []
+        if not re.search(r"extra == .(test|docs)", line)
     ]
     required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in needs}  # a lecture needs no test tools
     missing, other = [], []
@@ -80,8 +83,15 @@ def packages(constraints: Path | None = None) -> str:
             other.append(f"{name} {installed} instead of {version}")
     if missing or other:
         found = "; ".join([f"missing: {name}" for name in missing] + other)
-        raise Failed(found, "Start with `python3 start.py`, or: pip install -c constraints.txt -e '.[lab]'")
+        raise Failed(found, f"Start with `python3 start.py`, or: {_install('lab')}")
     return f"{len(pins)} pinned versions, none other installed"
+
+
+def _install(extra: str) -> str:
+    """The command that installs an extra: in a checkout with the versions known to work together."""
+    if Path(__file__).resolve().parents[2].joinpath("constraints.txt").is_file():
+        return f"pip install -c constraints.txt -e '.[{extra}]'"
+    return f'pip install "bertlook_teach[{extra}]"'
 
 
 def _plain(name: str) -> str:
@@ -121,7 +131,9 @@ def torch() -> str:
 
     started = time.perf_counter()
     text = "The doctor looks at the cat."
-    remedy = "Install it anew: pip install -c constraints.txt -e '.[torch]'. Lessons that only read attention do without."
+    if find_spec("torch") is None:
+        return 'not installed; lessons 04 and 11 and the guest lecture need it: pip install "bertlook_teach[torch]"'
+    remedy = f"Install it anew: {_install('torch')}. Lessons that only read attention do without."
     try:
         ours, theirs = (extract_attention(load_encoder("specimen", device=d), text) for d in ("auto", "cpu"))
     except Exception as error:  # a library that does not load has many ways to say so
@@ -168,7 +180,7 @@ def lab_extension() -> str:
         if not Path(sys.prefix, "share", "jupyter", "labextensions", extension).is_dir():
             raise Failed(
                 f"{extension} is not installed",
-                "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+                f"Install the lab extra: {_install('lab')}",
             )
     return f"{name}, jupyterlab-rise, ipywidgets and anywidget installed and enabled"
 
@@ -203,13 +215,13 @@ def widgets(seconds: float = 60, code: str = _A_VIEW) -> str:
     if reply["status"] != "ok":
         raise Failed(
             f"a view cannot be made: {reply['evalue']}",
-            "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+            f"Install the lab extra: {_install('lab')}",
         )
     states = [m["content"]["data"].get("state", {}) for m in messages if m["msg_type"] == "comm_open"]
     if not any("_esm" in state for state in states):
         raise Failed(
             f"a view opened {len(states)} channels to the browser, none with a script of its own",
-            "Another ipywidgets or anywidget than the pinned ones: pip install -c constraints.txt -e '.[lab]'",
+            f"Another ipywidgets or anywidget than the pinned ones: {_install('lab')}",
         )
     return f"a view opened {len(states)} channels to the browser"
 
@@ -221,7 +233,7 @@ def _ask_kernel(code: str, seconds: float) -> tuple[dict, list[dict]]:
     except ImportError as error:
         raise Failed(
             f"{error.name} is not installed",
-            "Install the lab extra: pip install -c constraints.txt -e '.[lab]'",
+            f"Install the lab extra: {_install('lab')}",
         ) from error
     try:
         manager, client = start_new_kernel(

@@ -138,7 +138,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise OSError(
             f"{error.name} is not installed; slides need it. Start with `python3 start.py`, "
-            'or install with `pip install -e ".[lab]"`.'
+            'or install with `pip install "bertlook_teach[lab]"`.'
         ) from None
 
     token = secrets.token_hex(24)

@@ -140,7 +140,10 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
-        print(f"bertlook {args.command}: {_as_typed(str(error), args)}", file=sys.stderr)
+        said = _as_typed(str(error), args)
+        if isinstance(error, ImportError) and error.name == "transformers":
+            said += '. This needs it: pip install "bertlook_teach[torch]"'
+        print(f"bertlook {args.command}: {said}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -9,5 +9,6 @@ _HOMES = {
     "lessons": "GUEST LESSONS Lesson MAP PARTS lesson paths_to",
     "questions": "QUESTIONS Questions",
     "routes": "ROUTES deck_routes on_route route_copy routes_of",
+    "tally": "Votes count_votes",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -22,7 +22,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -238,6 +238,14 @@ def _write(path: Path, content: bytes) -> None:
         pass
 
 
+def _version(library: str) -> str:
+    """Of an installed library; lessons that only read a BERT do without torch and transformers."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"
+
+
 @functools.cache
 def _all_code() -> str | None:
     """A digest of everything a result depends on without being told; None if a source was changed after it may have been imported."""
@@ -245,7 +253,7 @@ def _all_code() -> str | None:
 
     digest = hashlib.sha256(f"{platform.machine()} {platform.python_version()}".encode())
     for library in COMPUTING:
-        digest.update(f"{library} {version(library)}".encode())
+        digest.update(f"{library} {_version(library)}".encode())
     data = data_path()
     inputs = (
         file for file in data.rglob("*") if file.is_file() and not file.is_relative_to(data / "evidence")

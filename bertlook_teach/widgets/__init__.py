@@ -21,6 +21,7 @@ _HOMES = {
     "panels.paper_page": "LARGEST PaperPage read_paper",
     "panels.pattern_view": "PatternView",
     "panels.recording_file": "RecordingFile",
+    "panels.tally": "Tally",
     "panels.six_lenses": "LensView MOST_TOKENS MOST_WORK SixLenses compute_lenses lens_sentences",
     "pictures": "HeadPictures PictureMenu",
     "recorded_view": "RecordedView",

@@ -104,6 +104,20 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
     assert "[torch]" in failure.value.args[1]
 
 
+def test_the_doctor_is_content_without_torch_and_says_what_needs_it(monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    said = doctor.torch()
+    assert "lessons 04 and 11" in said and 'pip install "bertlook_teach[torch]"' in said
+
+
+def test_the_doctor_advises_what_can_be_typed_where_it_is(monkeypatch, tmp_path):
+    assert doctor._install("lab") == "pip install -c constraints.txt -e '.[lab]'"
+    monkeypatch.setattr(
+        doctor, "__file__", str(tmp_path / "site-packages" / "bertlook_teach" / "classroom" / "doctor.py")
+    )
+    assert doctor._install("lab") == 'pip install "bertlook_teach[lab]"'
+
+
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
     import bertlook_teach
     from bertlook_teach.disk import paths as _paths

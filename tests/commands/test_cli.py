@@ -138,6 +138,17 @@ def test_an_error_is_one_line_and_a_traceback_if_wanted(capsys, monkeypatch):
         cli.main(["present", "77", "--no-browser"])
 
 
+def test_a_command_that_needs_transformers_says_which_extra_brings_it(capsys, monkeypatch):
+    missing = ModuleNotFoundError("No module named 'transformers'", name="transformers")
+
+    def run(args):
+        raise missing
+
+    monkeypatch.setattr(cli._module("misconceptions"), "run", run)
+    assert cli.main(["misconceptions"]) == 1
+    assert 'pip install "bertlook_teach[torch]"' in capsys.readouterr().err
+
+
 def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_folder(tmp_path):
     for name in ("random", "tempfile", "argparse", "numpy"):
         (tmp_path / f"{name}.py").write_text(

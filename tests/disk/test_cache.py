@@ -233,6 +233,11 @@ def test_the_digest_of_the_code_changes_with_any_file(monkeypatch, tmp_path):
     assert found[0] != found[1]
 
 
+def test_without_torch_results_are_kept_too(monkeypatch):
+    monkeypatch.setattr(store, "COMPUTING", ("numpy", "no-such-library"))
+    assert store._all_code.__wrapped__()
+
+
 def test_nothing_is_kept_of_code_that_was_changed_after_it_was_imported(folder, monkeypatch, tmp_path):
     (tmp_path / "one.py").write_text("x = 1")
     os.utime(tmp_path / "one.py", (store.STARTED + 1,) * 2)

@@ -303,11 +303,13 @@ def test_nothing_of_bertviz_stands_in_the_repository():
     )
 
 
-def test_without_bertviz_it_is_said_how_to_get_it(monkeypatch):
+def test_without_bertviz_its_frame_says_how_to_get_it_and_the_lecture_goes_on(monkeypatch):
     monkeypatch.setattr(bertviz_scripts, "find_spec", lambda name: None)
     bertviz_scripts.bertviz_script.cache_clear()
+    view = bertviz_head_view(attention())
+    assert "pip install bertviz==1.4.1" in view.sentence and "pip install bertviz==1.4.1" in view.page
     with pytest.raises(ModuleNotFoundError, match="pip install bertviz==1.4.1"):
-        bertviz_head_view(attention())
+        bertviz_scripts.bertviz_script("head_view")
 
 
 def test_bertviz_itself_draws_without_an_address(monkeypatch):

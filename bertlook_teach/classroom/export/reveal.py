@@ -71,7 +71,7 @@ def _folder() -> Path:
     folder = Path(spec.origin).parent / "static" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
         raise ExportError(
-            'jupyterlab-rise is not installed; it carries the slideshow. Install it with `pip install -e ".[lab]"`, '
+            'jupyterlab-rise is not installed; it carries the slideshow. Install it with `pip install "bertlook_teach[lab]"`, '
             "or start with `python3 start.py`."
         )
     return folder

@@ -299,7 +299,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         done = execute(notebook, folder=folder, timeout=timeout, on_cell=progress, at_end=record)
     except ModuleNotFoundError as error:
         raise ExportError(
-            f'{error.name} is not installed, so the deck cannot be run. Install with `pip install -e ".[lab]"`, '
+            f'{error.name} is not installed, so the deck cannot be run. Install with `pip install "bertlook_teach[lab]"`, '
             "or start with `python3 start.py`."
         ) from None
     except CellStopped as stop:

@@ -366,11 +366,16 @@ def _view(
         .replace("FILTERS", json.dumps(_FILTERS))
     )
     fit = _own("fit").replace("ZOOM", f"{font_size / _TYPE[name]:.6g}").replace("WIDTH", str(_WIDTH[name]))
+    try:
+        libraries, original = [_flat(jquery_script()), _flat(d3_script())], _flat(bertviz_script(name))
+    except ModuleNotFoundError as missing:  # a frame that says so, or the rest of the lecture would not run
+        return BertVizView(
+            f'<!DOCTYPE html><html lang="en"><p>{escape(str(missing))}</p></html>', str(missing), 60
+        )
     scripts = [
-        _flat(jquery_script()),
-        _flat(d3_script()),
+        *libraries,
         "{" + f"const data = {_json(data)};" + unpack.replace("STEPS", str(STEPS)) + "}",
-        _flat(bertviz_script(name)),
+        original,
         "{" + fit + "}",
         "{" + _own("keys") + "}",
     ]

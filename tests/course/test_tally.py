@@ -1,0 +1,55 @@
+"""Votes of a room: what counts as one, and what is refused with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from bertlook_teach.course import count_votes
+from bertlook_teach.widgets import Tally
+
+CHOICES = {"A": "none", "B": "1 to 3", "C": "4 to 9"}
+
+# text, counts of A B C, votes for other questions, a piece of each refusal: tests/browser/test_tally_browser.py has the page read them too
+CASES = [
+    ("", (0, 0, 0), 0, ()),
+    ("3-1A\n3-1b\r\n03.01-B", (1, 2, 0), 0, ()),
+    ("3-1B 3-1B, 3-1C;3-1a", (1, 2, 1), 0, ()),
+    ("3-1B x12\n3-1A×3", (3, 12, 0), 0, ()),
+    ("b\nA4 Bx2 c", (4, 3, 1), 0, ()),
+    (
+        'Timestamp,Name,Your code\n"2026-11-23 09:14:02","Ada, A.",3-1B\n2026/11/23 9.15,Bo,3-2C',
+        (0, 1, 0),
+        1,
+        (),
+    ),
+    ("4-1A\n3-1A", (1, 0, 0), 0, ("4-1A is of lesson 4; this is lesson 3",)),
+    ("3-1E\nD", (0, 0, 0), 0, ("3-1E is none of the choices A, B, C", "3-1D is none")),
+    ("Hello, I think it is B\nversion 13-1Bx or 3-1Ba\n2026-3-1A", (0, 0, 0), 0, ()),
+]
+
+
+@pytest.mark.parametrize(("text", "counts", "elsewhere", "refused"), CASES)
+def test_votes_are_counted(text, counts, elsewhere, refused):
+    votes = count_votes(text, 3, 1, CHOICES)
+    assert (tuple(votes.counts.values()), votes.elsewhere) == (counts, elsewhere)
+    assert votes.n == sum(counts) and len(votes.refused) == len(refused)
+    assert all(said.startswith(reason) for said, reason in zip(votes.refused, refused))
+
+
+@pytest.mark.parametrize("choices", ["A", "AAB", ["A", "one"], "A1"])
+def test_choices_are_letters(choices):
+    with pytest.raises(ValueError, match="two or more different letters"):
+        count_votes("", 3, 1, choices)
+
+
+def test_the_view_counts_and_refuses_an_answer_that_is_none():
+    view = Tally(3, 1, CHOICES, answer="c", votes="3-1A\n3-1A")
+    assert view.count.counts == {"A": 2, "B": 0, "C": 0} and view.answer == "C" and not view.shown
+    assert "2 votes" in repr(view)
+    with pytest.raises(ValueError, match="one of the choices A, B, C; got 'E'"):
+        Tally(3, 1, CHOICES, answer="E")
+
+
+def test_the_saved_notebook_holds_codes_and_no_votes_and_no_answer():
+    page = Tally(3, 1, CHOICES, answer="B", votes="Ada 3-1B")._repr_mimebundle_()["text/html"]
+    assert "3-1A" in page and "1 to 3" in page and "Ada" not in page and "✓" not in page
