@@ -32,7 +32,7 @@ CHUNK = 64  # inputs; the same for any number of workers, or a run could not be 
 
 AHEAD = 3  # chunks a worker has waiting
 
-PATIENCE = 10.0  # seconds until a scheduler counts as not there
+PATIENCE = 5.0  # seconds until a scheduler counts as not there
 
 COMPUTING = ("numpy", "tokenizers", "torch", "transformers")
 
@@ -98,11 +98,10 @@ class Model:
     @classmethod
     def of(cls, args: Namespace, loaded, *, kind: str = "encoder") -> Model:
         """The model of ``--model`` that is loaded here, or the twin of `common.with_twin`; it is not loaded again in this process."""
-        encoder = getattr(loaded, "encoder", loaded)
         name = args.model
         if kind == "twin" and getattr(args, "twin", None):
             name, kind = args.twin, "encoder"  # a recording
-        model = cls(name, args.device, kind, encoder.fingerprint)
+        model = cls(name, args.device, kind, _fingerprint(loaded, kind))
         _loaded[model] = loaded
         return model
 
@@ -122,7 +121,7 @@ class Model:
                     f"a worker ({_here()}) cannot load the model {self.name}: {error} Put it where the worker finds it under the same name: "
                     "a folder that all machines share, or a hub name that each has downloaded."
                 ) from None
-            known = getattr(found, "encoder", found).fingerprint
+            known = _fingerprint(found, self.kind)
             if known != self.fingerprint:
                 raise RuntimeError(
                     f"a worker ({_here()}) has another model under the name {self.name}: fingerprint {known} there, {self.fingerprint} here. "
@@ -147,6 +146,16 @@ class Model:
 
 
 _loaded: dict[Model, object] = {}
+
+
+def _fingerprint(loaded, kind: str) -> str:
+    """That of the encoder; of a classifier with what reads it."""
+    if kind != "classifier":
+        return getattr(loaded, "encoder", loaded).fingerprint
+    digest = hashlib.sha256(loaded.encoder.fingerprint.encode())
+    for name, tensor in sorted(loaded.model.state_dict().items()):
+        digest.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _here() -> str:
@@ -311,7 +320,7 @@ class Run:
         *,
         total: int | None = None,
         label: str = "",
-        size: int = CHUNK,
+        size: int | None = None,
         begin: int = 0,
         **options,
     ) -> Iterator:
@@ -327,11 +336,12 @@ class Run:
             Number of items, for the bar.
         label : str
             Tells the parts of a run apart: the model, the measure.
-        size : int
-            Items in a chunk.
+        size : int, optional
+            Items in a chunk, if not `CHUNK`.
         begin : int
             Chunks before this one are not wanted: the caller has what they add.
         """
+        size = CHUNK if size is None else size
         safe = "".join(c if c.isalnum() else "-" for c in label)[:40]
         prefix = f"{safe}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-"
 
