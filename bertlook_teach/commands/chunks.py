@@ -28,7 +28,7 @@ UNFINISHED = (
     "unfinished"  # in the folder of the result, while a run lasts: a folder a run, named by its digest
 )
 
-CHUNK = 64  # inputs; the same for any number of workers, or a run could not be gone on with by more of them
+CHUNK = 256  # inputs: sorted by length, batches of 8 pad some 6 %. The same for any number of workers, or a run could not be gone on with by more of them
 
 AHEAD = 3  # chunks a worker has waiting
 
@@ -462,7 +462,7 @@ def _of_another(path: Path, same: dict, folder: Path) -> str:
 
 # --- what jobs share -----------------------------------------------------------------------------------
 def by_length(items: Sequence) -> list[int]:
-    """Places of the items, short ones first, so that a batch pads little: characters stand for pieces."""
+    """Places of texts, pairs or lists of words, short ones first, so that chunks hold what is alike: characters stand for pieces."""
 
     def length(item) -> int:
         return len(item) if isinstance(item, str) else sum(map(len, item)) + len(item)

@@ -27,6 +27,8 @@ from ..model import QUERY_RULES, check_reading
 from ..stats import CannotDecide
 from . import chunks, common
 
+TEXTS = 64  # in a chunk: their maps are large
+
 _READERS = {"data": iter_conllu, "texts": iter_texts, "pairs": iter_pairs}
 
 _SHIPPED = {"data": ("treebank", "treebank.conllu"), "pairs": ("texts", "paragraphs.txt")}
@@ -124,15 +126,27 @@ def _maps(work: chunks.Run, model: chunks.Model, corpus: Sequence, cache, **opti
     encoder = model.load()
     if cache is not None:
         return word_maps(encoder, corpus, cache=cache, **options)
-    done = list(work.results(map_chunk, model, corpus, total=len(corpus), label=encoder.name, **options))
-    skipped = sum((Counter(chunk["skipped"]) for chunk in done), Counter())
-    whole = [chunk["maps"] for chunk in done if "maps" in chunk]
-    if not whole:
-        return word_maps(encoder, corpus, **options)  # which says why
-    joined = (
-        [entry for maps in whole for entry in maps[name]] for name in ("readings", "weights", "answers")
+    order = chunks.by_length([item.words if isinstance(item, TreebankSentence) else item for item in corpus])
+    found: list[tuple] = []  # of a text: its number, and what `WordMaps` holds of it
+    skipped, about = Counter(), {}
+    done = work.results(
+        map_chunk,
+        model,
+        (corpus[i] for i in order),
+        total=len(corpus),
+        label=encoder.name,
+        size=TEXTS,
+        **options,
     )
-    return WordMaps(*joined, skipped, whole[0]["about"])
+    for number, chunk in enumerate(done):
+        skipped.update(chunk["skipped"])
+        about = chunk.get("about", about)
+        numbers = (order[number * TEXTS + place] for place in chunk["places"])
+        found += zip(numbers, chunk["readings"], chunk["weights"], chunk["answers"])
+    if not found:
+        return word_maps(encoder, corpus, **options)  # which says why
+    _, readings, weights, answers = map(list, zip(*sorted(found, key=lambda entry: entry[0])))
+    return WordMaps(readings, weights, answers, skipped, about)
 
 
 def map_chunk(encoder, items: Sequence, **options) -> dict:
@@ -140,12 +154,12 @@ def map_chunk(encoder, items: Sequence, **options) -> dict:
     trees = isinstance(items[0], TreebankSentence)
     obstacles = [check_reading(encoder, item.words).obstacle if trees else "" for item in items]
     skipped = Counter(filter(None, obstacles))
-    usable = [item for item, obstacle in zip(items, obstacles) if not obstacle]
-    if not usable:
-        return {"skipped": dict(skipped)}
-    maps = word_maps(encoder, usable, **options)
+    places = [place for place, obstacle in enumerate(obstacles) if not obstacle]
+    if not places:
+        return {"skipped": dict(skipped), "places": [], "readings": [], "weights": [], "answers": []}
+    maps = word_maps(encoder, [items[place] for place in places], **options)
     fields = common.columns(maps, "readings weights answers about")
-    return {"skipped": dict(skipped + maps.skipped), "maps": fields}
+    return {"skipped": dict(skipped + maps.skipped), "places": places, **fields}
 
 
 def _corpus(args, pattern: Pattern) -> tuple[str, list[Path]]:

@@ -157,29 +157,22 @@ def measure_chunk(encoder, items: Sequence, *, skip: bool, batch_size: int, **op
     from ..model import Recording, iter_attention, read
 
     reading = encoder.recall if isinstance(encoder, Recording) else partial(read, encoder)
-    skipped, usable = [], []
+    skipped, usable, lengths = [], [], []
     for place, item in enumerate(items):
         try:
-            if skip:
-                reading(item, **options)
-            usable.append((place, item))
+            lengths.append(reading(item, **options).n_tokens)
+            usable.append(item)
         except ValueError as error:
+            if not skip:
+                raise ValueError(f"item {place} of the corpus: {error}") from None
             skipped.append((place, str(error).splitlines()[0]))
-    order = chunks.by_length([item for _, item in usable])
+    order = np.argsort(lengths, kind="stable")  # equal lengths together: little padding
     found: list = [None] * len(usable)
     measures = surface_measures()
-    stream = iter_attention(encoder, (usable[i][1] for i in order), batch_size=batch_size, **options)
-    try:
-        for i, attention in zip(order, stream):
-            values = [np.asarray(function(attention)) for function in measures.values()]
-            found[i] = values, attention.n_tokens, attention.truncated
-    except ValueError:
-        for place, item in usable:  # the first of the chunk, and not the shortest
-            try:
-                reading(item, **options)
-            except ValueError as error:
-                raise ValueError(f"item {place} of the corpus: {error}") from None
-        raise
+    stream = iter_attention(encoder, (usable[i] for i in order), batch_size=batch_size, **options)
+    for i, attention in zip(order, stream):
+        values = [np.asarray(function(attention)) for function in measures.values()]
+        found[i] = values, attention.n_tokens, attention.truncated
     columns, n_tokens, truncated = zip(*found) if found else ([], [], [])
     return {
         "values": {name: np.stack(column) for name, column in zip(measures, zip(*columns))},

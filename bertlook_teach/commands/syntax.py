@@ -14,7 +14,7 @@ from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import NOT_RECORDED, QUERY_RULES, Recording, check_reading
 from . import chunks, common
 
-SENTENCES = 256  # in a chunk: sorted by length, batches pad little
+SENTENCES = 256  # in a chunk
 
 
 def flat_row(row: RelationRow) -> dict[str, object]:
@@ -175,17 +175,29 @@ def run(args: Namespace) -> int:
 def _answers(work: chunks.Run, model: chunks.Model, sentences: Sequence, **options) -> Answers:
     """As `collect_answers` gives them for all sentences, from chunks."""
     encoder = model.load()
-    distances, read, skipped, removed, words = [], [], Counter(), 0.0, 0
+    order = chunks.by_length([sentence.words for sentence in sentences])
+    found: list[np.ndarray | None] = [None] * len(sentences)
+    skipped, removed, words = Counter(), 0.0, 0
     done = work.results(
-        answer_chunk, model, sentences, total=len(sentences), label=encoder.name, size=SENTENCES, **options
+        answer_chunk,
+        model,
+        (sentences[i] for i in order),
+        total=len(sentences),
+        label=encoder.name,
+        size=SENTENCES,
+        **options,
     )
     for number, chunk in enumerate(done):
         skipped.update(chunk["skipped"])
-        if chunk["places"]:
-            distances.append(chunk["distances"])
-            read += [sentences[number * SENTENCES + place] for place in chunk["places"]]
-            removed += chunk["removed"]
-            words += len(chunk["distances"])
+        if not chunk["places"]:
+            continue
+        numbers = [order[number * SENTENCES + place] for place in chunk["places"]]
+        ends = np.cumsum([len(sentences[i]) for i in numbers])
+        for i, distances in zip(numbers, np.split(chunk["distances"], ends[:-1])):
+            found[i] = distances
+        removed += chunk["removed"]
+        words += len(chunk["distances"])
+    read = [sentence for sentence, distances in zip(sentences, found) if distances is not None]
     if not read:
         return collect_answers(encoder, sentences, **options)  # which says why
     about = {
@@ -193,7 +205,7 @@ def _answers(work: chunks.Run, model: chunks.Model, sentences: Sequence, **optio
         **common.columns(encoder, "fingerprint n_layers n_heads"),
         "query": options["query"],
     }
-    return Answers(np.concatenate(distances), read, skipped, removed / words, about)
+    return Answers(np.concatenate([d for d in found if d is not None]), read, skipped, removed / words, about)
 
 
 def answer_chunk(encoder, items: Sequence, **options) -> dict:
