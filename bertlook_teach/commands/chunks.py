@@ -214,7 +214,7 @@ def _client(args: Namespace) -> Iterator:
                 client.wait_for_workers(1, timeout=PATIENCE)
             except ValueError as error:
                 raise ValueError(
-                    f"--scheduler is an address such as tcp://127.0.0.1:8786; got {address!r} ({error})."
+                    f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
                 ) from None
             except OSError:  # a TimeoutError too
                 connected = "client" in locals()
@@ -364,12 +364,12 @@ class Run:
             for number, content in make(job, model, todo, there, options, waiting):
                 if content is not None:
                     write_file(path(number), content)
-                    bar.update()
-                waiting[number] = content
+                waiting[number], new = content, content is not None
                 while wanted in waiting:
                     content = waiting.pop(wanted)
                     yield unpack(path(wanted).read_bytes() if content is None else content)
                     wanted += 1
+                bar.update(new)
         except ValueError as error:  # of one item of one chunk
             raise ValueError(
                 re.sub(

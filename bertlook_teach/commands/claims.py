@@ -172,7 +172,9 @@ def _on_workers(args: Namespace, folder: Path, claims: Sequence, encoder, own: d
     with chunks.Run(quiet, folder, same) as work:
         model = chunks.Model.of(args, encoder)
         options = {"own": own, "recompute": args.recompute}
-        for chunk in work.results(decide_chunk, model, groups.values(), label="evidence", size=1, **options):
+        for chunk in work.results(
+            decide_chunk, model, groups.values(), total=len(groups), label="evidence", size=1, **options
+        ):
             for row in chunk:
                 yield Verdict(claim=by_key[row.pop("claim")], **row)
         work.finished()

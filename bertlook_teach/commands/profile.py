@@ -112,9 +112,8 @@ def _run(args: Namespace, stack: ExitStack) -> int:
             batch_size=args.batch_size,
             **options,
         ):
-            for place, (n_tokens, truncated) in enumerate(zip(chunk["n_tokens"], chunk["truncated"])):
-                values = {measure: array[place] for measure, array in chunk["values"].items()}
-                result.add(values, n_tokens, truncated)
+            if chunk["n_tokens"]:
+                result.add_many(chunk["values"], chunk["n_tokens"], chunk["truncated"])
             skipped += [f"text {done * chunks.CHUNK + place + 1}: {why}" for place, why in chunk["skipped"]]
             done += 1
             if result.n and time.monotonic() - last >= KEEP_EVERY:

@@ -64,14 +64,14 @@ def kept_always(monkeypatch):
 
 def killing(monkeypatch, after, what=Killed):
     """It dies when so many texts are measured."""
-    add = Profile.add
+    add = Profile.add_many
 
     def once_more(profile, *args):
         if profile.n == after:
             raise what
         add(profile, *args)
 
-    monkeypatch.setattr(Profile, "add", once_more)
+    monkeypatch.setattr(Profile, "add_many", once_more)
 
 
 def test_one_bad_text_stops_it_and_is_named(folder, tmp_path, capsys):
