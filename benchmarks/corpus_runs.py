@@ -103,7 +103,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         texts = folder / "segments.txt"
-        write_segments(texts, 1_000 if args.kills else args.segments)
+        write_segments(texts, min(args.segments, 1_000) if args.kills else args.segments)
         if args.kills:
             kill(texts, folder, args.kills)
             return
