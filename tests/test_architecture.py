@@ -67,6 +67,7 @@ LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
 # Imported, and part of a dependency's own interface, or the dependency under its other name.
 COMES_WITH = {
     "bertviz": "lab: its view says where it is missing",
+    "distributed": "scale: the commands say where it is missing",
     "IPython": "ipywidgets",
     "traitlets": "ipywidgets",
     "sklearn": "scikit-learn",
@@ -85,7 +86,8 @@ EXTRAS = {
     },
     "lab": {"bertlook_teach", "bertviz", "python-dateutil"},  # with the extras slides and torch
     "docs": {"pdoc"},
-    "test": {"nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
+    "scale": {"dask"},
+    "test": {"dask", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,8 @@ from ..analyses.ablation import (
     ORDERS,
     STEPS,
     WAYS,
+    HeadEffects,
+    LayerEffects,
     MaskedLM,
     as_scorer,
     best_gain_p,
@@ -26,7 +30,9 @@ from ..analyses.ablation import (
 from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import head_label
 from ..stats import paired_interval
-from . import common
+from . import chunks, common
+
+BATCHES = 1  # in a chunk: every head of the model is switched off on each of them
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,6 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--rerank", action="store_true", help="with --curve: rank the heads again after each step")
     add("--seed", type=int, default=0, help="for masked words, random halves and random orders (default: 0)")
     common.add_device(parser, batch_size=32)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
@@ -80,14 +87,21 @@ def run(args: Namespace) -> int:
     folder = claim_folder(args.out)
     scorer, rank_on, score_on, units, source = _masked(args) if args.masked_lm else _classified(args)
 
-    effects = single_head_effects(
-        scorer, score_on, how=args.ablation, progress=common.bar(args, "each head", "batch")
-    )
+    loaded, kind = (scorer, "masked") if args.masked_lm else (scorer.classifier, "classifier")
+    model = chunks.Model.of(args, loaded, kind=kind)
+    same = {
+        "command": "ablate",
+        "fingerprint": model.fingerprint,
+        "scored_on": source,
+        "batches_sha256": chunks.digest_of(
+            [part.tolist() for part in batch if part is not None] for batch in score_on
+        ),
+        "ablation": args.ablation,
+    }
+    with chunks.Run(args, folder, same) as work:
+        effects, layers = _effects(work, model, score_on, args.ablation)
     by = args.outcome or ("loss" if args.masked_lm else "score")
     matter = heads_that_matter(effects, by=by, units=units, seed=args.seed)
-    layers = layer_effects(
-        scorer, score_on, how=args.ablation, progress=common.bar(args, "each layer", "batch")
-    )
     ranked = rank_on or score_on
     importance = importance_versions(scorer, ranked, progress=common.bar(args, "importance", "batch"))
     rows = [
@@ -126,7 +140,41 @@ def run(args: Namespace) -> int:
     print(save_rows(folder, "ablate", rows, about))
     if args.curve:
         print(_curves(scorer, rank_on, score_on, units, args, folder, about))
+    work.finished()
     return 0
+
+
+def _effects(
+    work: chunks.Run, model: chunks.Model, batches: Sequence, how: str
+) -> tuple[HeadEffects, LayerEffects]:
+    """What each head and each layer changes, from chunks: examples one after the other."""
+    done = list(
+        work.results(
+            effects_chunk, model, batches, total=len(batches), label="each head", size=BATCHES, how=how
+        )
+    )
+
+    def joined(of: str) -> dict[str, np.ndarray]:
+        names = ("losses", "scores", "base_losses", "base_scores")
+        return {name: np.concatenate([chunk[of][name] for chunk in done], axis=-1) for name in names}
+
+    about = {"how": how, "measure": done[0]["measure"]}
+    return HeadEffects(**joined("heads"), what=done[0]["what"], **about), LayerEffects(
+        **joined("layers"), **about
+    )
+
+
+def effects_chunk(model, batches: Sequence, *, how: str) -> dict:
+    """Losses and scores of some batches with each head off, and with each layer off."""
+    names = "losses scores base_losses base_scores"
+    heads = single_head_effects(model, batches, how=how)
+    layers = layer_effects(model, batches, how=how)
+    return {
+        "heads": common.columns(heads, names),
+        "layers": common.columns(layers, names),
+        "what": heads.what,
+        "measure": heads.measure,
+    }
 
 
 def _masked(args) -> tuple:
@@ -134,7 +182,9 @@ def _masked(args) -> tuple:
     from ..corpora import read_texts
     from ..model import load_encoder
 
-    texts = [text for path in args.masked_lm for text in read_texts(path)][: args.limit]
+    with ExitStack() as stack:
+        files = common.files_of(args.masked_lm, stack)
+        texts = [text for path in files for text in read_texts(path)][: args.limit]
     needed = 8 if args.curve else 4
     if len(texts) < needed:
         raise ValueError(
@@ -142,7 +192,7 @@ def _masked(args) -> tuple:
         )
     scorer = MaskedLM(load_encoder(args.model, device=args.device))
     encode = partial(scorer.encode, batch_size=args.batch_size, seed=args.seed, truncate=True)
-    names = ", ".join(Path(path).name for path in args.masked_lm)
+    names = ", ".join(path.name for path in files)
     if not args.curve:
         return scorer, None, encode(texts), None, f"masked words of {len(texts)} texts ({names})"
     scored = texts[1::2]

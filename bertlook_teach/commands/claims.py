@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import isnan
 from pathlib import Path
 
 from ..claims import (
     VERDICT_RULE,
     Resources,
+    Verdict,
     decide,
     iter_recorded_verdicts,
     iter_verdicts,
@@ -33,7 +34,7 @@ from ..disk import (
 )
 from ..render import claims_page, claims_text, needs_text
 from ..stats import CONFIDENCE, REPLICATES
-from . import common
+from . import chunks, common
 
 _FILES = {"table": "claims.csv", "record": "claims.json", "page": "claims.html"}
 
@@ -63,6 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="compute everything here: take no shipped evidence and nothing kept before, and say which claims come out otherwise",
     )
     common.add_device(parser)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
@@ -78,12 +80,13 @@ def run(args: Namespace) -> int:
     _fits(args, recorded)
     folder = claim_folder(args.out) if args.out else None
     claims = ledger(_lesson(args.lesson))
-    resources = Resources(
-        pairs=read_pairs(args.pairs) if args.pairs else None,
-        texts=read_texts(args.texts) if args.texts else None,
-        treebank=read_conllu(args.data) if args.data else None,
-        limit=args.limit,
-    )
+    own = {
+        "pairs": read_pairs(args.pairs) if args.pairs else None,
+        "texts": read_texts(args.texts) if args.texts else None,
+        "treebank": read_conllu(args.data) if args.data else None,
+        "limit": args.limit,
+    }
+    resources = Resources(**own)
     encoder = common.load_model(args.model, args.device)
     if recorded:
         encoder = replace(encoder, inputs=encoder.inputs[: args.limit])
@@ -102,6 +105,8 @@ def run(args: Namespace) -> int:
         deciding = iter_recorded_verdicts(
             claims, encoder, trees=resources.treebank, twin=twin, progress=reading
         )
+    elif args.workers or args.scheduler:
+        deciding = _on_workers(args, folder, claims, encoder, own)
     else:
         deciding = iter_verdicts(claims, encoder, resources=resources, progress=reading, strict=False)
     try:
@@ -150,6 +155,41 @@ def run(args: Namespace) -> int:
     return 130 if interrupted else 0
 
 
+def _on_workers(args: Namespace, folder: Path, claims: Sequence, encoder, own: dict) -> Iterator[Verdict]:
+    """The verdicts, the claims of one evidence together on one worker; what was finished is kept, as of every corpus."""
+    groups: dict[str, list[str]] = {}
+    for claim in claims:
+        groups.setdefault(claim.evidence, []).append(claim.key)
+    same = {
+        "command": "claims",
+        "fingerprint": encoder.fingerprint,
+        "claims_sha256": chunks.digest_of(groups.items()),
+        "inputs_sha256": chunks.digest_of(own.values()),
+        "recompute": args.recompute,
+    }
+    by_key = {claim.key: claim for claim in claims}
+    quiet = Namespace(**{**vars(args), "quiet": True})  # the bar of the claims shows
+    with chunks.Run(quiet, folder, same) as work:
+        model = chunks.Model.of(args, encoder)
+        options = {"own": own, "recompute": args.recompute}
+        for chunk in work.results(
+            decide_chunk, model, groups.values(), total=len(groups), label="evidence", size=1, **options
+        ):
+            for row in chunk:
+                yield Verdict(claim=by_key[row.pop("claim")], **row)
+        work.finished()
+
+
+def decide_chunk(encoder, items: Sequence, *, own: dict, recompute: bool) -> list[dict]:
+    """The verdicts on the claims of some evidence, as plain values; a claim by its key."""
+    by_key = {claim.key: claim for claim in ledger(None)}
+    wanted = [by_key[key] for keys in items for key in keys]
+    with recomputing() if recompute else nullcontext():
+        verdicts = list(iter_verdicts(wanted, encoder, resources=Resources(**own), strict=False))
+    names = [field.name for field in fields(Verdict) if field.name != "claim"]
+    return [{"claim": v.claim.key, **{name: getattr(v, name) for name in names}} for v in verdicts]
+
+
 def _fits(args: Namespace, recorded: bool) -> None:
     """Options that do not go with a recording, or only with one."""
     if not recorded and args.twin:
@@ -161,6 +201,11 @@ def _fits(args: Namespace, recorded: bool) -> None:
     if recorded and (args.texts or args.pairs):
         raise ValueError(
             "the inputs of a recording are those that were recorded; leave out --texts and --pairs (--limit N takes the first N)."
+        )
+    scaled = args.workers or args.scheduler
+    if scaled and (recorded or not args.out):
+        raise ValueError(
+            "--workers and --scheduler go with a model that is run, and need a folder for what they finish: give --out."
         )
     if recorded and args.recompute:
         raise ValueError("--recompute runs the model again, and a recording has none; leave it out.")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -56,7 +59,7 @@ def add_texts(parser, *, nargs: str | None = None, default: str = "") -> None:
 
 def add_treebank(parser: ArgumentParser) -> None:
     """The options that `read_treebank` reads."""
-    default = "a treebank in CoNLL-U, .gz too (default: the shipped treebank)"
+    default = "a treebank in CoNLL-U: files (.gz too), a folder, or - for standard input (default: the shipped treebank)"
     add_data(parser, default, nargs="+")
     add_on_error(parser)
     add_limit(parser, "sentences")
@@ -146,15 +149,45 @@ def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {what}; got {value}.")
 
 
+def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
+    """The files behind names of files and folders; ``-`` is standard input, copied to a file until the stack closes.
+
+    Raises
+    ------
+    ValueError
+        If a folder holds no file.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if str(path) == "-":
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertlook-"))) / "stdin"
+            with open(copy, "wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+            with open(
+                copy, "rb"
+            ) as file:  # bytes of gzip are told by their beginning, there is no name to tell
+                zipped = file.read(2) == b"\x1f\x8b"
+            found.append(copy.rename(copy.with_suffix(".gz")) if zipped else copy)
+        elif path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+            if not inside:
+                raise ValueError(f"the folder {path} holds no file; give one with the corpus in it.")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
 def read_treebank(args: Namespace) -> tuple[list, dict[str, list[str]]]:
     """The sentences of ``--data``, and what a result says of their files; says on stderr what was skipped."""
     from ..corpora import iter_conllu
     from ..disk import data_path
 
-    paths = [Path(path) for path in args.data or [data_path("treebank", "treebank.conllu")]]
     skipped: list = []
-    stream = (s for path in paths for s in iter_conllu(path, on_error=args.on_error, skipped=skipped))
-    sentences = list(islice(stream, args.limit))
+    with ExitStack() as stack:
+        paths = files_of(args.data or [data_path("treebank", "treebank.conllu")], stack)
+        stream = (s for path in paths for s in iter_conllu(path, on_error=args.on_error, skipped=skipped))
+        sentences = list(islice(stream, args.limit))
     say_skipped(skipped)
     return sentences, {"treebank": [path.name for path in paths], "broken": list(map(str, skipped))}
 

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
-from ..analyses.coreference import CANDIDATES, antecedent_table, ask_heads, find_antecedents, pronoun_table
-from ..corpora import open_text, read_coreference, read_pronoun_cases
+import numpy as np
+
+from ..analyses.coreference import (
+    CANDIDATES,
+    Antecedents,
+    antecedent_table,
+    ask_heads,
+    find_antecedents,
+    pronoun_table,
+)
+from ..corpora import anaphors, cut_documents, open_text, read_coreference, read_pronoun_cases
 from ..disk import align, claim_folder, save_rows, with_interval
-from . import common
+from ..model import check_reading
+from . import chunks, common
+
+DOCUMENTS = 8  # in a chunk
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,6 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     common.add_no_twin(parser)
     common.add_device(parser, batch_size=8)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
@@ -52,15 +66,27 @@ def run(args: Namespace) -> int:
 
     common.at_least(args, limit=1)
     folder = claim_folder(args.out)
-    path = Path(args.data or data_path("treebank", "treebank.conllu"))
-    score, about = (_pronoun_pairs if _has_pronoun_pairs(path) else _documents)(args, path)
+    with ExitStack() as stack:
+        [path, *more] = common.files_of([args.data or data_path("treebank", "treebank.conllu")], stack)
+        if more:
+            raise ValueError(f"{args.data} is a folder of {len(more) + 1} files; --data takes one file.")
+        score, items, about = (_pronoun_pairs if _has_pronoun_pairs(path) else _documents)(args, path)
     encoder = load_encoder(args.model, device=args.device)
+    models = common.with_twin(args, encoder)
+    same = {
+        "command": "coref",
+        "fingerprints": [model.fingerprint for model in models],
+        "corpus_sha256": chunks.digest_of(items),
+        "kind": about["kind"],
+        "first_only": args.first_only,
+    }
     rows = []
-    for model in common.with_twin(args, encoder):
-        table, left_out = score(model, common.bar(args, model.name))
-        is_twin = model is not encoder
-        rows += [{"model": model.name, **asdict(row)} for row in table if not is_twin or row.heads]
-        about.update(left_out)
+    with chunks.Run(args, folder, same) as work:
+        for model, named in zip(models, chunks.Model.each(args, models)):
+            table, left_out = score(work, named)
+            is_twin = model is not encoder
+            rows += [{"model": model.name, **asdict(row)} for row in table if not is_twin or row.heads]
+            about.update(left_out)
     about = common.about(encoder, {**about, "data": path.name})
     header = ["model", "predictor", "of", "n", "accuracy [95 %]", "head chosen on one half / the other"]
     lines = []
@@ -73,6 +99,7 @@ def run(args: Namespace) -> int:
         if key.startswith("n_") and value:
             print(f"{key.removeprefix('n_').replace('_', ' ')}: {value}")
     print(save_rows(folder, "coref", rows, about))
+    work.finished()
     return 0
 
 
@@ -93,27 +120,81 @@ def _documents(args, path):
     documents = read_coreference(path, limit=args.limit, on_error=args.on_error, skipped=skipped)
     common.say_skipped(skipped)
 
-    def score(model, progress: Callable):
-        found = find_antecedents(
-            model, documents, first_only=args.first_only, batch_size=args.batch_size, progress=progress
-        )
+    def score(work: chunks.Run, model: chunks.Model):
+        options = {"first_only": args.first_only, "batch_size": args.batch_size}
+        found = _antecedents(work, model, documents, **options)
         return antecedent_table(found, candidates=args.candidates), {
             "n_sentences_the_model_cannot_read": found.n_skipped
         }
 
     about = {"kind": "documents", "candidates": args.candidates, "first_only": args.first_only}
-    return score, {**about, "n_documents": len(documents), "n_broken": len(skipped)}
+    return score, documents, {**about, "n_documents": len(documents), "n_broken": len(skipped)}
 
 
 def _pronoun_pairs(args, path):
     cases, neither = read_pronoun_cases(path, limit=args.limit)
 
-    def score(model, progress: Callable):
-        right, read = ask_heads(model, cases, batch_size=args.batch_size, progress=progress)
-        return pronoun_table(right, read), {"n_texts_the_model_cannot_read": len(cases) - len(read)}
+    def score(work: chunks.Run, model: chunks.Model):
+        encoder = model.load()
+        right, read = [], []
+        done = work.results(
+            pronoun_chunk, model, cases, total=len(cases), label=encoder.name, batch_size=args.batch_size
+        )
+        for number, chunk in enumerate(done):
+            right += [chunk["right"]] if chunk["places"] else []
+            read += [cases[number * chunks.CHUNK + place] for place in chunk["places"]]
+        if not read:
+            ask_heads(encoder, cases)  # which says why
+        left_out = {"n_texts_the_model_cannot_read": len(cases) - len(read)}
+        return pronoun_table(np.concatenate(right), read), left_out
 
-    return score, {
-        "kind": "pronoun pairs",
-        "n_cases": len(cases),
-        "n_left_out_as_neither_is_right": neither,
-    }
+    about = {"kind": "pronoun pairs", "n_cases": len(cases), "n_left_out_as_neither_is_right": neither}
+    return score, cases, about
+
+
+def pronoun_chunk(encoder, items: Sequence, *, batch_size: int) -> dict:
+    """Whether each head answers each case rightly, and which cases the model can read."""
+    places = [i for i, case in enumerate(items) if not check_reading(encoder, case.words).obstacle]
+    if not places:
+        return {"places": []}
+    right, _ = ask_heads(encoder, [items[i] for i in places], batch_size=batch_size)
+    return {"places": places, "right": right}
+
+
+def _antecedents(work: chunks.Run, model: chunks.Model, documents: Sequence, **options) -> Antecedents:
+    """As `find_antecedents` gives them for all documents, from chunks."""
+    encoder = model.load()
+    numbers = {id_: i for i, id_ in enumerate(dict.fromkeys(document.doc_id for document in documents))}
+    found, where, unread = [], [], 0
+    done = work.results(
+        document_chunk, model, documents, total=len(documents), label=encoder.name, size=DOCUMENTS, **options
+    )
+    for names, chunk in zip(_names(documents), done, strict=True):
+        unread += chunk["n_skipped"]
+        if "kinds" in chunk:
+            found.append(chunk)
+            where += [numbers[names[place]] for place in chunk["documents"]]
+    if not found:
+        return find_antecedents(encoder, documents, **options)  # which says why
+    heads, rules = (
+        {name: np.concatenate([chunk[what][name] for chunk in found]) for name in found[0][what]}
+        for what in ("heads", "rules")
+    )
+    kinds = tuple(kind for chunk in found for kind in chunk["kinds"])
+    return Antecedents(heads, rules, kinds, np.array(where), len(documents), unread)
+
+
+def _names(documents: Sequence) -> Iterator[list[str]]:
+    """The ids in each chunk, in the order in which `find_antecedents` counts them."""
+    for start in range(0, len(documents), DOCUMENTS):
+        yield list(dict.fromkeys(document.doc_id for document in documents[start : start + DOCUMENTS]))
+
+
+def document_chunk(encoder, items: Sequence, **options) -> dict:
+    """The answers for every anaphor of some documents; only what cannot be read, where no mention refers back."""
+    parts, unread = cut_documents(encoder, items, first_only=options["first_only"])
+    if not any(map(anaphors, parts)):
+        return {"n_skipped": unread}
+    return common.columns(
+        find_antecedents(encoder, items, **options), "heads rules kinds documents n_skipped"
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from ..analyses.patterns import (
@@ -13,6 +15,7 @@ from ..analyses.patterns import (
     Pattern,
     PatternScore,
     PatternText,
+    WordMaps,
     check_corpus,
     parse_pattern,
     score_pattern,
@@ -20,9 +23,11 @@ from ..analyses.patterns import (
 )
 from ..corpora import TreebankSentence, iter_conllu, iter_pairs, iter_texts
 from ..disk import claim_folder, save_rows, writable_folder
-from ..model import QUERY_RULES
+from ..model import QUERY_RULES, check_reading
 from ..stats import CannotDecide
-from . import common
+from . import chunks, common
+
+TEXTS = 64  # in a chunk: their maps are large
 
 _READERS = {"data": iter_conllu, "texts": iter_texts, "pairs": iter_pairs}
 
@@ -68,6 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_no_twin(parser)
     common.add_recorded_twin(parser)
     common.add_device(parser, batch_size=32)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
@@ -83,21 +89,24 @@ def run(args: Namespace) -> int:
         corpus = common.first((text for text in encoder.texts if isinstance(text, kind)), args.limit)
     else:
         kind, paths = _corpus(args, pattern)
-        corpus = common.first((item for path in paths for item in _READERS[kind](path)), args.limit)
+        with ExitStack() as stack:
+            paths = common.files_of(paths, stack)
+            corpus = common.first((item for path in paths for item in _READERS[kind](path)), args.limit)
     check_corpus(pattern, _preview(corpus))  # before a minute is spent on maps
     encoder = encoder or common.load_model(args.model, args.device)
 
-    maps, *twin = (
-        word_maps(
-            model,
-            corpus,
-            query=args.query,
-            batch_size=args.batch_size,
-            cache=cache,
-            progress=common.bar(args, model.name, total=len(corpus)),
+    models = common.with_twin(args, encoder)
+    same = {
+        "command": "pattern",
+        "fingerprints": [model.fingerprint for model in models],
+        "corpus_sha256": chunks.digest_of(corpus),
+        "query": args.query,
+    }
+    with chunks.Run(args, folder, same) as work:
+        maps, *twin = (
+            _maps(work, model, corpus, cache, query=args.query, batch_size=args.batch_size)
+            for model in chunks.Model.each(args, models)
         )
-        for model in common.with_twin(args, encoder)
-    )
     try:
         score = score_pattern(pattern, maps, twin[0] if twin else None, answers=args.candidates)
     except CannotDecide as reason:
@@ -108,7 +117,49 @@ def run(args: Namespace) -> int:
         print(score.sentence(measure))
     common.say_left_out(maps.skipped, len(corpus), "texts", encoder)
     print(save_score(score, folder))
+    work.finished()
     return 0
+
+
+def _maps(work: chunks.Run, model: chunks.Model, corpus: Sequence, cache, **options) -> WordMaps:
+    """As `word_maps` gives them for the whole corpus, from chunks; a cache keeps the whole itself."""
+    encoder = model.load()
+    if cache is not None:
+        return word_maps(encoder, corpus, cache=cache, **options)
+    order = chunks.by_length([item.words if isinstance(item, TreebankSentence) else item for item in corpus])
+    found: list[tuple] = []  # of a text: its number, and what `WordMaps` holds of it
+    skipped, about = Counter(), {}
+    done = work.results(
+        map_chunk,
+        model,
+        (corpus[i] for i in order),
+        total=len(corpus),
+        label=encoder.name,
+        size=TEXTS,
+        **options,
+    )
+    for number, chunk in enumerate(done):
+        skipped.update(chunk["skipped"])
+        about = chunk.get("about", about)
+        numbers = (order[number * TEXTS + place] for place in chunk["places"])
+        found += zip(numbers, chunk["readings"], chunk["weights"], chunk["answers"])
+    if not found:
+        return word_maps(encoder, corpus, **options)  # which says why
+    _, readings, weights, answers = map(list, zip(*sorted(found, key=lambda entry: entry[0])))
+    return WordMaps(readings, weights, answers, skipped, about)
+
+
+def map_chunk(encoder, items: Sequence, **options) -> dict:
+    """The maps between words of some texts, and why the others were left out or were cut."""
+    trees = isinstance(items[0], TreebankSentence)
+    obstacles = [check_reading(encoder, item.words).obstacle if trees else "" for item in items]
+    skipped = Counter(filter(None, obstacles))
+    places = [place for place, obstacle in enumerate(obstacles) if not obstacle]
+    if not places:
+        return {"skipped": dict(skipped), "places": [], "readings": [], "weights": [], "answers": []}
+    maps = word_maps(encoder, [items[place] for place in places], **options)
+    fields = common.columns(maps, "readings weights answers about")
+    return {"skipped": dict(skipped + maps.skipped), "places": places, **fields}
 
 
 def _corpus(args, pattern: Pattern) -> tuple[str, list[Path]]:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
-from itertools import islice
 from pathlib import Path
+
+import numpy as np
 
 from .. import __version__
 from ..disk import DAMAGED_ARCHIVE, claim_folder
-from ..measures import FILES, Profile, profile_heads
-from . import common
-
-UNFINISHED = "unfinished"  # in the folder of the result, while a run lasts
+from ..measures import FILES, Profile, surface_measures
+from ..stats import CONFIDENCE, REPLICATES
+from . import chunks, common
 
 WHOLE = "writing"
 
-KEEP_EVERY = 60.0  # seconds
+KEEP_EVERY = 60.0  # seconds until the sum of the chunks so far takes their place on disk
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,10 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Writes profile.csv (one row per head; each measure with its 95 % interval), profile.json and the sums needed to merge.",
         "profile --model bert-base-uncased --texts my.txt --out result",
         "Of a recording (--model recorded:NAME) the corpus is what was recorded, unless --texts or --pairs choose among it.",
+        "A corpus is a file, .gz too, several files, a folder of files, or - for standard input. "
         "A run that was stopped, by Ctrl-C or by force, is gone on with when it is started again with the same --out.",
     )
     common.add_model(parser, common.MODELS_TOO_RECORDED)
-    common.add_texts(parser.add_mutually_exclusive_group())
+    common.add_texts(parser.add_mutually_exclusive_group(), nargs="+")
     common.add_out(parser)
     parser.add_argument(
         "--segments",
@@ -48,10 +48,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_on_error(parser)
     common.add_truncate(parser, default=True)
     common.add_device(parser, batch_size=8)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
     """``bertlook profile``: returns the exit code; Ctrl-C keeps what was measured and returns 130."""
+    with ExitStack() as stack:
+        return _run(args, stack)
+
+
+def _run(args: Namespace, stack: ExitStack) -> int:
     from ..corpora import iter_pairs, iter_texts
     from ..disk import data_path
     from ..model import Recording
@@ -59,20 +65,16 @@ def run(args: Namespace) -> int:
     folder = claim_folder(args.out)
     about, own = {}, args.model.startswith(common.RECORDED) and not (args.texts or args.pairs)
     if not own:
-        path = Path(args.texts or args.pairs or data_path("texts", "paragraphs.txt"))
-        read = iter_texts if args.texts else iter_pairs
-        name, corpus = path.name, read(path)
-        total = sum(1 for _ in read(path))  # says early what is wrong with the file, and how long the bar is
+        paths = common.files_of(args.texts or args.pairs or [data_path("texts", "paragraphs.txt")], stack)
+        read = partial(iter_texts if args.texts else iter_pairs, on_error=args.on_error)
+        name, corpus = ", ".join(path.name for path in paths), (item for path in paths for item in read(path))
+        total = sum(1 for path in paths for _ in read(path))  # says early what is wrong with a file
     encoder = common.load_model(args.model, args.device)
     if own:  # what it was recorded on
         name, corpus, total = encoder.badge, encoder.texts, len(encoder)
         about["corpus_sha256"] = encoder.fingerprint
     else:
-        with open(path, "rb") as file:
-            checksum = hashlib.sha256()
-            for block in iter(lambda: file.read(1 << 20), b""):
-                checksum.update(block)
-        about["corpus_sha256"] = checksum.hexdigest()
+        about["corpus_sha256"] = chunks.checksum(paths)
     called = encoder.name
     if isinstance(encoder, Recording):
         about["recorded"], called = encoder.note, encoder.badge
@@ -85,37 +87,47 @@ def run(args: Namespace) -> int:
             )
     options = {"segments": args.segments, "truncate": args.truncate}
     about |= {"on_error": args.on_error, **options}
-    result, start = _unfinished(folder, {**about, "fingerprint": encoder.fingerprint})
-    if start:
-        print(f"going on at text {start + 1} of {total}, where an earlier run was stopped.", file=sys.stderr)
-    inputs = _Inputs(
-        encoder, corpus, start, result.about.get("skipped", []), args.on_error == "skip", options
-    )
-    inputs.measured = result.n
-    result.about.update(about)
-    interrupted = False
+    same = {"command": "profile", **about, "model": encoder.name, "fingerprint": encoder.fingerprint}
+    work = stack.enter_context(chunks.Run(args, folder, same))
+    result, done = _folded(work.kept)
+    result.about |= about | {
+        "model": encoder.name,
+        "fingerprint": encoder.fingerprint,
+        **common.columns(encoder, "n_layers n_heads"),
+        "corpus": name,
+        "first": 0,
+        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over inputs, {REPLICATES} replicates",
+        "version": __version__,
+    }
+    skipped = result.about.setdefault("skipped", [])
+    interrupted, last = False, time.monotonic()
     try:
-        profile_heads(
-            encoder,
-            inputs,
-            **options,
+        for chunk in work.results(
+            measure_chunk,
+            chunks.Model.of(args, encoder),
+            corpus,
+            total=total,
+            begin=done,
+            skip=args.on_error == "skip",
             batch_size=args.batch_size,
-            name=name,
-            into=result,
-            progress=lambda stream: common.bar(args, total=total - start)(
-                _kept(stream, result, inputs, folder)
-            ),
-        )
-    except ValueError as error:
-        raise inputs.numbered(error) from None
+            **options,
+        ):
+            if chunk["n_tokens"]:
+                result.add_many(chunk["values"], chunk["n_tokens"], chunk["truncated"])
+            skipped += [f"text {done * chunks.CHUNK + place + 1}: {why}" for place, why in chunk["skipped"]]
+            done += 1
+            if result.n and time.monotonic() - last >= KEEP_EVERY:
+                _fold(result, work, done)
+                last = time.monotonic()
     except KeyboardInterrupt:
         interrupted = True
         if not result.n:
             print("interrupted before the first text was measured; nothing written.", file=sys.stderr)
             return 130
-        _keep(result, inputs, folder)
-    result.about.update(complete=not interrupted, skipped=inputs.skipped_before(result.n))
-    result.about.pop("read", None)
+    if not result.n:
+        why = f"; the first of {len(skipped)} that were left out is {skipped[0]}" if skipped else ""
+        raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
+    result.about["complete"] = not interrupted
     whole = result.save(
         folder / WHOLE
     )  # first beside the result of an earlier run, which a full disk must not destroy
@@ -123,95 +135,67 @@ def run(args: Namespace) -> int:
         os.replace(whole / file, folder / file)
     whole.rmdir()
     if not interrupted:
-        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-    common.say_skipped(result.about["skipped"], "texts")
-    done = f"{result.n} of {total} texts" if interrupted else f"{result.n} texts"
+        work.finished()
+    common.say_skipped(skipped, "texts")
+    read_to = f"{result.n} of {total} texts" if interrupted else f"{result.n} texts"
     cut = f", {result.n_truncated} cut to {encoder.max_tokens} wordpieces" if result.n_truncated else ""
     print(
-        f"{'interrupted: ' if interrupted else ''}{called}: {done}, {result.n_tokens} wordpieces{cut} -> {folder / FILES['table']}"
+        f"{'interrupted: ' if interrupted else ''}{called}: {read_to}, {result.n_tokens} wordpieces{cut} -> {folder / FILES['table']}"
     )
     return 130 if interrupted else 0
 
 
-class _Inputs:
-    """The texts of a corpus from ``start`` on; those that cannot be read are left out and named, where that is wanted."""
+def measure_chunk(encoder, items: Sequence, *, skip: bool, batch_size: int, **options) -> dict:
+    """Every measure of every head for each input, in their order; inputs that cannot be read are named, if they are to be skipped.
 
-    def __init__(
-        self, encoder, corpus: Iterable, start: int, skipped: list[str], skipping: bool, options: dict
-    ):
-        self._encoder, self._corpus, self._start = encoder, corpus, start
-        self._before, self._skipping, self._options = list(skipped), skipping, options
-        self._skipped: list[tuple[int, str]] = []
-        self._numbers: list[
-            int
-        ] = []  # of the texts that were handed on; a batch is ahead of what is measured
-        self.measured = 0  # by earlier runs
+    Raises
+    ------
+    ValueError
+        At the first input that cannot be read, with its number in the chunk.
+    """
+    from ..model import Recording, iter_attention, read
 
-    def numbered(self, error: ValueError) -> ValueError:
-        """An error that counts the texts as the file does, and not from where this run began."""
-        said = re.sub(r"^item (\d+) of", lambda found: f"item {self._numbers[int(found[1])]} of", str(error))
-        return ValueError(said)
-
-    def __iter__(self) -> Iterator:
-        for number, item in enumerate(islice(self._corpus, self._start, None), self._start):
-            reason = self._obstacle(item) if self._skipping else ""
-            if reason:
-                self._skipped.append((number, f"text {number + 1}: {reason}"))
-            else:
-                self._numbers.append(number)
-                yield item
-
-    def read_before(self, measured: int) -> int:
-        """How many texts of the corpus lie before the next one to measure."""
-        new = measured - self.measured
-        return self._numbers[new - 1] + 1 if new else self._start
-
-    def skipped_before(self, measured: int) -> list[str]:
-        """The texts left out, those behind the last measured one only when all were read."""
-        done = measured - self.measured == len(self._numbers)
-        end = self.read_before(measured)
-        return self._before + [reason for number, reason in self._skipped if done or number < end]
-
-    def _obstacle(self, item) -> str:
-        from ..model import Recording, read
-
-        reading = (
-            self._encoder.recall if isinstance(self._encoder, Recording) else partial(read, self._encoder)
-        )
+    reading = encoder.recall if isinstance(encoder, Recording) else partial(read, encoder)
+    skipped, usable, lengths = [], [], []
+    for place, item in enumerate(items):
         try:
-            reading(item, **self._options)
+            lengths.append(reading(item, **options).n_tokens)
+            usable.append(item)
         except ValueError as error:
-            return str(error).splitlines()[0]
-        return ""
+            if not skip:
+                raise ValueError(f"item {place} of the corpus: {error}") from None
+            skipped.append((place, str(error).splitlines()[0]))
+    order = np.argsort(lengths, kind="stable")  # equal lengths together: little padding
+    found: list = [None] * len(usable)
+    measures = surface_measures()
+    stream = iter_attention(encoder, (usable[i] for i in order), batch_size=batch_size, **options)
+    for i, attention in zip(order, stream):
+        values = [np.asarray(function(attention)) for function in measures.values()]
+        found[i] = values, attention.n_tokens, attention.truncated
+    columns, n_tokens, truncated = zip(*found) if found else ([], [], [])
+    return {
+        "values": {name: np.stack(column) for name, column in zip(measures, zip(*columns))},
+        "n_tokens": list(n_tokens),
+        "truncated": list(truncated),
+        "skipped": skipped,
+    }
 
 
-def _unfinished(folder: Path, same: dict) -> tuple[Profile, int]:
-    """What an earlier run of the same model on the same texts had measured when it was stopped, and how many texts it had read."""
-    try:
-        found = Profile.load(folder / UNFINISHED)
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        *DAMAGED_ARCHIVE,
-    ):  # none, or damaged: from the start
-        return Profile(), 0
-    if any(found.about.get(key) != value for key, value in {**same, "version": __version__}.items()):
-        return Profile(), 0
-    return found, found.about["read"]
+def _folded(kept: Path) -> tuple[Profile, int]:
+    """The sum of the first chunks that an earlier run has kept, and how many they are."""
+    for state in sorted(kept.glob("sum-*"), reverse=True):
+        try:
+            return Profile.load(state), int(state.name.partition("-")[2])
+        except (OSError, ValueError, LookupError, TypeError, *DAMAGED_ARCHIVE):  # damaged
+            shutil.rmtree(state, ignore_errors=True)
+    return Profile(), 0
 
 
-def _kept(stream: Iterable, result: Profile, inputs: _Inputs, folder: Path) -> Iterator:
-    """The stream; once a minute what is measured is written, so that a killed run can be gone on with."""
-    last = time.monotonic()
-    for attention in stream:
-        yield attention
-        if time.monotonic() - last >= KEEP_EVERY:
-            _keep(result, inputs, folder)
-            last = time.monotonic()
-
-
-def _keep(result: Profile, inputs: _Inputs, folder: Path) -> None:
-    result.about.update(read=inputs.read_before(result.n), skipped=inputs.skipped_before(result.n))
-    result.save(folder / UNFINISHED)
+def _fold(result: Profile, work: chunks.Run, done: int) -> None:
+    """Write the sum of the chunks so far, then give it its name, then take the chunks away: a kill in between leaves one or the other."""
+    shutil.rmtree(work.kept / WHOLE, ignore_errors=True)
+    older = list(work.kept.glob("sum-*"))
+    os.replace(result.save(work.kept / WHOLE), work.kept / f"sum-{done:07}")
+    for state in older:
+        shutil.rmtree(state, ignore_errors=True)
+    work.forget("", before=done)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..analyses.syntax import SCHEMES, RelationRow, RelationTable, collect_answers, score_relations
+import numpy as np
+
+from ..analyses.syntax import SCHEMES, Answers, RelationRow, RelationTable, collect_answers, score_relations
 from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import NOT_RECORDED, QUERY_RULES, Recording, check_reading
-from . import common
+from . import chunks, common
+
+SENTENCES = 256  # in a chunk
 
 
 def flat_row(row: RelationRow) -> dict[str, object]:
@@ -116,6 +122,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_no_twin(parser)
     common.add_recorded_twin(parser)
     common.add_device(parser, batch_size=32)
+    chunks.add_scale(parser)
 
 
 def run(args: Namespace) -> int:
@@ -130,16 +137,18 @@ def run(args: Namespace) -> int:
             f"{common.RECORD_WORDS}"
         )
     query = args.query or ("first" if args.as_published else "mean")
-    answers, *twin = (
-        collect_answers(
-            model,
-            sentences,
-            query=query,
-            batch_size=args.batch_size,
-            progress=common.bar(args, model.name, "sentence", len(sentences)),
+    models = common.with_twin(args, encoder)
+    same = {
+        "command": "syntax",
+        "fingerprints": [model.fingerprint for model in models],
+        "corpus_sha256": chunks.digest_of(sentences),
+        "query": query,
+    }
+    with chunks.Run(args, folder, same) as work:
+        answers, *twin = (
+            _answers(work, model, sentences, query=query, batch_size=args.batch_size)
+            for model in chunks.Model.each(args, models)
         )
-        for model in common.with_twin(args, encoder)
-    )
     table = score_relations(
         answers,
         scheme=args.scheme,
@@ -159,4 +168,52 @@ def run(args: Namespace) -> int:
     if NOT_RECORDED in answers.skipped:
         print(common.RECORD_WORDS)
     print(save_table(table, folder))
+    work.finished()
     return 0
+
+
+def _answers(work: chunks.Run, model: chunks.Model, sentences: Sequence, **options) -> Answers:
+    """As `collect_answers` gives them for all sentences, from chunks."""
+    encoder = model.load()
+    order = chunks.by_length([sentence.words for sentence in sentences])
+    found: list[np.ndarray | None] = [None] * len(sentences)
+    skipped, removed, words = Counter(), 0.0, 0
+    done = work.results(
+        answer_chunk,
+        model,
+        (sentences[i] for i in order),
+        total=len(sentences),
+        label=encoder.name,
+        size=SENTENCES,
+        **options,
+    )
+    for number, chunk in enumerate(done):
+        skipped.update(chunk["skipped"])
+        if not chunk["places"]:
+            continue
+        numbers = [order[number * SENTENCES + place] for place in chunk["places"]]
+        ends = np.cumsum([len(sentences[i]) for i in numbers])
+        for i, distances in zip(numbers, np.split(chunk["distances"], ends[:-1])):
+            found[i] = distances
+        removed += chunk["removed"]
+        words += len(chunk["distances"])
+    read = [sentence for sentence, distances in zip(sentences, found) if distances is not None]
+    if not read:
+        return collect_answers(encoder, sentences, **options)  # which says why
+    about = {
+        "model": encoder.name,
+        **common.columns(encoder, "fingerprint n_layers n_heads"),
+        "query": options["query"],
+    }
+    return Answers(np.concatenate([d for d in found if d is not None]), read, skipped, removed / words, about)
+
+
+def answer_chunk(encoder, items: Sequence, **options) -> dict:
+    """What every head answers for every word of some sentences, which of them were read, and why the others were not."""
+    obstacles = [check_reading(encoder, sentence.words).obstacle for sentence in items]
+    places = [place for place, obstacle in enumerate(obstacles) if not obstacle]
+    chunk = {"skipped": dict(Counter(filter(None, obstacles))), "places": places}
+    if not places:
+        return chunk
+    found = collect_answers(encoder, [items[place] for place in places], **options)
+    return chunk | {"distances": found.distances, "removed": found.removed * len(found.distances)}

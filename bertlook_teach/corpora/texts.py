@@ -13,10 +13,14 @@ from ..disk import data_path
 
 
 # --- plain texts ---------------------------------------------------------------------------------------
-def iter_texts(path: str | Path) -> Iterator[str]:
-    """The texts of a file, one a line; empty lines and lines starting with "# " are skipped."""
+def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
+    """The texts of a file, one a line; empty lines and lines starting with "# " are skipped.
+
+    With ``on_error="skip"`` a line that is not UTF-8 comes with halves of characters in it, which every model refuses: whoever leaves out
+    what cannot be read leaves it out too, and counts it.
+    """
     found = False
-    for _, line in _content_lines(path):
+    for _, line in _content_lines(path, on_error):
         if line:
             found = True
             yield line
@@ -29,12 +33,12 @@ def read_texts(path: str | Path) -> list[str]:
     return list(iter_texts(path))
 
 
-def iter_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
+def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[str, str]]:
     """The pairs of texts of a file, in either of two forms.
 
     Two lines a pair and an empty line between pairs (the form of ``data/texts/paragraphs.txt``), or, if the
     first line with text holds a tab, one pair a line with a tab between the texts. Lines starting with "# "
-    are comments.
+    are comments. ``on_error="skip"``: as in `iter_texts`; what is no pair comes as one that no model reads.
 
     Raises
     ------
@@ -44,7 +48,7 @@ def iter_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
     block: list[str] = []
     tabbed: bool | None = None
     number, found = 0, False
-    for number, line in _content_lines(path):
+    for number, line in _content_lines(path, on_error):
         if tabbed is None and line:
             tabbed = "\t" in line
         if tabbed and line:
@@ -53,10 +57,10 @@ def iter_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
             block.append(line)
             continue
         if block:
-            yield _pair(block, path, number)
+            yield _pair(block, path, number, on_error)
             block, found = [], True
     if block:
-        yield _pair(block, path, number + 1)
+        yield _pair(block, path, number + 1, on_error)
     elif not found:
         raise ValueError(
             f"{path} holds no pair: expected two lines a pair and an empty line between pairs, or a tab between two texts."
@@ -78,8 +82,10 @@ def load_texts() -> list[str]:
     return read_texts(data_path("texts", "sentences.txt"))
 
 
-def _pair(block: list[str], path: str | Path, line: int) -> tuple[str, str]:
+def _pair(block: list[str], path: str | Path, line: int, on_error: str) -> tuple[str, str]:
     if len(block) != 2 or not all(text.strip() for text in block):
+        if on_error == "skip":
+            return "", " / ".join(block)  # an empty side is refused by whoever reads it
         raise ValueError(
             f"{path}, before line {line}: a pair is two texts, none of them empty; got {len(block)}: "
             f"{' / '.join(text[:30] for text in block)!r}."
@@ -87,9 +93,9 @@ def _pair(block: list[str], path: str | Path, line: int) -> tuple[str, str]:
     return block[0].strip(), block[1].strip()
 
 
-def _content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def _content_lines(path: str | Path, on_error: str = "stop") -> Iterator[tuple[int, str]]:
     """(line number, line without its end and outer spaces); comment lines are left out, empty ones are kept."""
-    with open_text(path) as file:
+    with open_text(path, errors="strict" if on_error == "stop" else "surrogateescape") as file:
         for number, line in enumerate(file, 1):
             if not line.startswith("# "):
                 yield number, line.strip(" \r\n")
@@ -152,8 +158,8 @@ class _Lines(io.TextIOWrapper):
 
 
 @contextmanager
-def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
-    """Open a UTF-8 text file, gzipped or not, with errors that name the file and what to do.
+def open_text(path: str | Path, *, errors: str = "strict") -> Iterator[io.TextIOBase]:
+    """Open a UTF-8 text file, gzipped or not, with errors that name the file and what to do; ``errors`` as for `open`.
 
     Raises
     ------
@@ -170,7 +176,7 @@ def open_text(path: str | Path) -> Iterator[io.TextIOBase]:
         raise IsADirectoryError(f"{path} is a folder; a file was expected.")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rb") as raw, _Lines(raw, encoding="utf-8-sig") as file:
+        with opener(path, "rb") as raw, _Lines(raw, encoding="utf-8-sig", errors=errors) as file:
             yield file
     except RecursionError:
         raise ValueError(f"{path} holds JSON that is nested too deeply to be read.") from None

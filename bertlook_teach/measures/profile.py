@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -115,24 +115,33 @@ class Profile(Table):
 
     def add(self, values: Mapping[str, np.ndarray], n_tokens: int, truncated: bool = False) -> None:
         """Take in one input's measures, each an array of shape (layer, head)."""
-        weights = self._weights()
+        self.add_many(
+            {name: np.asarray(value)[None] for name, value in values.items()}, [n_tokens], [truncated]
+        )
+
+    def add_many(
+        self, values: Mapping[str, np.ndarray], n_tokens: Sequence[int], truncated: Sequence[bool]
+    ) -> None:
+        """Take in several inputs' measures, each an array of shape (input, layer, head): as one by one, to rounding."""
+        first = self.about.get("first", 0) + self.n
+        weights = np.stack([unit_weights(first + i) for i in range(len(n_tokens))], axis=1)
+        weights = np.concatenate([np.ones_like(weights[:1]), weights]).astype(
+            float
+        )  # the corpus itself, the replicates
         for name, value in values.items():
             value = np.asarray(value, dtype=float)
-            if value.ndim != 2 or not np.isfinite(value).all():
+            if value.ndim != 3 or not np.isfinite(value).all():
+                wrong = [not np.isfinite(one).all() for one in value]
                 raise ValueError(
                     f"measure {name!r} must give one finite number per head, shape (layer, head), for every input; "
-                    f"for input {self.n} it gave shape {value.shape}"
-                    + ("." if np.isfinite(value).all() else ", with NaN or infinity among the values.")
+                    f"for input {self.n + (wrong.index(True) if any(wrong) else 0)} it gave shape {value.shape[1:]}"
+                    + (", with NaN or infinity among the values." if any(wrong) else ".")
                 )
-            self.sums.setdefault(name, np.zeros((1 + REPLICATES, *value.shape)))
-            self.sums[name] += weights[:, None, None] * value
-        self.counts += weights
-        self.n_tokens += n_tokens
-        self.n_truncated += truncated
-
-    def _weights(self) -> np.ndarray:
-        """1 for the corpus itself, then the replicates' weights of the next input."""
-        return np.concatenate([[1.0], unit_weights(self.about.get("first", 0) + self.n)])
+            self.sums.setdefault(name, np.zeros((1 + REPLICATES, *value.shape[1:])))
+            self.sums[name] += np.tensordot(weights, value, 1)
+        self.counts += weights.sum(axis=1)
+        self.n_tokens += sum(n_tokens)
+        self.n_truncated += sum(truncated)
 
     def merge(self, other: Profile) -> Profile:
         """The profile of both corpora together. ``other`` must have been started with ``first=`` at our n."""

@@ -247,3 +247,17 @@ def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
     assert process.returncode == 130 and "interrupted" in out
     result = Profile.load(tmp_path / "out")
     assert 0 < result.n < 200_000 and not result.about["complete"]
+
+
+def test_many_inputs_at_once_are_the_same_as_one_by_one():
+    values = np.random.default_rng(0).random((5, 2, 3))
+    one, many = Profile({"first": 4}), Profile({"first": 4})
+    for value in values:
+        one.add({"m": value}, 7, truncated=True)
+    many.add_many({"m": values[:2]}, [7, 7], [True, True])
+    many.add_many({"m": values[2:]}, [7] * 3, [True] * 3)
+    np.testing.assert_allclose(many.sums["m"], one.sums["m"], rtol=1e-12)
+    assert np.array_equal(many.counts, one.counts) and (many.n, many.n_tokens, many.n_truncated) == (5, 35, 5)
+    values[1, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="for input 6 .*NaN"):
+        many.add_many({"m": values}, [7] * 5, [False] * 5)

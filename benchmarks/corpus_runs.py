@@ -1,0 +1,132 @@
+"""A corpus in chunks: rate, memory, what workers bring, and kills that leave no trace.
+
+    python benchmarks/corpus_runs.py [--segments 100000] [--workers 4]
+    python benchmarks/corpus_runs.py --kills 20
+
+Segments have about 64 wordpieces, cut from the shipped texts. Each run is `bertlook profile` in a process of its own; ratios are within one run of
+this script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import count, cycle, islice
+from pathlib import Path
+
+from bertlook_teach import load_encoder
+from bertlook_teach.corpora import load_pairs
+from bertlook_teach.model import read
+
+
+def write_segments(path: Path, n: int, pieces: int = 64) -> None:
+    """Runs of words of the shipped texts, as long as so many wordpieces allow; no two neighbours are the same."""
+    encoder = load_encoder("specimen")
+    words = [word for pair in load_pairs() for text in pair for word in text.split()]
+    lengths = {word: len(encoder.tokenizer(word)["input_ids"]) - 2 for word in set(words)}
+    stream = cycle(words)
+    with open(path, "w", encoding="utf-8") as file:
+        for _ in range(n):
+            segment, size = [], 2
+            while size < pieces:
+                segment.append(next(stream))
+                size += lengths[segment[-1]]
+            print(*segment, file=file)
+    print(f"{n} segments, the first of {read(encoder, ' '.join(segment)).n_tokens} wordpieces", flush=True)
+
+
+def command(texts: Path, out: Path, *more) -> list[str]:
+    words = [
+        sys.executable,
+        "-m",
+        "bertlook_teach.commands",
+        "profile",
+        "--quiet",
+        "--texts",
+        texts,
+        "--out",
+        out,
+        *more,
+    ]
+    return [str(word) for word in words]
+
+
+def measured(texts: Path, out: Path, *more) -> tuple[float, float, float]:
+    """Seconds on the clock, seconds of processor time with all its processes, and the peak memory of the command in MiB."""
+    start = time.monotonic()
+    process = subprocess.Popen(command(texts, out, *more), stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"exit status {status}")
+    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
+    return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / unit
+
+
+def kill(texts: Path, folder: Path, kills: int) -> None:
+    """Kill a run at random moments, seeded, until it has been killed so often; then compare its table."""
+    seconds = measured(texts, folder / "whole")[0]
+    table = (folder / "whole" / "profile.csv").read_bytes()
+    draw, killed, same, ended = random.Random(0), 0, 0, 0
+    for number in count():
+        if killed >= kills:
+            break
+        out = folder / str(number)
+        for _ in range(draw.randint(1, 3)):
+            process = subprocess.Popen(
+                command(texts, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            try:
+                process.wait(draw.uniform(0.2, 1.0) * seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                killed += 1
+        measured(texts, out)
+        ended += 1
+        same += (out / "profile.csv").read_bytes() == table
+    print(f"{killed} kills, {ended} runs ended, {same} tables identical to that of a run that was not killed")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--segments", type=int, default=100_000)
+    parser.add_argument("--workers", type=int, default=0, help="also on so many processes")
+    parser.add_argument("--kills", type=int, default=0, help="only this: kill so often")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        texts = folder / "segments.txt"
+        write_segments(texts, min(args.segments, 1_000) if args.kills else args.segments)
+        if args.kills:
+            kill(texts, folder, args.kills)
+            return
+        few = folder / "few.txt"
+        with open(texts, encoding="utf-8") as file:
+            few.write_text("".join(islice(file, 1_000)), encoding="utf-8")
+        peaks = {}
+        for n, corpus in ((1_000, few), (args.segments, texts)):
+            seconds, processor, peaks[n] = measured(corpus, folder / str(n))
+            print(
+                f"{n} segments: {seconds:.0f} s, {processor:.0f} s of processor time, {n / processor:.0f} segments a second of it, peak {peaks[n]:.0f} MiB",
+                flush=True,
+            )
+        print(f"memory ratio {peaks[args.segments] / peaks[1_000]:.3f}", flush=True)
+        if args.workers:
+            once = measured(texts, folder / "again")[0]
+            many = measured(texts, folder / "workers", "--workers", args.workers)[0]
+            print(
+                f"{args.workers} workers: {many:.0f} s against {once:.0f} s in one process, ratio {many / once:.2f}"
+            )
+            same = [(folder / name / "profile.csv").read_bytes() for name in ("again", "workers")]
+            print(f"the same table: {same[0] == same[1]}")
+
+
+if __name__ == "__main__":
+    main()

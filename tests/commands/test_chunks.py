@@ -1,0 +1,238 @@
+"""Chunks: the same total on any number of workers, after any kill; what is missing or another's is said."""
+
+import os
+import signal
+import subprocess
+import sys
+from argparse import Namespace
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+
+import pytest
+import tiny
+
+from bertlook_teach.commands import chunks
+from bertlook_teach.commands import line as cli
+from bertlook_teach.commands.profile import measure_chunk
+from bertlook_teach.corpora import load_treebank
+from bertlook_teach.model import load_encoder
+
+TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in range(24)]
+
+# The command, killed by the system just before or after some file gets its name.
+CHILD = """
+import os, signal, sys
+from bertlook_teach.commands import chunks, line, profile
+chunks.CHUNK, profile.KEEP_EVERY, left = 2, 0.0, int(sys.argv[1])
+replace = os.replace
+def counted(source, target):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(source, target)
+    if left == 1 and len(target.name) % 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+os.replace = counted
+raise SystemExit(line.main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chunks")
+    tiny.save_tiny_model(folder / "model")
+    (folder / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 2)
+
+
+def words(folder, out, *more):
+    given = ["profile", "--model", folder / "model", "--texts", folder / "texts.txt", "--out", out, *more]
+    return [str(word) for word in given]
+
+
+def result(out):
+    return (out / "profile.csv").read_bytes(), (out / "profile.json").read_bytes()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_killed_by_the_system_again_and_again_it_ends_with_the_identical_table(folder, tmp_path, small):
+    assert cli.main(words(folder, tmp_path / "whole", "--quiet")) == 0
+    places, kills = Random(21), 0
+    for _ in range(4):
+        command = [
+            sys.executable,
+            "-c",
+            CHILD,
+            str(places.randint(3, 30)),
+            *words(folder, tmp_path / "a", "--quiet"),
+        ]
+        path = os.pathsep.join([str(Path(chunks.__file__).parents[2]), *sys.path])
+        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
+        assert done.returncode in (0, -signal.SIGKILL)
+        kills += done.returncode != 0
+    assert kills >= 2
+    assert cli.main(words(folder, tmp_path / "a", "--quiet")) == 0
+    assert result(tmp_path / "a") == result(tmp_path / "whole")
+    assert not (tmp_path / "a" / "unfinished").exists()
+
+
+def test_progress_counts_what_an_earlier_run_has_done(folder, tmp_path, small, capsys):
+    args = Namespace(force=False, quiet=False, workers=None, scheduler=None)
+    with chunks.Run(args, tmp_path, {"command": "a"}) as run:
+        stream = run.results(twice, Here(), range(10), total=10)
+        assert [next(stream), next(stream)] == [[0, 2], [4, 6]]
+        stream.close()
+    capsys.readouterr()
+    with chunks.Run(args, tmp_path, {"command": "a"}) as run:
+        assert [n for chunk in run.results(twice, Here(), range(10), total=10) for n in chunk] == [
+            *range(0, 20, 2)
+        ]
+        said = capsys.readouterr().err
+        assert "2 of 5 chunks are done by an earlier run" in said and "| 5/5 " in said
+    with chunks.Run(args, tmp_path, {"command": "b"}):
+        said = capsys.readouterr().err
+        assert "command: 'a' there, 'b' now" in said and "--force" in said
+    chunks.Run(Namespace(force=True), tmp_path, {"command": "b"})
+    assert len(list((tmp_path / "unfinished").iterdir())) == 1
+
+
+def test_an_error_counts_items_of_the_corpus(tmp_path, small):
+    args = Namespace(force=False, quiet=True)
+    with chunks.Run(args, tmp_path, {}) as run, pytest.raises(ValueError, match="^item 5 of the corpus: odd"):
+        list(run.results(odd, Here(), [0, 2, 4, 6, 8, 9]))
+
+
+def test_a_full_disk_is_said_and_what_was_kept_stays(tmp_path, small, monkeypatch):
+    args = Namespace(force=False, quiet=True)
+    with chunks.Run(args, tmp_path, {}) as run:
+        stream = run.results(twice, Here(), range(6))
+        next(stream)
+
+        def full(descriptor):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space left on device.*choose a folder"):
+                next(stream)
+        assert [path.stem[-7:] for path in run.kept.glob("*.npz")] == ["0000000"]
+
+
+class Here:
+    """A model that is nothing."""
+
+    def load(self):
+        return None
+
+
+def twice(model, items):
+    return [2 * item for item in items]
+
+
+def odd(model, items):
+    for place, item in enumerate(items):
+        if item % 2:
+            raise ValueError(f"item {place} of the corpus: odd")
+    return []
+
+
+def test_a_batch_pads_at_most_a_tenth(monkeypatch):
+    encoder = load_encoder("specimen")
+    lengths = []
+    attend = type(encoder).attend
+
+    def counted(encoder, ids, mask, *more, **options):
+        lengths.append((ids.size, int(mask.sum())))
+        return attend(encoder, ids, mask, *more, **options)
+
+    monkeypatch.setattr(type(encoder), "attend", counted)
+    texts = [" ".join(sentence.words) for sentence in load_treebank()[: chunks.CHUNK]]
+    measure_chunk(encoder, texts, skip=False, batch_size=8, segments="standard", truncate=True)
+    places, read = map(sum, zip(*lengths))
+    assert len(lengths) == chunks.CHUNK // 8 and (places - read) / places <= 0.10
+
+
+def test_short_things_come_first():
+    assert chunks.by_length([["a"] * 3, "ab", ("a", "bcdef"), "abc"]) == [1, 3, 0, 2]
+
+
+def test_a_folder_without_files_is_no_corpus(tmp_path):
+    from bertlook_teach.commands.common import files_of
+
+    with ExitStack() as stack, pytest.raises(ValueError, match="holds no file"):
+        files_of([tmp_path], stack)
+
+
+# --- Dask ----------------------------------------------------------------------------------------------
+def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert cli.main(words(folder, tmp_path, "--workers", 2, "--quiet")) == 1
+    assert 'pip install ".[scale]"' in capsys.readouterr().err
+
+
+def killing_once(model, items, *, marker):
+    """The numbers, doubled; the first worker to come to 5 is killed over it."""
+    if 5 in items and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [2 * item for item in items]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, tmp_path, small, capsys):
+    pytest.importorskip("distributed")
+    assert cli.main(words(folder, tmp_path / "0", "--quiet")) == 0
+    for workers in (1, 2, 4):
+        out = tmp_path / str(workers)
+        assert cli.main(words(folder, out, "--quiet", "--workers", workers)) == 0
+        assert result(out)[0] == result(tmp_path / "0")[0]
+    args = Namespace(force=False, quiet=True, workers=2, scheduler=None)
+    with chunks.Run(args, tmp_path, {}) as run:
+        found = run.results(killing_once, Here(), range(12), marker=str(tmp_path / "marker"))
+        assert [n for chunk in found for n in chunk] == [*range(0, 24, 2)]
+    assert (tmp_path / "marker").exists()
+
+
+def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path, small, capsys, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(chunks, "PATIENCE", 1.0)
+    assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", "tcp://127.0.0.1:9")) == 1
+    assert "there is no Dask scheduler at tcp://127.0.0.1:9" in capsys.readouterr().err
+    with (
+        chunks._own_main(),
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+    ):
+        address = cluster.scheduler_address
+        assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 1
+        assert f"has no worker; start one there: dask worker {address}" in capsys.readouterr().err
+        cluster.scale(1)
+        monkeypatch.setattr(chunks, "PATIENCE", 60.0)
+        model = chunks.Model(str(tmp_path / "nowhere"), "cpu", "encoder", "0")
+        args = Namespace(force=False, quiet=True, scheduler=address)
+        with (
+            chunks.Run(args, tmp_path, {}) as run,
+            pytest.raises(RuntimeError, match="cannot load the model"),
+        ):
+            list(run.results(twice, model, range(3)))
+        assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 0
+    assert cli.main(words(folder, tmp_path / "b", "--quiet")) == 0
+    assert result(tmp_path / "a") == result(tmp_path / "b")
+
+
+def test_workers_of_other_versions_or_with_another_model_are_refused():
+    ours = {"python": "3.12.1", "distributed": "1", "bertlook_teach": "1", "numpy": "2", "tokenizers": "3"}
+    for name, theirs in {"numpy": "1", "bertlook_teach": None, "python": "3.11.9"}.items():
+        found = {"client": {"packages": ours}, "workers": {"tcp://b": {"packages": {**ours, name: theirs}}}}
+        with pytest.raises(RuntimeError, match=f"worker tcp://b of tcp://a has {name}.*same versions"):
+            chunks._same_versions(Namespace(get_versions=lambda packages, found=found: found), "tcp://a")
+    with pytest.raises(RuntimeError, match="another model under the name specimen"):
+        chunks.Model("specimen", "cpu", "encoder", "0").load()
