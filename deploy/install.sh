@@ -12,6 +12,10 @@ mkdir -p "$to/deploy"
 "$to/venv/bin/python" -m pip install ${PIP_OPTIONS:-} -c "$here/../constraints.txt" "$here/..[lab]" "$hub"
 cp "$here/lean_kernel.py" "$here/student.sh" "$to/deploy/"
 "$to/venv/bin/python" "$to/deploy/lean_kernel.py" --install
+# No question about news from the internet in the first minute of a lesson.
+mkdir -p "$to/venv/share/jupyter/lab/settings"
+echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' \
+    >"$to/venv/share/jupyter/lab/settings/overrides.json"
 "$to/venv/bin/python" -m compileall -q "$to/venv/lib" || true # students cannot write what Python would compile for each of them
 chmod -R go-w,a+rX "$to"
 chmod a+x "$to/deploy/student.sh"

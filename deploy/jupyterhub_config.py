@@ -33,7 +33,9 @@ else:
     c.Authenticator.allow_all = True
 
 # --- where: an account and a folder of one's own on the first day ----------------------------------------
-trial = os.environ.get("BERTLOOK_TRIAL")  # a folder: all students in it, as the user who started the hub; to try this file
+trial = os.environ.get(
+    "BERTLOOK_TRIAL"
+)  # a folder: all students in it, as the user who started the hub; to try this file
 
 
 def make_account(spawner):
@@ -58,16 +60,23 @@ else:
 c.Spawner.cmd = [str(home / "deploy" / "student.sh")]
 c.Spawner.default_url = "/lab/tree/course/slides"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 120
-c.Spawner.environment = {"OMP_NUM_THREADS": "1", "BERTLOOK_STUDENT_KB": os.environ.get("BERTLOOK_STUDENT_KB", "6000000")}
+c.Spawner.environment = {
+    "OMP_NUM_THREADS": "1",
+    "BERTLOOK_STUDENT_KB": os.environ.get("BERTLOOK_STUDENT_KB", "6000000"),
+}
 
 # --- how much: a student in class holds one server and one or two kernels --------------------------------
-c.Spawner.mem_limit = os.environ.get("BERTLOOK_MEMORY", "1G")  # kept by systemd and containers; here it is shown, student.sh limits
+c.Spawner.mem_limit = os.environ.get(
+    "BERTLOOK_MEMORY", "1G"
+)  # kept by systemd and containers; here it is shown, student.sh limits
 c.Spawner.cpu_limit = 2
 c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=1800",  # a kernel nobody has used for half an hour
     "--MappingKernelManager.cull_interval=120",
     "--MappingKernelManager.cull_connected=True",  # an open tab is no use
 ]
+if trial and os.getuid() == 0:
+    c.Spawner.args.append("--allow-root")
 c.JupyterHub.concurrent_spawn_limit = 20  # a bell rings and all come at once
 c.JupyterHub.load_roles = [
     {
