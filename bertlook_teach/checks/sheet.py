@@ -7,13 +7,14 @@ import hashlib
 import html
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .feedback import Feedback
 
 _WORDS = {"right": "right", "wrong": "not right yet", "unanswered": "not answered yet", "not run": "not run"}
 _KEYS = {"lesson", "right", "of", "answers", "check"}
+_LONGEST = 500  # characters of a mistake; a message may quote the answer
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,14 @@ class Sheet:
     answers : dict of name -> {"right", "wrong", "unanswered", "not run"}
     said : str
         What became of saving; empty if it was not asked for.
+    mistakes : dict of name -> str
+        What the check said of each answer that is wrong; a sheet of an earlier edition has none.
     """
 
     lesson: str
     answers: dict[str, str]
     said: str = ""
+    mistakes: dict[str, str] = field(default_factory=dict)
 
     @property
     def right(self) -> int:
@@ -55,6 +59,8 @@ class Sheet:
     def to_json(self) -> str:
         """The sheet as a teacher gets it; ``check`` shows a later change by hand, it does not prove who wrote it."""
         held = {"lesson": self.lesson, "right": self.right, "of": len(self.answers), "answers": self.answers}
+        if self.mistakes:
+            held["mistakes"] = self.mistakes
         return json.dumps(held | {"check": _digest(held)}, indent=1) + "\n"
 
 
@@ -76,17 +82,32 @@ def read_sheet(path) -> Sheet:
         If the file is no sheet, or was changed after it was written.
     """
     path = Path(path)
+    return sheet_from(path.read_bytes(), path.name)
+
+
+def sheet_from(content: bytes, name: str) -> Sheet:
+    """The sheet in the content of a file; ``name`` is for the messages. Raises as `read_sheet` does."""
     advice = 'Ask for a new one: run all cells, then check.sheet(save="NAME.json").'
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise ValueError(f"{path.name} is not JSON. {advice}") from None
-    if not isinstance(held, dict) or set(held) != _KEYS:
-        raise ValueError(f"{path.name} is not a sheet: it needs {', '.join(sorted(_KEYS))}. {advice}")
+        held = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise ValueError(f"{name} is not JSON. {advice}") from None
+    if not isinstance(held, dict) or set(held) - {"mistakes"} != _KEYS:
+        raise ValueError(f"{name} is not a sheet: it needs {', '.join(sorted(_KEYS))}. {advice}")
     said = held.pop("check")
     if said != _digest(held):
-        raise ValueError(f"{path.name} was changed after check.sheet wrote it. {advice}")
-    return Sheet(held["lesson"], held["answers"])
+        raise ValueError(f"{name} was changed after check.sheet wrote it. {advice}")
+    answers, mistakes = held["answers"], held.get("mistakes", {})
+    # A sheet with a right digest may still have been made by hand.
+    if (
+        not isinstance(held["lesson"], str)
+        or not isinstance(answers, dict)
+        or not all(isinstance(status, str) and status in _WORDS for status in answers.values())
+        or not isinstance(mistakes, dict)
+        or not all(answers.get(name) == "wrong" and isinstance(m, str) for name, m in mistakes.items())
+    ):
+        raise ValueError(f"{name} is not a sheet as check.sheet writes it. {advice}")
+    return Sheet(held["lesson"], answers, mistakes=mistakes)
 
 
 def keep_sheet(names: dict) -> Callable[..., Sheet]:
@@ -104,13 +125,18 @@ def keep_sheet(names: dict) -> Callable[..., Sheet]:
         if name.startswith("check_") and thing.__module__ == names["__name__"]
     ]
     answers = {name[len("check_") :]: "not run" for name in own}
+    mistakes: dict[str, str] = {}
 
     def noting(check):
         @functools.wraps(check)
         def noted(*arguments, **options):
             feedback = check(*arguments, **options)
             if isinstance(feedback, Feedback):
-                answers[check.__name__[len("check_") :]] = feedback.status
+                name = check.__name__[len("check_") :]
+                answers[name] = feedback.status
+                mistakes.pop(name, None)
+                if feedback.status == "wrong":
+                    mistakes[name] = feedback.message[:_LONGEST]
             return feedback
 
         return noted
@@ -119,18 +145,16 @@ def keep_sheet(names: dict) -> Callable[..., Sheet]:
 
     def sheet(save=None) -> Sheet:
         """What was reached in this notebook so far; ``save="NAME.json"`` writes it as a file to hand in."""
-        made = Sheet(lesson, dict(answers))
+        made = Sheet(lesson, dict(answers), mistakes=dict(mistakes))
         if save is None:
             return made
         if not str(save).endswith(".json"):
-            return Sheet(lesson, made.answers, f'Not saved: the name must end in .json, got "{save}".')
+            return replace(made, said=f'Not saved: the name must end in .json, got "{save}".')
         try:
             Path(save).write_text(made.to_json(), encoding="utf-8")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            return Sheet(
-                lesson, made.answers, f'Not saved: "{save}" cannot be written ({reason}). Name another file.'
-            )
-        return Sheet(lesson, made.answers, f"Saved as {Path(save).name}: hand in this file.")
+            return replace(made, said=f'Not saved: "{save}" cannot be written ({reason}). Name another file.')
+        return replace(made, said=f"Saved as {Path(save).name}: hand in this file.")
 
     return sheet

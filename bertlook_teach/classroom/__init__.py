@@ -3,6 +3,9 @@
 from .. import hand_on
 
 _HOMES = {
+    "collect": """
+        Gathered HandIn Labels MOST_BYTES class_page games gather run_handed_in shut_in student_rows
+    """,
     "doctor": """
         CHECKS Check Failed GIB NEWEST OLDEST SMALLEST_SCREEN browser decks disk evidence examine
         fingerprint fonts kept kernel lab_extension memory note_network_use offline packages port

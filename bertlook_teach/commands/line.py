@@ -39,6 +39,7 @@ GROUPS = {
         "course": ("handouts.course", "copy the notebooks into a folder of your own"),
         "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
         "worksheet": ("handouts.worksheet", "one printable page without code for a lesson"),
+        "collect": ("handouts.collect", "what a class handed in, on one page and in a CSV"),
         "record": ("recordings.record", "keep a model's attention in a file"),
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },

@@ -1,0 +1,244 @@
+"""What a class handed in: who counts, what is left out and said, what is never run, written or believed."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+from bertlook_teach.checks import Sheet, lesson05
+from bertlook_teach.classroom import class_page, collect, gather, run_handed_in, shut_in, student_rows
+from bertlook_teach.measures import CLASSES
+
+NAMES = list(lesson05.sheet().answers)
+
+
+def sheet(right=3, mistakes=None):
+    statuses = {name: "right" if i < right else "not run" for i, name in enumerate(NAMES)}
+    statuses |= dict.fromkeys(mistakes or {}, "wrong")
+    return Sheet("05", statuses, mistakes=mistakes or {})
+
+
+def cell(source, said=None):
+    outputs = (
+        []
+        if said is None
+        else [
+            {
+                "output_type": "execute_result",
+                "data": {"text/plain": said},
+                "metadata": {},
+                "execution_count": 1,
+            }
+        ]
+    )
+    return {
+        "cell_type": "code",
+        "source": source,
+        "outputs": outputs,
+        "metadata": {},
+        "execution_count": None,
+        "id": "c" + str(abs(hash(source)) % 10**8),
+    }
+
+
+def notebook(*cells):
+    return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+FIRST = cell("from bertlook_teach.checks import lesson05 as check")
+
+
+def test_sheets_and_saved_notebooks_are_counted_with_what_the_checks_named(tmp_path):
+    (tmp_path / "ada_05.json").write_text(sheet(4, {"kappa": "that is accuracy"}).to_json())
+    (tmp_path / "ben").mkdir()
+    wrong = cell("check.check_kappa(kappa)", "Not right yet. that is accuracy")
+    (tmp_path / "ben" / "mine.ipynb").write_text(
+        notebook(FIRST, wrong, cell("check.check_turned('x')", "Right. Yes."))
+    )
+    found = gather(tmp_path)
+    assert found.students == ["ada", "ben"] and not found.notes
+    ben = found.hand_ins["ben", "05"]
+    assert (ben.kind, ben.sheet.right, ben.sheet.answers["kappa"]) == ("notebook", 1, "wrong")
+    page = class_page(found)
+    assert "2 times: that is accuracy" in page and page.index('"row">kappa') < page.index('"row">turned')
+    rows = student_rows(found)
+    assert len(rows) == 2 * len(NAMES) and {r["mistake"] for r in rows} == {"", "that is accuracy"}
+
+
+def test_a_notebook_is_not_run_unasked(tmp_path):
+    mark = tmp_path / "mark"
+    (tmp_path / "eve.ipynb").write_text(
+        notebook(FIRST, cell(f"open({str(mark)!r}, 'w'); check.check_kappa(1)", "Right. So."))
+    )
+    gather(tmp_path)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "name, content, said",
+    [
+        ("a.json", sheet().to_json().replace('"right": 3', '"right": 9'), "was changed after check.sheet wrote it"),
+        ("a.json", "[" * 100_000, "is not JSON"),
+        ("a.json", Sheet("05", {"one": "right"}).to_json(), "not those of lesson 05"),
+        ("a.json", Sheet("99", {"one": "right"}).to_json(), "no lesson '99'"),
+        ("a.json", Sheet("05", {"one": "great"}).to_json(), "not a sheet as check.sheet writes it"),
+        ("a.ipynb", "{}", "no list of cells"),
+        ("a.ipynb", "\0", "not JSON"),
+        ("a.csv", "name,mark\nada,1\n", "no table of the labelling game"),
+        ("a.csv", "game,map,label\nabcdef,7,block\n", "map '7' is not one of 1 to 1"),
+        ("a.zip", "PK", "left out"),
+    ],
+)  # fmt: skip
+def test_what_is_no_hand_in_is_left_out_and_said(name, content, said, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match="nothing in .* is a hand-in") as error:
+        gather(tmp_path)
+    assert said in str(error.value)
+    (tmp_path / "ben.json").write_text(sheet().to_json())
+    found = gather(tmp_path)
+    assert found.students == ["ben"] and said in " ".join(found.notes)
+
+
+def test_a_sheet_made_by_hand_with_the_right_digest_is_counted_and_the_page_says_that_this_can_be():
+    assert "is no signature" in collect.SEAL
+
+
+def test_of_two_hand_ins_of_one_name_the_newer_sheet_counts_and_this_is_said(tmp_path):
+    for i, right in enumerate((5, 2)):
+        path = tmp_path / "ada" / f"{i}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(sheet(right).to_json())
+        os.utime(path, (1000 + i, 1000 + i))
+    (tmp_path / "ada" / "05.ipynb").write_text(notebook(FIRST, cell("check.check_kappa(k)", "Right. So.")))
+    found = gather(tmp_path)
+    assert found.hand_ins["ada", "05"].sheet.right == 2
+    assert (
+        "ada/0.json: does not count, ada has ada/1.json for lesson 05" in found.notes
+        and len(found.notes) == 2
+    )
+
+
+def test_a_zip_is_read_and_never_unpacked_whatever_its_names_say(tmp_path):
+    path = tmp_path / "in" / "class.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../../evil/x.json", sheet().to_json())
+        archive.writestr("/root/y.json", sheet(2).to_json())
+        archive.writestr("C:\\win\\..\\z.json", sheet(1).to_json())
+    found = gather(path)
+    assert found.students == ["C:", "evil", "root"]
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["class.zip", "in"]
+    assert gather(path.parent).students == found.students
+
+
+def test_a_file_too_large_or_a_link_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(collect, "MOST_BYTES", 2000)
+    (tmp_path / "ada.json").write_text(sheet().to_json())
+    (tmp_path / "ben.json").write_text(" " * 3000)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.json", " " * 10_000_000)
+    (tmp_path / "eve.json").symlink_to(tmp_path / "ada.json")
+    found = gather(tmp_path)
+    assert found.students == ["ada"] and len(found.notes) == 3
+    assert sum("larger than" in note for note in found.notes) == 2
+
+
+def test_nothing_from_a_file_becomes_markup_or_a_formula(tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    (tmp_path / f"=1+1{evil[:20]}.json").write_text(
+        sheet(2, {"kappa": evil, "block": "=cmd|' /C calc'!A0"}).to_json()
+    )
+    (tmp_path / "<b>.json").write_text("{")
+    page = class_page(found := gather(tmp_path))
+    assert "<img" not in page and "<b>" not in page and "&lt;img" in page
+    assert "default-src 'none'" in page
+    rows = student_rows(found)
+    assert all(not str(value).startswith("=") for row in rows for value in row.values())
+
+
+def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
+    (tmp_path / "ada.txt").write_text("my code: abc123-12345\nand an earlier one abc123-12000")
+    (tmp_path / "ben.txt").write_text("abc123-12300")
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(["game", "map", "text", "head", "label", "rule"])
+    kinds = list(CLASSES)
+    for i, (label, rule) in enumerate(zip(["vertical", "block", "block", "", ""], kinds), 1):
+        writer.writerow(["abc123", i, 0, "1-1", label, rule])
+    (tmp_path / "eve.csv").write_text(table.getvalue())
+    found = gather(tmp_path)
+    (game,) = collect.games(found)
+    assert (game.name, game.students, len(game.kappas)) == ("abc123", 3, 3)
+    assert game.with_rule == [1.0, 1.0, pytest.approx(1 / 3)]
+    assert [i for i, *_ in game.split[:2]] == [2, 3] and game.split[0][2] == "diagonal"
+    assert "Maps on which the class is most divided" in class_page(found)
+
+
+# ---- running ---------------------------------------------------------------------------------------------
+def can_shut_in(folder):
+    try:
+        shut_in(folder)
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def shut(tmp_path):
+    if not can_shut_in(tmp_path):
+        pytest.skip("user namespaces are not allowed here")
+    return tmp_path
+
+
+def test_a_notebook_that_is_run_reaches_no_file_and_no_network(shut):
+    mark = shut / "mark"
+    mark.write_text("kept")
+    code = f"""
+import os, socket
+def tries(what):
+    try: what(); return "did"
+    except OSError: return "could not"
+said = [tries(lambda: os.remove({str(mark)!r})), tries(lambda: open({str(shut / "new")!r}, "w")),
+        tries(lambda: socket.create_connection(("192.0.2.1", 80), 2)), tries(lambda: open("here", "w"))]
+said"""
+    raises, after = cell("1 / 0"), cell("'went on'")
+    done = json.loads(run_handed_in(notebook(cell(code), raises, after).encode(), seconds=120))
+    (said,) = done["cells"][0]["outputs"][0]["data"]["text/plain"]
+    assert said == "['could not', 'could not', 'could not', 'did']"
+    assert done["cells"][2]["outputs"] and mark.read_text() == "kept"
+
+
+def test_what_the_checks_say_now_counts_and_not_what_the_notebook_says(shut):
+    lying = cell("check.check_useful(['QQP', 'MRPC'])", "Right. Believe me.")
+    (shut / "eve.ipynb").write_text(notebook(FIRST, lying))
+    assert gather(shut).hand_ins["eve", "05"].sheet.right == 1
+    found = gather(shut, lambda content: run_handed_in(content, seconds=120))
+    held = found.hand_ins["eve", "05"]
+    assert (held.kind, held.sheet.answers["useful"]) == (
+        "notebook, run here",
+        "wrong",
+    ) and held.sheet.mistakes
+
+
+def test_a_notebook_without_end_is_ended_with_all_it_started(shut):
+    code = "import subprocess, time\nsubprocess.Popen(['sleep', '98765'], start_new_session=True)\nwhile True: time.sleep(1)"
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="longer than 8 seconds"):
+        run_handed_in(notebook(cell(code)).encode(), seconds=8)
+    assert time.monotonic() - start < 60  # it would be endless
+    assert (
+        "98765"
+        not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+    )
+
+
+def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(OSError, match="needs Linux .*--unprotected"):
+        run_handed_in(notebook(cell("1")).encode())

@@ -1,0 +1,43 @@
+"""``bertlook collect``: one page and one table, and what it refuses."""
+
+import csv
+
+import pytest
+
+from bertlook_teach.checks import Sheet, lesson05
+from bertlook_teach.commands.line import main
+
+
+@pytest.fixture
+def handed_in(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    answers = dict.fromkeys(lesson05.sheet().answers, "right")
+    (folder / "ada.json").write_text(Sheet("05", answers).to_json())
+    (folder / "ben.json").write_text("{")
+    return folder
+
+
+def test_page_and_table_are_written_and_what_was_left_out_is_said(handed_in, tmp_path, capsys):
+    assert main(["collect", str(handed_in), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("1 students, 1 lessons, 0 games.") and "ben.json: left out" in said
+    rows = list(csv.DictReader((tmp_path / "out" / "class.csv").open(encoding="utf-8")))
+    assert {(row["student"], row["status"]) for row in rows} == {("ada", "right")}
+    assert "10 of 10 (sheet)" in (tmp_path / "out" / "class.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["nowhere"], "there is no folder nowhere"),
+        ([".", "--unprotected"], "nothing is run without it"),
+        ([".", "--run", "--seconds", "0"], "--seconds must be at least 1"),
+        (["."], "nothing in . is a hand-in"),
+    ],
+)
+def test_what_cannot_be_gathered_is_refused(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["collect", *arguments]) == 1
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
