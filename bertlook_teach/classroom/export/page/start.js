@@ -2,7 +2,7 @@
 "use strict";
 
 const rise = JSON.parse(document.getElementById("bertlook-settings").textContent);
-const { look, routes, ...settings } = rise;
+const { look, routes, part, lesson, ...settings } = rise;
 
 // ?route=20|50|90 (minutes): the other slides are taken out before the show begins. The key R goes on to the next route.
 const asked = new URLSearchParams(window.location.search).get("route");
@@ -41,6 +41,9 @@ function wear(chosen) {
   for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === chosen);
 }
 wear(new URLSearchParams(window.location.search).get("look") ?? look);
+showPlace(rise);
+keepFilled();
+if (Reveal.isReady()) fillSlide();
 window.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   if (!(key === "d" || (key === "r" && routes.length > 1)) || event.ctrlKey || event.metaKey || event.altKey) return;
