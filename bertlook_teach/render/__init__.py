@@ -18,7 +18,7 @@ _HOMES = {
     "drawing.number_table": "NumberTable",
     "drawing.palette": """
         CATEGORY_CYCLE DASH_CYCLE INK LESS LESS_STOPS LINE MAGNITUDE_STOPS MARKER_CYCLE MISSING
-        MORE_STOPS MUTED OKABE_ITO PAPER RULE SEGMENT_A SEGMENT_B SELECTED SELECTED_INK contrast
+        MORE_STOPS MUTED OKABE_ITO PAPER PART_COLOURS RULE SEGMENT_A SEGMENT_B SELECTED SELECTED_INK contrast
         difference_colour for_views magnitude_colour relative_luminance rgb text_colour
     """,
     "drawing.papers": "caption_of save_figure",
@@ -91,6 +91,7 @@ _HOMES = {
         best_of_figure choices_cell flattery_table published_relations relation_bars_figure
         relation_gains signed_gain
     """,
+    "results.titles": "TitlePicture title_picture",
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",
