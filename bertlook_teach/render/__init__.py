@@ -76,6 +76,7 @@ _HOMES = {
         published_cell tags_sentence twin_cell value_cell
     """,
     "results.course": "CourseMap describe_course lesson_table",
+    "results.dots": "table_dots",
     "results.essay": "compared_table outcome_table phases_figure register_table why_lines",
     "results.evidence": "evidence_line",
     "results.gains": "gain_figure",
