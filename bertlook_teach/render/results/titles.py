@@ -245,7 +245,7 @@ def _columns(key, what: str, *, special: bool):
         shown = received if special else np.where(hidden, 0, received)
         base, c = 260.0, coordinate
         body, x = _words(seen.tokens, seen.special, base + 1.1 * _EM)
-        wide = 0.55 * _WIDTH / len(x)
+        wide = 0.9 * float(np.diff(x).min())
         for at, value, grey in zip(x, shown, hidden):
             height = 215 * value / shown.max()
             fill = MUTED if grey else colour

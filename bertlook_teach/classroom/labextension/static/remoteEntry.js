@@ -189,7 +189,10 @@
     const pictures = [...slide.querySelectorAll("figure > svg, figure > img")];
     if (pictures.length) {
       if (pictures.length > 1) return;
-      const height = pictures[0].getBoundingClientRect().height + free();
+      const box = pictures[0].viewBox?.baseVal;
+      const [w, h] = box ? [box.width, box.height] : [pictures[0].naturalWidth, pictures[0].naturalHeight];
+      if (!w || !h) return;
+      const height = Math.min(pictures[0].getBoundingClientRect().height + free(), (pictures[0].parentElement.clientWidth * h) / w);
       if (height < 0.25 * window.innerHeight) return;
       slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
       slide.classList.add("bertlook-fills");
