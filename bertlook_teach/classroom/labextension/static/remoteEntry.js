@@ -199,7 +199,7 @@
       return;
     }
     const before = wide();
-    for (const grow of [1.4, 1.3, 1.2, 1.1]) {
+    for (const grow of [1.5, 1.4, 1.3, 1.2, 1.1]) {
       slide.style.setProperty("--slide-grow", grow);
       if (free() >= 0 && (before || !wide())) return;
     }
