@@ -107,7 +107,7 @@ def table_dots(
     low, high = step * (low // step), step * -(-high // step)
     several = len(chosen) > 1
     words = [[str(row[k]) for k in at] for row in table.rows]
-    names_wide = min(0.44 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
+    names_wide = min(0.5 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
     cells_wide = (
         0
         if together
@@ -144,14 +144,13 @@ def table_dots(
         body.append(
             f'<path d="M{c(across(line[1]))} {c(top)}V{c(bottom)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
         )
-        body.append(
-            text(
-                across(line[1]) if not several else _WIDTH,
-                0.8 * _EM,
-                line[0],
-                anchor="middle" if not several else "end",
+        if several:  # in the key, after the last column
+            body.append(
+                f'<path d="M{c(x + 0.4 * _EM)} {c(0.1 * _EM)}v{c(1.4 * _EM)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
             )
-        )
+            body.append(text(x + 1.1 * _EM, 0.8 * _EM, line[0]))
+        else:
+            body.append(text(across(line[1]), 0.8 * _EM, line[0], anchor="middle"))
     for r, (row, cells) in enumerate(zip(table.rows, found)):
         y = top + r * pitch + pitch / 2
         body.append(text(names_wide, y, shortened(str(row[0]), _EM, names_wide), anchor="end"))
