@@ -23,7 +23,7 @@ _HOMES = {
     """,
     "drawing.papers": "caption_of save_figure",
     "drawing.pictures": """
-        Picture SHOWN describe_offsets figure_picture interval_curves picture_key render_offset_bars
+        Picture SHOWN WidePicture describe_offsets figure_picture interval_curves picture_key render_offset_bars
     """,
     "drawing.sentences": """
         describe_attention describe_head_map describe_token number percent quoted short_number
@@ -92,7 +92,7 @@ _HOMES = {
         best_of_figure choices_cell flattery_table published_relations relation_bars_figure
         relation_gains signed_gain
     """,
-    "results.titles": "TitlePicture title_picture",
+    "results.titles": "title_picture",
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",

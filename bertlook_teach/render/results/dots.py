@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, OKABE_ITO, RULE
-from ..drawing.pictures import Picture
+from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 _WIDTH, _EM = 1180.0, 26.0
-_LEAST = 300.0  # height of the rows together, so that few of them still fill a slide
+_LEAST = 200.0  # height of the rows together, so that few of them still fill a slide
 _NUMBER = r"[+\-−–]?\d*\.?\d+"
 _CELL = re.compile(
     rf"^(?:\d+-\d+[^:\s]*: )?({_NUMBER})(?: ?%)?(?: ?[\[(]({_NUMBER})(?:,| to) ({_NUMBER})[\])])?"
@@ -59,7 +59,7 @@ def table_dots(
     axis: str = "",
     line: tuple[str, float] | None = None,
     together: bool = False,
-) -> Picture:
+) -> WidePicture:
     """Draw columns of a table as dots with their intervals; the table itself goes along for handouts and those who do not see it.
 
     Parameters
@@ -77,7 +77,7 @@ def table_dots(
 
     Returns
     -------
-    Picture
+    WidePicture
         With the table's caption as its sentence.
 
     Raises
@@ -120,7 +120,7 @@ def table_dots(
         return left + (value - low) / (high - low) * (right - left)
 
     lines = 1 if together else len(chosen)
-    pitch = max((lines * 1.2 + 0.45) * _EM, _LEAST / len(table.rows))
+    pitch = max((lines * 1.2 + 0.3) * _EM, _LEAST / len(table.rows))
     top = (1.8 if several or line else 0.4) * _EM
     bottom = top + pitch * len(table.rows)
     body, x = [], left
@@ -178,4 +178,4 @@ def table_dots(
         sentence=sentence,
         font_size=_EM,
     )
-    return Picture(svg, sentence, (table,))
+    return WidePicture(svg, sentence, (table,))

@@ -13,27 +13,19 @@ import numpy as np
 from ... import measures, published, stats
 from ...course import GUEST, LESSONS, lesson
 from ...model import load_recording, parse_head_label
-from ..drawing.badge import with_badge
 from ..drawing.palette import INK, MUTED, PART_COLOURS, RULE, difference_colour, magnitude_colour
-from ..drawing.pictures import Picture
-from ..drawing.svg import coordinate, frame, image_tag, text, text_width
+from ..drawing.pictures import WidePicture
+from ..drawing.svg import coordinate, frame, text, text_width
 from ..heads.map_classes import map_address
 
-_WIDTH, _HEIGHT, _EM = 1180.0, 330.0, 26.0
+_WIDTH, _HEIGHT, _EM = 1180.0, 250.0, 26.0
 _TIRED = "the animal didn't cross the street because it was too tired."
 _APPLES = "i bought seven apples today but i didn't like the way they tasted."
 _STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
 _LEAST = 0.1  # a weaker line is not drawn
 
 
-class TitlePicture(Picture):
-    """A `Picture` as wide as its slide; its sentence stands under it."""
-
-    def _repr_html_(self) -> str:
-        return self._figure(image_tag(self.svg).replace("<img ", '<img style="width:100%;height:auto" ', 1))
-
-
-def title_picture(which: str) -> TitlePicture:
+def title_picture(which: str) -> WidePicture:
     """The picture of a deck's title slide.
 
     Parameters
@@ -49,7 +41,7 @@ def title_picture(which: str) -> TitlePicture:
     Examples
     --------
     >>> title_picture("06").sentence[:33]
-    'BERT-base, head 8-11: weights of '
+    'BERT-base, recorded, head 8-11: w'
     """
     if which not in ("00", GUEST):
         which = lesson(which).number
@@ -57,7 +49,7 @@ def title_picture(which: str) -> TitlePicture:
 
 
 @lru_cache(maxsize=len(LESSONS) + 2)
-def _drawn(which: str) -> TitlePicture:
+def _drawn(which: str) -> WidePicture:
     body, height, sentence, badge = _PICTURES[which](_colour(which))
     name = (
         "The map of the course"
@@ -66,8 +58,10 @@ def _drawn(which: str) -> TitlePicture:
         if which == GUEST
         else f"Lesson {int(which)}"
     )
-    svg = frame(body, _WIDTH, height, title=name, sentence=sentence, font_size=_EM)
-    return TitlePicture(with_badge(svg, badge, font_size=22), sentence)
+    sentence = sentence.replace(
+        "BERT-base", badge, 1
+    )  # in words: a badge in the picture would shrink with it
+    return WidePicture(frame(body, _WIDTH, height, title=name, sentence=sentence, font_size=_EM), sentence)
 
 
 def _colour(which: str) -> str:
@@ -108,12 +102,12 @@ def _arcs(key, weights, what: str, *, special: bool = False):
         np.fill_diagonal(chosen, 0)
         if not special:
             chosen[hidden] = chosen[:, hidden] = 0
-        base, c = 270.0, coordinate
+        base, c = 190.0, coordinate
         body, x = _words(seen.tokens, seen.special, base + 1.3 * _EM)
         farthest = max(abs(x[i] - x[j]) for i, j in np.argwhere(chosen > _LEAST))
         arcs = []
         for i, j in sorted(np.argwhere(chosen > _LEAST), key=lambda at: chosen[tuple(at)]):
-            weight, rise = chosen[i, j], 60 + 280 * (abs(x[i] - x[j]) / farthest) ** 0.7
+            weight, rise = chosen[i, j], 40 + 200 * (abs(x[i] - x[j]) / farthest) ** 0.7
             arcs.append(
                 f'<path d="M{c(x[i])} {c(base)}C{c(x[i])} {c(base - rise)} {c(x[j])} {c(base - rise)} {c(x[j])} {c(base)}" '
                 f'fill="none" stroke="{colour}" stroke-width="{c(2 + 11 * weight)}" stroke-opacity="{0.25 + 0.65 * weight:.2f}" '
@@ -194,7 +188,7 @@ def _grids(
         largest = max(np.abs(grid).max() for grid in found.values())
         shade = difference_colour if signed else magnitude_colour
         pitch, top = _WIDTH / len(found), 1.7 * _EM
-        cell = min(26.0, 0.94 * pitch / 12)
+        cell = min(20.0, 0.94 * pitch / 12)
         body = []
         for k, (name, grid) in enumerate(found.items()):
             left = k * pitch + (pitch - 12 * cell) / 2
@@ -243,11 +237,11 @@ def _columns(key, what: str, *, special: bool):
         received = seen.weights.mean(axis=(0, 1, 2))
         hidden = np.array(seen.special)
         shown = received if special else np.where(hidden, 0, received)
-        base, c = 260.0, coordinate
+        base, c = 200.0, coordinate
         body, x = _words(seen.tokens, seen.special, base + 1.1 * _EM)
         wide = 0.9 * float(np.diff(x).min())
         for at, value, grey in zip(x, shown, hidden):
-            height = 215 * value / shown.max()
+            height = 160 * value / shown.max()
             fill = MUTED if grey else colour
             body.append(
                 f'<rect x="{c(at - wide / 2)}" y="{c(base - height)}" width="{c(wide)}" height="{c(height)}" fill="{fill}"/>'
