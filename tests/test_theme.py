@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bertlook_teach.course import LESSONS, PARTS
 from bertlook_teach.render.drawing import palette
 
 SLIDES = Path(__file__).resolve().parent.parent / "slides"
 THEME = sorted((SLIDES / "theme").glob("*.css"))
 LOOKS = ("", "dark", "projector")
+PART_NAMES = ("head", "looking", "knowing", "mattering")  # of course.PARTS, as the decks' metadata has them
+HOSTS = Path(__file__).resolve().parent.parent / "bertlook_teach" / "classroom"
+RISES = (HOSTS / "labextension" / "static" / "remoteEntry.js", HOSTS / "nbextension" / "main.js")
 
 
 def without_comments(text: str) -> str:
@@ -34,7 +41,9 @@ def colours(look: str, *, sheet: bool = False) -> dict[str, str]:
             if selector in ("body.rise-enabled", mine) or (
                 sheet and selector.startswith(f"{mine} .reveal :is(.jp-Output")
             ):
-                found |= {name: value for name, value in values.items() if name.startswith("--slide")}
+                found |= {
+                    name: value for name, value in values.items() if name.startswith(("--slide", "--part"))
+                }
                 if sheet and values.get("background", "").startswith("#"):
                     found["--slide-paper"] = values["background"]
     return found
@@ -83,7 +92,7 @@ def test_code_can_be_read_on_its_tint():
 
 def test_the_looks_differ():
     papers = {look: palette.relative_luminance(colours(look)["--slide-paper"]) for look in LOOKS}
-    assert papers["dark"] < 0.02 and papers[""] == papers["projector"] > 0.9
+    assert papers["dark"] < 0.02 and 0.9 < papers[""] < papers["projector"]
     assert (
         palette.contrast(colours("projector")["--slide-quiet"], "#ffffff")
         > palette.contrast(colours("")["--slide-quiet"], "#ffffff") + 3
@@ -101,11 +110,7 @@ def test_no_type_of_the_theme_is_smaller_than_24_pixels():
 
 
 def test_both_rises_know_the_same_looks():
-    root = SLIDES.parent / "bertlook_teach"
-    for script in (
-        root / "classroom" / "labextension" / "static" / "remoteEntry.js",
-        root / "classroom" / "nbextension" / "main.js",
-    ):
+    for script in RISES:
         listed = re.search(r"const LOOKS = \[(.*?)\]", script.read_text(encoding="utf-8"))[1]
         assert tuple(name.strip().strip('"') for name in listed.split(",")) == LOOKS
 
@@ -115,3 +120,73 @@ def test_the_palette_of_the_slides_is_that_of_the_views():
     for name, colour in palette.OKABE_ITO.items():
         assert f"--okabe-{name.replace('vermillion', 'vermilion')}: {colour.lower()};" in text
     assert f"--slide-accent: {palette.LINE.lower()};" in text
+
+
+def test_all_hosts_fill_a_slide_by_the_same_functions():
+    functions = re.split(r"\n\n(?://[^\n]*\n)*", (HOSTS / "export" / "page" / "fill.js").read_text("utf-8"))
+    functions = [text.strip() for text in functions if text.startswith("function ")]
+    assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
+        "showPlace",
+        "fillSlide",
+        "keepFilled",
+    ]
+    for script in RISES:
+        flat = re.sub(r"(?m)^  ", "", script.read_text(encoding="utf-8"))
+        assert all(text in flat for text in functions), script.name
+
+
+# --- the colours of the parts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_part_has_a_colour_that_can_be_read_in_every_look(look):
+    found = colours(look)
+    for part in PART_NAMES:
+        for ground in ("--slide-paper", "--slide-tint"):
+            assert palette.contrast(found[f"--part-{part}"], found[ground]) >= 4.5, (look, part, ground)
+
+
+# Machado, Oliveira and Fernandes (2009), full severity, on linear light.
+SEEN_BY = {
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+
+
+def oklab(colour: str, seen_by) -> np.ndarray:
+    """A colour where equal distances look equally far apart (Ottosson 2020), as somebody with this colour vision sees it."""
+    light = np.array(palette.rgb(colour)) / 255
+    light = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
+    light = np.clip(np.array(seen_by) @ light, 0, 1)
+    cones = np.array([[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]) @ light
+    return np.array(
+        [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
+    ) @ np.cbrt(cones)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("eyes", [np.eye(3), *SEEN_BY.values()], ids=["all three cones", *SEEN_BY])
+def test_the_parts_are_told_apart_with_any_colour_vision(look, eyes):
+    seen = [oklab(colours(look)[f"--part-{part}"], eyes) for part in PART_NAMES]
+    apart = min(np.linalg.norm(a - b) for a, b in combinations(seen, 2))
+    assert apart > 0.04, apart  # twice what is just noticed side by side
+
+
+def test_every_deck_wears_the_colour_of_its_part():
+    for one in LESSONS:
+        rise = json.loads((SLIDES / f"{one.stem}.ipynb").read_text(encoding="utf-8"))["metadata"]["rise"]
+        assert (rise["part"], rise["lesson"]) == (PART_NAMES[one.part], int(one.number)), one.stem
+    assert all(name in part.lower() for name, part in zip(PART_NAMES, PARTS))

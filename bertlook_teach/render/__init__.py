@@ -18,12 +18,12 @@ _HOMES = {
     "drawing.number_table": "NumberTable",
     "drawing.palette": """
         CATEGORY_CYCLE DASH_CYCLE INK LESS LESS_STOPS LINE MAGNITUDE_STOPS MARKER_CYCLE MISSING
-        MORE_STOPS MUTED OKABE_ITO PAPER RULE SEGMENT_A SEGMENT_B SELECTED SELECTED_INK contrast
+        MORE_STOPS MUTED OKABE_ITO PAPER PART_COLOURS RULE SEGMENT_A SEGMENT_B SELECTED SELECTED_INK contrast
         difference_colour for_views magnitude_colour relative_luminance rgb text_colour
     """,
     "drawing.papers": "caption_of save_figure",
     "drawing.pictures": """
-        Picture SHOWN describe_offsets figure_picture interval_curves picture_key render_offset_bars
+        Picture SHOWN WidePicture describe_offsets figure_picture interval_curves picture_key render_offset_bars
     """,
     "drawing.sentences": """
         describe_attention describe_head_map describe_token number percent quoted short_number
@@ -76,6 +76,7 @@ _HOMES = {
         published_cell tags_sentence twin_cell value_cell
     """,
     "results.course": "CourseMap describe_course lesson_table",
+    "results.dots": "table_dots",
     "results.essay": "compared_table outcome_table phases_figure register_table why_lines",
     "results.evidence": "evidence_line",
     "results.gains": "gain_figure",
@@ -86,11 +87,12 @@ _HOMES = {
     """,
     "results.ledger_page": "claims_page",
     "results.misconceptions": "format_misconceptions misconception_table",
-    "results.probes": "learning_figure learning_sentence published_probes score_cell score_table",
+    "results.probes": "largest_heads learning_figure learning_sentence published_probes score_cell score_table",
     "results.relations": """
         best_of_figure choices_cell flattery_table published_relations relation_bars_figure
         relation_gains signed_gain
     """,
+    "results.titles": "title_picture",
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",

@@ -288,10 +288,15 @@ def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file,
     assert said.inner_text() == "No route “30”; there is: 20, 90. All slides are shown."
     opened.press("r")
     opened.page.wait_for_url(re.compile("route=20"))
-    assert total() == 2 and said.inner_text() == "20 minutes"
+    menu = opened.page.locator("#bertlook-routes")
+    now = menu.locator("[aria-current]")
+    assert total() == 2 and menu.locator("a").all_inner_texts() == ["20", "90"] and now.inner_text() == "20"
     opened.press("r")
     opened.page.wait_for_url(re.compile("route=90"))
-    assert total() == 6 and opened.errors == []
+    assert total() == 6 and now.inner_text() == "90"
+    menu.locator("a", has_text="20").click()
+    opened.page.wait_for_url(re.compile("route=20"))
+    assert total() == 2 and opened.errors == []
 
 
 def test_nothing_went_wrong_and_nothing_was_asked_for(tiny):

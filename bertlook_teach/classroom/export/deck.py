@@ -24,7 +24,7 @@ POLICY = (
 )
 
 # Of a deck's `rise` metadata, what page/start.js takes.
-_SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look")
+_SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look", "part", "lesson")
 
 
 def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collection[str] = ()) -> str:
@@ -58,6 +58,7 @@ def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collecti
     scripts = [
         script("dist/reveal.esm.js", "Reveal"),
         script("plugin/notes/notes.esm.js", "RevealNotes"),
+        page_file("fill.js"),
         page_file("start.js"),
     ]
     bars = "".join(

@@ -59,6 +59,9 @@ SEGMENT_A = OKABE_ITO["blue"]
 
 SEGMENT_B = OKABE_ITO["orange"]
 
+# The parts of the course in their order (course.PARTS); the same as in the decks' theme.
+PART_COLOURS = ("#7a3b78", "#0072b2", "#00705a", "#b04a00")
+
 # One hue, from almost paper to almost ink. Lightness falls all the way, so it survives a grey printer.
 MAGNITUDE_STOPS = ((0.0, "#f6f9fc"), (0.3, "#b5d3e7"), (0.65, "#2f83bb"), (1.0, "#00294a"))
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,13 +33,15 @@ class Picture:
     sentence: str
     numbers: tuple[TextTable, ...] = field(default=(), compare=False)
 
+    _width: ClassVar[str] = _GROWS
+
     def inline(self) -> str:
         """The picture as part of a page, for a live view."""
         return self._figure(self.svg)
 
     def _repr_html_(self) -> str:
         # As an image: JupyterLab takes drawing tags out of a saved notebook that its reader has not run.
-        markup = self._figure(image_tag(self.svg).replace("<img ", f'<img style="{_GROWS}" ', 1))
+        markup = self._figure(image_tag(self.svg).replace("<img ", f'<img style="{self._width}" ', 1))
         if self.numbers:
             SHOWN[picture_key(markup)] = self.numbers
         return markup
@@ -49,6 +52,12 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"Picture: {self.sentence}"
+
+
+class WidePicture(Picture):
+    """A `Picture` as wide as its slide, whatever that is."""
+
+    _width = "width:100%;height:auto"
 
 
 def picture_key(markup: str) -> str:

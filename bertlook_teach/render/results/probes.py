@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from ...model import head_label
 from ...published import read_published
 from ..drawing.palette import INK, MUTED, RULE, series_look
 from ..drawing.text_table import TextTable
@@ -115,3 +118,13 @@ def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
 
 def _span(counts: Sequence[int]) -> str:
     return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
+def largest_heads(weights, n: int = 2) -> str:
+    """The heads with the largest of some weights, shape (layer, head), and how large: one alone would be a winner without a rival.
+
+    >>> largest_heads(np.array([[0.1, 2.0], [1.5, 0.3]]))
+    '1-2 2.0, 2-1 1.5'
+    """
+    places = np.argsort(-weights, axis=None, kind="stable")[:n]
+    return ", ".join(f"{head_label(*divmod(int(i), weights.shape[1]))} {weights.flat[i]:.1f}" for i in places)

@@ -2,17 +2,39 @@
 "use strict";
 
 const rise = JSON.parse(document.getElementById("bertlook-settings").textContent);
-const { look, routes, ...settings } = rise;
+const { look, routes, part, lesson, ...settings } = rise;
 
-// ?route=20|50|90 (minutes): the other slides are taken out before the show begins. The key R goes on to the next route.
+// ?route=20|50|90 (minutes): the other slides are taken out before the show begins. A menu at the foot and the key R lead to the others.
 const asked = new URLSearchParams(window.location.search).get("route");
 const route = routes.find((minutes) => String(minutes) === asked);
-if (asked !== null) {
+if (asked !== null && !route) {
   const said = document.createElement("span");
   said.id = "bertlook-route";
   said.setAttribute("role", "status");
-  said.textContent = route ? `${route} minutes` : `No route “${asked}”; there is: ${routes.join(", ")}. All slides are shown.`;
+  said.textContent = `No route “${asked}”; there is: ${routes.join(", ")}. All slides are shown.`;
   document.body.append(said);
+} else if (routes.length > 1) {
+  const menu = document.createElement("nav");
+  menu.id = "bertlook-routes";
+  menu.setAttribute("aria-label", "Routes through the deck, in minutes (key R)");
+  for (const minutes of routes) {
+    const link = document.createElement("a");
+    link.textContent = minutes;
+    link.href = routeAddress(minutes);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      window.location.assign(routeAddress(minutes)); // with the slide that is shown now
+    });
+    if (minutes === (route ?? routes.at(-1))) link.setAttribute("aria-current", "true");
+    menu.append(link);
+  }
+  menu.append("min");
+  document.body.append(menu);
+}
+function routeAddress(minutes) {
+  const address = new URL(window.location.href);
+  address.searchParams.set("route", minutes);
+  return address.href; // the hash names the slide; if the route leaves it out, the show begins anew
 }
 if (route) {
   for (const slide of document.querySelectorAll(".slides section section")) {
@@ -23,9 +45,7 @@ if (route) {
   }
 }
 function nextRoute() {
-  const address = new URL(window.location.href);
-  address.searchParams.set("route", routes[(routes.indexOf(route ?? routes.at(-1)) + 1) % routes.length]);
-  window.location.assign(address); // the hash names the slide; if the route leaves it out, the show begins anew
+  window.location.assign(routeAddress(routes[(routes.indexOf(route ?? routes.at(-1)) + 1) % routes.length]));
 }
 
 Reveal.initialize({
@@ -41,6 +61,9 @@ function wear(chosen) {
   for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === chosen);
 }
 wear(new URLSearchParams(window.location.search).get("look") ?? look);
+showPlace(rise);
+keepFilled();
+if (Reveal.isReady()) fillSlide();
 window.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   if (!(key === "d" || (key === "r" && routes.length > 1)) || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,0 +1,181 @@
+"""A table of measured shares as a picture: a dot and its interval for each cell, on one scale, with the cell's words beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, OKABE_ITO, RULE
+from ..drawing.pictures import WidePicture
+from ..drawing.svg import coordinate, frame, shortened, text, text_width
+from ..drawing.text_table import TextTable
+
+_WIDTH, _EM = 1180.0, 26.0
+_LEAST = 200.0  # height of the rows together, so that few of them still fill a slide
+_NUMBER = r"[+\-−–]?\d*\.?\d+"
+_CELL = re.compile(
+    rf"^(?:\d+-\d+[^:\s]*: )?({_NUMBER})(?: ?%)?(?: ?[\[(]({_NUMBER})(?:,| to) ({_NUMBER})[\])])?"
+)
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
+
+
+def _number(written: str) -> float:
+    return float(re.sub("[−–]", "-", written))
+
+
+def _values(cell: object) -> tuple[float, float, float] | None:
+    """Value and interval of a cell: "0.98 [0.97, 0.99] in 1-1", "1-5: 0.85", "+3.2 %"; None where it holds no number."""
+    found = _CELL.match(str(cell).replace("\u2011", "-"))
+    if not found:
+        return None
+    value = _number(found[1])
+    low, high = (_number(found[2]), _number(found[3])) if found[2] else (value, value)
+    return value, low, high
+
+
+def _mark(x: float, y: float, name: str, position: int) -> str:
+    """BERT-base filled, the specimen hollow, a twin grey and square, as everywhere in the course; others by colour and shape."""
+    c, r = coordinate, 0.34 * _EM
+    colour = _ink(name, position)
+    if "twin" in name:
+        return f'<rect x="{c(x - r * 0.85)}" y="{c(y - r * 0.85)}" width="{c(1.7 * r)}" height="{c(1.7 * r)}" fill="{colour}"/>'
+    if position % 3 == 2:
+        corners = f"M{c(x)} {c(y - 1.2 * r)}L{c(x + 1.2 * r)} {c(y)}L{c(x)} {c(y + 1.2 * r)}L{c(x - 1.2 * r)} {c(y)}Z"
+        return f'<path d="{corners}" fill="{colour}"/>'
+    fill = colour if position % 3 == 1 or "BERT" in name else "#ffffff"
+    return f'<circle cx="{c(x)}" cy="{c(y)}" r="{c(r)}" fill="{fill}" stroke="{colour}" stroke-width="4"/>'
+
+
+def _ink(name: str, position: int) -> str:
+    if "twin" in name:
+        return MUTED
+    return OKABE_ITO["green"] if "BERT" in name else CATEGORY_CYCLE[position % len(CATEGORY_CYCLE)]
+
+
+def table_dots(
+    table: TextTable,
+    columns: Sequence[str] | None = None,
+    *,
+    axis: str = "",
+    line: tuple[str, float] | None = None,
+    together: bool = False,
+) -> WidePicture:
+    """Draw columns of a table as dots with their intervals; the table itself goes along for handouts and those who do not see it.
+
+    Parameters
+    ----------
+    table : TextTable
+        Its first column names the rows. A cell begins with its number: "0.98 [0.97, 0.99] in 1-6".
+    columns : sequence of str, optional
+        Which to draw, by their headers; by default all but the first. All share one scale, so they are of one unit.
+    axis : str
+        What the scale is, with its unit.
+    line : (str, float), optional
+        A level to compare with, and its name.
+    together : bool
+        All dots of a row on one line, without the words of the cells: for more than six rows of more than one column.
+
+    Returns
+    -------
+    WidePicture
+        With the table's caption as its sentence.
+
+    Raises
+    ------
+    KeyError
+        If the table has no such column.
+    ValueError
+        If no cell of these columns begins with a number.
+
+    Examples
+    --------
+    >>> table_dots(TextTable(["head", "share"], [["1-2", "0.98 [0.97, 0.99]"], ["2-1", "-"]], "Two heads."))
+    Picture: Two heads.
+    """
+    header = list(table.header)
+    chosen = header[1:] if columns is None else list(columns)
+    if unknown := [name for name in chosen if name not in header]:
+        raise KeyError(f"the table has no column {unknown[0]!r}; it has {', '.join(map(repr, header))}.")
+    at = [header.index(name) for name in chosen]
+    found = [[_values(row[k]) for k in at] for row in table.rows]
+    numbers = [value for row in found for cell in row if cell for value in cell]
+    if not numbers:
+        raise ValueError(f"no cell of {', '.join(map(repr, chosen))} begins with a number; leave it a table.")
+    level = [line[1]] if line else []
+    low, high = min(0.0, *numbers, *level), max(0.0, *numbers, *level)
+    step = next((s for s in _STEPS if (high - low) / s <= 6), high - low)
+    low, high = step * (low // step), step * -(-high // step)
+    several = len(chosen) > 1
+    words = [[str(row[k]) for k in at] for row in table.rows]
+    names_wide = min(0.5 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
+    cells_wide = (
+        0
+        if together
+        else min(0.36 * _WIDTH, max(text_width(w, _EM) for row in words for w in row) + 0.7 * _EM)
+    )
+    left, right = names_wide + 0.5 * _EM, _WIDTH - cells_wide - 0.8 * _EM
+    c = coordinate
+
+    def across(value: float) -> float:
+        return left + (value - low) / (high - low) * (right - left)
+
+    lines = 1 if together else len(chosen)
+    pitch = max((lines * 1.2 + 0.3) * _EM, _LEAST / len(table.rows))
+    top = (1.8 if several or line else 0.4) * _EM
+    bottom = top + pitch * len(table.rows)
+    body, x = [], left
+    for k, name in enumerate(chosen if several else []):
+        body += [_mark(x + 0.4 * _EM, 0.8 * _EM, name, k), text(x + 1.1 * _EM, 0.8 * _EM, name)]
+        x += text_width(name, _EM) + 2.4 * _EM
+    tick = low
+    while tick <= high + step / 2:
+        body.append(f'<path d="M{c(across(tick))} {c(top)}V{c(bottom)}" stroke="{RULE}"/>')
+        body.append(
+            text(
+                across(tick),
+                bottom + 0.7 * _EM,
+                f"{tick:.2f}".rstrip("0").rstrip(".") or "0",
+                anchor="middle",
+                fill=MUTED,
+            )
+        )
+        tick += step
+    if line:
+        body.append(
+            f'<path d="M{c(across(line[1]))} {c(top)}V{c(bottom)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
+        )
+        if several:  # in the key, after the last column
+            body.append(
+                f'<path d="M{c(x + 0.4 * _EM)} {c(0.1 * _EM)}v{c(1.4 * _EM)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
+            )
+            body.append(text(x + 1.1 * _EM, 0.8 * _EM, line[0]))
+        else:
+            body.append(text(across(line[1]), 0.8 * _EM, line[0], anchor="middle"))
+    for r, (row, cells) in enumerate(zip(table.rows, found)):
+        y = top + r * pitch + pitch / 2
+        body.append(text(names_wide, y, shortened(str(row[0]), _EM, names_wide), anchor="end"))
+        for k, (name, cell) in enumerate(zip(chosen, cells)):
+            height = y if together else y + (k - (lines - 1) / 2) * 1.2 * _EM
+            if cell:
+                value, *ends = map(across, cell)
+                if ends[1] > ends[0]:
+                    body.append(
+                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{_ink(name, k)}" stroke-width="7" stroke-opacity=".45"/>'
+                    )
+                body.append(_mark(value, height, name, k))
+            if not together:
+                body.append(
+                    text(right + 0.9 * _EM, height, shortened(words[r][k], _EM, cells_wide), fill=INK)
+                )
+    if axis:
+        body.append(text((left + right) / 2, bottom + 1.75 * _EM, axis, anchor="middle", fill=MUTED))
+    sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
+    svg = frame(
+        body,
+        _WIDTH,
+        bottom + (2.4 if axis else 1.3) * _EM,
+        title=axis or "Values",
+        sentence=sentence,
+        font_size=_EM,
+    )
+    return WidePicture(svg, sentence, (table,))

@@ -1,0 +1,63 @@
+"""Slides are pictures where they can be: how many of each deck, counted from what its cells show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+from test_story import SLIDES, slides_of
+
+DECKS = sorted(SLIDES.glob("*.ipynb"))
+LIVE = re.compile(r"\bwidgets\.|\bHead(?:Explorer|View|Map)\(|bertviz_")
+FEWEST_PICTURES, MOST_TABLES = 0.45, 0.17  # of all slides; the aim of the second edition was .65 and .15
+
+
+def kind(slide) -> str:
+    """``picture`` (drawn, live, or a table whose cells are shaded by their numbers), ``table`` (and no picture), ``words``."""
+    shown = " ".join(
+        str(out.get("data", {}).get("text/html", "")) for cell in slide for out in cell.get("outputs", [])
+    )
+    live = any(cell.cell_type == "code" and LIVE.search(cell.source) for cell in slide)
+    shades = set(re.findall(r"background(?:-color)?:\s*(#[0-9a-f]{6})", shown))
+    if live or "<svg" in shown or "<img" in shown or ("bertlook-numbers" in shown and len(shades) > 3):
+        return "picture"
+    return "table" if "<table" in shown else "words"
+
+
+def counted() -> dict[str, list[str]]:
+    return {path.stem: [kind(s) for s in slides_of(nbformat.read(str(path), as_version=4))] for path in DECKS}
+
+
+def test_slides_are_pictures_where_they_can_be():
+    found = counted()
+    for name, kinds in found.items():
+        print(
+            f"{name[:24]:24} {len(kinds):3} slides, {kinds.count('picture'):3} pictures, {kinds.count('table'):3} tables"
+        )
+    together = [one for kinds in found.values() for one in kinds]
+    pictures, tables = (together.count(one) / len(together) for one in ("picture", "table"))
+    print(f"all: {pictures:.2f} pictures, {tables:.2f} tables alone")
+    assert pictures >= FEWEST_PICTURES and tables <= MOST_TABLES
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem[:2])
+def test_the_title_slide_has_its_picture(path: Path):
+    assert kind(slides_of(nbformat.read(str(path), as_version=4))[0]) == "picture"
+
+
+@pytest.mark.parametrize(
+    ("html", "source", "expected"),
+    [
+        ("<table><td>1</td></table>", "table", "table"),
+        ("<figure><img></figure><table></table>", "picture", "picture"),
+        ("", "widgets.HeadMap(x)", "picture"),
+        ("<p>so</p>", "Markdown(x)", "words"),
+        ('<table class="bertlook-numbers"><td style="background:#ffffff"></td></table>', "table", "table"),
+    ],
+)
+def test_a_slide_is_what_it_shows(html, source, expected):
+    output = new_output("display_data", {"text/html": html})
+    assert kind([new_code_cell(source, outputs=[output])]) == expected

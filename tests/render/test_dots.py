@@ -1,0 +1,78 @@
+"""A table drawn as dots: the numbers are those of its cells, and the marks stand where they say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bertlook_teach.render import TextTable, table_dots
+from bertlook_teach.render.results.dots import _values
+
+TABLE = TextTable(
+    ["head", "specimen", "random twin"],
+    [["1-2", "0.50 [0.25, 0.75] in 1-2", "0.10"], ["2-1", "1.00", "-"]],
+    "Two heads.",
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("0.98 [0.97, 0.99] in 1-6", (0.98, 0.97, 0.99)),
+        ("1-5: 0.85 [.83, 0.86]", (0.85, 0.83, 0.86)),
+        ("13.2 (9.3 to 15.7)", (13.2, 9.3, 15.7)),
+        ("−18.5", (-18.5, -18.5, -18.5)),
+        ("+3 [−1, +7]", (3, -1, 7)),
+        ("26.3 (+1)", (26.3, 26.3, 26.3)),
+        ("20 %", (20, 20, 20)),
+        ("0.983 [0.982, 0.984] in 1\u20111", (0.983, 0.982, 0.984)),
+        ("-", None),
+        ("not found", None),
+    ],
+)
+def test_a_cell_is_read_as_its_number_with_its_interval(cell, found):
+    assert _values(cell) == found
+
+
+def test_marks_stand_on_the_scale_where_the_numbers_are():
+    svg = table_dots(TABLE, ["specimen"]).svg
+    first, second = (float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg))
+    (low, high) = (float(x) for x in re.search(r'<path d="M([\d.]+) [\d.]+H([\d.]+)"', svg).groups())
+    zero = float(re.search(r'<path d="M([\d.]+) [\d.]+V', svg)[1])
+    assert (first - zero) / (second - zero) == pytest.approx(0.5, abs=0.001)
+    assert (
+        first - low == pytest.approx(high - first, abs=0.11) == pytest.approx((second - zero) / 4, abs=0.11)
+    )
+
+
+def test_the_twin_is_a_square_and_what_was_not_measured_has_no_mark():
+    svg = table_dots(TABLE).svg
+    assert (
+        svg.count("<circle") == 2 + 1 and len(re.findall("<rect", svg)) == 1 + 1 + 1
+    )  # one each in the key; the paper
+    assert ">0.50 [0.25, 0.75] in 1-2</text>" in svg and ">-</text>" in svg
+
+
+def test_a_level_to_compare_with_is_inside_the_scale_and_named():
+    svg = table_dots(TABLE, ["specimen"], line=("twice", 2.0)).svg
+    assert ">twice</text>" in svg and ">2</text>" in svg
+
+
+def test_the_table_goes_along():
+    picture = table_dots(TABLE)
+    assert picture.sentence == "Two heads." and picture.numbers == (TABLE,)
+
+
+def test_together_a_row_is_one_line():
+    long = TextTable(TABLE.header, list(TABLE.rows) * 5)
+    apart, joined = (table_dots(long, together=flag).svg for flag in (False, True))
+    heights = [float(re.search(r'height="([\d.]+)"', svg)[1]) for svg in (apart, joined)]
+    assert heights[1] < heights[0] and "in 1-2" not in joined
+
+
+def test_what_cannot_be_drawn_is_said():
+    with pytest.raises(KeyError, match="no column 'twin'; it has 'head'"):
+        table_dots(TABLE, ["twin"])
+    with pytest.raises(ValueError, match="leave it a table"):
+        table_dots(TextTable(["a", "b"], [["x", "yes"]]))

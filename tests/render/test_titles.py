@@ -1,0 +1,55 @@
+"""The pictures of the title slides: each deck has its own, from recorded or published numbers, and says which."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from bertlook_teach import load_recording
+from bertlook_teach.course import GUEST, LESSONS
+from bertlook_teach.render import PART_COLOURS, title_picture
+from bertlook_teach.render.results.titles import _LEAST, _PICTURES
+
+ALL = ["00", GUEST, *(one.number for one in LESSONS)]
+
+
+@pytest.mark.parametrize("which", ALL)
+def test_every_deck_has_a_picture_with_its_badge_that_says_what_it_shows(which):
+    picture = title_picture(which)
+    assert picture.sentence.startswith(("BERT-base, recorded", "BERT-base, published"))
+    assert len(picture.svg) < 200_000
+    assert picture.svg.count("<title>") == 1 and "nan" not in picture.svg
+    assert "width:100%" in picture._repr_html_()
+
+
+def test_every_lesson_is_drawn_in_the_colour_of_its_part_or_in_shades():
+    for one in LESSONS:
+        svg = title_picture(one.number).svg
+        others = [colour for colour in PART_COLOURS if colour != PART_COLOURS[one.part]]
+        assert not any(f'stroke="{colour}"' in svg for colour in others), one.number
+
+
+def test_the_arcs_are_the_weights_of_the_head():
+    seen = load_recording("bert-base-uncased")["the cat sat on the mat"]
+    weights = np.array(seen.weights[7, 10], dtype=float)  # 8-11
+    keep = ~np.array(seen.special)
+    weights = np.where(keep[:, None] & keep & ~np.eye(len(weights), dtype=bool), weights, 0)
+    drawn = re.findall(r'stroke-width="([\d.]+)" stroke-opacity', title_picture("01").svg)
+    expected = np.sort(weights[weights > _LEAST])
+    assert [float(width) for width in drawn] == pytest.approx(2 + 11 * expected, abs=0.06)
+    assert f"{weights.max():.2f}." in title_picture("01").sentence
+
+
+def test_the_columns_are_what_each_token_receives():
+    seen = next(one for key, one in load_recording("bert-base-uncased").items() if "cross the street" in key)
+    received = 100 * seen.weights.mean(axis=(0, 1, 2))
+    said = [float(x) for x in re.findall(r">(\d+)</text>", title_picture("13").svg)]
+    assert said == [round(float(value)) for value in received]
+
+
+def test_no_other_deck_is_known():
+    assert set(_PICTURES) == set(ALL)
+    with pytest.raises(ValueError, match="lessons 1 to 14"):
+        title_picture("15")
