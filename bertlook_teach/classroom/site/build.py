@@ -170,9 +170,6 @@ class Plan:
         self.there: frozenset[str] = frozenset()
         self.code = _tree_digest(_PACKAGE, ".py", ".js", ".css")
         self.stems = [deck.stem for deck in decks]
-        self.lessons = (
-            [one for one in LESSONS if one.stem in self.stems] if "decks" in parts else list(LESSONS)
-        )
         self.pages = {f"slides/{deck.name}": f"decks/{deck.stem}.html" for deck in decks if "decks" in parts}
         self.notebooks = {}
         if "exercises" in parts:
@@ -191,7 +188,7 @@ class Plan:
             self.left_out.append("what is to be read: docs/ comes with the repository, not with the package")
         self.pages |= {name: f"read/{pages.slug(name)}.html" for name in self.texts}
         self.reference = "api" in parts and self._reference(out)
-        worksheets = [one.stem for one in self.lessons] if "worksheets" in parts else []
+        worksheets = [one.stem for one in LESSONS] if "worksheets" in parts else []
         self.places = [
             "index.html",
             *self.pages.values(),
@@ -235,7 +232,7 @@ class Plan:
         looks = _tree_digest(self.root / "slides", ".css")
         if "worksheets" in self.parts:
             saved = {path.stem: path.read_bytes() for path in all_decks(self.root)}
-            for one in self.lessons:
+            for one in LESSONS:
                 key = _digest(self.code, saved.get(one.stem, b""), self.solutions)
                 units.append(
                     Unit("worksheets", f"worksheet {one.number}", key, partial(self._worksheet, one))

@@ -89,7 +89,7 @@ def frame(
     there : set of str
         Paths of all pages: the menu names those that are there.
     head : str
-        More for the head.
+        More for the head, before the site's own style.
     wide : bool
         Views and pictures use the whole width.
     """
@@ -111,9 +111,9 @@ def frame(
 <meta property="og:description" content="{escape(shortened(description), quote=True)}">
 <title>{escape(name)}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="{to_page(place, "site.css")}">
+{head}<link rel="stylesheet" href="{to_page(place, "site.css")}">
 <script>{site_file("look.js")}</script>
-{head}</head>
+</head>
 <body{' class="wide"' if wide else ""}>
 <a class="skip" href="#text">To the text</a>
 <header><nav aria-label="Site">{menu}</nav><button type="button" id="look" hidden>Dark</button></header>

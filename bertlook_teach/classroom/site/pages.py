@@ -18,6 +18,8 @@ _ABOUT = {
     GUEST: ("Guest lecture", "One hour in somebody else's class: what do attention heads look at?"),
 }
 
+_COLOURS = (4, 1, 2, 3)  # of the parts of the course, as its decks have them
+
 _SHELVES = {
     "Beside the lessons": "glossary misconceptions teaching slides bibliography",
     "What was found, and how": "results reliability patterns decisions training treebank stanford",
@@ -180,7 +182,7 @@ def course_page(decks: Mapping[str, Path], there: Collection[str]) -> str:
     parts.append(_part(0, "Before the first lesson", [MAP], decks, there))
     for number, part in enumerate(PARTS):
         stems = [one.stem for one in LESSONS if one.part == number]
-        parts.append(_part(number + 1, part, stems, decks, there))
+        parts.append(_part(_COLOURS[number], part, stems, decks, there))
     parts.append(_part(0, "In somebody else’s class", [GUEST], decks, there))
     return frame(
         "index.html",

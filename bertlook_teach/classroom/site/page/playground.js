@@ -13,7 +13,7 @@
 
   // -- what is typed as words, with their places in the text: runs of letters, or one sign, as BERT cuts them --
   const wordsOf = (text) => [...text.matchAll(/\[MASK\]|[\p{L}\p{N}\p{M}]+|[^\s\p{L}\p{N}\p{M}]/gu)].map((found) => ({ word: found[0], at: found.index }));
-  const both = () => [byId("text").value, byId("pair").value];
+  const both = () => [byId("first").value, byId("second").value];
   const asked = () => [both()[0], both()[1].trim() ? both()[1] : null];
   function withMask([text, pair]) {
     const first = wordsOf(text);
@@ -203,8 +203,8 @@
   }
   function readAddress() {
     const state = new URLSearchParams(location.hash.slice(1));
-    if (state.has("text")) byId("text").value = state.get("text");
-    byId("pair").value = state.get("pair") ?? "";
+    if (state.has("text")) byId("first").value = state.get("text");
+    byId("second").value = state.get("pair") ?? "";
     const [head] = heads(state.get("head")).filter(inside);
     if (head) {
       map.set("layer", head[0]);
@@ -224,7 +224,7 @@
     byId("bertlook-views").removeAttribute("data-shows");
     const start = () => (readAddress(), compute());
     let waiting = 0;
-    for (const name of ["text", "pair"]) {
+    for (const name of ["first", "second"]) {
       byId(name).addEventListener("input", () => {
         clearTimeout(waiting);
         masked = -1;
@@ -234,7 +234,7 @@
     byId("ask").addEventListener("submit", (event) => (event.preventDefault(), compute()));
     byId("example").addEventListener("change", () => {
       const [text, pair] = texts[byId("example").value] ?? both();
-      [byId("text").value, byId("pair").value, masked] = [text, pair, -1];
+      [byId("first").value, byId("second").value, masked] = [text, pair, -1];
       compute();
     });
     byId("switch").addEventListener("click", () => {

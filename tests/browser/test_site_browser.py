@@ -1,0 +1,190 @@
+"""The site in a browser without a network: every page of it, every link, three widths, keys, contrast, and the playground.
+
+Two decks with their saved pictures are built in the suite; BERTLOOK_SITE names a whole site to be walked through instead.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from bertlook_teach.classroom import SITE_PARTS, build_site
+from bertlook_teach.course import find_deck, find_root
+
+WIDTHS = (360, 1280, 1920)
+
+# One of each kind, and the longest: of a whole site every page is looked at.
+LOOKED_AT = {
+    "index.html", "404.html", "playground.html", "recorded/bert-base-uncased.html", "exercises/index.html", "exercises/03_where_heads_look.html",
+    "read/index.html", "read/results.html", "read/gallery.html", "read/models.html",
+}  # fmt: skip
+
+LINKS = "() => [...document.querySelectorAll('a[href], link[href], script[src], img[src]')].map((one) => one.href || one.src)"
+
+ANCHOR = "(name) => !name || Boolean(document.getElementById(name)) || location.hash !== '#' + name"
+
+# What sticks out to the right of the window without scrolling by itself.
+OUTSIDE = """() => {
+  const wide = document.documentElement.clientWidth + 1;
+  if (document.documentElement.scrollWidth <= wide) return [];
+  const scrolls = (node) => node && (/(auto|scroll|hidden|clip)/.test(getComputedStyle(node).overflowX) || scrolls(node.parentElement));
+  return [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > wide && !scrolls(one.parentElement))
+    .slice(0, 3).map((one) => one.tagName + "." + one.className + ": " + one.textContent.trim().slice(0, 40));
+}"""
+
+# Text of too little contrast with the nearest background that is opaque.
+FAINT = """() => {
+  const parse = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = (rgb) => {
+    const [r, g, b] = rgb.slice(0, 3).map((x) => (x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (node) => {
+    for (let one = node; one; one = one.parentElement) {
+      const colour = parse(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || node.closest("svg, script, style, noscript, canvas, .outputs, .bl-unseen, .skip, :disabled") || !node.checkVisibility()) continue;
+    const style = getComputedStyle(node);
+    const [a, b] = [light(parse(style.color)), light(behind(node))].sort((x, y) => y - x);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.6 && Number(style.fontWeight) >= 600);
+    if ((a + 0.05) / (b + 0.05) < (large ? 3 : 4.5)) found.add(`${node.tagName}.${node.className} ${node.textContent.trim().slice(0, 30)}`);
+  }
+  return [...found].slice(0, 5);
+}"""
+
+# Scrolled by mouse alone: an element that scrolls sideways must be reached by key.
+UNREACHED = """() => [...document.querySelectorAll("main *")].filter((one) => /(auto|scroll)/.test(getComputedStyle(one).overflowX)
+  && one.scrollWidth > one.clientWidth + 1 && one.clientWidth && one.tabIndex < 0 && !one.querySelector("[tabindex='0'], a[href], button"))
+  .slice(0, 3).map((one) => one.tagName + "." + one.className)"""
+
+
+def is_deck(place: str) -> bool:
+    """Decks have tests of their own, test_export_browser.py; here their links count, and that nothing is asked."""
+    return place.startswith("decks/") and not place.endswith("_handout.html")
+
+
+class Walked:
+    """Every page of a site that links lead to, with what is wrong with it."""
+
+    def __init__(self, folder: Path, page):
+        self.folder, self.page = folder, page
+        self.seen: set[str] = set()
+        self.wrong: list[str] = []
+        waiting = ["index.html", "404.html"]
+        while waiting:
+            place = waiting.pop(0)
+            if place not in self.seen:
+                self.seen.add(place)
+                waiting += self.walk(place)
+
+    def note(self, place: str, what: str, found) -> None:
+        if found:
+            self.wrong.append(f"{place}: {what}: {found}")
+
+    def walk(self, place: str) -> list[str]:
+        page = self.page
+        page.errors.clear()
+        page.requests.clear()
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.goto((self.folder / place).as_uri(), wait_until="load")
+        found = []
+        for link in page.evaluate(LINKS):
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https", "data", "mailto"):
+                continue  # a source that is cited; nothing is fetched from it
+            target = Path(unquote(parts.path))
+            if parts.scheme != "file" or not target.is_file():
+                self.note(place, "dead link", link)
+            elif not target.is_relative_to(self.folder):
+                self.note(place, "leads out of the site", link)
+            elif target.suffix == ".html":
+                found.append(target.relative_to(self.folder).as_posix())
+        every = (
+            os.environ.get("BERTLOOK_SITE")
+            and not is_deck(place)
+            and not place.startswith(("api/", "worksheets/"))
+        )
+        if every or place in LOOKED_AT:
+            self.look(place)
+        self.note(place, "errors", list(page.errors))
+        self.note(
+            place,
+            "requests",
+            [one for one in page.requests if not one.startswith(("file:", "data:", "blob:"))],
+        )
+        return found
+
+    def look(self, place: str) -> None:
+        page = self.page
+        if "_handout" not in place:
+            heads = page.evaluate(
+                "() => [document.title, document.querySelector('meta[name=description]')?.content, document.querySelectorAll('h1').length]"
+            )
+            self.note(place, "title, description, one h1", None if all(heads) and heads[2] == 1 else heads)
+            self.note(place, "faint", page.evaluate(FAINT))
+            page.evaluate("() => document.documentElement.dataset.look = 'dark'")
+            self.note(place, "faint in the dark", page.evaluate(FAINT))
+            page.evaluate("() => document.documentElement.dataset.look = 'light'")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 720})
+            page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            self.note(place, f"outside at {width}", page.evaluate(OUTSIDE))
+            if "_handout" not in place:  # the browser itself lets keys into what scrolls there
+                self.note(place, f"not reached by key at {width}", page.evaluate(UNREACHED))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A site of two decks, or the one that BERTLOOK_SITE names."""
+    if named := os.environ.get("BERTLOOK_SITE"):
+        return Path(named).resolve()
+    root, out = find_root(), tmp_path_factory.mktemp("site") / "public"
+    decks = [root / find_deck(root, "00"), root / find_deck(root, "03")]
+    build_site(root, out, decks=decks, run=False, parts=set(SITE_PARTS) - {"handouts", "api"})
+    return out
+
+
+def test_every_page_can_be_reached_read_and_used(folder, blank):
+    page = blank(offline=True)
+    walked = Walked(folder, page)
+    assert not walked.wrong, "\n".join(walked.wrong)
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+    assert {one for one in pages - walked.seen if not one.startswith("api/")} == set()
+
+
+def test_the_menu_is_used_by_key_and_the_look_is_kept_to_both_ways(folder, blank):
+    page = blank(offline=True)
+    page.goto((folder / "read" / "glossary.html").as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the text"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/index.html")
+    before = page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
+    page.locator("#look").press("Enter")
+    assert page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") != before
+    page.locator("#look").press("Enter")
+    assert page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") == before
+
+
+def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, blank):
+    page = blank(offline=True)
+    page.goto((folder / "playground.html").as_uri() + "#head=4-3&view=1&map=to+itself")
+    assert "Head 4-3" in page.locator("#bertlook-views .head_view .bl-caption").inner_text()
+    assert page.locator("#bertlook-views .head_map select").input_value() == "to itself"
+    page.locator("#bertlook-views .bl-heads").press("ArrowRight")
+    page.wait_for_function("location.hash.includes('head=4-4')")
+    assert "The same sentence" in page.locator("#same").inner_text()
+    assert page.errors == []
