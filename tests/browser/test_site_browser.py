@@ -188,3 +188,85 @@ def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, bl
     page.wait_for_function("location.hash.includes('head=4-4')")
     assert "The same sentence" in page.locator("#same").inner_text()
     assert page.errors == []
+
+
+# Stands in for the worker with the specimen: even weights, and answers that say what was asked.
+ENGINE = """
+globalThis.bertlookSpecimen = {};
+globalThis.bertlookAsked = [];
+globalThis.bertlookOpenSpecimen = async () => ({
+  async run(text, pair, { off }) {
+    globalThis.bertlookAsked.push({ text, pair, off });
+    if (text.includes("boom")) throw new Error("Nothing can be read.");
+    const parts = [text, pair].filter((one) => one !== null).map((one) => one.split(/(?=[.,])|\\s+/));
+    const tokens = ["[CLS]", ...parts[0], "[SEP]", ...(parts[1] ? [...parts[1], "[SEP]"] : [])];
+    const first = parts[0].length + 2;
+    const words = tokens.map((token, i) => (/^.(CLS|SEP).$/.test(token) ? -1 : i - 1));
+    const n = tokens.length;
+    const attention = new Float32Array(36 * n * n).fill(1 / n);
+    return { tokens, words, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
+  },
+  async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
+  async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },
+});
+"""
+
+
+@pytest.fixture
+def play(folder, browser):
+    """``play(fragment)`` opens the playground with the stand-in."""
+    context = browser.new_context(offline=True)
+    context.add_init_script(ENGINE)
+
+    def play(fragment: str = ""):
+        page = context.new_page()
+        page.goto((folder / "playground.html").as_uri() + fragment)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield play
+    context.close()
+
+
+def test_what_is_typed_is_computed_and_stays_in_the_address(play):
+    page = play()
+    page.fill("#first", "We saw a bird.")
+    page.wait_for_function("location.hash.includes('We+saw+a+bird')")
+    page.locator(".bl-query", has_text="bird").first.wait_for()
+    assert page.locator("#words button").all_inner_texts() == ["We", "saw", "a", "bird", "."]
+    assert "Another sentence" in page.locator("#same").inner_text()
+    assert (
+        ".14" in page.locator("#bertlook-views .head_map .bl-cell").nth(0).inner_text()
+        or "0.122" in page.locator(".bl-readout").first.inner_text()
+    )
+
+
+def test_a_masked_word_is_guessed_with_and_without_a_head(play):
+    page = play("#text=We+saw+a+bird.&pair=It+sang.&head=2-3")
+    page.locator("#words button", has_text="bird").click()
+    page.locator(".guess.true").wait_for()
+    assert page.evaluate("bertlookAsked.at(-1)")["text"] == "We saw a [MASK]."
+    assert "75 %" in page.locator("#next").inner_text()
+    page.locator("#switch").click()
+    page.locator("#guesses h3", has_text="Without 2-3").wait_for()
+    assert page.locator(".guess.true").count() == 1 and "less" in page.locator("#guesses").inner_text()
+    assert "All heads: 75 %; Without 2-3: 25 %" in page.locator("#next").inner_text()
+    assert page.locator(".bl-cell.off").count() == 1
+    link = page.evaluate("location.hash")
+    assert "off=2-3" in link and "mask=4" in link
+    again = play(link)
+    assert again.locator("#guesses h3").all_inner_texts() == ["All heads", "Without 2-3"]
+    assert again.locator("#words button[aria-pressed=true]").inner_text() == "bird"
+
+
+def test_what_cannot_be_read_is_said_and_the_picture_stays(play):
+    page = play("#text=We+saw+a+bird.&head=99-1&off=7-7,x,1-1&view=9&mask=77")
+    assert page.locator("#offs").inner_text().startswith("Off: 1-1 ")
+    page.fill("#first", "boom")
+    page.wait_for_function("document.getElementById('said').textContent.includes('Nothing can be read')")
+    assert page.locator(".bl-query", has_text="bird").count() >= 1
+    page.fill("#first", "  ")
+    page.wait_for_function("document.getElementById('said').textContent.includes('Type a sentence')")
+    page.fill("#first", "<img src=x onerror=alert(1)> " + "a " * 30)
+    page.wait_for_function("document.getElementById('said').textContent.includes('the rest was cut')")
+    assert page.locator("#words img, .bl-token img").count() == 0

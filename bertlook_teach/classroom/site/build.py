@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...course import GUEST, LESSONS
-from ...disk import data_path, shipped_course, writable_folder, write_file, write_json
+from ...disk import data_path, writable_folder, write_file, write_json
 from ..export.errors import ExportError
 from ..export.reveal import typeface
 from ..export.writing import export_deck
@@ -119,9 +119,11 @@ def build_site(
     planned = {unit.name for unit in units}
     # What another call made stays, unless this one would have made it and does not: solutions that are no longer asked for.
     stays = {
-        n: u
-        for n, u in before.items()
-        if n not in planned and (u["part"] not in parts or (kept_decks and u["part"] == "decks"))
+        name: unit
+        for name, unit in before.items()
+        if name not in planned
+        and unit["part"] != "front"
+        and (unit["part"] not in parts or (kept_decks and unit["part"] == "decks"))
     }
     done = dict(stays)
     plan.there = frozenset([*plan.places, *(place for unit in stays.values() for place in unit["files"])])
@@ -174,9 +176,7 @@ class Plan:
         self.notebooks = {}
         if "exercises" in parts:
             for kind in ("exercises", *(["solutions"] if solutions else [])):
-                for path in sorted(
-                    (shipped_course() if kind == "exercises" else root).glob(f"notebooks/{kind}/*.ipynb")
-                ):
+                for path in sorted((root / "notebooks" / kind).glob("*.ipynb")):
                     self.notebooks[f"notebooks/{kind}/{path.name}"] = path
             if solutions and not any("/solutions/" in name for name in self.notebooks):
                 self.left_out.append("solutions: they come with the repository, not with the package")
