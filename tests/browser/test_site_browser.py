@@ -9,10 +9,15 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 
+from bertlook_teach import extract_attention, load_encoder, measures
 from bertlook_teach.classroom import SITE_PARTS, build_site
 from bertlook_teach.course import find_deck, find_root
+from bertlook_teach.model import masked_lm_scores
+
+from .conftest import HANGS_AFTER
 
 WIDTHS = (360, 1280, 1920)
 
@@ -145,6 +150,15 @@ class Walked:
                 self.note(place, f"not reached by key at {width}", page.evaluate(UNREACHED))
 
 
+def wait(page, condition: str) -> None:
+    """Ask until it is true: the page's policy forbids Playwright's own way, which evaluates text in the page."""
+    for _ in range(HANGS_AFTER // 20):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"it never came true: {condition}")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A site of two decks, or the one that BERTLOOK_SITE names."""
@@ -185,16 +199,15 @@ def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, bl
     assert "Head 4-3" in page.locator("#bertlook-views .head_view .bl-caption").inner_text()
     assert page.locator("#bertlook-views .head_map select").input_value() == "to itself"
     page.locator("#bertlook-views .bl-heads").press("ArrowRight")
-    page.wait_for_function("location.hash.includes('head=4-4')")
+    wait(page, "location.hash.includes('head=4-4')")
     assert "The same sentence" in page.locator("#same").inner_text()
     assert page.errors == []
 
 
 # Stands in for the worker with the specimen: even weights, and answers that say what was asked.
 ENGINE = """
-globalThis.bertlookSpecimen = {};
 globalThis.bertlookAsked = [];
-globalThis.bertlookOpenSpecimen = async () => ({
+const standIn = {
   async run(text, pair, { off }) {
     globalThis.bertlookAsked.push({ text, pair, off });
     if (text.includes("boom")) throw new Error("Nothing can be read.");
@@ -208,30 +221,33 @@ globalThis.bertlookOpenSpecimen = async () => ({
   },
   async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
   async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },
-});
+};
+Object.defineProperty(globalThis, "bertlookSpecimen", { get: () => ({ worker: async () => standIn }), set() {} });
 """
 
 
 @pytest.fixture
 def play(folder, browser):
-    """``play(fragment)`` opens the playground with the stand-in."""
-    context = browser.new_context(offline=True)
-    context.add_init_script(ENGINE)
+    """``play(fragment)`` opens the playground with the stand-in; with ``real=True`` the specimen computes."""
+    contexts = [browser.new_context(offline=True) for _ in range(2)]
+    contexts[0].add_init_script(ENGINE)
 
-    def play(fragment: str = ""):
+    def play(fragment: str = "", real: bool = False):
+        context = contexts[real]
         page = context.new_page()
         page.goto((folder / "playground.html").as_uri() + fragment)
         page.wait_for_selector("body[data-ready]")
         return page
 
     yield play
-    context.close()
+    for context in contexts:
+        context.close()
 
 
 def test_what_is_typed_is_computed_and_stays_in_the_address(play):
     page = play()
     page.fill("#first", "We saw a bird.")
-    page.wait_for_function("location.hash.includes('We+saw+a+bird')")
+    wait(page, "location.hash.includes('We+saw+a+bird')")
     page.locator(".bl-query", has_text="bird").first.wait_for()
     assert page.locator("#words button").all_inner_texts() == ["We", "saw", "a", "bird", "."]
     assert "Another sentence" in page.locator("#same").inner_text()
@@ -263,10 +279,24 @@ def test_what_cannot_be_read_is_said_and_the_picture_stays(play):
     page = play("#text=We+saw+a+bird.&head=99-1&off=7-7,x,1-1&view=9&mask=77")
     assert page.locator("#offs").inner_text().startswith("Off: 1-1 ")
     page.fill("#first", "boom")
-    page.wait_for_function("document.getElementById('said').textContent.includes('Nothing can be read')")
+    wait(page, "document.getElementById('said').textContent.includes('Nothing can be read')")
     assert page.locator(".bl-query", has_text="bird").count() >= 1
     page.fill("#first", "  ")
-    page.wait_for_function("document.getElementById('said').textContent.includes('Type a sentence')")
+    wait(page, "document.getElementById('said').textContent.includes('Type a sentence')")
     page.fill("#first", "<img src=x onerror=alert(1)> " + "a " * 30)
-    page.wait_for_function("document.getElementById('said').textContent.includes('the rest was cut')")
+    wait(page, "document.getElementById('said').textContent.includes('the rest was cut')")
     assert page.locator("#words img, .bl-token img").count() == 0
+
+
+def test_the_page_computes_what_python_does(play):
+    encoder = load_encoder("specimen")
+    entropies = measures.attention_entropy(extract_attention(encoder, "The old man saw a bird.", "It sang."))
+    page = play("#text=The+old+man+saw+a+bird.&pair=It+sang.&head=6-2&map=entropy+(nats)", real=True)
+    assert f"Head 6-2: {entropies[5, 1]:.3f}" in page.locator(".bl-readout").first.inner_text()
+    page.locator("#words button", has_text="bird").click()
+    page.locator(".guess").nth(4).wait_for()
+    ids = encoder.tokenizer("The old man saw a [MASK].", "It sang.")["input_ids"]
+    best = np.argsort(-masked_lm_scores(encoder, ids, 6))[:5]
+    shown = page.locator(".guess > :first-child").all_inner_texts()
+    assert [one.removesuffix(" ✓") for one in shown] == encoder.tokenizer.convert_ids_to_tokens(best)
+    assert "Does the second sentence follow the first?" in page.locator("#next").inner_text()

@@ -96,7 +96,10 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
 
 def _engine(encoder) -> tuple[str, dict[str, str]]:
     """The scripts that compute the specimen, and the file with its weights beside the page."""
-    return "", {}
+    from ...widgets import specimen_bytes, specimen_script, specimen_source
+
+    scripts = f'<script src="{WEIGHTS}"></script>\n<script>\n{specimen_source()}\n</script>'
+    return scripts, {WEIGHTS: specimen_script(specimen_bytes(encoder))}
 
 
 def _json(value) -> str:

@@ -247,10 +247,10 @@
     listWords();
     markOff();
     sameSentence();
-    if (!globalThis.bertlookSpecimen || !globalThis.bertlookOpenSpecimen) return say("The weights of the specimen are not beside this page, so it shows this one sentence.");
+    if (!globalThis.bertlookSpecimenData) return say("The weights of the specimen, specimen.js, are not beside this page, so it shows this one sentence.");
     say("The specimen is being read …");
     try {
-      engine = await globalThis.bertlookOpenSpecimen();
+      engine = await globalThis.bertlookSpecimen.worker(Uint8Array.from(atob(globalThis.bertlookSpecimenData), (letter) => letter.charCodeAt(0)).buffer);
     } catch (error) {
       return say(`The specimen could not be read: ${error.message ?? error}`);
     }
