@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +34,8 @@ SHIPPED_RECORDINGS = tuple(LABELS)
 _TAKEN = ("specimen", "specimen-random", *LABELS, *LABELS.values())  # names that say which model it is
 
 RECORDED = "recorded, not computed here"
+
+_SAME_NAME = re.compile(r"[\W_]+")  # "BERT base" is read as BERT-base
 
 _PARTS = 65535
 _ROW_TOLERANCE = 1e-3  # some sources kept four decimals
@@ -208,6 +212,12 @@ class Recording(Mapping):
     def __getitem__(self, text: str | tuple[str, str]) -> Attention:
         return self._attention(self._find(text))
 
+    def __contains__(self, item) -> bool:
+        try:
+            return input_key(item, self.matching) in self._places
+        except TypeError:  # no text at all
+            return False
+
     def __iter__(self) -> Iterator[str | tuple[str, str]]:
         return iter(self.texts)
 
@@ -331,6 +341,13 @@ def _read(path: Path) -> Recording:
     unnamed = [name for name in named if not isinstance(about.get(name), str)]
     if unnamed:
         raise ValueError(f"{path} does not say its {unnamed[0]!r}: the file is not whole.")
+    if not about["model"].strip():
+        raise ValueError(f"{path} does not say its 'model': the name is blank.")
+    for name in ("model", "label"):
+        if not _prints(about[name]):
+            raise ValueError(
+                f"{path}: its {name}, {ascii(about[name])[:60]}, holds characters that do not print."
+            )
     if about["matching"] not in MATCHING:
         raise ValueError(
             f"{path}: matching must be one of {', '.join(MATCHING)}; got {about['matching']!r:.40}."
@@ -454,16 +471,15 @@ def _checked_input(path: Path, number: int, about: Any, members: dict) -> _Input
 
 
 def _joined(recordings: Sequence[Recording], files: Sequence[Path]) -> Recording:
-    """The recordings of a folder as one, if they are of one model."""
+    """The recordings of a folder as one, if they are of one model; files that call it differently give it its own name."""
     first, inputs, places = recordings[0], [], {}
     for recording, file in zip(recordings, files):
         if _identity(recording) != _identity(first):
             twice = [repr(text) for text in recording.texts if text in first]
             both = f" Both hold {twice[0]:.80}." if twice else ""
             raise ValueError(
-                f"{files[0].name} and {file.name} were recorded by different models, {first.name} ({first.model_fingerprint or 'unknown weights'}) and "
-                f"{recording.name} ({recording.model_fingerprint or 'unknown weights'}).{both} Numbers of two models are never mixed: give one "
-                "file, or a folder for each model."
+                f"{_apart(first, files[0], recording, file)}{both} Numbers of two models are never mixed: give one file, or a folder "
+                "for each model."
             )
         for one in recording.inputs:
             key = input_key(one.key, recording.matching)
@@ -473,7 +489,9 @@ def _joined(recordings: Sequence[Recording], files: Sequence[Path]) -> Recording
                 )
             places[key] = file.name
             inputs.append(one)
-    return replace(first, inputs=tuple(inputs))
+    same_label = len({recording.label for recording in recordings}) == 1
+    about = "; ".join(dict.fromkeys(recording.about for recording in recordings if recording.about))
+    return replace(first, label=first.label if same_label else first.name, about=about, inputs=tuple(inputs))
 
 
 def _identity(recording: Recording) -> tuple:
@@ -487,12 +505,43 @@ def _identity(recording: Recording) -> tuple:
     )
 
 
+def _apart(first: Recording, its: Path, second: Recording, other: Path) -> str:
+    """What keeps two recordings apart, and no more than is known."""
+    if first.name == second.name and bool(first.model_fingerprint) != bool(second.model_fingerprint):
+        silent = other if first.model_fingerprint else its
+        return (
+            f"{its.name} and {other.name} are both called {first.name}, and {silent.name} does not say which weights gave it, so nobody "
+            "can know that it was the same ones."
+        )
+    told = [f"{one.name} ({one.model_fingerprint or 'unknown weights'})" for one in (first, second)]
+    return f"{its.name} and {other.name} were recorded by different models, {told[0]} and {told[1]}."
+
+
 # --- writing ----------------------------------------------------------------------------------------------------
+def _prints(name: str) -> bool:
+    return not any(unicodedata.category(c)[0] == "C" for c in name)
+
+
+def _plain_name(name: str) -> str:
+    """Letters and digits alone."""
+    return _SAME_NAME.sub("", name).casefold()
+
+
+def _without_folders(name: str) -> str:
+    """A model's name; of one in a folder the folder's own: the way to it is its owner's affair."""
+    path = Path(name).expanduser()
+    return path.name if path.is_absolute() or name.startswith((".", "~")) else name
+
+
 def _label(label: str, model: str) -> str:
     """The label without blanks around it, or the model's name; never the name of another model."""
     label = label.strip() or model
-    taken = {name.casefold() for name in _TAKEN} - {model.casefold(), LABELS.get(model, "").casefold()}
-    if label.casefold() in taken:
+    if not _prints(label):
+        raise ValueError(
+            f"the label {ascii(label)[:60]} holds characters that do not print; give another one."
+        )
+    taken = {_plain_name(name) for name in _TAKEN} - {_plain_name(model), _plain_name(LABELS.get(model, ""))}
+    if _plain_name(label) in taken:
         raise ValueError(
             f"the label {label!r} is the name of another model, and {model} gave these maps; give another label, or none."
         )
@@ -547,7 +596,7 @@ def write_recording(
     inputs, names = [], []
     for number, attention in enumerate(attentions):
         if not number:  # before the rest is computed
-            label = _label(label, attention.model)
+            label = _label(label, _without_folders(attention.model))
         if attention.level != "wordpiece":
             raise ValueError(
                 f"input {number + 1} is between words; record what extract_attention gave, before to_words()."
@@ -565,7 +614,9 @@ def write_recording(
         raise ValueError(
             f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
         )
-    recording = Recording(names[0], label, about, matching, model_fingerprint, tuple(inputs), twin_of)
+    recording = Recording(
+        _without_folders(names[0]), label, about, matching, model_fingerprint, tuple(inputs), twin_of
+    )
     if len(recording._places) < len(inputs):
         raise ValueError(f"{_twice(inputs, matching)!r:.80} comes twice; an input is recorded once.")
     header = _header(recording)

@@ -142,7 +142,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             raise TypeError(f"sentences must be a list of texts; got one text: {sentences!r:.80}.")
         self.recording = recording
         chosen = recording if sentences is None else sentences
-        self._keys = [text if isinstance(text, str) else tuple(text) for text in chosen]
+        self._keys = [tuple(text) if isinstance(text, list | tuple) else text for text in chosen]
         if not self._keys:
             raise ValueError(
                 "there is no sentence to show; leave `sentences` out for all that were recorded."
@@ -164,12 +164,22 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         )
         self.measure = self.measures[0] if measure is None else measure
         self.layer, self.head, self.query, self.shows = layer, head, query, shows
+        for name, place in (choices or {}).items():
+            if not (isinstance(place, list | tuple) and len(place) in (3, 4)):
+                raise ValueError(
+                    f"choice {name!r} is (sentence, layer, head) or (sentence, layer, head, query); got {place!r:.80}."
+                )
         self.choices = [self._choice(name, *place) for name, place in (choices or {}).items()]
         if self.choices:
             _, self.sentence, self.layer, self.head, self.query = self.choices[0]
 
     def _packed(self, recording, measures) -> dict[str, object]:
-        measures = dict(default_measures() if measures is None else measures)
+        measures = default_measures() if measures is None else measures
+        if not isinstance(measures, Mapping) or not all(map(callable, measures.values())):
+            raise TypeError(
+                "measures is a mapping from a name to a function of an Attention that gives shape (layer, head), such as "
+                f"{{'entropy': attention_entropy}}; got {type(measures).__name__}."
+            )
         if not measures:
             raise ValueError("a map of heads needs at least one measure; got none.")
         inputs = [
@@ -211,13 +221,26 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             raise ValueError(
                 f"choice {name!r} names head {head_label(layer, head)}, which is not among the {self.shape[0]} x {self.shape[1]} heads."
             )
-        return [name, self._index_of(sentence), int(layer), int(head), int(query)]
+        index = self._index_of(sentence)
+        tokens = self.texts[index][LEVELS[self.level_index]]["tokens"]
+        if not -1 <= query < len(tokens):
+            raise ValueError(
+                f"choice {name!r} names token {query}, and {self.names[index]!r:.80} has tokens 0 to {len(tokens) - 1} (-1: none)."
+            )
+        return [name, index, int(layer), int(head), int(query)]
 
     def _index_of(self, sentence: Text) -> int:
-        sentence = sentence if isinstance(sentence, str) else tuple(sentence)
-        if sentence not in self._keys:
-            raise ValueError(f"{sentence!r} is not in this view; there are: {'; '.join(self.names)}.")
-        return self._keys.index(sentence)
+        if not isinstance(sentence, str | list | tuple):
+            raise TypeError(f"a sentence is named by its text, or by a pair of texts; got {sentence!r:.80}.")
+        sentence = tuple(sentence) if isinstance(sentence, list) else sentence
+        if sentence in self._keys:
+            return self._keys.index(sentence)
+        if sentence in self.recording:  # spelt otherwise, and the same to the model
+            found = self.recording[sentence]
+            same = found.text if found.text_pair is None else (found.text, found.text_pair)
+            if same in self._keys:
+                return self._keys.index(same)
+        raise ValueError(f"{sentence!r:.200} is not in this view; there are: {'; '.join(self.names)}.")
 
     def limits(self) -> dict[str, int]:
         return {**super().limits(), "sentence": max(1, len(self.names))}

@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 from fuzzing import CASES, broken_bytes, broken_value, refused_or_read
-from ipywidgets.embed import embed_data
+from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from bertlook_teach.classroom import STATE, export_deck
@@ -45,7 +45,8 @@ def notebook():
     """A saved deck with a live view, a picture, a table, an error and an attachment."""
     view = HeadMap({"entropy": np.arange(6.0).reshape(2, 3)})
     said = ipywidgets.HTML("<b>said</b>")
-    state = embed_data(views=[view, said])["manager_state"]
+    # Of these two alone: without it all widgets that other tests left come along.
+    state = embed_data(views=[view, said], state=dependency_state([view, said]))["manager_state"]
     beside = {VIEW: {"model_id": said.model_id}, "text/plain": "HTML"}
     shown = {VIEW: {"model_id": view.model_id, "version_major": 2}, "text/plain": "HeadMap"}
     picture = {

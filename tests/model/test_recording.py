@@ -412,8 +412,51 @@ WRONG = {
         "different numbers of layers and heads",
     ),
     "another head": (swapped, "changed after it was written: its checksum does not fit"),
+    "blank name": (lambda about, _: about.update(model=" "), "does not say its 'model'"),
+    "name that does not print": (lambda about, _: about.update(model="a\u202e"), "do not print"),
     "another name": (lambda about, _: about.update(label="BERT"), "its checksum does not fit"),
 }
+
+
+def test_of_two_files_of_one_name_no_more_is_said_than_is_known(recorded, tmp_path):
+    attentions, _ = recorded
+    write_recording(tmp_path / "a.bertlook", attentions[:1], model_fingerprint="aaaa")
+    write_recording(tmp_path / "b.bertlook", attentions[1:])
+    (tmp_path / "tiny.bertlook").unlink()
+    with pytest.raises(ValueError, match=r"both called .* b\.bertlook does not say which weights gave it"):
+        load_recording(tmp_path)
+
+
+def test_files_that_call_one_model_differently_give_it_its_own_name(recorded, tmp_path):
+    attentions, path = recorded
+    path.unlink()
+    for name, label, one in (("a", "Mine", attentions[0]), ("b", "Yours", attentions[1])):
+        write_recording(tmp_path / f"{name}.bertlook", [one], label=label, about=f"{name}.")
+    both = load_recording(tmp_path)
+    assert both.badge == f"{both.name}, recorded" and both.about == "a.; b."
+
+
+def test_a_folder_is_named_without_the_way_to_it(tiny, tmp_path):
+    one = replace(extract_attention(tiny, "the cat"), model="/home/ada/secret/mine")
+    assert write_recording(tmp_path / "a.bertlook", [one], label="Ada's").badge == "Ada's (mine), recorded"
+    hub = write_recording(tmp_path / "b.bertlook", [replace(one, model="someone/bert")])
+    assert hub.name == "someone/bert"
+
+
+@pytest.mark.parametrize("label", ["BERT base", "bert-BASE", "BERT_Base (Cased)", "Bert\u2010base"])
+def test_no_spelling_of_another_models_name_is_a_label(recorded, tmp_path, label):
+    with pytest.raises(ValueError, match="is the name of another model"):
+        write_recording(tmp_path / "a.bertlook", recorded[0], label=label)
+
+
+@pytest.mark.parametrize("label", ["a\u202eb", "a\nb", "a\x00"])
+def test_a_label_prints(recorded, tmp_path, label):
+    with pytest.raises(ValueError, match="do not print"):
+        write_recording(tmp_path / "a.bertlook", recorded[0], label=label)
+
+
+def test_what_is_no_text_is_not_in_a_recording(uncased):
+    assert 5 not in uncased and None not in uncased and "The CAT sat on the mat" in uncased
 
 
 @pytest.mark.parametrize("change, message", WRONG.values(), ids=WRONG)

@@ -264,3 +264,27 @@ def test_a_difference_with_a_recorded_side_names_both():
     assert HeadView(computed, minus=recorded).badge == "my model minus BERT-base, recorded"
     assert HeadView(recorded, minus=other).badge == "BERT-base, recorded minus another, recorded"
     assert HeadView(computed, minus=computed).badge == ""
+
+
+def test_a_sentence_is_found_as_the_model_reads_it(recording):
+    assert RecordedView(recording, [TIME, CAT], sentence="The cat sat  on the MAT").sentence == 1
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"sentence": 3}, TypeError, "by its text, or by a pair of texts; got 3"),
+        ({"measures": np.zeros((12, 12))}, TypeError, "mapping from a name to a function .* got ndarray"),
+        ({"measures": {"a": np.zeros((12, 12))}}, TypeError, "mapping from a name to a function"),
+        ({"choices": {"a": (CAT, 1)}}, ValueError, "choice 'a' is .sentence, layer, head."),
+        ({"choices": {"a": (CAT, 1, 1, 99)}}, ValueError, "names token 99, and .* has tokens 0 to 7"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(recording, options, error, message):
+    with pytest.raises(error, match=message):
+        RecordedView(recording, [TIME, CAT], **options)
+
+
+def test_neurons_of_a_whole_recording_are_refused_in_words(recording):
+    with pytest.raises(TypeError, match=r"one text, with its vectors; got Recording.*texts_with_vectors"):
+        NeuronView(recording)

@@ -16,6 +16,8 @@ _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)
 
 _INLINE = re.compile(r"data:image/(?:png|jpeg|gif|svg\+xml);base64,[A-Za-z0-9+/=]+")
 
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
 
@@ -127,9 +129,8 @@ def markdown(source: str, attachments=None) -> str:
 
     from .errors import ExportError
 
-    renderer = IPythonRenderer(
-        escape=False, attachments=attachments or {}, exclude_anchor_links=True, anchor_link_text=""
-    )
+    held = {name: _bytes_only(files) for name, files in (attachments or {}).items()}
+    renderer = IPythonRenderer(escape=False, attachments=held, exclude_anchor_links=True, anchor_link_text="")
     try:
         made = MarkdownWithMath(renderer=renderer).render(source)
     except (InvalidNotebook, RuntimeError) as error:  # a picture that the cell names and does not hold
@@ -141,6 +142,12 @@ def markdown(source: str, attachments=None) -> str:
     numbers = iter(range(len(pictures)))
     made = _cleaner()(_INLINE.sub(lambda found: f"{mark}-{next(numbers)}", made))
     return re.sub(rf"{mark}-(\d+)", lambda found: pictures[int(found[1])], made)
+
+
+def _bytes_only(files) -> dict[str, str]:
+    """What of an attachment is bytes, which is all that an address of bytes may hold."""
+    pairs = files.items() if isinstance(files, dict) else ()
+    return {kind: data for kind, data in pairs if isinstance(data, str) and _BASE64.fullmatch(data)}
 
 
 def has_formula(source: str) -> bool:

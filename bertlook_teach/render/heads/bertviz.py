@@ -251,6 +251,11 @@ def bertviz_neuron_view(
 
 def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
     """Queries and keys as float64 of shape (layer, head, token, dim); says how to get them."""
+    if not hasattr(attention, "queries"):
+        raise TypeError(
+            f"the neuron view shows the Attention of one text, with its vectors; got {type(attention).__name__}. Of a model: "
+            "extract_attention(encoder, text, vectors=True); of a recording: recording[text], for a text of .texts_with_vectors."
+        )
     if attention.queries is None or attention.keys is None:
         level = " Words have none: take the attention before to_words()." if attention.level == "word" else ""
         raise ValueError(
