@@ -48,7 +48,7 @@ def worksheet_parts(deck: Path) -> Parts:
     ExportError
         If the deck was not tagged or not executed.
     """
-    notebook = _Notebook(json.loads(Path(deck).read_text(encoding="utf-8")))
+    notebook = notebook_of(deck)
     slides, marked = slides_of(notebook, static_output), None
     picture = next((cell for cell in notebook.cells if _tagged(cell) and cell.outputs), None)
     number = -1
@@ -160,6 +160,11 @@ class _Notebook:
         self.cells = [_Cell(cell, source="".join(cell["source"])) for cell in content["cells"]]
         for cell in self.cells:
             cell["outputs"] = [_joined(output) for output in cell.get("outputs", ())]
+
+
+def notebook_of(path: Path) -> _Notebook:
+    """A notebook file as it was saved, without the packages of Jupyter."""
+    return _Notebook(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
 def _joined(output: dict) -> dict:

@@ -38,6 +38,7 @@ GROUPS = {
     "keep and hand out": {
         "course": ("handouts.course", "copy the notebooks into a folder of your own"),
         "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
+        "site": ("handouts.site", "the whole course as one folder for any web server"),
         "worksheet": ("handouts.worksheet", "one printable page without code for a lesson"),
         "collect": ("handouts.collect", "what a class handed in, on one page and in a CSV"),
         "record": ("recordings.record", "keep a model's attention in a file"),

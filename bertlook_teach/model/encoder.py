@@ -35,7 +35,7 @@ from .folders import (
 )
 from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
 from .trial import checked, unread_weights
-from .wordpiece_tokenizer import wordpiece_tokenizer
+from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -142,6 +142,8 @@ class Encoder:
         Byte-level tokenizers (RoBERTa) keep the space before a word inside the word's first piece. In a split
         text every word needs that mark, also the first; elsewhere the tokenizer is used as it is.
         """
+        if isinstance(self.tokenizer, WordPieceTokenizer):
+            return self.tokenizer
         from tokenizers.pre_tokenizers import ByteLevel
 
         splitter = self.tokenizer.backend_tokenizer.pre_tokenizer

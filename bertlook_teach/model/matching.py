@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .wordpiece_tokenizer import WordPieceTokenizer
+
 if TYPE_CHECKING:
     from .encoder import Encoder
 
@@ -88,9 +90,10 @@ def regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tup
 
 def matching_of(encoder: Encoder) -> str:
     """What makes two texts the same input for an encoder's tokenizer: one of `MATCHING`."""
-    from tokenizers.pre_tokenizers import BertPreTokenizer
+    if not isinstance(encoder.tokenizer, WordPieceTokenizer):
+        from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    if not isinstance(encoder.tokenizer.backend_tokenizer.pre_tokenizer, BertPreTokenizer):
-        return "exact"
+        if not isinstance(encoder.tokenizer.backend_tokenizer.pre_tokenizer, BertPreTokenizer):
+            return "exact"
     lowers = encoder.tokenizer("A É")["input_ids"] == encoder.tokenizer("a e")["input_ids"]
     return "lowered words" if lowers else "words"

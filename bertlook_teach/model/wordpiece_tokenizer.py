@@ -141,9 +141,7 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
         named = json.loads(extra.read_text(encoding="utf-8")) if extra.is_file() else {}
         if not _is_usual(settings, written, named) or (folder / "added_tokens.json").exists():
             return None
-        from tokenizers import Tokenizer
-
-        backend = Tokenizer.from_str(text)
+        backend = _backend(text, written)
         pair, numbers = (
             backend.encode("a", "a"),
             {p: backend.token_to_id(p) for p in ("[CLS]", "[SEP]", "a")},
@@ -155,6 +153,16 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
     if pair.ids != around or pair.type_ids != [0, 0, 0, 1, 1]:
         return None
     return WordPieceTokenizer(backend, folder, settings.get("model_max_length", _UNLIMITED))
+
+
+def _backend(text: str, written: dict):
+    try:
+        from tokenizers import Tokenizer
+    except ModuleNotFoundError:  # in a browser
+        from .plain_wordpieces import PlainWordPieces
+
+        return PlainWordPieces(written)
+    return Tokenizer.from_str(text)
 
 
 def _is_usual(settings: dict, written: dict, named: dict) -> bool:

@@ -13,7 +13,7 @@ _HOMES = {
     "map_measures": "Measure default_measures",
     "neuron_view": "NeuronView",
     "pages.recording": "MIME MOST_CHOICES NEEDS RecordedStates choices picture_tables record tables",
-    "pages.saved_page": "page_source precision_note save_page",
+    "pages.saved_page": "live_views page_source precision_note save_page",
     "panels.ablation_bench": "AblationBench BenchView",
     "panels.explorer": "HeadExplorer TextBox",
     "panels.label_game": "LabelGame NO_LABEL ThresholdBoard agreement_page example_maps",

@@ -92,15 +92,8 @@ def page_source(view, *, title: str | None = None) -> str:
     """What `save_page` writes."""
     views = _views_of(view)
     title = title or _title(view, views)
-    modules = {_module(one): one for one in views}
-    state = {
-        "views": [{"module": _module(one), "state": _state(one)} for one in views],
-        "shared": [name for name in _SHARED if len(views) > 1],
-        "alone": [i for i, one in enumerate(views) if isinstance(one, RecordedView)],
-        "controls": _controls(views),
-    }
-    sources = [_script(_registered(name), kind="module") for name in modules]
-    styles = "\n".join(dict.fromkeys([*(one._css for one in modules.values()), asset("page.css")]))
+    alone = [i for i, one in enumerate(views) if isinstance(one, RecordedView)]
+    styles, live = live_views(views, alone=alone, controls=_controls(views))
     still = _still(views)
     small = all(len(svg) < 200_000 for svg, _ in still) and not _long(views)
     without_scripts = (
@@ -121,13 +114,38 @@ def page_source(view, *, title: str | None = None) -> str:
             '<div id="bertlook-controls"></div><div id="bertlook-views"></div>',
             f"<noscript>{without_scripts}</noscript></main>",
             f"<footer>{html.escape(precision_note(views))}</footer>",
-            f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
-            *sources,
-            _script(asset("page.js"), kind="module"),
+            live,
             "</body></html>",
             "",
         ]
     )
+
+
+def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
+    """The style sheet and the scripts that bring views to life in a page with the elements bertlook-controls and bertlook-views.
+
+    Parameters
+    ----------
+    views : sequence of views
+        They show the same head, but for those whose positions stand in ``alone``.
+    alone : sequence of int
+    controls : sequence of dict
+        Menus above the views: "view", "trait", "label", and "options" or None for a box to tick.
+    """
+    modules = {_module(one): one for one in views}
+    state = {
+        "views": [{"module": _module(one), "state": _state(one)} for one in views],
+        "shared": [name for name in _SHARED if len(views) > 1],
+        "alone": list(alone),
+        "controls": list(controls),
+    }
+    scripts = [
+        f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
+        *(_script(_registered(name), kind="module") for name in modules),
+        _script(asset("page.js"), kind="module"),
+    ]
+    styles = dict.fromkeys([*(one._css for one in modules.values()), asset("page.css")])
+    return "\n".join(styles), "\n".join(scripts)
 
 
 def precision_note(views) -> str:

@@ -1,0 +1,49 @@
+"""``bertlook site``: the whole course as one folder for any web server."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from ...classroom import SITE_PARTS, build_site, deck_to_export
+from ...course import find_root
+from .. import common
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook site``."""
+    common.describe(
+        parser,
+        "Write all decks, handouts, texts, exercises, worksheets and a playground into one folder, for any web server or none. Called again, it makes "
+        "only what has changed.",
+        "site --out public",
+        f"Parts: {', '.join(SITE_PARTS)}. The reference of the package, api, needs pdoc and the repository.",
+    )
+    add = parser.add_argument
+    common.add_out(parser, help="folder for the site")
+    add(
+        "--only",
+        nargs="+",
+        metavar="PART",
+        help="make these parts; the others stay as they are (default: all)",
+    )
+    add("--deck", nargs="+", metavar="NN", help="of the decks only these (default: all)")
+    add("--solutions", action="store_true", help="also the solutions, and the keys of the worksheets")
+    add("--url", default="", metavar="ADDRESS", help="where it will be served: writes sitemap.xml")
+    add("--no-run", action="store_true", help="use the saved outputs of the decks; their views stay pictures")
+    add("--force", action="store_true", help="make everything anew, also in a folder that holds other files")
+    add("--quiet", action="store_true", help="show no progress bar")
+
+
+def run(args: Namespace) -> int:
+    """Build the site."""
+    root = find_root()
+    decks = [root / deck_to_export(root, one) for one in args.deck] if args.deck else None
+    show = common.bar(args, "site", "part")
+    options = {"solutions": args.solutions, "run": not args.no_run, "url": args.url, "force": args.force}
+    site = build_site(root, args.out, decks=decks, parts=args.only or SITE_PARTS, progress=show, **options)
+    for reason in site.left_out:
+        print(f"left out: {reason}")
+    print(
+        f"{args.out}/index.html: {len(site.made)} files made, {len(site.kept)} kept, {site.size / 1e6:.1f} MB."
+    )
+    return 0

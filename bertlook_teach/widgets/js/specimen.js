@@ -1,0 +1,381 @@
+// The specimen in the page: BERT's tokenizer and forward pass in plain JavaScript, without a request of its own. The same numbers as
+// model/numpy_bert.py to what 16 bits of a weight leave. A classic script, so that it runs from file:// and in a worker made of its text.
+const bertlookMakeSpecimen = () => {
+  const FORMAT = "bertlook specimen", VERSION = 1;
+  const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+  const LONGEST_WORD = 100; // characters; a longer word is [UNK]
+
+  // --- text to wordpieces, as BertNormalizer, BertPreTokenizer and WordPiece of `tokenizers` do ---------------------------
+  const CHINESE = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
+  const PUNCTUATION = /[!-\/:-@\[-`{-~\p{P}]/u;
+  const LEFT_OUT = /[\0\ufffd\p{Cc}\p{Cf}\p{Co}]/u; // \t, \n and \r are blanks, and were seen before
+  const BLANK = /\s|\u0085/u;
+
+  function words(text) {
+    const found = [];
+    let word = "";
+    const end = () => { if (word) found.push(word); word = ""; };
+    let clean = "";
+    for (const c of text) {
+      if (c === "\t" || c === "\n" || c === "\r") clean += " ";
+      else if (LEFT_OUT.test(c)) continue;
+      else if (BLANK.test(c)) clean += " ";
+      else clean += CHINESE.test(c) ? ` ${c} ` : c;
+    }
+    for (const whole of clean.normalize("NFD")) {
+      if (/\p{Mn}/u.test(whole)) continue;
+      for (const c of whole.toLowerCase()) {
+        if (BLANK.test(c)) end();
+        else if (PUNCTUATION.test(c)) { end(); found.push(c); } else word += c;
+      }
+    }
+    end();
+    return found;
+  }
+
+  function pieces(word, vocabulary) {
+    const letters = [...word];
+    if (letters.length > LONGEST_WORD) return ["[UNK]"];
+    const found = [];
+    for (let start = 0; start < letters.length;) {
+      let stop = letters.length, piece;
+      for (; stop > start; stop--) {
+        piece = (start ? "##" : "") + letters.slice(start, stop).join("");
+        if (vocabulary.has(piece)) break;
+      }
+      if (stop === start) return ["[UNK]"];
+      found.push(piece);
+      start = stop;
+    }
+    return found;
+  }
+
+  // Wordpieces of one text, each with the number of its word; no more words are read than can be of use.
+  function cut(text, vocabulary, enough) {
+    const found = [];
+    let number = 0;
+    const marks = new RegExp(`(${SPECIAL.map((one) => one.replace(/[[\]]/g, "\\$&")).join("|")})`);
+    for (const part of text.split(marks)) {
+      if (found.length > enough) break;
+      if (SPECIAL.includes(part)) { found.push([part, number++]); continue; }
+      for (const word of words(part)) {
+        for (const piece of pieces(word, vocabulary)) found.push([piece, number]);
+        number++;
+        if (found.length > enough) break;
+      }
+    }
+    return found;
+  }
+
+  // --- weights -----------------------------------------------------------------------------------------------------------
+  function half(bits) {
+    const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
+  }
+  let halves = null;
+  function floats(bits) {
+    if (!halves) {
+      halves = new Float32Array(65536);
+      for (let i = 0; i < 65536; i++) halves[i] = half(i);
+    }
+    const out = new Float32Array(bits.length);
+    for (let i = 0; i < bits.length; i++) out[i] = halves[bits[i]];
+    return out;
+  }
+
+  function read(bytes) {
+    const wrong = (what) => new Error(`The file of the specimen ${what}. Make the page again with bertlook export or bertlook site.`);
+    if (!(bytes instanceof ArrayBuffer) || bytes.byteLength < 8) throw wrong("is missing or empty");
+    const length = new DataView(bytes).getUint32(0, true);
+    let about;
+    try {
+      about = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes, 4, length)));
+    } catch {
+      throw wrong("is damaged, or no such file");
+    }
+    if (about?.format !== FORMAT) throw wrong("is another kind of file");
+    if (about.version !== VERSION) throw wrong(`is of version ${about.version}, and this page reads version ${VERSION}`);
+    const start = Math.ceil((4 + length) / 4) * 4;
+    if (bytes.byteLength !== start + about.bytes) throw wrong("was cut short");
+    const tensors = {};
+    for (const [name, { at, shape }] of Object.entries(about.tensors)) {
+      const size = shape.reduce((a, b) => a * b, 1);
+      tensors[name] = floats(new Uint16Array(bytes, start + at, size));
+    }
+    return { about, tensors };
+  }
+
+  // --- the forward pass --------------------------------------------------------------------------------------------------
+  // out (n, to) = x (n, of) times the transposed matrix (to, of), plus bias; four rows and two columns at a time.
+  function linear(x, n, of, matrix, bias, to, out) {
+    let i = 0;
+    for (; i + 4 <= n; i += 4) {
+      const a = i * of, b = a + of, c = b + of, d = c + of;
+      for (let j = 0; j < to; j += 2) {
+        const p = j * of, q = p + of;
+        let a0 = 0, b0 = 0, c0 = 0, d0 = 0, a1 = 0, b1 = 0, c1 = 0, d1 = 0;
+        for (let k = 0; k < of; k++) {
+          const u = matrix[p + k], v = matrix[q + k];
+          const xa = x[a + k], xb = x[b + k], xc = x[c + k], xd = x[d + k];
+          a0 += xa * u; b0 += xb * u; c0 += xc * u; d0 += xd * u;
+          a1 += xa * v; b1 += xb * v; c1 += xc * v; d1 += xd * v;
+        }
+        const u = bias[j], v = bias[j + 1], o = i * to + j;
+        out[o] = a0 + u; out[o + to] = b0 + u; out[o + 2 * to] = c0 + u; out[o + 3 * to] = d0 + u;
+        out[o + 1] = a1 + v; out[o + to + 1] = b1 + v; out[o + 2 * to + 1] = c1 + v; out[o + 3 * to + 1] = d1 + v;
+      }
+    }
+    for (; i < n; i++) {
+      for (let j = 0; j < to; j++) {
+        let sum = 0;
+        for (let k = 0, a = i * of, p = j * of; k < of; k++) sum += x[a + k] * matrix[p + k];
+        out[i * to + j] = sum + bias[j];
+      }
+    }
+    return out;
+  }
+
+  function norm(x, n, width, weight, bias, epsilon) { // in place
+    for (let i = 0; i < n; i++) {
+      const at = i * width;
+      let mean = 0, square = 0;
+      for (let k = 0; k < width; k++) mean += x[at + k];
+      mean /= width;
+      for (let k = 0; k < width; k++) square += (x[at + k] - mean) ** 2;
+      const scale = 1 / Math.sqrt(square / width + epsilon);
+      for (let k = 0; k < width; k++) x[at + k] = (x[at + k] - mean) * scale * weight[k] + bias[k];
+    }
+    return x;
+  }
+
+  // x times the share of a normal distribution below x; erf to 2e-7, the quotient of numpy_bert.py.
+  const ABOVE = [-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02];
+  const BELOW = [-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02];
+  function gelu(x, size) {
+    const [a0, a1, a2, a3, a4, a5, a6] = ABOVE, [b0, b1, b2, b3, b4] = BELOW;
+    for (let i = 0; i < size; i++) {
+      const t = Math.max(-4, Math.min(4, x[i] * Math.SQRT1_2)), s = t * t;
+      const above = (((((a0 * s + a1) * s + a2) * s + a3) * s + a4) * s + a5) * s + a6;
+      const below = (((b0 * s + b1) * s + b2) * s + b3) * s + b4;
+      x[i] = 0.5 * x[i] * (1 + t * above / below);
+    }
+    return x;
+  }
+
+  function softmax(x, from, to) { // in place
+    let top = -Infinity, sum = 0;
+    for (let i = from; i < to; i++) if (x[i] > top) top = x[i];
+    for (let i = from; i < to; i++) sum += x[i] = Math.exp(x[i] - top);
+    for (let i = from; i < to; i++) x[i] /= sum;
+  }
+
+  const EMBED = "embeddings";
+
+  function open(bytes) {
+    const { about, tensors } = read(bytes);
+    const { hidden_size: width, intermediate_size: inner, num_attention_heads: heads, num_hidden_layers: layers, layer_norm_eps: epsilon } = about.config;
+    const size = width / heads, longest = about.config.max_position_embeddings;
+    const vocabulary = new Map(about.vocabulary.map((piece, number) => [piece, number]));
+    const w = (name) => tensors[name];
+    const dense = (name, x, n, of, to, out) => linear(x, n, of, w(`${name}.weight`), w(`${name}.bias`), to, out);
+    const normed = (name, x, n) => norm(x, n, width, w(`${name}.weight`), w(`${name}.bias`), epsilon);
+    // Room for the longest text, made once: nothing is allocated while a text is read but what is given back.
+    const room = (columns) => new Float32Array(longest * columns);
+    const [stream, update, queries, keys, values, joined, wide] = [width, width, width, width, width, width, inner].map(room);
+
+    function tokenize(text, pair = null) {
+      if (typeof text !== "string" || (pair !== null && typeof pair !== "string")) throw new TypeError("a text, or two texts");
+      const empty = (which) => new Error(`The ${which} is empty; the model needs at least one word to look at.`);
+      if (!text.trim()) throw empty(pair === null ? "text" : "first text");
+      if (pair !== null && !pair.trim()) throw empty("second text");
+      const texts = pair === null ? [text] : [text, pair];
+      const parts = texts.map((part) => cut(part, vocabulary, pair === null ? longest : Infinity));
+      if (parts.some((part) => !part.length)) throw new Error("Nothing is left of this text after the tokenizer has cleaned it.");
+      if (parts.flat().every(([piece]) => piece === "[UNK]")) throw new Error("The tokenizer knows nothing in this text: every piece becomes [UNK].");
+      const most = longest - 1 - parts.length;
+      const isCut = parts.reduce((sum, part) => sum + part.length, 0) > most;
+      if (isCut && pair === null) parts[0].length = most;
+      else if (isCut) { // the longer text gives its end first, as `tokenizers` does it
+        const [short, long] = parts[0].length > parts[1].length ? [parts[1], parts[0]] : parts;
+        let first = short.length, second = first > most ? first : Math.max(first, most - first);
+        if (first + second > most) { first = Math.floor(most / 2); second = first + (most % 2); }
+        short.length = Math.min(first, short.length);
+        long.length = Math.min(second, long.length);
+      }
+      const found = { tokens: ["[CLS]"], words: [-1], segments: [0], special: [true], cut: isCut };
+      let before = 0;
+      parts.forEach((part, side) => {
+        for (const [piece, word] of part) {
+          found.tokens.push(piece);
+          found.words.push(before + word);
+          found.segments.push(side);
+          found.special.push(false);
+        }
+        before += part.length ? part[part.length - 1][1] + 1 : 0;
+        found.tokens.push("[SEP]");
+        found.words.push(-1);
+        found.segments.push(side);
+        found.special.push(true);
+      });
+      return { ...found, ids: found.tokens.map((piece) => vocabulary.get(piece)) };
+    }
+
+    function run(text, pair = null, { off = [], vectors = false } = {}) {
+      const read = tokenize(text, pair), n = read.ids.length;
+      const silent = new Set();
+      for (const [layer, head] of off) {
+        if (!(layer >= 0 && layer < layers && head >= 0 && head < heads)) throw new Error(`There is no head ${layer + 1}-${head + 1}.`);
+        silent.add(layer * heads + head);
+      }
+      const attention = new Float32Array(layers * heads * n * n);
+      const kept = vectors ? [0, 1, 2].map(() => new Float32Array(layers * heads * n * size)) : null;
+      const [tokens, places, kinds] = ["word", "position", "token_type"].map((name) => w(`${EMBED}.${name}_embeddings.weight`));
+      for (let i = 0; i < n; i++)
+        for (let k = 0; k < width; k++)
+          stream[i * width + k] = tokens[read.ids[i] * width + k] + kinds[read.segments[i] * width + k] + places[i * width + k];
+      normed(`${EMBED}.LayerNorm`, stream, n);
+      for (let layer = 0; layer < layers; layer++) {
+        const block = `encoder.layer.${layer}`, self = `${block}.attention.self`;
+        dense(`${self}.query`, stream, n, width, width, queries);
+        dense(`${self}.key`, stream, n, width, width, keys);
+        dense(`${self}.value`, stream, n, width, width, values);
+        joined.fill(0, 0, n * width);
+        for (let head = 0; head < heads; head++) {
+          const first = head * size, map = (layer * heads + head) * n * n;
+          for (let i = 0; i < n; i++) {
+            for (let j = 0; j < n; j++) {
+              let score = 0;
+              for (let k = first; k < first + size; k++) score += queries[i * width + k] * keys[j * width + k];
+              attention[map + i * n + j] = score / Math.sqrt(size);
+            }
+            softmax(attention, map + i * n, map + (i + 1) * n);
+            if (silent.has(layer * heads + head)) continue; // what it would hand on is nothing
+            for (let j = 0; j < n; j++) {
+              const weight = attention[map + i * n + j];
+              for (let k = first; k < first + size; k++) joined[i * width + k] += weight * values[j * width + k];
+            }
+          }
+          if (kept) {
+            [queries, keys, values].forEach((one, part) => {
+              for (let i = 0; i < n; i++)
+                for (let k = 0; k < size; k++) kept[part][((layer * heads + head) * n + i) * size + k] = one[i * width + first + k];
+            });
+          }
+        }
+        dense(`${block}.attention.output.dense`, joined, n, width, width, update);
+        for (let i = 0; i < n * width; i++) stream[i] += update[i];
+        normed(`${block}.attention.output.LayerNorm`, stream, n);
+        dense(`${block}.intermediate.dense`, stream, n, width, inner, wide);
+        gelu(wide, n * inner);
+        dense(`${block}.output.dense`, wide, n, inner, width, update);
+        for (let i = 0; i < n * width; i++) stream[i] += update[i];
+        normed(`${block}.output.LayerNorm`, stream, n);
+      }
+      const found = { ...read, n, attention, last: stream.slice(0, n * width) };
+      if (kept) [found.queries, found.keys, found.values] = kept;
+      return found;
+    }
+
+    // The k wordpieces that fit best at a place, with their probability.
+    function guesses(found, position, k = 5) {
+      if (!(position >= 0 && position < found.n)) throw new Error(`The text has tokens 0 to ${found.n - 1}; there is no token ${position}.`);
+      const top = "cls.predictions.transform", row = found.last.slice(position * width, (position + 1) * width);
+      const hidden = gelu(dense(`${top}.dense`, row, 1, width, width, new Float32Array(width)), width);
+      normed(`${top}.LayerNorm`, hidden, 1);
+      const count = about.vocabulary.length, scores = new Float32Array(count);
+      linear(hidden, 1, width, w(`${EMBED}.word_embeddings.weight`), w("cls.predictions.bias"), count, scores);
+      softmax(scores, 0, count);
+      const order = [...scores.keys()].sort((a, b) => scores[b] - scores[a] || a - b).slice(0, k);
+      return order.map((number) => ({ token: about.vocabulary[number], p: scores[number] }));
+    }
+
+    // The probability that a wordpiece has at a place.
+    function probability(found, position, piece) {
+      const number = vocabulary.get(piece);
+      if (number === undefined) throw new Error(`${piece} is no wordpiece of this model.`);
+      return guesses(found, position, about.vocabulary.length).find((one) => one.token === piece).p;
+    }
+
+    // The probability that the second text goes on where the first ends.
+    function next_sentence(found) {
+      const pooled = dense("pooler.dense", found.last, 1, width, width, new Float32Array(width)).map(Math.tanh);
+      const scores = dense("cls.seq_relationship", pooled, 1, width, 2, new Float32Array(2));
+      softmax(scores, 0, 2);
+      return scores[0];
+    }
+
+    // Queries, keys and values (n, size) of one head, and its scores before softmax (n, n).
+    function head(found, layer, number) {
+      if (!found.queries) throw new Error("Ask run() for vectors: {vectors: true}.");
+      const n = found.n, at = (layer * heads + number) * n * size;
+      const [query, key, value] = [found.queries, found.keys, found.values].map((all) => all.slice(at, at + n * size));
+      const scores = new Float32Array(n * n);
+      for (let i = 0; i < n; i++)
+        for (let j = 0; j < n; j++) {
+          let sum = 0;
+          for (let k = 0; k < size; k++) sum += query[i * size + k] * key[j * size + k];
+          scores[i * n + j] = sum / Math.sqrt(size);
+        }
+      return { query, key, value, scores, size };
+    }
+
+    const said = { name: about.name, fingerprint: about.fingerprint, n_layers: layers, n_heads: heads, max_length: longest, bits: about.bits };
+    return { about: said, tokenize, run, guesses, probability, next_sentence, head };
+  }
+
+  // --- the same in a worker, so that a page never stutters ---------------------------------------------------------------
+  const CALLS = ["tokenize", "run", "guesses", "probability", "next_sentence", "head"];
+
+  // What a worker runs: it opens what it is sent first, then answers one call after another.
+  function serve(scope) {
+    let model = null;
+    scope.onmessage = ({ data: { number, call, given } }) => {
+      try {
+        if (call === "open") model = open(given[0]);
+        scope.postMessage({ number, result: call === "open" ? model.about : model[call](...given) });
+      } catch (error) {
+        scope.postMessage({ number, error: error.message });
+      }
+    };
+  }
+
+  // Every call gives a Promise. Without workers (an old browser, a policy) the page computes itself, and `inPage` says so.
+  async function worker(bytes) {
+    let remote = null;
+    try {
+      const text = `const bertlookMakeSpecimen = ${bertlookMakeSpecimen}; bertlookMakeSpecimen().serve(self);`;
+      remote = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+    } catch {
+      remote = null;
+    }
+    if (remote) {
+      const waiting = new Map();
+      let last = 0;
+      const ask = (call, given) => new Promise((done, failed) => {
+        waiting.set(++last, [done, failed]);
+        remote.postMessage({ number: last, call, given });
+      });
+      remote.onmessage = ({ data }) => {
+        const [done, failed] = waiting.get(data.number);
+        waiting.delete(data.number);
+        if (data.error === undefined) done(data.result); else failed(new Error(data.error));
+      };
+      const broken = new Promise((done) => { remote.onerror = (event) => { event.preventDefault(); done(null); }; });
+      const about = await Promise.race([ask("open", [bytes]), broken]);
+      if (about) {
+        const model = { about, inPage: false, close: () => remote.terminate() };
+        for (const call of CALLS) model[call] = (...given) => ask(call, given);
+        return model;
+      }
+      remote.terminate(); // a policy refused it after it was made
+    }
+    const here = open(bytes);
+    const model = { about: here.about, inPage: true, close: () => {} };
+    for (const call of CALLS) model[call] = async (...given) => here[call](...given);
+    return model;
+  }
+
+  return { open, worker, serve };
+};
+globalThis.bertlookSpecimen = bertlookMakeSpecimen();

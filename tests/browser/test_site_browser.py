@@ -1,0 +1,302 @@
+"""The site in a browser without a network: every page of it, every link, three widths, keys, contrast, and the playground.
+
+Two decks with their saved pictures are built in the suite; BERTLOOK_SITE names a whole site to be walked through instead.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pytest
+
+from bertlook_teach import extract_attention, load_encoder, measures
+from bertlook_teach.classroom import SITE_PARTS, build_site
+from bertlook_teach.course import find_deck, find_root
+from bertlook_teach.model import masked_lm_scores
+
+from .conftest import HANGS_AFTER
+
+WIDTHS = (360, 1280, 1920)
+
+# One of each kind, and the longest: of a whole site every page is looked at.
+LOOKED_AT = {
+    "index.html", "404.html", "playground.html", "recorded/bert-base-uncased.html", "exercises/index.html", "exercises/03_where_heads_look.html",
+    "read/index.html", "read/results.html", "read/gallery.html", "read/models.html",
+}  # fmt: skip
+
+LINKS = "() => [...document.querySelectorAll('a[href], link[href], script[src], img[src]')].map((one) => one.href || one.src)"
+
+ANCHOR = "(name) => !name || Boolean(document.getElementById(name)) || location.hash !== '#' + name"
+
+# What sticks out to the right of the window without scrolling by itself.
+OUTSIDE = """() => {
+  const wide = document.documentElement.clientWidth + 1;
+  if (document.documentElement.scrollWidth <= wide) return [];
+  const scrolls = (node) => node && (/(auto|scroll|hidden|clip)/.test(getComputedStyle(node).overflowX) || scrolls(node.parentElement));
+  return [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > wide && !scrolls(one.parentElement))
+    .slice(0, 3).map((one) => one.tagName + "." + one.className + ": " + one.textContent.trim().slice(0, 40));
+}"""
+
+# Text of too little contrast with the nearest background that is opaque.
+FAINT = """() => {
+  const parse = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = (rgb) => {
+    const [r, g, b] = rgb.slice(0, 3).map((x) => (x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (node) => {
+    for (let one = node; one; one = one.parentElement) {
+      const colour = parse(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || node.closest("svg, script, style, noscript, canvas, .outputs, .bl-unseen, .skip, :disabled") || !node.checkVisibility()) continue;
+    const style = getComputedStyle(node);
+    const [a, b] = [light(parse(style.color)), light(behind(node))].sort((x, y) => y - x);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.6 && Number(style.fontWeight) >= 600);
+    if ((a + 0.05) / (b + 0.05) < (large ? 3 : 4.5)) found.add(`${node.tagName}.${node.className} ${node.textContent.trim().slice(0, 30)}`);
+  }
+  return [...found].slice(0, 5);
+}"""
+
+# Scrolled by mouse alone: an element that scrolls sideways must be reached by key.
+UNREACHED = """() => [...document.querySelectorAll("main *")].filter((one) => /(auto|scroll)/.test(getComputedStyle(one).overflowX)
+  && one.scrollWidth > one.clientWidth + 1 && one.clientWidth && one.tabIndex < 0 && !one.querySelector("[tabindex='0'], a[href], button"))
+  .slice(0, 3).map((one) => one.tagName + "." + one.className)"""
+
+
+def is_deck(place: str) -> bool:
+    """Decks have tests of their own, test_export_browser.py; here their links count, and that nothing is asked."""
+    return place.startswith("decks/") and not place.endswith("_handout.html")
+
+
+class Walked:
+    """Every page of a site that links lead to, with what is wrong with it."""
+
+    def __init__(self, folder: Path, page):
+        self.folder, self.page = folder, page
+        self.seen: set[str] = set()
+        self.wrong: list[str] = []
+        waiting = ["index.html", "404.html"]
+        while waiting:
+            place = waiting.pop(0)
+            if place not in self.seen:
+                self.seen.add(place)
+                waiting += self.walk(place)
+
+    def note(self, place: str, what: str, found) -> None:
+        if found:
+            self.wrong.append(f"{place}: {what}: {found}")
+
+    def walk(self, place: str) -> list[str]:
+        page = self.page
+        page.errors.clear()
+        page.requests.clear()
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.goto((self.folder / place).as_uri(), wait_until="load")
+        found = []
+        for link in page.evaluate(LINKS):
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https", "data", "mailto"):
+                continue  # a source that is cited; nothing is fetched from it
+            target = Path(unquote(parts.path))
+            if parts.scheme != "file" or not target.is_file():
+                self.note(place, "dead link", link)
+            elif not target.is_relative_to(self.folder):
+                self.note(place, "leads out of the site", link)
+            elif target.suffix == ".html":
+                found.append(target.relative_to(self.folder).as_posix())
+        every = (
+            os.environ.get("BERTLOOK_SITE")
+            and not is_deck(place)
+            and not place.startswith(("api/", "worksheets/"))
+        )
+        if every or place in LOOKED_AT:
+            self.look(place)
+        self.note(place, "errors", list(page.errors))
+        self.note(
+            place,
+            "requests",
+            [one for one in page.requests if not one.startswith(("file:", "data:", "blob:"))],
+        )
+        return found
+
+    def look(self, place: str) -> None:
+        page = self.page
+        if "_handout" not in place:
+            heads = page.evaluate(
+                "() => [document.title, document.querySelector('meta[name=description]')?.content, document.querySelectorAll('h1').length]"
+            )
+            self.note(place, "title, description, one h1", None if all(heads) and heads[2] == 1 else heads)
+            self.note(place, "faint", page.evaluate(FAINT))
+            page.evaluate("() => document.documentElement.dataset.look = 'dark'")
+            self.note(place, "faint in the dark", page.evaluate(FAINT))
+            page.evaluate("() => document.documentElement.dataset.look = 'light'")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 720})
+            page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            self.note(place, f"outside at {width}", page.evaluate(OUTSIDE))
+            if "_handout" not in place:  # the browser itself lets keys into what scrolls there
+                self.note(place, f"not reached by key at {width}", page.evaluate(UNREACHED))
+
+
+def wait(page, condition: str) -> None:
+    """Ask until it is true: the page's policy forbids Playwright's own way, which evaluates text in the page."""
+    for _ in range(HANGS_AFTER // 20):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"it never came true: {condition}")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A site of two decks, or the one that BERTLOOK_SITE names."""
+    if named := os.environ.get("BERTLOOK_SITE"):
+        return Path(named).resolve()
+    root, out = find_root(), tmp_path_factory.mktemp("site") / "public"
+    decks = [root / find_deck(root, "00"), root / find_deck(root, "03")]
+    build_site(root, out, decks=decks, run=False, parts=set(SITE_PARTS) - {"handouts", "api"})
+    return out
+
+
+def test_every_page_can_be_reached_read_and_used(folder, blank):
+    page = blank(offline=True)
+    walked = Walked(folder, page)
+    assert not walked.wrong, "\n".join(walked.wrong)
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+    assert {one for one in pages - walked.seen if not one.startswith("api/")} == set()
+
+
+def test_the_menu_is_used_by_key_and_the_look_is_kept_to_both_ways(folder, blank):
+    page = blank(offline=True)
+    page.goto((folder / "read" / "glossary.html").as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the text"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/index.html")
+    before = page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
+    page.locator("#look").press("Enter")
+    assert page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") != before
+    page.locator("#look").press("Enter")
+    assert page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") == before
+
+
+def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, blank):
+    page = blank(offline=True)
+    page.goto((folder / "playground.html").as_uri() + "#head=4-3&view=1&map=to+itself")
+    assert "Head 4-3" in page.locator("#bertlook-views .head_view .bl-caption").inner_text()
+    assert page.locator("#bertlook-views .head_map select").input_value() == "to itself"
+    page.locator("#bertlook-views .bl-heads").press("ArrowRight")
+    wait(page, "location.hash.includes('head=4-4')")
+    assert "The same sentence" in page.locator("#same").inner_text()
+    assert page.errors == []
+
+
+# Stands in for the worker with the specimen: even weights, and answers that say what was asked.
+ENGINE = """
+globalThis.bertlookAsked = [];
+const standIn = {
+  async run(text, pair, { off }) {
+    globalThis.bertlookAsked.push({ text, pair, off });
+    if (text.includes("boom")) throw new Error("Nothing can be read.");
+    const parts = [text, pair].filter((one) => one !== null).map((one) => one.split(/(?=[.,])|\\s+/));
+    const tokens = ["[CLS]", ...parts[0], "[SEP]", ...(parts[1] ? [...parts[1], "[SEP]"] : [])];
+    const first = parts[0].length + 2;
+    const words = tokens.map((token, i) => (/^.(CLS|SEP).$/.test(token) ? -1 : i - 1));
+    const n = tokens.length;
+    const attention = new Float32Array(36 * n * n).fill(1 / n);
+    return { tokens, words, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
+  },
+  async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
+  async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },
+};
+Object.defineProperty(globalThis, "bertlookSpecimen", { get: () => ({ worker: async () => standIn }), set() {} });
+"""
+
+
+@pytest.fixture
+def play(folder, browser):
+    """``play(fragment)`` opens the playground with the stand-in; with ``real=True`` the specimen computes."""
+    contexts = [browser.new_context(offline=True) for _ in range(2)]
+    contexts[0].add_init_script(ENGINE)
+
+    def play(fragment: str = "", real: bool = False):
+        context = contexts[real]
+        page = context.new_page()
+        page.goto((folder / "playground.html").as_uri() + fragment)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield play
+    for context in contexts:
+        context.close()
+
+
+def test_what_is_typed_is_computed_and_stays_in_the_address(play):
+    page = play()
+    page.fill("#first", "We saw a bird.")
+    wait(page, "location.hash.includes('We+saw+a+bird')")
+    page.locator(".bl-query", has_text="bird").first.wait_for()
+    assert page.locator("#words button").all_inner_texts() == ["We", "saw", "a", "bird", "."]
+    assert "Another sentence" in page.locator("#same").inner_text()
+    assert (
+        ".14" in page.locator("#bertlook-views .head_map .bl-cell").nth(0).inner_text()
+        or "0.122" in page.locator(".bl-readout").first.inner_text()
+    )
+
+
+def test_a_masked_word_is_guessed_with_and_without_a_head(play):
+    page = play("#text=We+saw+a+bird.&pair=It+sang.&head=2-3")
+    page.locator("#words button", has_text="bird").click()
+    page.locator(".guess.true").wait_for()
+    assert page.evaluate("bertlookAsked.at(-1)")["text"] == "We saw a [MASK]."
+    assert "75 %" in page.locator("#next").inner_text()
+    page.locator("#switch").click()
+    page.locator("#guesses h3", has_text="Without 2-3").wait_for()
+    assert page.locator(".guess.true").count() == 1 and "less" in page.locator("#guesses").inner_text()
+    assert "All heads: 75 %; Without 2-3: 25 %" in page.locator("#next").inner_text()
+    assert page.locator(".bl-cell.off").count() == 1
+    link = page.evaluate("location.hash")
+    assert "off=2-3" in link and "mask=4" in link
+    again = play(link)
+    assert again.locator("#guesses h3").all_inner_texts() == ["All heads", "Without 2-3"]
+    assert again.locator("#words button[aria-pressed=true]").inner_text() == "bird"
+
+
+def test_what_cannot_be_read_is_said_and_the_picture_stays(play):
+    page = play("#text=We+saw+a+bird.&head=99-1&off=7-7,x,1-1&view=9&mask=77")
+    assert page.locator("#offs").inner_text().startswith("Off: 1-1 ")
+    page.fill("#first", "boom")
+    wait(page, "document.getElementById('said').textContent.includes('Nothing can be read')")
+    assert page.locator(".bl-query", has_text="bird").count() >= 1
+    page.fill("#first", "  ")
+    wait(page, "document.getElementById('said').textContent.includes('Type a sentence')")
+    page.fill("#first", "<img src=x onerror=alert(1)> " + "a " * 30)
+    wait(page, "document.getElementById('said').textContent.includes('the rest was cut')")
+    assert page.locator("#words img, .bl-token img").count() == 0
+
+
+def test_the_page_computes_what_python_does(play):
+    encoder = load_encoder("specimen")
+    entropies = measures.attention_entropy(extract_attention(encoder, "The old man saw a bird.", "It sang."))
+    page = play("#text=The+old+man+saw+a+bird.&pair=It+sang.&head=6-2&map=entropy+(nats)", real=True)
+    assert f"Head 6-2: {entropies[5, 1]:.3f}" in page.locator(".bl-readout").first.inner_text()
+    page.locator("#words button", has_text="bird").click()
+    page.locator(".guess").nth(4).wait_for()
+    ids = encoder.tokenizer("The old man saw a [MASK].", "It sang.")["input_ids"]
+    best = np.argsort(-masked_lm_scores(encoder, ids, 6))[:5]
+    shown = page.locator(".guess > :first-child").all_inner_texts()
+    assert [one.removesuffix(" ✓") for one in shown] == encoder.tokenizer.convert_ids_to_tokens(best)
+    assert "Does the second sentence follow the first?" in page.locator("#next").inner_text()
