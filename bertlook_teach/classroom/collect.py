@@ -409,7 +409,7 @@ def shut_in(folder: Path) -> list[str]:
     OSError
         Where the system cannot do that: it needs Linux, with user namespaces allowed.
     """
-    wrap = [*_WRAP, "sh", str(Path(__file__).with_name("shut_in.sh")), str(folder)]
+    wrap = [*_WRAP, "sh", str(Path(__file__).with_name("walls.sh")), str(folder)]
     if sys.platform != "linux" or not shutil.which("unshare"):
         raise OSError(f"notebooks are run shut in, which needs Linux and its command unshare. {_HINT}")
     tried = subprocess.run([*wrap, "true"], check=False, capture_output=True, timeout=60)
