@@ -18,7 +18,7 @@ def test_every_file_parses_and_every_version_is_pinned():
     pins = (DEPLOY / "requirements-hub.txt").read_text().splitlines()
     assert all(re.fullmatch(r"[a-z-]+==[\d.]+", pin) for pin in pins if not pin.startswith("#"))
     container = (DEPLOY / "Containerfile").read_text()
-    assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-", container, re.M)
+    assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-", container, re.MULTILINE)
     assert re.search(r"configurable-http-proxy@\d+\.\d+\.\d+", container)
     for name in re.findall(r"deploy/([\w.-]+)", container):
         assert (DEPLOY / name).is_file() or name == "Containerfile", name
