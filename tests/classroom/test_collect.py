@@ -105,8 +105,10 @@ def test_what_is_not_a_hand_in_is_left_out_and_said(name, content, said, tmp_pat
     assert found.students == ["ben"] and said in " ".join(found.notes)
 
 
-def test_a_sheet_made_by_hand_with_the_right_digest_is_counted_and_the_page_says_that_this_can_be():
-    assert "is not a signature" in collect.SEAL
+def test_a_sheet_made_by_hand_with_the_right_digest_counts_and_the_page_says_that_this_can_be(tmp_path):
+    (tmp_path / "eve.json").write_text(sheet(len(NAMES)).to_json())
+    assert "is not a signature" in class_page(found := gather(tmp_path))
+    assert found.hand_ins["eve", "05"].sheet.right == len(NAMES)
 
 
 def test_of_two_hand_ins_of_one_name_the_newer_sheet_counts_and_this_is_said(tmp_path):
