@@ -73,7 +73,7 @@ c.Spawner.cpu_limit = 2
 c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=1800",  # a kernel nobody has used for half an hour
     "--MappingKernelManager.cull_interval=120",
-    "--MappingKernelManager.cull_connected=True",  # an open tab is no use
+    "--MappingKernelManager.cull_connected=True",  # an open tab alone does not keep it
 ]
 if trial and os.getuid() == 0:
     c.Spawner.args.append("--allow-root")

@@ -57,7 +57,7 @@ class HandIn:
     Attributes
     ----------
     student : str
-        The folder below the one that was read, or the file's name before the first dot or underscore-separated lesson number.
+        The first folder below the one that was read, or the name of a loose file without ending and lesson.
     sheet : Sheet
     source : str
     kind : {"sheet", "notebook", "notebook, run here"}
@@ -267,10 +267,10 @@ def _notebook(content: bytes) -> dict:
     try:
         notebook = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise ValueError("it is no notebook: not JSON") from None
+        raise ValueError("it is not a notebook: not JSON") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
-        raise ValueError("it is no notebook: no list of cells")
+        raise ValueError("it is not a notebook: no list of cells")
     return notebook
 
 
@@ -325,7 +325,7 @@ def _game_codes(found: Gathered, student: str, name: str, text: str) -> None:
 def _game_table(found: Gathered, student: str, name: str, text: str) -> None:
     rows = list(csv.DictReader(io.StringIO(text)))
     if not rows or not set(rows[0]) >= _GAME_COLUMNS:
-        raise ValueError("it is no table of the labelling game: columns game, map and label")
+        raise ValueError("it is not a table of the labelling game: columns game, map and label")
     digits, rule = [0] * len(rows), [""] * len(rows)
     for line, row in enumerate(rows, 2):
         label, number = (row["label"] or "").strip(), row["map"] or ""
@@ -409,7 +409,7 @@ def shut_in(folder: Path) -> list[str]:
     OSError
         Where the system cannot do that: it needs Linux, with user namespaces allowed.
     """
-    wrap = [*_WRAP, "sh", str(Path(__file__).with_name("shut_in.sh")), str(folder)]
+    wrap = [*_WRAP, "sh", str(Path(__file__).with_name("walls.sh")), str(folder)]
     if sys.platform != "linux" or not shutil.which("unshare"):
         raise OSError(f"notebooks are run shut in, which needs Linux and its command unshare. {_HINT}")
     tried = subprocess.run([*wrap, "true"], check=False, capture_output=True, timeout=60)
@@ -505,7 +505,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overfl
 """
 SEAL = (
     "What is known: a sheet carries a digest of its content, so that a number changed by hand is noticed and the sheet left out. What is not: the "
-    "digest is no signature; whoever reads the course's code can make a sheet, copy another's, or write outputs into a notebook. Only a notebook "
+    "digest is not a signature; whoever reads the course's code can make a sheet, copy another's, or write outputs into a notebook. Only a notebook "
     "run here shows that its answers are right, and none shows whose they are."
 )
 
@@ -561,7 +561,7 @@ def class_page(found: Gathered) -> str:
         for name in sheets[0].answers:
             counts = Counter(sheet.answers[name] for sheet in sheets)
             said = Counter(_clean(sheet.mistakes[name]) for sheet in sheets if name in sheet.mistakes)
-            words = "; ".join(f"{times} times: {mistake}" for mistake, times in said.most_common(3))
+            words = "; ".join(f"{mistake} ({times})" for mistake, times in said.most_common(3))
             tried.append(
                 (
                     counts["wrong"],

@@ -14,7 +14,7 @@ MOST_MEMORY = (
 
 
 def main(source: str, target: str, seconds: str) -> int:
-    """1 if it is no notebook or a cell does not end; outputs are bounded by `execute`."""
+    """1 if it is not a notebook or a cell does not end; outputs are bounded by `execute`."""
     try:
         import resource
     except ImportError:  # Windows has no such limits

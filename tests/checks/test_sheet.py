@@ -36,7 +36,7 @@ def test_the_sheet_counts_the_last_answer_of_each_check():
         "  four: not run",
     ]
     names["check_two_words"]("right")
-    assert sheet().right == 2 and "two words" not in repr(sheet())
+    assert sheet().right == 2 and "two words" not in repr(sheet()) and not sheet().mistakes
     assert "<strong>2 of 4 right in lesson 03.</strong>" in sheet()._repr_html_()
 
 
@@ -48,6 +48,7 @@ def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, mo
     assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
     read = checks.read_sheet("ada.json")
     assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
+    assert read.mistakes == {"two": "why"}
     assert str(tmp_path) not in (tmp_path / "ada.json").read_text()
 
 

@@ -66,7 +66,7 @@ def test_sheets_and_saved_notebooks_are_counted_with_what_the_checks_named(tmp_p
     ben = found.hand_ins["ben", "05"]
     assert (ben.kind, ben.sheet.right, ben.sheet.answers["kappa"]) == ("notebook", 1, "wrong")
     page = class_page(found)
-    assert "2 times: that is accuracy" in page and page.index('"row">kappa') < page.index('"row">turned')
+    assert "that is accuracy (2)" in page and page.index('"row">kappa') < page.index('"row">turned')
     rows = student_rows(found)
     assert len(rows) == 2 * len(NAMES) and {r["mistake"] for r in rows} == {"", "that is accuracy"}
 
@@ -90,12 +90,12 @@ def test_a_notebook_is_not_run_unasked(tmp_path):
         ("a.json", Sheet("05", {"one": "great"}).to_json(), "not a sheet as check.sheet writes it"),
         ("a.ipynb", "{}", "no list of cells"),
         ("a.ipynb", "\0", "not JSON"),
-        ("a.csv", "name,mark\nada,1\n", "no table of the labelling game"),
+        ("a.csv", "name,mark\nada,1\n", "not a table of the labelling game"),
         ("a.csv", "game,map,label\nabcdef,7,block\n", "map '7' is not one of 1 to 1"),
         ("a.zip", "PK", "left out"),
     ],
 )  # fmt: skip
-def test_what_is_no_hand_in_is_left_out_and_said(name, content, said, tmp_path):
+def test_what_is_not_a_hand_in_is_left_out_and_said(name, content, said, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match="nothing in .* is a hand-in") as error:
         gather(tmp_path)
@@ -105,8 +105,10 @@ def test_what_is_no_hand_in_is_left_out_and_said(name, content, said, tmp_path):
     assert found.students == ["ben"] and said in " ".join(found.notes)
 
 
-def test_a_sheet_made_by_hand_with_the_right_digest_is_counted_and_the_page_says_that_this_can_be():
-    assert "is no signature" in collect.SEAL
+def test_a_sheet_made_by_hand_with_the_right_digest_counts_and_the_page_says_that_this_can_be(tmp_path):
+    (tmp_path / "eve.json").write_text(sheet(len(NAMES)).to_json())
+    assert "is not a signature" in class_page(found := gather(tmp_path))
+    assert found.hand_ins["eve", "05"].sheet.right == len(NAMES)
 
 
 def test_of_two_hand_ins_of_one_name_the_newer_sheet_counts_and_this_is_said(tmp_path):

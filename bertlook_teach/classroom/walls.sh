@@ -1,5 +1,5 @@
 # Run a command with all of the disk read-only but one folder, without network, without a sight of other processes:
-#   unshare --user --map-root-user --net --mount --pid --fork --kill-child sh shut_in.sh FOLDER COMMAND ...
+#   unshare --user --map-root-user --net --mount --pid --fork --kill-child sh walls.sh FOLDER COMMAND ...
 # Ends with 125 where the system does not allow it.
 work=$1
 shift
