@@ -114,7 +114,10 @@ def test_a_head_is_read_from_its_vectors(page, specimen):
 
 
 def test_the_same_five_guesses_in_the_same_order(page, specimen):
-    places = [(f"{' '.join(text.split()[:2])} [MASK] {' '.join(text.split()[3:])}", text) for text in load_texts()[:50]]
+    places = [
+        (f"{' '.join(text.split()[:2])} [MASK] {' '.join(text.split()[3:])}", text)
+        for text in load_texts()[:50]
+    ]
     same = 0
     for text, _ in places:
         got = page.evaluate(
