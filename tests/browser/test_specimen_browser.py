@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def specimen():
 @pytest.fixture(scope="module")
 def inputs():
     texts = load_texts()
-    pairs = list(zip(texts[:60], texts[1:61])) + [("word " * a, "other " * b) for a, b in CUT]
+    pairs = list(pairwise(texts[:61])) + [("word " * a, "other " * b) for a, b in CUT]
     return [*texts[:140], *pairs, *NASTY]
 
 
@@ -102,9 +103,9 @@ def test_maps_and_vectors_are_those_of_python(page, specimen, inputs):
 
 def test_a_head_is_read_from_its_vectors(page, specimen):
     want = extract_attention(specimen, "The dog chased the cat.", vectors=True)
-    query, key, scores, size = page.evaluate(
+    query, scores, size = page.evaluate(
         "() => { const r = model.run('The dog chased the cat.', null, {vectors: true}), h = model.head(r, 4, 3);"
-        " return [h.query, h.key, h.scores].map((one) => Array.from(one)).concat(h.size); }"
+        " return [h.query, h.scores].map((one) => Array.from(one)).concat(h.size); }"
     )
     assert np.allclose(np.reshape(query, (-1, size)), want.queries[4, 3], atol=1e-4)
     n = want.n_tokens
@@ -159,7 +160,7 @@ def test_a_head_that_is_off_hands_on_nothing(page, specimen):
     )
     assert np.abs(np.reshape(got, want.shape) - want).max() < 2e-4
     assert goes_on == pytest.approx(float(np.exp(next_want[0]) / np.exp(next_want).sum()), abs=1e-4)
-    assert abs(goes_on - whole) > 1e-3
+    assert abs(goes_on - whole) > 2e-4
 
 
 def test_the_worker_answers_as_the_page_does_and_without_workers_the_page_does(page):
