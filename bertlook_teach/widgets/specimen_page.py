@@ -40,7 +40,9 @@ def specimen_bytes(encoder) -> bytes:
     """
     engine = getattr(encoder, "engine", None)
     if engine is None or not hasattr(engine, "weights"):
-        raise ValueError(f"a page computes small BERTs such as the specimen; {encoder.name} is none that NumPy can run.")
+        raise ValueError(
+            f"a page computes small BERTs such as the specimen; {encoder.name} is none that NumPy can run."
+        )
     if not all(engine.has_head(kind) for kind in ("masked_lm", "next_sentence")):
         raise ValueError(
             f"{encoder.name} lacks a head of its pre-training (masked words, next sentence), which the page asks for its guesses."

@@ -1,0 +1,223 @@
+"""The specimen in the page against the specimen in Python: the same wordpieces, maps and guesses, and no request."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bertlook_teach.corpora import load_texts
+from bertlook_teach.model import extract_attention, load_encoder
+from bertlook_teach.model.numpy_bert import NumpyBert
+from bertlook_teach.model.reading import read
+from bertlook_teach.widgets import specimen_bytes, specimen_script, specimen_source
+
+NASTY = [
+    "Ünïcödé cafe\u0301 naïve",
+    "emoji 😀 here 👩\u200d👩\u200d👧",
+    "שלום hello عربى",
+    "\x00\x07 control \u200b zero\u200dwidth \ufeff mark",
+    "<b>markup</b> & <script>alert(1)</script>",
+    "中文 text 日本",
+    "tab\tnew\nline\r x\u00a0y\u2028z\u0085",
+    "the [MASK] ate [SEP] x[PAD] [mask]",
+    "a" * 101 + " b " + "c" * 100,
+    "ẞ straße İstanbul ŉ ΣΑΣ",
+    "don't 20°C $5 ½ ² ①",
+    "  spaces   ",
+    "_under-score—dash…",
+    "ﬁ ligature ｆｕｌｌ x\u0300\u0301y 한국어",
+    "word " * 400,
+]
+CUT = [(50, 120), (120, 50), (120, 130), (130, 120), (62, 63), (64, 62), (125, 125), (200, 201)]
+REFUSED = ["", "   ", "\u200b", "日", ("a cat", " ")]
+
+
+@pytest.fixture(scope="module")
+def specimen():
+    return load_encoder("specimen")
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    texts = load_texts()
+    pairs = list(pairwise(texts[:61])) + [("word " * a, "other " * b) for a, b in CUT]
+    return [*texts[:140], *pairs, *NASTY]
+
+
+@pytest.fixture(scope="module")
+def page(browser, specimen):
+    page = browser.new_context(offline=True).new_page()
+    page.set_content("<p>the specimen</p>")
+    page.add_script_tag(content=specimen_source())
+    page.add_script_tag(content=specimen_script(specimen_bytes(specimen)))
+    page.evaluate(
+        """() => {
+          const text = atob(bertlookSpecimenData);
+          window.bytes = Uint8Array.from(text, (c) => c.charCodeAt(0)).buffer;
+          window.model = bertlookSpecimen.open(bytes);
+          window.asked = (item) => Array.isArray(item) ? item : [item, null];
+        }"""
+    )
+    yield page
+    page.context.close()
+
+
+def in_python(encoder, item):
+    got = read(encoder, item, truncate=True)
+    words = [-1 if word is None else word for word in got.word_ids]
+    named = {"ids": got.ids, "tokens": got.tokens, "segments": got.segment_ids, "special": got.special}
+    return {name: list(value) for name, value in named.items()} | {"words": words, "cut": got.truncated}
+
+
+def test_every_text_is_cut_into_the_same_wordpieces(page, specimen, inputs):
+    found = page.evaluate("items => items.map((item) => model.tokenize(...asked(item)))", inputs)
+    for item, one in zip(inputs, found):
+        assert one == in_python(specimen, item), item
+
+
+@pytest.mark.parametrize("item", REFUSED, ids=ascii)
+def test_what_python_refuses_the_page_refuses_in_words(page, specimen, item):
+    with pytest.raises(ValueError, match="empty|nothing is left|knows nothing"):
+        read(specimen, item)
+    said = page.evaluate(
+        "item => { try { model.run(...asked(item)); } catch (error) { return error.message; } }", item
+    )
+    assert said and any(word in said for word in ("empty", "Nothing is left", "knows nothing"))
+
+
+def test_maps_and_vectors_are_those_of_python(page, specimen, inputs):
+    for item in inputs[:200:8]:
+        text, pair = item if isinstance(item, tuple) else (item, None)
+        want = extract_attention(specimen, text, pair, vectors=True, truncate=True)
+        got = page.evaluate(
+            "item => { const r = model.run(...asked(item), {vectors: true});"
+            " return [r.attention, r.queries, r.keys, r.values].map((one) => Array.from(one)); }",
+            item,
+        )
+        for values, array in zip(got, (want.weights, want.queries, want.keys, want.values)):
+            assert np.abs(np.reshape(values, array.shape) - array).max() < 2e-4
+
+
+def test_a_head_is_read_from_its_vectors(page, specimen):
+    want = extract_attention(specimen, "The dog chased the cat.", vectors=True)
+    query, scores, size = page.evaluate(
+        "() => { const r = model.run('The dog chased the cat.', null, {vectors: true}), h = model.head(r, 4, 3);"
+        " return [h.query, h.scores].map((one) => Array.from(one)).concat(h.size); }"
+    )
+    assert np.allclose(np.reshape(query, (-1, size)), want.queries[4, 3], atol=1e-4)
+    n = want.n_tokens
+    exact = want.queries[4, 3] @ want.keys[4, 3].T / size**0.5
+    assert np.allclose(np.reshape(scores, (n, n)), exact, atol=1e-4)
+    assert not np.allclose(np.reshape(scores, (n, n)), exact.T, atol=1e-4)  # not the keys' own questions
+
+
+def test_the_same_five_guesses_in_the_same_order(page, specimen):
+    places = [
+        (f"{' '.join(text.split()[:2])} [MASK] {' '.join(text.split()[3:])}", text)
+        for text in load_texts()[:50]
+    ]
+    same = 0
+    for text, _ in places:
+        got = page.evaluate(
+            "text => { const r = model.run(text); const at = r.tokens.indexOf('[MASK]'); return [at, model.guesses(r, at, 5)]; }",
+            text,
+        )
+        at, guesses = got
+        reading = read(specimen, text)
+        last = specimen.engine.run(np.array([reading.ids])).states[-1][0, at]
+        scores = specimen.engine.masked_lm(last).astype(float)
+        p = np.exp(scores - scores.max())
+        p /= p.sum()
+        best = np.argsort(-p, kind="stable")[:5]
+        same += [one["token"] for one in guesses] == specimen.tokenizer.convert_ids_to_tokens(best.tolist())
+        assert [one["p"] for one in guesses] == pytest.approx(p[best].tolist(), abs=1e-4)
+    assert same >= 0.98 * len(places)
+
+
+def test_a_head_that_is_off_hands_on_nothing(page, specimen):
+    """The second way: the columns of the output matrix that read the head are zero."""
+    engine, size = specimen.engine, specimen.engine.config.hidden_size // specimen.n_heads
+    weights = dict(engine.weights)
+    for layer, head in ((0, 1), (3, 5)):
+        name = f"encoder.layer.{layer}.attention.output.dense.weight"
+        weights[name] = weights[name].copy()
+        weights[name][:, head * size : (head + 1) * size] = 0
+    less = NumpyBert(vars(engine.config), weights, engine.heads)
+    reading = read(specimen, ("The man opened the door.", "He walked into the room."))
+    ids, segments = np.array([reading.ids]), np.array([reading.segment_ids])
+    passed = less.run(ids, segments=segments)
+    want = np.stack([one[0] for one in passed.maps])
+    next_want = less.next_sentence(passed.states[-1][0, 0])
+    got, goes_on, whole = page.evaluate(
+        """() => {
+          const pair = ["The man opened the door.", "He walked into the room."];
+          const r = model.run(...pair, {off: [[0, 1], [3, 5]]});
+          return [Array.from(r.attention), model.next_sentence(r), model.next_sentence(model.run(...pair))];
+        }"""
+    )
+    assert np.abs(np.reshape(got, want.shape) - want).max() < 2e-4
+    assert goes_on == pytest.approx(float(np.exp(next_want[0]) / np.exp(next_want).sum()), abs=1e-4)
+    assert abs(goes_on - whole) > 2e-4
+
+
+def test_the_worker_answers_as_the_page_does_and_without_workers_the_page_does(page):
+    ask = """async (without) => {
+      const own = window.Worker;
+      if (without) window.Worker = class { constructor() { throw new Error("no workers here"); } };
+      const remote = await bertlookSpecimen.worker(bytes);
+      window.Worker = own;
+      const r = await remote.run("The cat [MASK].", null, {off: [[1, 1]]});
+      const wrong = await remote.run("").catch((error) => error.message);
+      const guesses = await remote.guesses(r, 3, 2);
+      remote.close();
+      return [remote.inPage, remote.about.name, guesses, wrong, Array.from(r.attention)];
+    }"""
+    remote, here = page.evaluate(ask, False), page.evaluate(ask, True)
+    assert (remote[0], here[0]) == (False, True) and remote[1:] == here[1:]
+    assert remote[1] == "specimen" and "empty" in remote[3]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ("bytes.slice(0, 1e6)", "cut short"),
+        ("bytes.slice(0, 3)", "missing or empty"),
+        ("undefined", "missing or empty"),
+        ("new Uint8Array(1000).fill(7).buffer", "damaged, or no such file"),
+        ("headed({version: 2})", "is of version 2, and this page reads version 1"),
+        ("headed({format: 'x'})", "another kind of file"),
+    ],
+)
+def test_a_file_that_is_not_what_was_written_is_refused(page, change, message):
+    said = page.evaluate(
+        f"""() => {{
+          const headed = (about) => {{
+            const text = new TextEncoder().encode(JSON.stringify({{format: "bertlook specimen", version: 1, ...about}}));
+            const all = new Uint8Array(4 + text.length);
+            new DataView(all.buffer).setUint32(0, text.length, true);
+            all.set(text, 4);
+            return all.buffer;
+          }};
+          try {{ bertlookSpecimen.open({change}); }} catch (error) {{ return error.message; }}
+        }}"""
+    )
+    assert message in (said or "")
+
+
+def test_a_long_paste_and_a_long_text_are_cut_and_it_is_said(page):
+    n, cut = page.evaluate("() => { const r = model.run('the cat sat '.repeat(8334)); return [r.n, r.cut]; }")
+    assert (n, cut) == (128, True)
+    assert page.evaluate("model.run('the cat').cut") is False
+
+
+def test_other_models_are_refused(specimen, tmp_path):
+    from bertlook_teach.model import random_twin
+
+    with pytest.raises(ValueError, match="lacks a head of its pre-training"):
+        specimen_bytes(random_twin(specimen))
+    data = specimen_bytes(specimen)
+    about = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+    assert about["fingerprint"] == specimen.fingerprint and len(data) < 10e6
