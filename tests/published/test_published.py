@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bertlook_teach.disk import data_path
-from bertlook_teach.published import published_heads, published_layers, read_published
+from bertlook_teach.published import published_heads, published_layers, published_table_1, read_published
 from bertlook_teach.published.tables import _PER_HEAD
 
 TABLES = sorted(path.stem for path in data_path("published").glob("*.csv"))
@@ -33,3 +33,11 @@ def test_an_unknown_measure_or_table_lists_what_there_is():
         published_heads("previous")
     with pytest.raises(FileNotFoundError, match="there are: .*clark_layer_series"):
         read_published("nothing")
+
+
+def test_table_1_says_which_way_a_head_is_read():
+    """Clark et al. (2019), Table 1: only of objects of prepositions is the best head read by the governor's row."""
+    table = published_table_1()
+    assert (table["det"].head, table["det"].accuracy, table["det"].baseline) == ("8-11", 94.3, 51.7)
+    assert {name for name, row in table.items() if row.direction == "g>d"} == {"pobj"}
+    assert {row.direction for row in table.values()} == {"d>g", "g>d"}

@@ -216,7 +216,10 @@ def test_an_offset_that_points_outside_answers_nothing_or_as_published():
     trees, no = [sentence("a b c", [2, 0, 2], "x root x"), sentence("a", [0], "root")], _NOWHERE
     assert offset_answers(trees, (-1, 2)).T.tolist() == [[no, -1, -1, no], [2, no, no, no]]
     published = offset_answers(trees, (-1, 2), "published").T.tolist()
-    assert published == [[_ROOT, -1, -1, _ROOT], [2, 1, 0, 0]]  # the root on the left, the last word on the right
+    assert published == [
+        [_ROOT, -1, -1, _ROOT],
+        [2, 1, 0, 0],
+    ]  # the root on the left, the last word on the right
 
 
 # --- the judge -----------------------------------------------------------------------------------------
