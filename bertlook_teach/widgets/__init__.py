@@ -24,6 +24,7 @@ _HOMES = {
     "panels.six_lenses": "LensView MOST_TOKENS MOST_WORK SixLenses compute_lenses lens_sentences",
     "pictures": "HeadPictures PictureMenu",
     "recorded_view": "RecordedView",
+    "specimen_page": "specimen_bytes specimen_script specimen_source",
     "text_view": "TextView",
     "training_film": "TrainingFilm",
     "weighted_text": "SHOWS WeightedText",
