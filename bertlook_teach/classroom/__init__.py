@@ -24,7 +24,7 @@ _HOMES = {
         DEFAULT_PORT FOREIGN HOST SETTINGS announce check_port is_news isolate port_number serve
         suggest_port
     """,
-    "site.build": "SITE_PARTS Site all_decks build_site",
+    "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
     "worksheet": "render_exam render_worksheet worksheet_parts",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bertlook_teach import extract_attention, load_encoder, measures
-from bertlook_teach.classroom import SITE_PARTS, build_site
+from bertlook_teach.classroom import USUAL_PARTS, build_site
 from bertlook_teach.course import find_deck, find_root
 from bertlook_teach.model import masked_lm_scores
 
@@ -166,7 +166,7 @@ def folder(tmp_path_factory):
         return Path(named).resolve()
     root, out = find_root(), tmp_path_factory.mktemp("site") / "public"
     decks = [root / find_deck(root, "00"), root / find_deck(root, "03")]
-    build_site(root, out, decks=decks, run=False, parts=set(SITE_PARTS) - {"handouts", "api"})
+    build_site(root, out, decks=decks, run=False, parts=set(USUAL_PARTS) - {"handouts"})
     return out
 
 

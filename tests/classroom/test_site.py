@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 
 import pytest
@@ -48,7 +47,7 @@ def test_texts_lead_to_each_other_and_hold_no_script(root, tmp_path):
     ]
     assert 'href="results.html#two"' in words and 'id="two"' in results
     assert "gone.md" in words and 'href="gone' not in words
-    assert "alert(1)" not in re.sub(r"&lt;.*?&gt;", "", results) or "<script>alert" not in results
+    assert "<script>alert" not in results
     assert '<div class="table" role="region"' in results
     assert '<meta name="description" content="A head. Results, gone.">' in words
 
@@ -79,7 +78,7 @@ def test_a_build_that_is_stopped_goes_on(root, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         build(root, out, progress=stopped)
-    assert len(build(root, out).kept) == 2
+    assert build(root, out).kept == ["fonts.css", "site.css", "read/glossary.html"]
 
 
 def test_solutions_come_when_asked_for_and_go_again(root, tmp_path):

@@ -25,6 +25,8 @@ from .playground import playground_files, recorded_page
 
 SITE_PARTS = ("decks", "handouts", "read", "exercises", "worksheets", "recorded", "playground", "api")
 
+USUAL_PARTS = SITE_PARTS[:-1]  # the reference alone is 15 MB
+
 LARGEST = 40_000_000  # bytes of a whole site
 
 MANIFEST = ".bertlook-site.json"  # what was made from what: a page whose sources are the same is kept
@@ -59,7 +61,7 @@ def build_site(
     out: Path,
     *,
     decks: Sequence[Path] | None = None,
-    parts: Collection[str] = SITE_PARTS,
+    parts: Collection[str] = USUAL_PARTS,
     solutions: bool = False,
     run: bool = True,
     url: str = "",
@@ -77,7 +79,7 @@ def build_site(
     decks : sequence of Path, optional
         By default the map, all lessons and the guest lecture.
     parts : collection of str
-        Of `SITE_PARTS`; pages of other parts that are there already stay.
+        Of `SITE_PARTS`, by default all but the reference; pages of other parts that are there already stay.
     solutions : bool
         Also the solutions, and the keys of the worksheets.
     run : bool
@@ -255,10 +257,11 @@ class Plan:
         return list(contents)
 
     def _style(self, out):
-        return self._write(out, {"site.css": typeface() + "\n" + site_file("site.css")})
+        return self._write(out, {"fonts.css": typeface(), "site.css": site_file("site.css")})
 
     def _api(self, out):
-        command = [sys.executable, str(self.root / "tools" / "api_reference.py"), "--out", str(out / "api")]
+        tool = str(self.root / "tools" / "api_reference.py")
+        command = [sys.executable, tool, "--no-source", "--out", str(out / "api")]
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=self.root)
         if not (out / "api" / "index.html").is_file():
             raise ExportError(

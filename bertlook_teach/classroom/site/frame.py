@@ -111,7 +111,8 @@ def frame(
 <meta property="og:description" content="{escape(shortened(description), quote=True)}">
 <title>{escape(name)}</title>
 <link rel="icon" href="data:,">
-{head}<link rel="stylesheet" href="{to_page(place, "site.css")}">
+{head}<link rel="stylesheet" href="{to_page(place, "fonts.css")}">
+<link rel="stylesheet" href="{to_page(place, "site.css")}">
 <script>{site_file("look.js")}</script>
 </head>
 <body{' class="wide"' if wide else ""}>

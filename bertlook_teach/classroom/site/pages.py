@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...course import GUEST, LESSONS, MAP, PARTS, deck_routes, lesson
 from ..export.cells import code, static_output
+from ..export.reveal import typeface
 from ..worksheet import notebook_of
 from .frame import contents, document, frame, led, shortened, site_file, to_page
 
@@ -150,6 +151,13 @@ def deck_on_site(page: str, stem: str, place: str, pages: Mapping[str, str]) -> 
         target = pages.get(found[1])
         return f' href="{to_page(place, target)}"' if target else found[0]
 
+    if typeface() in page:  # once for the whole site, a quarter of a megabyte
+        page = page.replace(typeface(), "").replace(
+            "style-src 'unsafe-inline'", "style-src 'self' file: 'unsafe-inline'", 1
+        )
+        page = page.replace(
+            "</title>", f'</title>\n<link rel="stylesheet" href="{to_page(place, "fonts.css")}">', 1
+        )
     page = re.sub(r' title="in the course: ([^"]+)"', lead, page)
     about = escape(_titled(stem)[1], quote=True)
     return page.replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from ...classroom import SITE_PARTS, build_site, deck_to_export
+from ...classroom import SITE_PARTS, USUAL_PARTS, build_site, deck_to_export
 from ...course import find_root
 from .. import common
 
@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Write all decks, handouts, texts, exercises, worksheets and a playground into one folder, for any web server or none. Called again, it makes "
         "only what has changed.",
         "site --out public",
-        f"Parts: {', '.join(SITE_PARTS)}. The reference of the package, api, needs pdoc and the repository.",
+        f"Parts: {', '.join(SITE_PARTS)}. The reference of the package, api, is 15 MB, and needs pdoc and the repository.",
     )
     add = parser.add_argument
     common.add_out(parser, help="folder for the site")
@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
     decks = [root / deck_to_export(root, one) for one in args.deck] if args.deck else None
     show = common.bar(args, "site", "part")
     options = {"solutions": args.solutions, "run": not args.no_run, "url": args.url, "force": args.force}
-    site = build_site(root, args.out, decks=decks, parts=args.only or SITE_PARTS, progress=show, **options)
+    site = build_site(root, args.out, decks=decks, parts=args.only or USUAL_PARTS, progress=show, **options)
     for reason in site.left_out:
         print(f"left out: {reason}")
     print(

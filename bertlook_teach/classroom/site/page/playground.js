@@ -254,7 +254,6 @@
     } catch (error) {
       return say(`The specimen could not be read: ${error.message ?? error}`);
     }
-    say("");
     await compute();
     document.body.dataset.ready = "yes";
   });
