@@ -3,9 +3,8 @@
 from .. import hand_on
 
 _HOMES = {
-    "collect": """
-        Gathered HandIn Labels MOST_BYTES class_page games gather run_handed_in shut_in student_rows
-    """,
+    "class_report": "SEAL class_page student_rows",
+    "collect": "Gathered HandIn Labels MOST_BYTES games gather",
     "doctor": """
         CHECKS Check Failed GIB NEWEST OLDEST SMALLEST_SCREEN browser decks disk evidence examine
         fingerprint fonts kept kernel lab_extension memory note_network_use offline packages port
@@ -25,6 +24,7 @@ _HOMES = {
         suggest_port
     """,
     "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
+    "walled": "run_handed_in shut_in",
     "worksheet": "render_exam render_worksheet worksheet_parts",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

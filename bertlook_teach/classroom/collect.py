@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from html import escape
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path, PurePosixPath
 
 from ..checks import Sheet, sheet_from
-from ..course import LESSONS, lesson
+from ..course import LESSONS
 from ..measures import CLASSES
 from ..stats import agree
-from .export.deck import page_head
 
 MOST_BYTES = 50_000_000  # of one file
 MOST_FILES = 5_000
@@ -154,7 +145,7 @@ def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callabl
         elif path.suffix.lower() == ".zip" and path.is_file():
             yield from _entries(path, name, notes)
         elif path.is_file() and _wanted(name):
-            yield name, path.stat().st_mtime, lambda path=path: _bounded(path.open("rb"))
+            yield name, path.stat().st_mtime, lambda path=path: bounded(path.open("rb"))
 
 
 def _entries(path: Path, name: str, notes: list[str]):
@@ -177,7 +168,7 @@ def _entries(path: Path, name: str, notes: list[str]):
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
-                yield "/".join([*owner, *parts]), when, lambda entry=entry: _bounded(archive.open(entry))
+                yield "/".join([*owner, *parts]), when, lambda entry=entry: bounded(archive.open(entry))
     except _UNREADABLE as error:
         notes.append(f"{name}: left out, {error}")
 
@@ -188,7 +179,7 @@ def _wanted(name: str) -> bool:
     return not hidden and path.suffix.lower() in (".json", ".ipynb", ".csv", ".txt")
 
 
-def _bounded(file) -> bytes:
+def bounded(file) -> bytes:
     with file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -200,12 +191,12 @@ def _student(name: str) -> str:
     """The first folder of a path; of a loose file its name without ending and lesson: ada_03.json and 03_ada.json are ada."""
     first, *rest = PurePosixPath(name).parts
     if rest:
-        return _clean(first)[:60]
+        return clean(first)[:60]
     stem = re.sub(r"(?:^|[_\- ])(?:lesson)?\d\d(?=$|[_\- ])", "", PurePosixPath(first).stem)
-    return (_clean(stem).strip("_- ") or PurePosixPath(first).stem)[:60]
+    return (clean(stem).strip("_- ") or PurePosixPath(first).stem)[:60]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """One line without characters that a page or a console does not print."""
     return _SPACE.sub(" ", "".join(c if c.isprintable() else " " for c in text)).strip()
 
@@ -336,7 +327,7 @@ def _game_table(found: Gathered, student: str, name: str, text: str) -> None:
         digits[int(number) - 1] = CLASSES.index(label) + 1 if label else 0
         rule[int(number) - 1] = row.get("rule") or ""
     known = tuple(rule) if set(rule) <= set(CLASSES) else ()
-    _keep_labels(found, Labels(student, _clean(rows[0]["game"])[:12], tuple(digits), known, name))
+    _keep_labels(found, Labels(student, clean(rows[0]["game"])[:12], tuple(digits), known, name))
 
 
 def _keep_labels(found: Gathered, new: Labels) -> None:
@@ -394,228 +385,3 @@ def games(found: Gathered) -> list[Game]:
         split.sort(key=lambda row: (max(row[1].values()) / row[1].total(), row[0]))
         done.append(Game(name, len(group), kappas, with_rule, split))
     return done
-
-
-# ---- running a notebook of somebody else ---------------------------------------------------------------
-_WRAP = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child")
-_HINT = "Run collect in a container or an account that holds nothing else, with --unprotected."
-
-
-def shut_in(folder: Path) -> list[str]:
-    """The beginning of a command that can write to one folder only and reaches no network and no other process.
-
-    Raises
-    ------
-    OSError
-        Where the system cannot do that: it needs Linux, with user namespaces allowed.
-    """
-    wrap = [*_WRAP, "sh", str(Path(__file__).with_name("walls.sh")), str(folder)]
-    if sys.platform != "linux" or not shutil.which("unshare"):
-        raise OSError(f"notebooks are run shut in, which needs Linux and its command unshare. {_HINT}")
-    tried = subprocess.run([*wrap, "true"], check=False, capture_output=True, timeout=60)
-    if tried.returncode:
-        raise OSError(
-            f"this system does not let notebooks be shut in (user namespaces are off, say). {_HINT}"
-        )
-    return wrap
-
-
-def run_handed_in(content: bytes, *, seconds: float = 300, protected: bool = True) -> bytes:
-    """Run a notebook in a fresh kernel and return it with its new outputs.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    seconds : float
-        For all of it, the kernel's start included.
-    protected : bool
-        Without network, with a disk that is read-only but for an empty folder, see `shut_in`.
-
-    Raises
-    ------
-    ValueError
-        If it did not come to its end: what stopped it.
-    OSError
-        If it cannot be protected here.
-    """
-    with tempfile.TemporaryDirectory(prefix="bertlook-handed-in-") as folder:
-        place = Path(folder).resolve()
-        (place / "in.ipynb").write_bytes(content)
-        wrap = shut_in(place) if protected else []
-        here = {
-            "HOME": folder,
-            "TMPDIR": folder,
-            "JUPYTER_RUNTIME_DIR": folder,
-            "IPYTHONDIR": f"{folder}/ipython",
-        }
-        kept = {
-            name: os.environ[name]
-            for name in ("PATH", "PYTHONPATH", "SYSTEMROOT", "LANG")
-            if name in os.environ
-        }
-        limits = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        process = subprocess.Popen(
-            [
-                *wrap,
-                sys.executable,
-                "-m",
-                "bertlook_teach.classroom.rerun",
-                "in.ipynb",
-                "out.ipynb",
-                str(seconds),
-            ],
-            cwd=place,
-            env=kept | here | limits,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise ValueError(f"it took longer than {seconds:.0f} seconds.") from None
-        finally:
-            _end(process)
-        made = place / "out.ipynb"
-        if code or made.is_symlink() or not made.is_file():
-            raise ValueError("a cell raised, printed without end, or ended the kernel.")
-        return _bounded(made.open("rb"))
-
-
-def _end(process: subprocess.Popen) -> None:
-    """The process and all that it has started: in its namespace they end with it, else they are of its session."""
-    with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()
-
-
-# ---- what the teacher gets -----------------------------------------------------------------------------
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_STYLE = """
-body { font: 17px/1.45 system-ui, sans-serif; max-width: 75rem; margin: 1.5rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff; }
-table { border-collapse: collapse; margin: .6rem 0 1.4rem; } caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { border: 1px solid #999; padding: .25rem .6rem; text-align: left; vertical-align: top; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overflow-x: auto; }
-@media print { .scroll { overflow: visible; } tr { break-inside: avoid; } }
-"""
-SEAL = (
-    "What is known: a sheet carries a digest of its content, so that a number changed by hand is noticed and the sheet left out. What is not: the "
-    "digest is not a signature; whoever reads the course's code can make a sheet, copy another's, or write outputs into a notebook. Only a notebook "
-    "run here shows that its answers are right, and none shows whose they are."
-)
-
-
-def student_rows(found: Gathered) -> list[dict]:
-    """One row a check of a student: for the CSV. A text that a spreadsheet would take for a formula gets an apostrophe."""
-    return [
-        {
-            "student": _plain(student),
-            "lesson": number,
-            "check": name,
-            "status": status,
-            "mistake": _plain(one.sheet.mistakes.get(name, "")),
-            "kind": one.kind,
-            "file": _plain(one.source),
-        }
-        for (student, number), one in sorted(found.hand_ins.items())
-        for name, status in one.sheet.answers.items()
-    ]
-
-
-def _plain(text: str) -> str:
-    text = _clean(text)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-def class_page(found: Gathered) -> str:
-    """The page: who reached what, what was misunderstood, the labelling game, what was left out. Everything from a file is escaped."""
-    numbers = sorted({number for _, number in found.hand_ins})
-    parts = [
-        *page_head("What the class handed in", [_STYLE], _POLICY),
-        "<body><main><h1>What the class handed in</h1>",
-    ]
-    parts.append(
-        f"<p>{len(found.students)} students, {len(found.hand_ins)} lessons handed in, {len(found.labels)} games. {SEAL}</p>"
-    )
-    if numbers:
-        rows = []
-        for student in sorted({student for student, _ in found.hand_ins}):
-            held = [found.hand_ins.get((student, number)) for number in numbers]
-            rows.append(
-                [
-                    student,
-                    *(f"{h.sheet.right} of {len(h.sheet.answers)} ({h.kind})" if h else "" for h in held),
-                ]
-            )
-        parts += _table(
-            "Who reached what: right when last run", ["student", *(f"lesson {n}" for n in numbers)], rows
-        )
-    for number in numbers:
-        sheets = [one.sheet for (_, n), one in found.hand_ins.items() if n == number]
-        tried = []
-        for name in sheets[0].answers:
-            counts = Counter(sheet.answers[name] for sheet in sheets)
-            said = Counter(_clean(sheet.mistakes[name]) for sheet in sheets if name in sheet.mistakes)
-            words = "; ".join(f"{mistake} ({times})" for mistake, times in said.most_common(3))
-            tried.append(
-                (
-                    counts["wrong"],
-                    [
-                        name.replace("_", " "),
-                        *(counts[s] for s in ("right", "wrong", "unanswered", "not run")),
-                        words,
-                    ],
-                )
-            )
-        tried.sort(key=lambda row: -row[0])
-        head = ["check", "right", "not right yet", "not answered", "not run", "what the check named"]
-        title = f"Lesson {number}, {lesson(number).title}: what was misunderstood most comes first"
-        parts += _table(title, head, [row for _, row in tried])
-    for game in games(found):
-        parts.append(f"<h2>The labelling game {escape(game.name)}: {game.students} students</h2>")
-        if game.kappas:
-            parts.append(
-                f"<p>Kappa of two students: {sum(game.kappas) / len(game.kappas):.2f} in the mean of {len(game.kappas)} pairs, from {min(game.kappas):.2f} to {max(game.kappas):.2f}.</p>"
-            )
-        if game.with_rule:
-            parts.append(
-                f"<p>Labels that are the rule's: {sum(game.with_rule) / len(game.with_rule):.0%} in the mean of {len(game.with_rule)} students.</p>".replace(
-                    "%", " %"
-                )
-            )
-        rows = [
-            [i, ", ".join(f"{name} {n}" for name, n in votes.most_common()), rule]
-            for i, votes, rule in game.split[:10]
-        ]
-        if rows:
-            parts += _table(
-                "Maps on which the class is most divided", ["map", "labels of the class", "the rule"], rows
-            )
-    if found.notes:
-        parts += [
-            "<h2>Left out, or replaced</h2><ul>",
-            *(f"<li>{escape(_clean(note))}</li>" for note in found.notes),
-            "</ul>",
-        ]
-    return "\n".join([*parts, "</main></body></html>", ""])
-
-
-def _table(title: str, head: list[str], rows: list[list]) -> list[str]:
-    def cells(row):
-        first, *rest = row
-        return f'<th scope="row">{escape(str(first))}</th>' + "".join(
-            f'<td class="n">{cell}</td>' if isinstance(cell, int) else f"<td>{escape(cell)}</td>"
-            for cell in rest
-        )
-
-    return [
-        f'<div class="scroll"><table><caption>{escape(title)}</caption>',
-        f"<thead><tr>{''.join(f'<th scope=col>{escape(name)}</th>' for name in head)}</tr></thead><tbody>",
-        *(f"<tr>{cells(row)}</tr>" for row in rows),
-        "</tbody></table></div>",
-    ]
