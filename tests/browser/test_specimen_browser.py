@@ -89,7 +89,7 @@ def test_what_python_refuses_the_page_refuses_in_words(page, specimen, item):
 
 
 def test_maps_and_vectors_are_those_of_python(page, specimen, inputs):
-    for item in inputs[:200:8]:
+    for item in [one for one in inputs if len(str(one)) < 120][::12]:
         text, pair = item if isinstance(item, tuple) else (item, None)
         want = extract_attention(specimen, text, pair, vectors=True, truncate=True)
         got = page.evaluate(
