@@ -164,7 +164,9 @@ def test_the_file_asks_nobody_for_anything(page):
 def test_tokens_that_are_markup_stay_tokens(page):
     elements = Elements(page)
     assert not [a for _, a in elements.found if any(name.startswith("on") for name in a)]
-    assert len(elements.scripts) == 7  # two of data, reveal.js, its notes, the filling of slides, the start, the views
+    assert (
+        len(elements.scripts) == 7
+    )  # two of data, reveal.js, its notes, the filling of slides, the start, the views
     assert (
         sum("alert(" in text for text in elements.scripts[2:]) == 1
     )  # reveal.js's notes, when a pop-up is refused

@@ -203,10 +203,12 @@ class Plan:
         ]
 
     def _reference(self, out) -> bool:
-        missing = [what for what, there in {
+        tool = self.root / "tools" / "api_reference.py"
+        needs = {
             "pdoc (pip install pdoc)": find_spec("pdoc") is not None,
-            "tools/api_reference.py, which comes with the repository": (self.root / "tools" / "api_reference.py").is_file(),
-        }.items() if not there]  # fmt: skip
+            "tools/api_reference.py, which comes with the repository": tool.is_file(),
+        }
+        missing = [what for what, there in needs.items() if not there]
         self.left_out += [f"the reference of the package: it needs {what}" for what in missing]
         return not missing
 

@@ -177,7 +177,12 @@ def _titled(stem: str) -> tuple[str, str]:
 # --- the course ---------------------------------------------------------------------------------------------------
 def course_page(decks: Mapping[str, Path], there: Collection[str]) -> str:
     """The map of the course: every deck with its question, its minutes and what goes with it."""
-    doors = {"Try a sentence": "playground.html", "Open the first deck": f"decks/{MAP}.html", "Exercises": "exercises/index.html", "Words": "read/glossary.html"}  # fmt: skip
+    doors = {
+        "Try a sentence": "playground.html",
+        "Open the first deck": f"decks/{MAP}.html",
+        "Exercises": "exercises/index.html",
+        "Words": "read/glossary.html",
+    }
     door = "".join(
         f'<li><a href="{target}">{name}</a></li>' for name, target in doors.items() if target in there
     )

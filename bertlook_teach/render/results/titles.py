@@ -167,8 +167,14 @@ def _every_head(seen) -> dict[str, np.ndarray]:
 
 def _best_for_patterns(seen) -> dict[str, np.ndarray]:
     found = {}
-    for name, key in (("next", "next"), ("previous", "previous"), ("same word", "same_word"),
-                      ("in a word", "within_word"), ("delimiter", "delimiter"), ("all", "bag_of_words")):  # fmt: skip
+    for name, key in (
+        ("next", "next"),
+        ("previous", "previous"),
+        ("same word", "same_word"),
+        ("in a word", "within_word"),
+        ("delimiter", "delimiter"),
+        ("all", "bag_of_words"),
+    ):
         value = np.asarray(measures.PATTERNS[key].value(seen))
         at = np.unravel_index(value.argmax(), value.shape)
         found[name] = seen.weights[at]
@@ -282,16 +288,38 @@ _PICTURES = {
     GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
     "01": _arcs("the cat sat on the mat", _of_head("8-11"), "head 8-11"),
     "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
-    "03": _grids(_surface, "BERT-base, 12 layers (down) of 12 heads: share of attention, mean of 12 short inputs; dark is much.", "BERT-base, recorded"),
-    "04": _arcs(_STORE, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True),
-    "05": _maps(_STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 16, "the 48 heads of layers 5 to 8"),
+    "03": _grids(
+        _surface,
+        "BERT-base, 12 layers (down) of 12 heads: share of attention, mean of 12 short inputs; dark is much.",
+        "BERT-base, recorded",
+    ),
+    "04": _arcs(
+        _STORE, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
+    ),
+    "05": _maps(
+        _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 16, "the 48 heads of layers 5 to 8"
+    ),
     "06": _arcs(_STORE, _of_head("8-11"), "head 8-11"),
     "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
     "08": _arcs(_APPLES, lambda seen: seen.weights.max(axis=(0, 1)), "of 144 heads the one that looks most"),
     "09": _points,
-    "10": _maps(_STORE, lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))}, 12, "the mean map of each of 12 layers"),
-    "11": _grids(_disabled, "BERT-base, a cell a head, each disabled in turn: blue where the score rises, brown where it falls (Kovaleva et al. 2019, read off Figure 8).", _PRINTED, signed=True),
+    "10": _maps(
+        _STORE,
+        lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
+        12,
+        "the mean map of each of 12 layers",
+    ),
+    "11": _grids(
+        _disabled,
+        "BERT-base, a cell a head, each disabled in turn: blue where the score rises, brown where it falls (Kovaleva et al. 2019, read off Figure 8).",
+        _PRINTED,
+        signed=True,
+    ),
     "12": _columns(_APPLES, "one sentence", special=False),
     "13": _columns(_TIRED, "one sentence", special=True),
-    "14": _grids(_moved, "BERT-base, a cell a head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).", _PRINTED),
-}  # fmt: skip
+    "14": _grids(
+        _moved,
+        "BERT-base, a cell a head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).",
+        _PRINTED,
+    ),
+}
