@@ -125,29 +125,23 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
   function fillSlide() {
     const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
     if (!slide) return;
-    for (const name of ["--slide-picture", "--slide-grow"]) slide.style.removeProperty(name);
+    slide.style.removeProperty("--slide-picture");
     slide.classList.remove("bertlook-fills");
     if (slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas")) return;
-    const free = () => 0.93 * window.innerHeight - slide.scrollHeight - 4;
-    const wide = () => [slide, ...slide.querySelectorAll("pre, .jp-OutputArea, .jp-OutputArea-output, .output_subarea")].some((box) => box.scrollWidth > box.clientWidth + 1);
     const pictures = [...slide.querySelectorAll("figure > svg, figure > img")];
-    if (pictures.length) {
-      if (pictures.length > 1) return;
-      const box = pictures[0].viewBox?.baseVal;
-      const [w, h] = box ? [box.width, box.height] : [pictures[0].naturalWidth, pictures[0].naturalHeight];
-      if (!w || !h) return;
-      const height = Math.min(pictures[0].getBoundingClientRect().height + free(), (pictures[0].parentElement.clientWidth * h) / w);
-      if (height < 0.25 * window.innerHeight) return;
+    if (pictures.length !== 1) return;
+    const box = pictures[0].viewBox?.baseVal;
+    const [w, h] = box ? [box.width, box.height] : [pictures[0].naturalWidth, pictures[0].naturalHeight];
+    if (!w || !h) return;
+    const free = 0.93 * window.innerHeight - slide.scrollHeight - 4;
+    let height = Math.min(pictures[0].getBoundingClientRect().height + free, (pictures[0].parentElement.clientWidth * h) / w);
+    slide.classList.add("bertlook-fills");
+    for (; height >= 0.25 * window.innerHeight; height *= 0.95) {
       slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
-      slide.classList.add("bertlook-fills");
-      return;
+      if (slide.scrollHeight <= slide.clientHeight + 1) return;
     }
-    const before = wide();
-    for (const grow of [1.5, 1.4, 1.3, 1.2, 1.1]) {
-      slide.style.setProperty("--slide-grow", grow);
-      if (free() >= 0 && (before || !wide())) return;
-    }
-    slide.style.removeProperty("--slide-grow");
+    slide.style.removeProperty("--slide-picture");
+    slide.classList.remove("bertlook-fills");
   }
 
   // Whenever another slide comes, the window changes, or a cell has shown something.

@@ -10,7 +10,7 @@ from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
-_WIDTH, _EM = 1180.0, 26.0
+_WIDTH, _EM = 1180.0, 30.0
 _LEAST = 200.0  # height of the rows together, so that few of them still fill a slide
 _NUMBER = r"[+\-−–]?\d*\.?\d+"
 _CELL = re.compile(

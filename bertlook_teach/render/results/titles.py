@@ -18,7 +18,7 @@ from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, text, text_width
 from ..heads.map_classes import map_address
 
-_WIDTH, _HEIGHT, _EM = 1180.0, 250.0, 26.0
+_WIDTH, _HEIGHT, _EM = 1180.0, 250.0, 30.0
 _TIRED = "the animal didn't cross the street because it was too tired."
 _APPLES = "i bought seven apples today but i didn't like the way they tasted."
 _STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
