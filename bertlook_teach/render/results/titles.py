@@ -97,13 +97,13 @@ def _arcs(key, weights, what: str, *, special: bool = False):
 
     def draw(colour: str):
         seen = _recording()[key]
-        hidden = np.array(seen.special)
-        chosen = np.array(weights(seen), dtype=float)
+        kept = np.array([special or not hidden for hidden in seen.special])
+        tokens = [token for token, keep in zip(seen.tokens, kept) if keep]
+        chosen = np.array(weights(seen), dtype=float)[np.ix_(kept, kept)]
         np.fill_diagonal(chosen, 0)
-        if not special:
-            chosen[hidden] = chosen[:, hidden] = 0
         base, c = 190.0, coordinate
-        body, x = _words(seen.tokens, seen.special, base + 1.3 * _EM)
+        greyed = [hidden for hidden, keep in zip(seen.special, kept) if keep]
+        body, x = _words(tokens, greyed, base + 1.3 * _EM)
         farthest = max(abs(x[i] - x[j]) for i, j in np.argwhere(chosen > _LEAST))
         arcs = []
         for i, j in sorted(np.argwhere(chosen > _LEAST), key=lambda at: chosen[tuple(at)]):
@@ -117,7 +117,7 @@ def _arcs(key, weights, what: str, *, special: bool = False):
         left_out = "" if special else "; special tokens are not drawn"
         sentence = (
             f"BERT-base, {what}: weights of a tenth and more{left_out}. The largest: "
-            f"{seen.tokens[i]} → {seen.tokens[j]}, {chosen[i, j]:.2f}."
+            f"{tokens[i]} → {tokens[j]}, {chosen[i, j]:.2f}."
         )
         return [*arcs, *body], base + 2.4 * _EM, sentence, _recording().badge
 
