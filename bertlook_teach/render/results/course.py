@@ -8,7 +8,7 @@ from html import escape
 from math import atan2, cos, pi, sin
 
 from ...course import LESSONS, PARTS, Lesson, paths_to
-from ..drawing.palette import INK, LINE, MUTED, OKABE_ITO, PAPER
+from ..drawing.palette import INK, LINE, MUTED, PAPER, PART_COLOURS
 from ..drawing.svg import attribute, content, coordinate
 from ..drawing.text_table import TextTable
 
@@ -18,8 +18,6 @@ _WIDTH, _HEIGHT = 1000.0, 470.0
 _BOX_WIDTH, _BOX_HEIGHT, _HEADING = 214.0, 84.0, 52.0
 
 _COLUMN, _ROW, _LANE = (_WIDTH - _BOX_WIDTH) / (len(PARTS) - 1), 108.0, 16.0
-
-_PART_COLOURS = (OKABE_ITO["blue"], OKABE_ITO["vermillion"], OKABE_ITO["green"], OKABE_ITO["purple"])
 
 
 class CourseMap:
@@ -43,7 +41,7 @@ class CourseMap:
         ratio = f"{coordinate(_WIDTH)}/{coordinate(_HEIGHT)}"
         parts = "".join(
             f'<div style="position:absolute;left:{_percent(_x(i), _WIDTH)};top:0;width:{_percent(_BOX_WIDTH, _WIDTH)};'
-            f'font-weight:650;color:{INK};border-bottom:4px solid {_PART_COLOURS[i]}">{content(name)}</div>'
+            f'font-weight:650;color:{INK};border-bottom:4px solid {PART_COLOURS[i]}">{content(name)}</div>'
             for i, name in enumerate(PARTS)
         )
         boxes = "".join(self._box(one) for one in LESSONS)
@@ -56,7 +54,7 @@ class CourseMap:
     def _box(self, one: Lesson) -> str:
         x, y = _place(one)
         on = one in self.on_the_way
-        colour = _PART_COLOURS[one.part]
+        colour = PART_COLOURS[one.part]
         number = (
             f'<span style="display:inline-block;padding:0 .3em;margin-right:.3em;font-weight:650;'
             f"border:2px solid {INK};background:{INK if on else PAPER};color:{PAPER if on else INK};"

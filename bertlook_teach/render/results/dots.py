@@ -113,7 +113,8 @@ def table_dots(
         if together
         else min(0.36 * _WIDTH, max(text_width(w, _EM) for row in words for w in row) + 0.7 * _EM)
     )
-    left, right = names_wide + 0.5 * _EM, _WIDTH - cells_wide - 0.8 * _EM
+    # The last number of the axis stands half beyond it.
+    left, right = names_wide + 0.5 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
     c = coordinate
 
     def across(value: float) -> float:
@@ -134,7 +135,7 @@ def table_dots(
             text(
                 across(tick),
                 bottom + 0.7 * _EM,
-                f"{tick:.2f}".rstrip("0").rstrip(".") or "0",
+                f"{tick:.2f}".rstrip("0").rstrip(".").replace("-", "\u2212") or "0",
                 anchor="middle",
                 fill=MUTED,
             )

@@ -22,6 +22,7 @@ _WIDTH, _HEIGHT, _EM = 1180.0, 250.0, 30.0
 _TIRED = "the animal didn't cross the street because it was too tired."
 _APPLES = "i bought seven apples today but i didn't like the way they tasted."
 _STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
+_CATS = ("the cat sat on the mat", "the cat lay on the rug")
 _LEAST = 0.1  # a weaker line is not drawn
 
 
@@ -281,6 +282,14 @@ def _points(colour: str):
     return body, _HEIGHT, sentence, recording.badge
 
 
+def _strongest(seen) -> np.ndarray:
+    """The largest weight that any head gives, for the key to which each query gives most; lines to itself and to special tokens are left out."""
+    weights = seen.weights.max(axis=(0, 1))
+    weights[:, np.array(seen.special)] = 0
+    np.fill_diagonal(weights, 0)
+    return np.where(weights == weights.max(axis=1, keepdims=True), weights, 0)
+
+
 _PRINTED = "BERT-base, published"
 
 _PICTURES = {
@@ -294,14 +303,14 @@ _PICTURES = {
         "BERT-base, recorded",
     ),
     "04": _arcs(
-        _STORE, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
+        _CATS, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
     ),
     "05": _maps(
         _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 16, "the 48 heads of layers 5 to 8"
     ),
-    "06": _arcs(_STORE, _of_head("8-11"), "head 8-11"),
+    "06": _arcs(_STORE, _of_head("8-10"), "head 8-10"),
     "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
-    "08": _arcs(_APPLES, lambda seen: seen.weights.max(axis=(0, 1)), "of 144 heads the one that looks most"),
+    "08": _arcs(_APPLES, _strongest, "each word's strongest line in any of 144 heads"),
     "09": _points,
     "10": _maps(
         _STORE,

@@ -179,7 +179,7 @@ function createHeadView(host, get, emit) {
     const left = Math.max(0, Math.min((width - numbers - 2 * column - spread) / 2, 6 * em));
     const pad = 0.16 * em; // letters may be taller than their row
     let pitch = (height - 2 * pad) / Math.max(1, n);
-    if (pitch < 0.74 * em) pitch = 1.3 * em; // then the tokens scroll
+    if (pitch < 0.7 * em) pitch = 1.3 * em; // then the tokens scroll
     pitch = Math.min(pitch, 2 * em);
     Object.assign(layout, { pad, pitch, column, left, x0: left + column, x1: left + column + spread });
     sheet.style.height = `${Math.floor(n * pitch + 2 * pad)}px`;
