@@ -1,6 +1,6 @@
 """Lesson 2's ledger and deck: what its claims compute, on numbers made by hand and on the specimen."""
 
-from __future__ import annotations
+from __future__ import base64
 
 import re
 from functools import partial
@@ -186,7 +186,8 @@ def shown_text() -> str:
             parts.append(cell.source)
         for output in cell.get("outputs", []):
             parts += [str(value) for value in output.get("data", {}).values()]
-    return "\n".join(parts)
+    pictures = re.findall(r"image/svg\+xml;base64,([\w+/=]+)", "\n".join(parts))
+    return "\n".join(parts + [base64.b64decode(one).decode() for one in pictures])
 
 
 def test_the_deck_shows_what_the_lesson_promises():

@@ -86,7 +86,12 @@ class Live:
 
 def saved_state(notebook) -> dict[str, dict]:
     """The widget state a notebook carries; empty if it was saved without."""
-    return notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    state: object = notebook.metadata
+    for part in ("widgets", STATE, "state"):
+        state = state.get(part) if isinstance(state, dict) else None
+    return (
+        state if isinstance(state, dict) else {}
+    )  # none was saved, or a stranger wrote something else there
 
 
 def displayed(outputs: Iterable[Mapping]) -> list[str]:

@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 from html.parser import HTMLParser
 
-from .state import STATE
+from .state import saved_state
 
 # With all that stands in them; and those that are left out alone, their text stays.
 _WHOLE = frozenset(
@@ -80,7 +80,7 @@ def harmless(notebook) -> int:
                     clean = without_scripts(data[kind])
                     changed += clean.had_scripts
                     data[kind] = clean.markup
-    models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    models = saved_state(notebook)
     for name, model in list(models.items()):
         traits = model["state"]
         if model["model_name"] == "AnyModel" and traits["_esm"] not in _own_modules():

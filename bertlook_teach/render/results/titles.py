@@ -42,7 +42,7 @@ def title_picture(which: str) -> WidePicture:
     Examples
     --------
     >>> title_picture("06").sentence[:33]
-    'BERT-base, recorded, head 8-11: w'
+    'BERT-base, recorded, head 8-10: w'
     """
     if which not in ("00", GUEST):
         which = lesson(which).number
