@@ -1,7 +1,8 @@
 """Lesson 2's ledger and deck: what its claims compute, on numbers made by hand and on the specimen."""
 
-from __future__ import base64
+from __future__ import annotations
 
+import base64
 import re
 from functools import partial
 from pathlib import Path
