@@ -2,6 +2,7 @@
 
 import copy
 import json
+import logging
 import random
 import re
 from html.parser import HTMLParser
@@ -39,6 +40,14 @@ EVIL = (
     "</script><script>evil()</script>",
     "<!--><script>evil()</script>",
 )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """nbformat logs what it repairs, half characters included, which pytest-xdist cannot send on."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="module")
