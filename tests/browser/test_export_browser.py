@@ -258,12 +258,12 @@ def test_the_bar_below_says_lesson_and_page(tiny):
 def test_the_looks_of_a_deck_are_there(tiny):
     tiny.go("0-0")
     paper = "getComputedStyle(document.body).backgroundColor"
-    assert tiny.page.evaluate(paper) == "rgb(255, 255, 255)"
+    assert tiny.page.evaluate(paper) == "rgb(253, 252, 249)"
     tiny.press("d")
     assert tiny.page.evaluate(paper) == "rgb(20, 23, 28)"
     tiny.screenshot("exported-dark")
     tiny.press("d", "d")
-    assert tiny.page.evaluate(paper) == "rgb(255, 255, 255)"
+    assert tiny.page.evaluate(paper) == "rgb(253, 252, 249)"
 
 
 def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file, tiny, tmp_path):
