@@ -115,7 +115,11 @@ def _arcs(key, weights, what: str, *, special: bool = False):
                 f'stroke-linecap="round"/><circle cx="{c(x[j])}" cy="{c(base)}" r="{c(3 + 6 * weight)}" fill="{colour}"/>'
             )
         i, j = np.unravel_index(chosen.argmax(), chosen.shape)
-        left_out = "" if special else "; special tokens are not drawn"
+        left_out = (
+            "; weights to itself are not drawn"
+            if special
+            else "; special tokens and weights to itself are not drawn"
+        )
         sentence = (
             f"BERT-base, {what}: weights of a tenth and more{left_out}. The largest: "
             f"{tokens[i]} → {tokens[j]}, {chosen[i, j]:.2f}."
@@ -310,7 +314,7 @@ _PICTURES = {
     ),
     "06": _arcs(_STORE, _of_head("8-10"), "head 8-10"),
     "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
-    "08": _arcs(_APPLES, _strongest, "each word's strongest line in any of 144 heads"),
+    "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
     "09": _points,
     "10": _maps(
         _STORE,
