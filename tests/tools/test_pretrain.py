@@ -380,6 +380,8 @@ def test_the_loss_is_that_of_transformers(recipe, corpus):
         next_sentence_label=torch.from_numpy(batch[2]),
     ).loss
     assert sum(ours).item() == pytest.approx(theirs.item(), rel=1e-5)
+    halved = models.losses(*models.forward(model, batch, masked, targets, torch.device("cpu"), "bfloat16"))
+    assert sum(halved).item() == pytest.approx(theirs.item(), rel=3e-3)  # attention is computed by another path
 
 
 def test_every_weight_belongs_to_one_optimizer(recipe):
