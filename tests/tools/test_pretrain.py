@@ -380,8 +380,19 @@ def test_the_loss_is_that_of_transformers(recipe, corpus):
         next_sentence_label=torch.from_numpy(batch[2]),
     ).loss
     assert sum(ours).item() == pytest.approx(theirs.item(), rel=1e-5)
-    halved = models.losses(*models.forward(model, batch, masked, targets, torch.device("cpu"), "bfloat16"))
-    assert sum(halved).item() == pytest.approx(theirs.item(), rel=3e-3)  # attention is computed by another path
+
+
+def test_attention_in_bfloat16_is_that_in_single_precision(recipe):
+    model = models.build_model(recipe, recipe["phases"][1], vocab_size=300, seed=0).eval()
+    layer, x = model.bert.encoder.layer[0], torch.randn(2, 9, model.config.hidden_size)
+    with torch.no_grad():
+        layer.attention.self.query.weight.mul_(20)  # heads that choose, so that the mask and the scale matter
+    allowed = torch.tensor([[True] * 9, [True] * 5 + [False] * 4])[:, None, None, :]
+    single = models._attention(model, layer, x, allowed)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        halved = models._attention(model, layer, x, allowed)
+    assert halved.dtype == torch.bfloat16
+    assert float((halved - single).abs().max() / single.abs().max()) < 0.03
 
 
 def test_every_weight_belongs_to_one_optimizer(recipe):
