@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
 Measure = Callable[[object], np.ndarray]
+
+
+@cache
+def _usual() -> Mapping[str, Measure]:
+    """Made once, so that a view can tell them from measures of somebody's own by what they are."""
+    from ..measures import surface
+
+    return {
+        "to the previous token": lambda attention: surface.offset_attention(attention, -1),
+        "to the next token": lambda attention: surface.offset_attention(attention, 1),
+        "to itself": lambda attention: surface.offset_attention(attention, 0),
+        "to [CLS]": lambda attention: surface.special_token_attention(attention, "cls"),
+        "to [SEP]": lambda attention: surface.special_token_attention(attention, "sep"),
+        "entropy (nats)": surface.attention_entropy,
+    }
 
 
 def default_measures(attention=None) -> dict[str, Measure]:
@@ -17,14 +33,7 @@ def default_measures(attention=None) -> dict[str, Measure]:
     """
     from ..measures import surface
 
-    measures = {
-        "to the previous token": lambda attention: surface.offset_attention(attention, -1),
-        "to the next token": lambda attention: surface.offset_attention(attention, 1),
-        "to itself": lambda attention: surface.offset_attention(attention, 0),
-        "to [CLS]": lambda attention: surface.special_token_attention(attention, "cls"),
-        "to [SEP]": lambda attention: surface.special_token_attention(attention, "sep"),
-        "entropy (nats)": surface.attention_entropy,
-    }
+    measures = dict(_usual())
     if attention is None:
         return measures
     masks = surface.token_masks(attention)

@@ -69,6 +69,7 @@ def in_python(encoder, item):
     got = read(encoder, item, truncate=True)
     words = [-1 if word is None else word for word in got.word_ids]
     named = {"ids": got.ids, "tokens": got.tokens, "segments": got.segment_ids, "special": got.special}
+    named["spelt"] = got.words
     return {name: list(value) for name, value in named.items()} | {"words": words, "cut": got.truncated}
 
 

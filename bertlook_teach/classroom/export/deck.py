@@ -10,16 +10,17 @@ from html import escape
 from pathlib import Path
 
 from ... import __version__
+from ...widgets import specimen_source
 from .cells import Slide, live_output, slides_of
 from .links import page_links
 from .reveal import script, style, typeface
-from .state import Live
+from .state import WEIGHTS, Live
 
 _PAGE = Path(__file__).parent / "page"
 
 # Whatever the page holds, the browser fetches nothing for it: frames may only show this file again (the speaker's view).
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; script-src 'self' file: 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' file: blob: data:; base-uri 'none'; form-action 'none'"
 )
 
@@ -27,7 +28,16 @@ POLICY = (
 _SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look", "part", "lesson")
 
 
-def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collection[str] = ()) -> str:
+def render_deck(
+    notebook,
+    live: Live,
+    *,
+    title: str,
+    look: str,
+    beside: Collection[str] = (),
+    weights: str = WEIGHTS,
+    inside: str = "",
+) -> str:
     """The page.
 
     Parameters
@@ -41,6 +51,10 @@ def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collecti
         The deck's style sheet, from `deck_look`.
     beside : collection of str
         Decks whose exported pages lie in the same folder, to which links lead.
+    weights : str
+        Address of the file with the specimen, if a view computes.
+    inside : str
+        The text of that file instead, for a page that carries it.
     """
     rise = dict(notebook.metadata.get("rise", {}))
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
@@ -76,8 +90,13 @@ def render_deck(notebook, live: Live, *, title: str, look: str, beside: Collecti
             "</div></main>",
             bars,
             _data("bertlook-settings", settings),
-            _data("bertlook-widgets", live.page_data()),
+            _data("bertlook-widgets", {**live.page_data(), "weights": weights}),
             *(f"<script>\n{as_script(text)}\n</script>" for text in scripts),
+            *(
+                [f"<script>\n{text}\n</script>" for text in (inside, as_script(specimen_source())) if text]
+                if live.computed
+                else ()
+            ),
             f"<script>\n(() => {{\n{as_script(page_file('host.js'))}\nbringToLife();\n}})();\n</script>",
             "</body>",
             "</html>",

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import commonprefix
 
+WEIGHTS = "specimen.js"  # the file with the specimen, for all decks of a folder
+
 STATE = "application/vnd.jupyter.widget-state+json"
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -57,7 +59,7 @@ class Live:
         From the notebook's name of a displayed model to the page's; those that cannot be shown live are not in it.
     static : dict
         Why a displayed model is not live, by the notebook's name.
-    models, recordings, silent :
+    models, recordings, silent, computed :
         What page/host.js reads.
     modules, styles : list of str
         Each text once.
@@ -68,6 +70,8 @@ class Live:
     models: dict[str, dict] = field(default_factory=dict)
     recordings: list[dict] = field(default_factory=list)
     silent: dict[str, str] = field(default_factory=dict)
+    computed: list[dict] = field(default_factory=list)
+    without_weights: str = ""  # what a reader is told where the specimen's file is missing
     modules: list[str] = field(default_factory=list)
     styles: list[str] = field(default_factory=list)
 
@@ -81,6 +85,8 @@ class Live:
             "modules": [module[len(shared) :] for module in self.modules],
             "recordings": self.recordings,
             "silent": self.silent,
+            "computed": self.computed,
+            "without_weights": self.without_weights,
         }
 
 
@@ -107,6 +113,7 @@ def live_state(
     recording: Mapping | None = None,
     *,
     instead: str = "Open the notebook in Jupyter.",
+    computes: str = "",
 ) -> Live:
     """Make the page's widgets of a notebook's.
 
@@ -120,6 +127,8 @@ def live_state(
         From `bertlook_teach.widgets.record`.
     instead : str
         What to do where a kernel is needed; ends the sentence that a control shows.
+    computes : str
+        Fingerprint of the model that the page will hold, if it holds one.
 
     Returns
     -------
@@ -154,7 +163,17 @@ def live_state(
     for id_, name in new.items():
         live.models[name] = _model(state[id_], new, live)
     live.recordings = [_renamed(one, new) for one in recording["recordings"] if _shown(one, new)]
+    for one in recording.get("computed", ()):
+        if computes and one["fingerprint"] == computes and all(id_ in new for id_ in one["places"].values()):
+            live.computed.append({**one, "places": {name: new[id_] for name, id_ in one["places"].items()}})
+    live.without_weights = f"{WEIGHTS}, with which this file computes a new text, is not beside it. {instead}"
     told = tied | {tuple(place) for one in live.recordings for place in one["inputs"]}
+    told |= {
+        (one["places"][name], "value")
+        for one in live.computed
+        for name in ("text", "pair")
+        if name in one["places"]
+    }
     for id_, name in new.items():
         kind = state[id_]["model_name"]
         trait = VIEWS.get(kind)

@@ -7,11 +7,13 @@ import time
 import webbrowser
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ...course import find_deck, on_route
 from ...disk import writable_folder, write_file
 from .errors import ExportError
+from .state import WEIGHTS
 
 LARGEST = 8_000_000  # bytes of a deck: what still goes into a mail
 
@@ -37,6 +39,8 @@ def export_deck(
     handout: bool = False,
     notes: bool = False,
     beside: Collection[str] = (),
+    weights: str | None = WEIGHTS,
+    single_file: bool = False,
     say: Callable[[str], None] = print,
 ) -> Exported:
     """Write one deck as a single file, and on request as a handout.
@@ -55,6 +59,11 @@ def export_deck(
         With the speaker's notes in the handout.
     beside : collection of str
         Decks that will be exported into the same folder; links lead to them and to those that lie there already.
+    weights : str, optional
+        Where the page finds the specimen, to compute new texts with: by default a file beside it, written once for all decks of the
+        folder. Another address is not written. None: no page computes.
+    single_file : bool
+        The specimen is part of the page.
     say : callable
         Gets what is worth telling, a line at a time.
 
@@ -96,7 +105,10 @@ def export_deck(
         if number.isdecimal()
         else "Open the notebook in Jupyter."
     )
-    live = live_state(saved_state(notebook), roots, recording, instead=instead)
+    held = specimen_file() if weights else None
+    live = live_state(
+        saved_state(notebook), roots, recording, instead=instead, computes=held.fingerprint if held else ""
+    )
     for reason in sorted(set(live.static.values())):
         say(f"  {list(live.static.values()).count(reason)} view(s) stay pictures: {reason}")
     if not run and not roots:
@@ -109,8 +121,16 @@ def export_deck(
     page = out / f"{deck.stem}.html"
     there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
     look = deck_look(deck.parent)
-    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there))
-    size = page.stat().st_size
+    carried = held.script if single_file and live.computed else ""
+    options = {"weights": weights or WEIGHTS, "inside": carried}
+    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, **options))
+    size = page.stat().st_size - len(carried)
+    file = out / WEIGHTS
+    if live.computed and weights == WEIGHTS and not carried and not _holds(file, held.script):
+        write_file(file, held.script)
+        say(
+            f"  {file}  {file.stat().st_size / 1e6:.2f} MB, with which the decks of this folder compute new texts"
+        )
     if size > LARGEST:
         parts = sorted(((len(str(model)), model["kind"]) for model in live.models.values()), reverse=True)[:3]
         largest = ", ".join(f"{kind.removesuffix('Model')} {n / 1e6:.1f} MB" for n, kind in parts)
@@ -135,6 +155,28 @@ def export_deck(
     for path in filter(None, written):
         say(f"  {path}  {path.stat().st_size / 1e6:.2f} MB")
     return exported
+
+
+@dataclass(frozen=True)
+class SpecimenFile:
+    """The specimen as a page reads it."""
+
+    fingerprint: str
+    script: str
+
+
+@cache
+def specimen_file() -> SpecimenFile:
+    """Made once for all decks."""
+    from ...model import load_encoder
+    from ...widgets import specimen_bytes, specimen_script
+
+    encoder = load_encoder("specimen")
+    return SpecimenFile(encoder.fingerprint, specimen_script(specimen_bytes(encoder)))
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.stat().st_size == len(text) and path.read_text(encoding="ascii") == text
 
 
 def present_static(

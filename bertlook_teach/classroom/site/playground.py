@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
+from ..export.state import WEIGHTS
 from .frame import frame, site_file, to_page
 
 FIRST = "the animal didn't cross the street because it was too tired."  # BERT-base was recorded on it too
@@ -14,8 +15,6 @@ _MENUS = (
     {"view": 1, "trait": "level_index", "label": "of", "options": ["wordpieces", "words"]},
     {"view": 1, "trait": "hide_special", "label": "hide special tokens", "options": None},
 )
-
-WEIGHTS = "specimen.js"  # of all pages of the site that compute
 
 
 def recorded_page(name: str, place: str, names: tuple[str, ...], there: frozenset[str]) -> str:

@@ -33,6 +33,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="use the saved outputs, and the widget state if it was saved with them",
     )
+    held = parser.add_mutually_exclusive_group()
+    held.add_argument(
+        "--single-file",
+        action="store_true",
+        help="put the specimen, with which a deck computes new texts, into each deck (12 MB) instead of beside them",
+    )
+    held.add_argument(
+        "--no-weights", action="store_true", help="leave the specimen out: no new text without Jupyter"
+    )
 
 
 def run(args: Namespace) -> int:
@@ -51,6 +60,9 @@ def run(args: Namespace) -> int:
         print(f"{deck.stem} ...", flush=True)
         try:
             options = {"handout": args.handout, "notes": args.notes, "beside": [one.stem for one in which]}
+            options["single_file"] = args.single_file
+            if args.no_weights:
+                options["weights"] = None
             done = export_deck(deck, out, run=not args.no_run, **options)
         except ExportError as error:
             if len(which) == 1:

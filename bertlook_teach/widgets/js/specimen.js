@@ -11,26 +11,40 @@ const bertlookMakeSpecimen = () => {
   const LEFT_OUT = /[\0\ufffd\p{Cc}\p{Cf}\p{Co}]/u; // \t, \n and \r are blanks, and were seen before
   const BLANK = /\s|\u0085/u;
 
+  // [as the model reads it, as it stands in the text]: an accent that is dropped still belongs to its word there.
   function words(text) {
     const found = [];
-    let word = "";
-    const end = () => { if (word) found.push(word); word = ""; };
-    let clean = "";
+    let word = "", last = null; // last: where the newest word stands in the text, [from, to]
+    const end = () => {
+      if (word) found.push([word, last]);
+      word = "";
+    };
+    const grow = (letters, from, to) => {
+      if (word) last[1] = to; else last = [from, to];
+      word += letters;
+    };
+    let at = 0;
     for (const c of text) {
-      if (c === "\t" || c === "\n" || c === "\r") clean += " ";
+      const from = at, to = (at += c.length);
+      if (c === "\t" || c === "\n" || c === "\r") end();
       else if (LEFT_OUT.test(c)) continue;
-      else if (BLANK.test(c)) clean += " ";
-      else clean += CHINESE.test(c) ? ` ${c} ` : c;
-    }
-    for (const whole of clean.normalize("NFD")) {
-      if (/\p{Mn}/u.test(whole)) continue;
-      for (const c of whole.toLowerCase()) {
-        if (BLANK.test(c)) end();
-        else if (PUNCTUATION.test(c)) { end(); found.push(c); } else word += c;
+      else if (BLANK.test(c)) end();
+      else if (CHINESE.test(c)) { end(); grow(c.normalize("NFD"), from, to); end(); }
+      else {
+        for (const part of c.normalize("NFD")) {
+          if (/\p{Mn}/u.test(part)) {
+            if (last && last[1] === from && !/[\ufe00-\ufe0f]/.test(part)) last[1] = to;
+            continue;
+          }
+          for (const letter of part.toLowerCase()) {
+            if (BLANK.test(letter)) end();
+            else if (PUNCTUATION.test(letter)) { end(); grow(letter, from, to); end(); } else grow(letter, from, to);
+          }
+        }
       }
     }
     end();
-    return found;
+    return found.map(([read, [from, to]]) => [read, text.slice(from, to)]);
   }
 
   function pieces(word, vocabulary) {
@@ -50,16 +64,16 @@ const bertlookMakeSpecimen = () => {
     return found;
   }
 
-  // Wordpieces of one text, each with the number of its word; no more words are read than can be of use.
+  // Wordpieces of one text, each with the number of its word and the word as it stands there; no more words are read than can be of use.
   function cut(text, vocabulary, enough) {
     const found = [];
     let number = 0;
     const marks = new RegExp(`(${SPECIAL.map((one) => one.replace(/[[\]]/g, "\\$&")).join("|")})`);
     for (const part of text.split(marks)) {
       if (found.length > enough) break;
-      if (SPECIAL.includes(part)) { found.push([part, number++]); continue; }
-      for (const word of words(part)) {
-        for (const piece of pieces(word, vocabulary)) found.push([piece, number]);
+      if (SPECIAL.includes(part)) { found.push([part, number++, part]); continue; }
+      for (const [word, source] of words(part)) {
+        for (const piece of pieces(word, vocabulary)) found.push([piece, number, source]);
         number++;
         if (found.length > enough) break;
       }
@@ -216,12 +230,13 @@ const bertlookMakeSpecimen = () => {
         short.length = Math.min(first, short.length);
         long.length = Math.min(second, long.length);
       }
-      const found = { tokens: ["[CLS]"], words: [-1], segments: [0], special: [true], cut: isCut };
+      const found = { tokens: ["[CLS]"], words: [-1], segments: [0], special: [true], spelt: [], cut: isCut };
       let before = 0;
       parts.forEach((part, side) => {
-        for (const [piece, word] of part) {
+        for (const [piece, word, source] of part) {
           found.tokens.push(piece);
           found.words.push(before + word);
+          found.spelt[before + word] = source;
           found.segments.push(side);
           found.special.push(false);
         }
@@ -234,7 +249,7 @@ const bertlookMakeSpecimen = () => {
       return { ...found, ids: found.tokens.map((piece) => vocabulary.get(piece)) };
     }
 
-    function run(text, pair = null, { off = [], vectors = false } = {}) {
+    function run(text, pair = null, { off = [], vectors = false, norms = false } = {}) {
       const read = tokenize(text, pair), n = read.ids.length;
       const silent = new Set();
       for (const [layer, head] of off) {
@@ -242,6 +257,7 @@ const bertlookMakeSpecimen = () => {
         silent.add(layer * heads + head);
       }
       const attention = new Float32Array(layers * heads * n * n);
+      const lengths = norms ? new Float32Array(layers * heads * n) : null;
       const kept = vectors ? [0, 1, 2].map(() => new Float32Array(layers * heads * n * size)) : null;
       const [tokens, places, kinds] = ["word", "position", "token_type"].map((name) => w(`${EMBED}.${name}_embeddings.weight`));
       for (let i = 0; i < n; i++)
@@ -269,6 +285,18 @@ const bertlookMakeSpecimen = () => {
               for (let k = first; k < first + size; k++) joined[i * width + k] += weight * values[j * width + k];
             }
           }
+          if (lengths) {
+            const out = w(`${block}.attention.output.dense.weight`);
+            for (let j = 0; j < n; j++) {
+              let squares = 0;
+              for (let row = 0; row < width; row++) {
+                let sum = 0;
+                for (let k = first; k < first + size; k++) sum += out[row * width + k] * values[j * width + k];
+                squares += sum * sum;
+              }
+              lengths[(layer * heads + head) * n + j] = Math.sqrt(squares);
+            }
+          }
           if (kept) {
             [queries, keys, values].forEach((one, part) => {
               for (let i = 0; i < n; i++)
@@ -286,6 +314,7 @@ const bertlookMakeSpecimen = () => {
         normed(`${block}.output.LayerNorm`, stream, n);
       }
       const found = { ...read, n, attention, last: stream.slice(0, n * width), asked: [text, pair, { off }] };
+      if (lengths) found.norms = lengths; // of what each head would take from each token, as measures/norms.py has it
       if (kept) [found.queries, found.keys, found.values] = kept;
       return found;
     }

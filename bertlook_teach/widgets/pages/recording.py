@@ -49,7 +49,7 @@ def record(roots: Sequence[str]) -> dict:
     dict
         ``recordings``: list of {"inputs", "rows", "outputs", "answers", "values"}; a row holds one value an input, its
         answer one position in ``values`` an output. ``silent``: sentences of anywidgets that listen to the page in vain,
-        by model id. ``tables``: the numbers of each displayed picture as HTML tables, by model id; of a picture that is no
+        by model id. ``computed``: what a page with the specimen in it can answer itself, see `HeadExplorer.in_page`. ``tables``: the numbers of each displayed picture as HTML tables, by model id; of a picture that is no
         widget by `picture_key`.
     """
     widgets = {id_: _instances()[id_] for id_ in roots if id_ in _instances()}
@@ -65,6 +65,7 @@ def record(roots: Sequence[str]) -> dict:
     return {
         "recordings": recordings,
         "silent": silent,
+        "computed": [found for one in reach if (found := getattr(one, "in_page", lambda: None)())],
         "tables": {id_: tables(widget) for id_, widget in widgets.items()} | picture_tables(),
     }
 

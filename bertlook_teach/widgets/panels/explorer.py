@@ -327,6 +327,34 @@ class HeadExplorer(ipywidgets.VBox):
         self._read(text, text_pair)
         self.text_box.put(text, text_pair)
 
+    def in_page(self) -> dict[str, object] | None:
+        """What a page that holds the same model needs to answer a new text in Python's place; None where it cannot.
+
+        It takes the usual measures of the map, and keeps arrays; a function of one's own it cannot call.
+        """
+        usual = default_measures()
+        own = [
+            name
+            for name, measure in self.measures.items()
+            if callable(measure) and measure is not usual.get(name)
+        ]
+        engine = getattr(self.encoder, "engine", None)
+        if own or self.minus is not None or self._extract is not _extract_attention or engine is None:
+            return None
+        places = {
+            "text": self.text_box.text,
+            "message": self.text_box.message,
+            "map": self.head_map,
+            "view": self.head_view,
+        }
+        if len(self.text_box.children[0].children) > 1:
+            places["pair"] = self.text_box.text_pair
+        return {
+            "fingerprint": self.encoder.fingerprint,
+            "norms": bool(self.head_view.norms),
+            "places": {name: widget.model_id for name, widget in places.items()},
+        }
+
     @property
     def layer(self) -> int:
         return self.head_view.layer

@@ -103,6 +103,50 @@ function replay({ inputs, rows, outputs, answers, values }) {
   }
 }
 
+// ---- texts that the page computes itself, with the specimen in a worker ----
+
+let specimen = null; // read when it is first asked for: a deck opens no slower for it
+
+async function readSpecimen() {
+  if (!globalThis.bertlookSpecimenData) {
+    await new Promise((done, failed) => {
+      const script = Object.assign(document.createElement("script"), { src: parts.weights, onload: done });
+      script.onerror = () => failed(new Error(parts.without_weights));
+      document.head.append(script);
+    });
+  }
+  const bytes = Uint8Array.from(atob(globalThis.bertlookSpecimenData ?? ""), (letter) => letter.charCodeAt(0)).buffer;
+  return globalThis.bertlookSpecimen.worker(bytes);
+}
+
+function compute({ fingerprint, norms, places }) {
+  const { text, pair, message, map, view } = Object.fromEntries(Object.entries(places).map(([name, id]) => [name, modelOf(id)]));
+  const say = (words) => {
+    const line = make("div", "", { role: "alert", dir: "auto" });
+    line.textContent = words;
+    message.set("value", words ? line.outerHTML : "");
+  };
+  let turn = 0; // answers to earlier texts are dropped
+  const answer = async () => {
+    const mine = (turn += 1);
+    try {
+      const second = pair?.get("value") ?? "";
+      const model = await (specimen ??= readSpecimen());
+      if (model.about.fingerprint !== fingerprint) throw new Error(`${parts.weights} holds another model than this deck was made with. ${parts.without_weights}`);
+      const run = await model.run(text.get("value"), second.trim() ? second : null, { norms });
+      if (mine !== turn) return;
+      const shape = map.get("shape"), { mapTraits, viewTraits } = globalThis.bertlookSpecimenViews;
+      map.set(mapTraits(run, map.get("measures"), shape, map));
+      view.set(viewTraits(run, shape));
+      say(run.cut ? `The model reads ${run.n} wordpieces at most; the rest was cut.` : "");
+    } catch (error) {
+      if (mine === turn) say(`${error.message ?? error} The picture still shows the last text.`);
+    }
+    if (mine === turn) globalThis.bertlookAnswers = (globalThis.bertlookAnswers ?? 0) + 1; // tests wait for it
+  };
+  for (const box of [text, pair]) box?.on("change:value", answer);
+}
+
 // ---- pieces of page ----
 
 function make(tag, className = "", attributes = {}) {
@@ -382,6 +426,7 @@ async function bringToLife() {
   for (const [id, saved] of Object.entries(parts.models)) models.set(id, new Model(id, saved));
   for (const model of models.values()) if (/^(Directional)?LinkModel$/.test(model.kind)) link(model);
   for (const recording of parts.recordings) replay(recording);
+  for (const one of parts.computed) compute(one);
   guardKeys();
   let failed = false;
   for (const place of document.querySelectorAll("[data-model]")) {

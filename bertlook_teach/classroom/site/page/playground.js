@@ -2,7 +2,6 @@
 (() => {
   const byId = (name) => document.getElementById(name);
   const texts = JSON.parse(byId("recorded-texts").textContent);
-  const SPECIAL = new Set(["[CLS]", "[SEP]"]);
   const say = (words) => (byId("said").textContent = words);
   const make = (tag, words, name = "") => Object.assign(document.createElement(tag), { textContent: words, className: name });
   const label = ([layer, head]) => `${layer + 1}-${head + 1}`;
@@ -23,59 +22,11 @@
   }
 
   // -- one run as the traits of the views --
-  const round = (share) => Math.round(Math.min(1, Math.max(0, share)) * 65535);
-  function groupsOf(words) {
-    const groups = [];
-    words.forEach((word, i) => {
-      if (word >= 0 && i && words[i - 1] === word) groups[groups.length - 1].push(i);
-      else groups.push([i]);
-    });
-    return groups;
-  }
-  function levels({ tokens, words, segments }) {
-    const special = tokens.map((token, i) => words[i] < 0 && SPECIAL.has(token));
-    const groups = groupsOf(words);
-    const first = (list) => groups.map((group) => list[group[0]]);
-    const joined = groups.map((group) => group.map((i, k) => (k ? tokens[i].replace(/^##/, "") : tokens[i])).join(""));
-    return {
-      wordpiece: { tokens: [...tokens], special, segments: [...segments], groups: null },
-      word: { tokens: joined, special: first(special), segments: first([...segments]), groups },
-    };
-  }
-  // The measures of the map, as bertlook_teach/measures/surface.py takes them.
-  function measured({ attention, tokens, n }, [layers, heads]) {
-    const found = Array.from({ length: 6 }, () => new Float32Array(layers * heads));
-    for (let at = 0; at < layers * heads; at++) {
-      const one = attention.subarray(at * n * n, (at + 1) * n * n);
-      const sums = [0, 0, 0, 0, 0, 0];
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < n; j++) {
-          const share = one[i * n + j];
-          if (j === i - 1) sums[0] += share;
-          if (j === i + 1) sums[1] += share;
-          if (j === i) sums[2] += share;
-          if (tokens[j] === "[CLS]") sums[3] += share;
-          if (tokens[j] === "[SEP]") sums[4] += share;
-          if (share > 0) sums[5] -= share * Math.log(share);
-        }
-      }
-      sums.forEach((sum, k) => (found[k][at] = sum / n));
-    }
-    return found;
-  }
   function show(run) {
-    const [layers, heads] = map.get("shape");
-    const values = measured(run, [layers, heads]);
-    const numbers = new Float32Array(values.length * layers * heads);
-    values.forEach((one, k) => numbers.set(one, k * one.length));
-    map.set("ranges", values.map((one) => [Math.min(0, ...one), Math.max(...one)]));
-    map.set("data", new DataView(numbers.buffer));
-    view.set("query", -1);
-    view.set("texts", levels(run));
-    view.set("shape", [layers, heads, run.n]);
-    view.set("bits", 16);
-    view.set("packing", "plain");
-    view.set("data", new DataView(Uint16Array.from(run.attention, round).buffer));
+    const { mapTraits, viewTraits } = globalThis.bertlookSpecimenViews, shape = map.get("shape");
+    for (const [model, traits] of [[map, mapTraits(run, map.get("measures"), shape)], [view, viewTraits(run, shape)]]) {
+      for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    }
     markOff();
   }
 
