@@ -29,8 +29,7 @@ VERDICT_RULE = (
 
 def treebank_units(sentences: Sequence) -> np.ndarray:
     """The input of the ledger that each sentence belongs to: its document; where so few would report that they decide nothing, itself."""
-    documents = document_numbers(sentences)
-    return documents if documents.max() + 1 >= 2 * FEWEST_REPORTING else np.arange(len(sentences))
+    return document_numbers(sentences, 2 * FEWEST_REPORTING)
 
 
 # --- deciding -------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
             "n_skipped": len(sentences) - len(readable),
             "broken": files["broken"],
             "word vectors": None if vectors is None else words,
-            "protocol": "fitted on every second document, scored on the others; 95 % bootstrap over sentences",
+            "protocol": "fitted on every second document, scored on the others; 95 % bootstrap over documents, or over sentences where fewer than 20 are scored",
         },
     )
     print(

@@ -222,8 +222,11 @@ def halves_by_document(sentences: Sequence) -> tuple[list, list]:
     return tuple([s for s, place in zip(sentences, places) if place == half] for half in (0, 1))
 
 
-def document_numbers(sentences: Sequence) -> np.ndarray:
-    """The document of each sentence, counted from 0; a sentence that names none is one of its own. If all name one, each is its own."""
+def document_numbers(sentences: Sequence, fewest: int = 2) -> np.ndarray:
+    """The document of each sentence, counted from 0; a sentence that names none is one of its own.
+
+    Of fewer documents than ``fewest`` nothing can be drawn: then each sentence is its own.
+    """
     numbers: dict[str, int] = {}
     found = [numbers.setdefault(s.doc_id or f"sentence {i}", len(numbers)) for i, s in enumerate(sentences)]
-    return np.array(found if len(numbers) > 1 else range(len(found)), dtype=int)
+    return np.array(found if len(numbers) >= fewest else range(len(found)), dtype=int)

@@ -29,6 +29,8 @@ _ABSOLUTE = (
     "roberta-prelayernorm",
 )
 
+MOST_LAYERS = 1000  # far above any encoder's
+
 
 def read_config(folder: Path) -> dict:
     if not folder.is_dir():
@@ -54,6 +56,11 @@ def read_config(folder: Path) -> dict:
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the call
             f"{folder / 'config.json'} holds {type(config).__name__}, where an object with the model's settings was expected."
         )
+    for key in ("num_hidden_layers", "n_layers"):  # each is built before the weights are seen to lack it
+        if isinstance(config.get(key), int) and config[key] > MOST_LAYERS:
+            raise ValueError(
+                f"{folder / 'config.json'} says {key} = {config[key]}, and {MOST_LAYERS} layers are the most that are built. Is the file damaged?"
+            )
     return config
 
 

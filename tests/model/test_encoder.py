@@ -243,6 +243,31 @@ def test_pickled_weights_are_not_opened(folder):
         load_encoder(folder)
 
 
+def test_no_code_that_a_config_names_is_run(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "evil.EvilConfig", "AutoModel": "evil.EvilModel"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "evil.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
+    load_encoder(folder)
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "key, message",
+    [
+        ("num_hidden_layers", "1000 layers are the most"),
+        ("vocab_size", "cannot be loaded"),
+        ("max_position_embeddings", "cannot be loaded"),
+        ("intermediate_size", "cannot be loaded"),
+    ],
+)
+def test_an_absurd_size_is_refused_before_memory_is_taken(folder, key, message):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {key: 2 * 10**9}))
+    with pytest.raises(ValueError, match=message):
+        load_encoder(folder)
+
+
 @pytest.mark.parametrize(
     "file, message",
     [

@@ -388,8 +388,9 @@ def test_attention_in_bfloat16_is_that_in_single_precision(recipe):
     with torch.no_grad():
         layer.attention.self.query.weight.mul_(20)  # heads that choose, so that the mask and the scale matter
     allowed = torch.tensor([[True] * 9, [True] * 5 + [False] * 4])[:, None, None, :]
-    single = models._attention(model, layer, x, allowed)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.no_grad():
+        single = models._attention(model, layer, x, allowed)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         halved = models._attention(model, layer, x, allowed)
     assert halved.dtype == torch.bfloat16
     assert float((halved - single).abs().max() / single.abs().max()) < 0.03

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...model import import_torch
 from ...stats import minimized, ratio_interval, softmax_loss
-from .probe_inputs import ProbeSentence
+from .probe_inputs import ProbeSentence, by_document
 
 L2 = 1e-4  # per word of training; keeps weights finite where a governor is perfectly predictable
 
@@ -315,7 +315,7 @@ def control_task(sentences: Iterable[ProbeSentence], *, seed: int = 0) -> list[P
 def evaluate(
     predict: Callable, sentences: Sequence[ProbeSentence], *, punctuation: bool = False, seed: int = 0
 ) -> AttachmentScore:
-    """UAS of a probe or a baseline, with a 95 % bootstrap interval over sentences.
+    """UAS of a probe or a baseline, with a 95 % bootstrap interval over documents (see `ProbeSentence`).
 
     Parameters
     ----------
@@ -335,7 +335,8 @@ def evaluate(
     if len(counts) < 2 or not counts[:, 1].sum():
         raise ValueError(f"a score with an interval needs two sentences with words; got {len(counts)}.")
     right, total = counts.sum(axis=0)
-    return AttachmentScore(float(right / total), *ratio_interval(counts, seed=seed), int(total), len(counts))
+    ends = ratio_interval(by_document(counts, sentences), seed=seed)
+    return AttachmentScore(float(right / total), *ends, int(total), len(counts))
 
 
 def learning_curve(

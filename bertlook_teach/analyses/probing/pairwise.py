@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...corpora import document_numbers
 from ...stats import logistic_regression, unit_interval
-from .probe_inputs import ProbeSentence
+from .probe_inputs import ENOUGH_DOCUMENTS, ProbeSentence
 
 NEGATIVES = ("uniform", "distance-matched")
 
@@ -34,7 +35,9 @@ class Pairs:
     distance : int ndarray of shape (pair,)
         Place of the second word minus place of the first.
     sentence : int ndarray of shape (pair,)
-        Which sentence a pair comes from; the halves and the bootstrap go by it.
+        Which sentence a pair comes from.
+    unit : int ndarray of shape (pair,)
+        What an interval draws: its document where 20 or more are named, its sentence otherwise.
     n_unmatched : int
         Linked pairs left out because no unrelated pair of their distance was left.
     """
@@ -43,6 +46,7 @@ class Pairs:
     linked: np.ndarray
     distance: np.ndarray
     sentence: np.ndarray
+    unit: np.ndarray
     n_unmatched: int = 0
 
     def __len__(self) -> int:
@@ -50,12 +54,13 @@ class Pairs:
 
     def of(self, chosen: np.ndarray) -> Pairs:
         """The chosen pairs only."""
-        return Pairs(self.features[chosen], self.linked[chosen], self.distance[chosen], self.sentence[chosen])
+        columns = (self.features, self.linked, self.distance, self.sentence, self.unit)
+        return Pairs(*(column[chosen] for column in columns))
 
 
 @dataclass(frozen=True)
 class PairScore:
-    """Accuracy over balanced pairs (chance is .5), with its 95 % interval over sentences, and n."""
+    """Accuracy over balanced pairs (chance is .5), with its 95 % interval over documents, and n."""
 
     accuracy: float
     low: float
@@ -118,6 +123,7 @@ def sample_pairs(
         np.arange(len(both)) < len(arcs),
         both[:, 2] - both[:, 1],
         both[:, 0],
+        document_numbers(sentences, ENOUGH_DOCUMENTS)[both[:, 0]],
         n_arcs - len(arcs) if negatives == "distance-matched" else 0,
     )
 
@@ -172,13 +178,13 @@ def distance_rule(pairs: Pairs):
 
 
 def pair_accuracy(predict, pairs: Pairs, *, seed: int = 0) -> PairScore:
-    """Share of pairs answered rightly, with a 95 % bootstrap interval over sentences.
+    """Share of pairs answered rightly, with a 95 % bootstrap interval over documents (see `Pairs`).
 
     ``pairs`` must come from other sentences than the predictor was fitted on.
     """
     right = np.asarray(predict(pairs)) == pairs.linked
-    _, place = np.unique(pairs.sentence, return_inverse=True)
-    n_sentences = len(np.unique(place))
+    n_sentences = len(np.unique(pairs.sentence))
     if n_sentences < 2:
         raise ValueError(f"an interval needs pairs of two sentences or more; got {n_sentences}.")
-    return PairScore(float(right.mean()), *unit_interval(right, place, seed=seed), len(right), n_sentences)
+    _, unit = np.unique(pairs.unit, return_inverse=True)
+    return PairScore(float(right.mean()), *unit_interval(right, unit, seed=seed), len(right), n_sentences)

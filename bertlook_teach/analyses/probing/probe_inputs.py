@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...corpora import open_text
+from ...corpora import document_numbers, open_text
 from ...model import check_reading
 
 
@@ -27,6 +27,8 @@ class ProbeSentence:
     counted : bool ndarray of shape (dependent,)
         False for punctuation, which the published UAS leaves out.
     words : tuple of str
+    doc_id : str, optional
+        The document it comes from: intervals draw documents where 20 or more are named, and sentences otherwise.
     """
 
     between: np.ndarray
@@ -34,6 +36,7 @@ class ProbeSentence:
     governors: np.ndarray
     counted: np.ndarray
     words: tuple[str, ...]
+    doc_id: str | None = None
 
     def __len__(self) -> int:
         return len(self.governors)
@@ -88,7 +91,8 @@ def read_features(
     for sentence, attention in zip(sentences, stream if progress is None else progress(stream), strict=True):
         governors = np.array([len(sentence) if g < 0 else g for g in sentence.governors])
         counted = np.array([tag != "PUNCT" for tag in sentence.upos])
-        read.append(ProbeSentence(*attention_features(attention), governors, counted, sentence.words))
+        features = attention_features(attention)
+        read.append(ProbeSentence(*features, governors, counted, sentence.words, sentence.doc_id))
     return read
 
 
@@ -145,3 +149,14 @@ def read_word_vectors(path: str | Path) -> Callable[[Sequence[str]], np.ndarray]
         return np.stack([table.get(word.lower(), none) for word in words])
 
     return vectors
+
+
+ENOUGH_DOCUMENTS = 20  # to draw for an interval; of fewer, sentences are drawn
+
+
+def by_document(counts: np.ndarray, sentences: Sequence) -> np.ndarray:
+    """Counts of sentences, shape (sentence, ...), summed over what an interval draws: documents, or sentences if there are fewer than 20."""
+    units = document_numbers(sentences, ENOUGH_DOCUMENTS)
+    sums = np.zeros((units.max() + 1, *counts.shape[1:]))
+    np.add.at(sums, units, counts)
+    return sums

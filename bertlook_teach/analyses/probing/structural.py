@@ -15,6 +15,7 @@ import numpy as np
 
 from ...model import check_reading, hidden_states, import_torch
 from ...stats import ratio_interval
+from .probe_inputs import by_document
 
 Edges = set[tuple[int, int]]
 
@@ -31,11 +32,14 @@ class TreeSentence:
         Zero-based; -1 for the root.
     counted : bool ndarray of shape (word,)
         False for punctuation, which takes no part in the tree that is scored.
+    doc_id : str, optional
+        As in `ProbeSentence`.
     """
 
     vectors: np.ndarray
     governors: np.ndarray
     counted: np.ndarray
+    doc_id: str | None = None
 
     def __len__(self) -> int:
         return len(self.governors)
@@ -149,7 +153,7 @@ def read_hidden_states(
     for s, layers in zip(sentences, states, strict=True):
         counted = np.array([tag != "PUNCT" for tag in s.upos])
         # Copied, so that the other layers are let go; the first is the embedding output.
-        read.append(TreeSentence(layers[layer + 1].copy(), np.array(s.governors), counted))
+        read.append(TreeSentence(layers[layer + 1].copy(), np.array(s.governors), counted, s.doc_id))
     return read
 
 
@@ -243,7 +247,7 @@ def fit_structural_probe(
 def evaluate_edges(
     predict: Callable[[TreeSentence], Edges], sentences: Sequence[TreeSentence], *, seed: int = 0
 ) -> UndirectedScore:
-    """UUAS of a probe or a baseline, with a 95 % bootstrap interval over sentences; punctuation is left out.
+    """UUAS of a probe or a baseline, with a 95 % bootstrap interval over documents (see `ProbeSentence`); punctuation is left out.
 
     Parameters
     ----------
@@ -252,13 +256,10 @@ def evaluate_edges(
     sentences : sequence of TreeSentence
         None of which the probe was fitted on.
     """
-    counts = []
-    for sentence in sentences:
-        gold = gold_edges(sentence)
-        if gold:
-            counts.append((len(gold & predict(sentence)), len(gold)))
-    counts = np.array(counts, float).reshape(-1, 2)
-    if len(counts) < 2:
-        raise ValueError(f"a score with an interval needs two sentences with links; got {len(counts)}.")
+    linked = [(sentence, gold) for sentence in sentences if (gold := gold_edges(sentence))]
+    if len(linked) < 2:
+        raise ValueError(f"a score with an interval needs two sentences with links; got {len(linked)}.")
+    counts = np.array([(len(gold & predict(sentence)), len(gold)) for sentence, gold in linked], float)
     right, total = counts.sum(axis=0)
-    return UndirectedScore(float(right / total), *ratio_interval(counts, seed=seed), int(total), len(counts))
+    drawn = by_document(counts, [sentence for sentence, _ in linked])
+    return UndirectedScore(float(right / total), *ratio_interval(drawn, seed=seed), int(total), len(counts))

@@ -38,10 +38,11 @@ from ...analyses.probing import (
     right_branching,
     sample_pairs,
 )
-from ...corpora import halves_by_document
+from ...corpora import document_numbers, halves_by_document
 from ...disk import cached
 from ...stats import CannotDecide
 from ..evidence import Evidence, Resources
+from ..verdicts import FEWEST_REPORTING
 
 # The probes with words have many more weights than the small treebank has words: a stronger penalty, and an early stop.
 WORD_OPTIONS = {"l2": 1e-2, "max_iterations": 30}
@@ -98,11 +99,11 @@ def attention_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
     task = dict(zip(map(id, test), control_task(test)))
     made_up = fit_attention_probe(control_task(train))
     predictors = {"attention": probe.predict, "right-branching": right_branching}
-    for row, sentence in _in_place(word_counts(predictors, test), test):
-        if sentence is not None:
-            made = task[id(sentence)]
-            row["made-up right"] = np.float64((made_up.predict(made) == made.governors)[made.counted].sum())
-        yield row
+    rows = word_counts(predictors, test)
+    for row, sentence in zip(rows, test, strict=True):
+        made = task[id(sentence)]
+        row["made-up right"] = np.float64((made_up.predict(made) == made.governors)[made.counted].sum())
+    yield from _in_place(rows, test)
 
 
 def word_evidence(
@@ -114,8 +115,7 @@ def word_evidence(
     predictors = {name: probe.predict for name, probe in fitted.items() if name != "random"}
     predictors["right-branching"] = right_branching
     predictors["random"] = lambda sentence: fitted["random"].predict(twins[id(sentence)])
-    for row, _ in _in_place(word_counts(predictors, test), test):
-        yield row
+    yield from _in_place(word_counts(predictors, test), test)
 
 
 def fit_word_probes(train, twin_train, vectors) -> dict:
@@ -145,8 +145,7 @@ def pair_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
                 here = score.sentence == number
                 counts[number][f"{negatives} {name}"] = np.float64(right[here].sum())
                 counts[number][f"{negatives} pairs"] = np.float64(here.sum())
-    for row, _ in _in_place(counts, test):
-        yield row
+    yield from _in_place(counts, test)
 
 
 def word_counts(predictors: Mapping[str, Callable], test: Sequence) -> list[dict[str, np.ndarray]]:
@@ -161,11 +160,16 @@ def word_counts(predictors: Mapping[str, Callable], test: Sequence) -> list[dict
     ]
 
 
-def _in_place(rows: Sequence[dict], test: Sequence) -> Iterator[tuple[dict, object]]:
-    """Scored sentences at odd places, nothing at even ones."""
-    for row, sentence in zip(rows, test, strict=True):
-        yield {}, None
-        yield row, sentence
+def _in_place(rows: Sequence[dict], test: Sequence) -> Iterator[dict]:
+    """What was scored at odd places, nothing at even ones; summed over documents, where enough of them report."""
+    units = document_numbers(test, FEWEST_REPORTING)
+    for unit in range(units.max() + 1):
+        total: dict = {}
+        for number in np.flatnonzero(units == unit):
+            for name, count in rows[number].items():
+                total[name] = total.get(name, 0.0) + count
+        yield {}
+        yield total
 
 
 # --- what the lesson shows -----------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def _maps(key, choose: Callable, per_row: int, what: str):
                 f'fill="none" stroke="{RULE}"/>'
             )
         rows = -(-len(chosen) // per_row)
-        said = " / ".join([key] if isinstance(key, str) else key)
+        said = " / ".join([key] if isinstance(key, str) else key).rstrip(".")
         sentence = f"BERT-base, {what}, on “{said}”. A row looks, a column is looked at; dark is much."
         return body, rows * step, sentence, _recording().badge
 

@@ -16,8 +16,10 @@ from bertlook_teach.analyses.probing import (
     fit_distance_probe,
     fit_word_probe,
     learning_curve,
+    pair_accuracy,
     probe_inputs,
     right_branching,
+    sample_pairs,
 )
 from bertlook_teach.analyses.probing import attention_probes as probes
 from bertlook_teach.model import check_reading
@@ -346,3 +348,32 @@ def test_what_cannot_be_probed_is_refused():
     alone = Attention(np.ones((1, 1, 1, 1)), ("[CLS]",), (None,), (0,), (True,), (), "")
     with pytest.raises(ValueError, match="got 0 words and 1 special tokens"):
         attention_features(alone)
+
+
+def test_intervals_draw_documents_where_twenty_are_named_and_sentences_where_fewer_are():
+    sentences = random_sentences(80)
+    # Four sentences of a document are right or wrong together, so that documents vary more than sentences drawn alone would.
+    right = {id(s): i // 4 % 2 for i, s in enumerate(sentences)}
+
+    def predict(s):
+        return s.governors if right[id(s)] else (s.governors + 1) % (len(s) + 1)
+
+    def in_documents(of):
+        named = [replace(s, doc_id=f"{i // of}") for i, s in enumerate(sentences)]
+        right.update({id(new): right[id(old)] for new, old in zip(named, sentences)})
+        return named
+
+    def width(score):
+        return score.high - score.low
+
+    alone = evaluate(predict, sentences)
+    assert width(evaluate(predict, in_documents(4))) > 1.6 * width(alone)  # of 20 documents, 4 sentences each
+    assert evaluate(predict, in_documents(5)) == alone  # of 16 documents
+    named = in_documents(4)
+    pairs, by_sentence = sample_pairs(named), sample_pairs(sentences)
+    together = np.array([right[id(named[i])] for i in pairs.sentence], bool)
+
+    def guess(asked):
+        return np.where(together, asked.linked, ~asked.linked)
+
+    assert width(pair_accuracy(guess, pairs)) > 1.6 * width(pair_accuracy(guess, by_sentence))
