@@ -79,7 +79,10 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     for text, pair in (
         (TEXT, None),
         ("The cat sat on the mat.", "It slept there all day, unbelievably."),
-        ("Na\u00efve caf\u00e9s, nai\u0308ve CAFE\u0301! \u4e2d\u6587 don't \ud55c\uae00 x\u200by [MASK] 😀 e\u0301\u0323.", None),
+        (
+            "Na\u00efve caf\u00e9s, nai\u0308ve CAFE\u0301! \u4e2d\u6587 don't \ud55c\uae00 x\u200by [MASK] 😀 e\u0301\u0323.",
+            None,
+        ),
     ):
         attention = extract_attention(specimen, text, pair, vectors=True)
         asked = """async ([text, pair]) => {

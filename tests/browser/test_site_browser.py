@@ -217,7 +217,8 @@ const standIn = {
     const words = tokens.map((token, i) => (/^.(CLS|SEP).$/.test(token) ? -1 : i - 1));
     const n = tokens.length;
     const attention = new Float32Array(36 * n * n).fill(1 / n);
-    return { tokens, words, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
+    const spelt = Object.fromEntries(words.map((word, i) => [word, tokens[i]]));
+    return { tokens, words, spelt, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
   },
   async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
   async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },

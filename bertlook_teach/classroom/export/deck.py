@@ -20,7 +20,7 @@ _PAGE = Path(__file__).parent / "page"
 
 # Whatever the page holds, the browser fetches nothing for it: frames may only show this file again (the speaker's view).
 POLICY = (
-    "default-src 'none'; script-src 'self' file: 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' file: blob: data:; base-uri 'none'; form-action 'none'"
 )
 
@@ -56,6 +56,10 @@ def render_deck(
     inside : str
         The text of that file instead, for a page that carries it.
     """
+    beside_it = (
+        live.computed and not inside
+    )  # the one file that may be fetched: the specimen's, of the same folder
+    policy = POLICY.replace("script-src", "script-src 'self' file:") if beside_it else POLICY
     rise = dict(notebook.metadata.get("rise", {}))
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
@@ -82,7 +86,7 @@ def render_deck(
     )
     return "\n".join(
         [
-            *page_head(title, styles, POLICY),
+            *page_head(title, styles, policy),
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
             '<main class="reveal"><div class="slides">',
