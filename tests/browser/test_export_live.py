@@ -1,5 +1,6 @@
 """An exported deck computes a new text itself, in a file, without a network, and what it shows is what Python would."""
 
+# ruff: noqa: F811 - fixtures of another file are imported, and asked for by name
 from __future__ import annotations
 
 import shutil
@@ -38,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def live(open_file, folder):  # noqa: F811
+def live(open_file, folder):
     opened = open_file(folder / "03_live.html")
     opened.wait_until_ready()
     return opened
@@ -137,7 +138,7 @@ def test_texts_that_are_none(live, text, said):
 
 def test_where_the_specimen_is_missing_or_another_one_it_says_so_and_the_rest_works(
     open_file, folder, tmp_path
-):  # noqa: F811
+):
     shutil.copy(folder / "03_live.html", tmp_path)
     weights = (folder / "specimen.js").read_text()
     for text, said in (
@@ -164,14 +165,14 @@ def test_where_the_specimen_is_missing_or_another_one_it_says_so_and_the_rest_wo
         assert shown(opened) != before
 
 
-def test_without_workers_the_page_computes_itself(open_file, folder):  # noqa: F811
+def test_without_workers_the_page_computes_itself(open_file, folder):
     opened = open_file(folder / "03_live.html")
     opened.wait_until_ready()
     opened.page.evaluate("delete globalThis.Worker; globalThis.Worker = undefined")
     assert typed(opened, TEXT) == "" and any("rain" in text for text in shown(opened))
 
 
-def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file, folder, tmp_path):  # noqa: F811
+def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file, folder, tmp_path):
     source = folder.parent / "03_live.ipynb"
     page = export(source, tmp_path / "one", "--single-file")
     assert [path.name for path in page.parent.iterdir()] == [page.name] and page.stat().st_size < 14_000_000
