@@ -7,7 +7,8 @@ import re
 import pytest
 
 from bertlook_teach.render import TextTable, table_dots
-from bertlook_teach.render.results.dots import _values
+from bertlook_teach.render.drawing import text_width
+from bertlook_teach.render.results.dots import _EM, _values
 
 TABLE = TextTable(
     ["head", "specimen", "random twin"],
@@ -76,3 +77,18 @@ def test_what_cannot_be_drawn_is_said():
         table_dots(TABLE, ["twin"])
     with pytest.raises(ValueError, match="leave it a table"):
         table_dots(TextTable(["a", "b"], [["x", "yes"]]))
+
+
+def test_a_long_key_begins_further_to_the_left_and_is_seen_to_its_end():
+    long = ["name", "one long name of a column", "another long name of a column", "and a third long name"]
+    svg = table_dots(TextTable(long, [["a row with a long name too", "1", "2", "3"]], "Numbers.")).svg
+    places = {
+        word: float(x)
+        for x, word in re.findall(
+            r'<text x="([\d.]+)"[^>]*>([^<]*name of a column|and a third long name)<', svg
+        )
+    }
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
+    assert len(places) == 3
+    for word, x in places.items():
+        assert x + text_width(word, _EM) <= width, word

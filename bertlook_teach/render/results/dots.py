@@ -124,7 +124,9 @@ def table_dots(
     pitch = max((lines * 1.2 + 0.3) * _EM, _LEAST / len(table.rows))
     top = (1.8 if several or line else 0.4) * _EM
     bottom = top + pitch * len(table.rows)
-    body, x = [], left
+    key = [*(chosen if several else []), *([line[0]] if line and several else [])]
+    # A long key begins further to the left: all of it must be seen.
+    body, x = [], max(0.0, min(left, _WIDTH - sum(text_width(name, _EM) + 2.4 * _EM for name in key)))
     for k, name in enumerate(chosen if several else []):
         body += [_mark(x + 0.4 * _EM, 0.8 * _EM, name, k), text(x + 1.1 * _EM, 0.8 * _EM, name)]
         x += text_width(name, _EM) + 2.4 * _EM
