@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bertlook_teach.render import TextTable, table_dots
-from bertlook_teach.render.drawing import text_width
+from bertlook_teach.render.drawing.svg import text_width
 from bertlook_teach.render.results.dots import _EM, _values
 
 TABLE = TextTable(
