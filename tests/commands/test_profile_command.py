@@ -158,6 +158,13 @@ def test_a_damaged_rest_of_a_run_is_no_rest(folder, tmp_path, capsys, monkeypatc
     assert table(tmp_path / "a") == table(tmp_path / "b")
 
 
+def test_half_a_file_of_a_run_killed_while_it_wrote_its_result_is_in_nobodys_way(folder, tmp_path):
+    (tmp_path / "a" / "writing").mkdir(parents=True)
+    (tmp_path / "a" / "writing" / ".profile.csv-0.part").write_text("half", encoding="utf-8")
+    assert profile(folder, tmp_path / "a", texts="good.txt") == 0
+    assert not (tmp_path / "a" / "writing").exists()
+
+
 def test_force_drops_what_other_runs_left(folder, tmp_path, capsys, monkeypatch, kept_always):
     with monkeypatch.context() as patch:
         killing(patch, 2)
