@@ -183,6 +183,14 @@ def test_one_line_that_is_not_utf_8_is_named_or_left_out(folder, tmp_path, capsy
     assert "left out: text 2: " in said and "1 texts left out in all." in said
 
 
+def test_one_broken_line_among_100_000_is_named_before_anything_is_measured(folder, tmp_path, capsys):
+    lines = [b"the cat sat.\n"] * 100_000
+    lines[70_000] = "a d\u00f6g.\n".encode("latin-1")
+    (folder / "many.txt").write_bytes(b"".join(lines))
+    assert profile(folder, tmp_path / "a", texts="many.txt") == 1
+    assert "line 70001" in capsys.readouterr().err and not (tmp_path / "a" / "unfinished").exists()
+
+
 def test_a_folder_gz_and_standard_input_are_corpora(folder, tmp_path, monkeypatch):
     assert profile(folder, tmp_path / "whole", texts="good.txt") == 0
     lines = (folder / "good.txt").read_bytes()
