@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import count, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from bertlook_teach import load_encoder
@@ -67,29 +67,46 @@ def measured(texts: Path, out: Path, *more) -> tuple[float, float, float]:
     return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / unit
 
 
+# As `bertlook profile`, with small chunks and a sum on disk every second, so that a kill can fall on every step of a run.
+SMALL = """
+from bertlook_teach.commands import chunks, line, profile
+chunks.CHUNK, profile.KEEP_EVERY = 16, 1.0
+raise SystemExit(line.main(__import__("sys").argv[1:]))
+"""
+
+
 def kill(texts: Path, folder: Path, kills: int) -> None:
-    """Kill a run at random moments, seeded, until it has been killed so often; then compare its table."""
-    seconds = measured(texts, folder / "whole")[0]
+    """Runs that are each killed once, at a moment drawn with a seed, and gone on with; then compare their tables."""
+
+    def run(out: Path, seconds: float | None = None) -> bool:
+        """Whether the run came to its end before so many seconds."""
+        words = [sys.executable, "-c", SMALL, *command(texts, out)[3:]]
+        with open(folder / "said.txt", "a") as said:
+            process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said)
+        try:
+            if status := process.wait(seconds):
+                raise SystemExit(f"exit status {status}: {(folder / 'said.txt').read_text()}")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return False
+        return True
+
+    start = time.monotonic()
+    run(folder / "whole")
+    seconds, draw, same, went_on, early = time.monotonic() - start, random.Random(0), 0, 0, 0
     table = (folder / "whole" / "profile.csv").read_bytes()
-    draw, killed, same, ended = random.Random(0), 0, 0, 0
-    for number in count():
-        if killed >= kills:
-            break
+    for number in range(kills):
         out = folder / str(number)
-        for _ in range(draw.randint(1, 3)):
-            process = subprocess.Popen(
-                command(texts, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            try:
-                process.wait(draw.uniform(0.2, 1.0) * seconds)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                killed += 1
-        measured(texts, out)
-        ended += 1
+        while run(out, draw.uniform(0.05, 1.0) * seconds):
+            early += 1
+        went_on += any(out.glob("unfinished/*/[!r]*"))  # more than run.json is kept
+        run(out)
         same += (out / "profile.csv").read_bytes() == table
-    print(f"{killed} kills, {ended} runs ended, {same} tables identical to that of a run that was not killed")
+    print(
+        f"{kills} kills, {went_on} of them with chunks to go on from, {early} drawn after the end of a run and drawn again; "
+        f"{same} tables of {kills} identical to that of a run that was not killed"
+    )
 
 
 def main() -> None:
@@ -98,12 +115,12 @@ def main() -> None:
     )
     parser.add_argument("--segments", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=0, help="also on so many processes")
-    parser.add_argument("--kills", type=int, default=0, help="only this: kill so often")
+    parser.add_argument("--kills", type=int, default=0, help="only this: so many runs, each killed once")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         texts = folder / "segments.txt"
-        write_segments(texts, min(args.segments, 1_000) if args.kills else args.segments)
+        write_segments(texts, min(args.segments, 320) if args.kills else args.segments)
         if args.kills:
             kill(texts, folder, args.kills)
             return

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from .. import __version__
-from ..disk import DAMAGED_ARCHIVE, claim_folder
+from ..disk import DAMAGED_ARCHIVE, claim_folder, replacing
 from ..measures import FILES, Profile, surface_measures
 from ..stats import CONFIDENCE, REPLICATES
 from . import chunks, common
@@ -128,9 +129,9 @@ def _run(args: Namespace, stack: ExitStack) -> int:
         why = f"; the first of {len(skipped)} that were left out is {skipped[0]}" if skipped else ""
         raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
     result.about["complete"] = not interrupted
-    whole = result.save(
-        folder / WHOLE
-    )  # first beside the result of an earlier run, which a full disk must not destroy
+    # First beside the result of an earlier run, which a full disk must not destroy.
+    shutil.rmtree(folder / WHOLE, ignore_errors=True)  # half a file of a run that was killed here
+    whole = result.save(folder / WHOLE)
     for file in FILES.values():
         os.replace(whole / file, folder / file)
     whole.rmdir()
@@ -183,19 +184,25 @@ def measure_chunk(encoder, items: Sequence, *, skip: bool, batch_size: int, **op
 
 def _folded(kept: Path) -> tuple[Profile, int]:
     """The sum of the first chunks that an earlier run has kept, and how many they are."""
-    for state in sorted(kept.glob("sum-*"), reverse=True):
-        try:
-            return Profile.load(state), int(state.name.partition("-")[2])
-        except (OSError, ValueError, LookupError, TypeError, *DAMAGED_ARCHIVE):  # damaged
-            shutil.rmtree(state, ignore_errors=True)
+    for path in sorted(kept.glob("sum-*.npz"), reverse=True):
+        damaged = suppress(OSError, ValueError, LookupError, TypeError, *DAMAGED_ARCHIVE)
+        with damaged, np.load(path, allow_pickle=False) as file:
+            rest = json.loads(str(file["rest"]))
+            sums = {name: file[f"sum_{name}"] for name in rest.pop("measures")}
+            return Profile(sums=sums, counts=file["counts"], **rest), int(path.stem.partition("-")[2])
     return Profile(), 0
 
 
 def _fold(result: Profile, work: chunks.Run, done: int) -> None:
-    """Write the sum of the chunks so far, then give it its name, then take the chunks away: a kill in between leaves one or the other."""
-    shutil.rmtree(work.kept / WHOLE, ignore_errors=True)
-    older = list(work.kept.glob("sum-*"))
-    os.replace(result.save(work.kept / WHOLE), work.kept / f"sum-{done:07}")
-    for state in older:
-        shutil.rmtree(state, ignore_errors=True)
+    """Write the sum of the chunks so far, then take the chunks away: a kill in between leaves both, and the sum counts.
+
+    Not `Profile.save`: its intervals would take memory in the middle of a run, beside that of the next batch.
+    """
+    older = list(work.kept.glob("sum-*.npz"))
+    rest = {name: getattr(result, name) for name in ("about", "n_tokens", "n_truncated", "measures")}
+    with replacing(work.kept / f"sum-{done:07}.npz", "wb") as file:
+        sums = {f"sum_{name}": value for name, value in result.sums.items()}
+        np.savez(file, rest=json.dumps(rest), counts=result.counts, **sums)
+    for path in older:
+        path.unlink()
     work.forget("", before=done)

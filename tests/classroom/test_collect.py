@@ -243,6 +243,12 @@ def processes():
     return subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
 
 
+def test_a_notebook_that_prints_a_gigabyte_is_ended(shut):
+    code = "for _ in range(1000): print('x' * 1_000_000)"
+    with pytest.raises(ValueError, match="printed without end"):
+        run_handed_in(notebook(cell(code)).encode(), seconds=120)
+
+
 def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(OSError, match="needs Linux .*--unprotected"):

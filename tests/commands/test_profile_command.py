@@ -158,6 +158,13 @@ def test_a_damaged_rest_of_a_run_is_no_rest(folder, tmp_path, capsys, monkeypatc
     assert table(tmp_path / "a") == table(tmp_path / "b")
 
 
+def test_half_a_file_of_a_run_killed_while_it_wrote_its_result_is_in_nobodys_way(folder, tmp_path):
+    (tmp_path / "a" / "writing").mkdir(parents=True)
+    (tmp_path / "a" / "writing" / ".profile.csv-0.part").write_text("half", encoding="utf-8")
+    assert profile(folder, tmp_path / "a", texts="good.txt") == 0
+    assert not (tmp_path / "a" / "writing").exists()
+
+
 def test_force_drops_what_other_runs_left(folder, tmp_path, capsys, monkeypatch, kept_always):
     with monkeypatch.context() as patch:
         killing(patch, 2)
@@ -174,6 +181,14 @@ def test_one_line_that_is_not_utf_8_is_named_or_left_out(folder, tmp_path, capsy
     assert profile(folder, tmp_path / "a", "--on-error", "skip", texts="latin.txt") == 0
     said = capsys.readouterr().err
     assert "left out: text 2: " in said and "1 texts left out in all." in said
+
+
+def test_one_broken_line_among_100_000_is_named_before_anything_is_measured(folder, tmp_path, capsys):
+    lines = [b"the cat sat.\n"] * 100_000
+    lines[70_000] = "a d\u00f6g.\n".encode("latin-1")
+    (folder / "many.txt").write_bytes(b"".join(lines))
+    assert profile(folder, tmp_path / "a", texts="many.txt") == 1
+    assert "line 70001" in capsys.readouterr().err and not (tmp_path / "a" / "unfinished").exists()
 
 
 def test_a_folder_gz_and_standard_input_are_corpora(folder, tmp_path, monkeypatch):
