@@ -67,6 +67,7 @@ LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
 # Imported, and part of a dependency's own interface, or the dependency under its other name.
 COMES_WITH = {
     "bertviz": "lab: its view says where it is missing",
+    "dask": "scale, with distributed",
     "distributed": "scale: the commands say where it is missing",
     "IPython": "ipywidgets",
     "traitlets": "ipywidgets",

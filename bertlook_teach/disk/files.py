@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -227,5 +228,10 @@ def _lock(file: IO) -> None:
 
 def _cannot_write(path: Path, error: OSError) -> OSError:
     reason = error.strerror or error
-    said = f"cannot write {path} ({reason}); choose a folder of your own, for example in {Path.home()}"
+    advice = {
+        errno.ENOSPC: "make room, or choose a folder on another disk",
+        errno.EDQUOT: "your share of this disk is used up: make room, or choose a folder on another disk",
+        errno.EFBIG: "the system lets no file grow so large: raise that limit (ulimit -f), or choose another disk",
+    }.get(error.errno, f"choose a folder of your own, for example in {Path.home()}")
+    said = f"cannot write {path} ({reason}); {advice}"
     return OSError(said) if error.errno is None else type(error)(error.errno, said)
