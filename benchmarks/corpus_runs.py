@@ -2,6 +2,7 @@
 
     python benchmarks/corpus_runs.py [--segments 100000] [--workers 4]
     python benchmarks/corpus_runs.py --kills 20
+    python benchmarks/corpus_runs.py --coref 20000
 
 Segments have about 64 wordpieces, cut from the shipped texts. Each run is `bertlook profile` in a process of its own; ratios are within one run of
 this script.
@@ -10,6 +11,7 @@ this script.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import subprocess
@@ -20,7 +22,8 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from bertlook_teach import load_encoder
-from bertlook_teach.corpora import load_pairs
+from bertlook_teach.corpora import load_pairs, read_coreference
+from bertlook_teach.disk import data_path
 from bertlook_teach.model import read
 
 
@@ -40,14 +43,15 @@ def write_segments(path: Path, n: int, pieces: int = 64) -> None:
     print(f"{n} segments, the first of {read(encoder, ' '.join(segment)).n_tokens} wordpieces", flush=True)
 
 
-def command(texts: Path, out: Path, *more) -> list[str]:
+def command(texts: Path, out: Path, *more, what: tuple = ("profile", "--texts")) -> list[str]:
+    name, option = what
     words = [
         sys.executable,
         "-m",
         "bertlook_teach.commands",
-        "profile",
+        name,
         "--quiet",
-        "--texts",
+        option,
         texts,
         "--out",
         out,
@@ -56,10 +60,10 @@ def command(texts: Path, out: Path, *more) -> list[str]:
     return [str(word) for word in words]
 
 
-def measured(texts: Path, out: Path, *more) -> tuple[float, float, float]:
+def measured(texts: Path, out: Path, *more, **which) -> tuple[float, float, float]:
     """Seconds on the clock, seconds of processor time with all its processes, and the peak memory of the command in MiB."""
     start = time.monotonic()
-    process = subprocess.Popen(command(texts, out, *more), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command(texts, out, *more, **which), stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"exit status {status}")
@@ -109,6 +113,26 @@ def kill(texts: Path, folder: Path, kills: int) -> None:
     )
 
 
+def coref(folder: Path, most: int) -> None:
+    """Peak memory of `bertlook coref` on 1,000 and on so many documents, the shipped ones again and again."""
+    shipped, peaks = read_coreference(data_path("treebank", "treebank.conllu")), []
+    for n in (1_000, most):
+        with open(folder / f"{n}.jsonl", "w", encoding="utf-8") as file:
+            for number, document in enumerate(islice(cycle(shipped), n)):
+                mentions = [
+                    {"span": [m.start, m.end], "cluster": m.cluster, "head": m.head}
+                    for m in document.mentions
+                ]
+                text = {"doc_id": str(number), "tokens": document.words, "sentences": document.sentences}
+                print(json.dumps({**text, "mentions": mentions}), file=file)
+        _, processor, peak = measured(
+            folder / f"{n}.jsonl", folder / str(n), "--no-twin", what=("coref", "--data")
+        )
+        peaks.append(peak)
+        print(f"{n} documents: {processor:.0f} s of processor time, peak {peak:.1f} MiB", flush=True)
+    print(f"memory ratio {peaks[1] / peaks[0]:.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -116,9 +140,13 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=0, help="also on so many processes")
     parser.add_argument("--kills", type=int, default=0, help="only this: so many runs, each killed once")
+    parser.add_argument("--coref", type=int, default=0, help="only this: coref on so many documents")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+        if args.coref:
+            coref(folder, args.coref)
+            return
         texts = folder / "segments.txt"
         write_segments(texts, min(args.segments, 320) if args.kills else args.segments)
         if args.kills:
@@ -136,10 +164,11 @@ def main() -> None:
             )
         print(f"memory ratio {peaks[args.segments] / peaks[1_000]:.3f}", flush=True)
         if args.workers:
-            once = measured(texts, folder / "again")[0]
-            many = measured(texts, folder / "workers", "--workers", args.workers)[0]
+            once, alone, _ = measured(texts, folder / "again")
+            many, processor, _ = measured(texts, folder / "workers", "--workers", args.workers)
             print(
-                f"{args.workers} workers: {many:.0f} s against {once:.0f} s in one process, ratio {many / once:.2f}"
+                f"{args.workers} workers: {many:.0f} s against {once:.0f} s in one process, ratio {many / once:.2f}; of processor time "
+                f"{processor:.0f} s against {alone:.0f} s (load {os.getloadavg()[0]:.1f})"
             )
             same = [(folder / name / "profile.csv").read_bytes() for name in ("again", "workers")]
             print(f"the same table: {same[0] == same[1]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -41,6 +42,18 @@ if not hasattr(
 ):  # ours is there in pytest's worker processes
     sys.modules.pop("sitecustomize", None)
 import sitecustomize
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collecting imports everything and makes a million objects, which all stay: looking through them for garbage, then and in the
+    tests, takes seconds in each process and finds none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):
@@ -98,9 +111,8 @@ def pytest_runtest_teardown(item):
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
     """Where the pictures are that the browser tests have taken, if any did in this run."""
-    folder = Path(os.environ.get("BERTLOOK_SCREENSHOTS") or ROOT / "build" / "screenshots")
-    new = [path for path in folder.glob("*.jpg") if path.stat().st_mtime >= STARTED]
-    if new:
+    if folder := os.environ.get("BERTLOOK_SCREENSHOTS"):
+        new = [path for path in Path(folder).glob("*.jpg") if path.stat().st_mtime >= STARTED]
         terminalreporter.write_line(f"sheets of the slides that were walked through: {len(new)} in {folder}")
 
 

@@ -70,22 +70,23 @@ COMES_WITH = {
     "dask": "scale, with distributed",
     "distributed": "scale: the commands say where it is missing",
     "IPython": "ipywidgets",
+    "pandas": "lab: to_frame says where it is missing",
     "traitlets": "ipywidgets",
     "sklearn": "scikit-learn",
 }
 
 DEPENDENCIES = {
-    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy", "pandas", "safetensors",
-    "scikit-learn", "scipy", "threadpoolctl",
-    "tokenizers", "tqdm",
+    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy",
+    "scipy", "threadpoolctl", "tokenizers", "tqdm",
 }  # fmt: skip
 EXTRAS = {
-    "torch": {"torch", "transformers"},
+    "torch": {"safetensors", "scikit-learn", "torch", "transformers"},
+    "classic": {"nbclassic", "notebook", "rise"},
     "slides": {
-        "ipykernel", "ipywidgets", "jupyter-client", "jupyterlab", "jupyterlab-rise", "nbclassic", "nbclient", "nbconvert", "nbformat",
-        "notebook", "packaging", "psutil", "rise",
+        "ipykernel", "ipywidgets", "jupyter-client", "jupyter-server", "jupyterlab", "jupyterlab-rise", "nbclient", "nbconvert", "nbformat",
+        "packaging", "psutil",
     },
-    "lab": {"bertlook_teach", "bertviz", "python-dateutil"},  # with the extras slides and torch
+    "lab": {"bertlook_teach", "bertviz", "pandas", "python-dateutil"},  # with the extras classic, slides and torch
     "docs": {"pdoc"},
     "scale": {"dask"},
     "test": {"dask", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},

@@ -1,4 +1,4 @@
-"""What SECURITY.md and docs/reliability.md promise, a test holds: each that they name is there."""
+"""What SECURITY.md and two pages of docs promise, a test holds: each that they name is there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("SECURITY.md", "docs/reliability.md")
+PAGES = ("SECURITY.md", "docs/reliability.md", "docs/corpora.md")
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 

@@ -128,6 +128,7 @@ def test_all_hosts_fill_a_slide_by_the_same_functions():
     assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
         "showPlace",
         "fillSlide",
+        "growWords",
         "keepFilled",
     ]
     for script in RISES:

@@ -90,12 +90,17 @@ def _imports(relative, tree):
             module = ".".join(part for part in (base, node.module) if part)
             for alias in node.names:  # `from . import surface` imports a module, `from .x import f` a name
                 yield node.lineno, f"{module}.{alias.name}", node not in late
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        elif isinstance(node, ast.Call) and called(node) == "import_module" and node.args:
             named = beginning(node.args[0])
             if named.startswith("."):  # by name, from a package: this one, as far as one can see
                 yield node.lineno, ".".join([*here, named[1:]]), node not in late
             elif named:
                 yield node.lineno, named, node not in late
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called: ``import_module`` of ``importlib.import_module(...)``."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def beginning(node) -> str:
@@ -129,6 +134,10 @@ def import_graph(package) -> dict[str, set[str]]:
                     homes |= {
                         f"{own}.{name}".lstrip("."): f"{own}.{file}".lstrip(".") for name in names.split()
                     }
+    numbered: dict[str, set[str]] = {}
+    for module in modules:
+        if re.search(r"\D\d\d$", module):
+            numbered.setdefault(module[:-2], set()).add(module)
     graph = {module: set() for module in modules}
     for relative, text in sources(package, ".py"):
         module = module_name(relative)
@@ -138,9 +147,7 @@ def import_graph(package) -> dict[str, set[str]]:
                 target = (
                     homes[target] if homes[target] in modules else f"{homes[target]}.{target.split('.')[-1]}"
                 )
-            begun = {
-                m for m in modules if re.fullmatch(re.escape(target) + r"\d\d", m)
-            }  # by name, one a lesson
+            begun = numbered.get(target, set())  # by name, one a lesson
             while target and target not in modules and not begun:
                 target = target.rpartition(".")[0]
             graph[module] |= (begun or {target}) - {"", module}

@@ -75,13 +75,22 @@ def correlations() -> str:
         [
             CLAIMED[measure],
             *(
-                numbers(row, "pearson pearson_low pearson_high") + f", n = {row['n']}" if row else "-"
+                _correlation(row) + f", n = {row['n']}" if row else "-"
                 for row in (found.get((model, measure)) for model in models)
             ),
         ]
         for measure in CLAIMED
     ]
     return table(["attention to", *models], lines)
+
+
+def _correlation(row: dict) -> str:
+    """With its interval, where enough inputs were read for one."""
+    return (
+        numbers(row, "pearson pearson_low pearson_high")
+        if row["pearson_low"]
+        else f"{float(row['pearson']):.2f}"
+    )
 
 
 def layers() -> str:
@@ -283,7 +292,7 @@ wordpieces. Brackets are 95 % bootstrap intervals over inputs.
 ### Do the heads do what was published? Per-head means against those of Clark et al. (2019)
 
 Pearson correlation over 144 heads. The published means are of pairs of paragraphs; ours are of a dozen short inputs, or of single sentences. An interval covers
-the inputs alone, not the heads; and the twelve are examples that somebody chose to show, not a sample of texts.
+the inputs alone, not the heads. The twelve have none: they are examples that somebody chose to show, not a sample of texts, and fewer than 20.
 
 {correlations}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,7 @@ def text_differences(old: str, new: str, tolerance: Tolerance = ROUNDING) -> lis
         return []
     one, other = tokens_of(old), tokens_of(new)
     found = []
-    matcher = difflib.SequenceMatcher(None, [t.alike for t in one], [t.alike for t in other], autojunk=False)
-    for what, i, i2, j, j2 in matcher.get_opcodes():
+    for what, i, i2, j, j2 in _steps([t.alike for t in one], [t.alike for t in other]):
         if what == "equal":
             for a, b, before in zip(one[i:i2], other[j:j2], [None, *one[i : i2 - 1]]):
                 line = _token_difference(a, b, before, tolerance)
@@ -109,6 +109,20 @@ def text_differences(old: str, new: str, tolerance: Tolerance = ROUNDING) -> lis
             at = other[j].start if j < len(other) else len(new)
             found.append(f"{was} became {now} in “{_around(new, at, at + len(now) - 2)}”")
     return found
+
+
+def _steps(one: list[str], other: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """difflib's steps from one list to the other. It takes minutes for a long script, so it is given only what is not equal at
+    the beginning or the end."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
+    left = min(len(one), len(other)) - same
+    tail = sum(1 for _ in takewhile(lambda k: one[-k] == other[-k], range(1, left + 1)))
+    yield "equal", 0, same, 0, same
+    middle, other_middle = one[same : len(one) - tail], other[same : len(other) - tail]
+    matcher = difflib.SequenceMatcher(None, middle, other_middle, autojunk=False)
+    for what, *places in matcher.get_opcodes():
+        yield what, *(same + place for place in places)
+    yield "equal", len(one) - tail, len(one), len(other) - tail, len(other)
 
 
 def _token_difference(a: _Token, b: _Token, before: _Token | None, tolerance: Tolerance) -> str:

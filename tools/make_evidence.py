@@ -18,7 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +26,15 @@ sys.path.insert(0, str(ROOT))
 
 from bertlook_teach import load_encoder
 from bertlook_teach.claims import Resources, collect_evidence, ledger
-from bertlook_teach.claims.collectors import lesson01, lesson08, lesson10, lesson11, lesson12, lesson14
+from bertlook_teach.claims.collectors import (
+    lesson01,
+    lesson03,
+    lesson08,
+    lesson10,
+    lesson11,
+    lesson12,
+    lesson14,
+)
 from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
@@ -80,10 +88,17 @@ def parts() -> list[Part]:
 def _parts() -> Iterator[Part]:
     for name in MODELS:
         yield Part(f"01 pre-training, {name}", lambda m, n=name: lesson01.pretraining_scores(m[n]))
+    plain = tuple(
+        name for name in lesson03.shown_measures() if "offset" not in name and "uniform" not in name
+    )
+    yield Part("03 profile, specimen", lambda m: lesson03.halves(m["specimen"]))
+    yield Part("03 profile, specimen-random", lambda m: lesson03.halves(m["specimen-random"], only=plain))
+    yield Part("03 profile, zeros", lambda m: lesson03.halves(m["specimen"], segments="zeros", only=("sep",)))
+    treebank = cache(load_treebank)
     yield Part("08 probes", lambda m: lesson08.measured(*m.values()))
     for name in MODELS:
-        yield Part(f"10 fits, {name}", lambda m, n=name: lesson10.fitted(m[n], load_treebank()))
-    yield Part("10 shown", lambda m: lesson10.shown(m["specimen"], load_treebank()))
+        yield Part(f"10 fits, {name}", lambda m, n=name: lesson10.fitted(m[n], treebank()))
+    yield Part("10 shown", lambda m: lesson10.shown(m["specimen"], treebank()))
     for name in MODELS:
         yield Part(
             f"11 heads away, {name}", lambda m, n=name: lesson11.measured(m[n], lesson11.class_resources())
@@ -100,7 +115,10 @@ def _parts() -> Iterator[Part]:
     for name in MODELS:
         yield Part(f"14 tuned, {name}", lambda m, n=name: lesson14.measured(m[n]))
     yield Part("14 against the twin", lambda m: lesson14.against(*m.values()))
-    for lesson, resources in (("11", lesson11.class_resources), ("13", lesson13.class_resources)):
+    for lesson, resources in (
+        ("11", cache(lesson11.class_resources)),
+        ("13", cache(lesson13.class_resources)),
+    ):
         for evidence in _asked(lesson):
             for name in MODELS:
                 collect = partial(_collect, evidence, name, resources)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 
 from bertlook_teach import __version__
 from bertlook_teach.analyses.syntax import collect_answers, score_relations
-from bertlook_teach.claims import attention_evidence, decide, ledger
+from bertlook_teach.claims import FEWEST_REPORTING, attention_evidence, decide, ledger
 from bertlook_teach.claims.lessons.lesson09 import closer, nearest_minus_chance
 from bertlook_teach.commands.claims import record as verdict_row
 from bertlook_teach.commands.syntax import flat_row
@@ -54,7 +54,7 @@ from bertlook_teach.model import (
     write_recording,
 )
 from bertlook_teach.published import published_heads, published_layers, published_map, published_sst2_entropy
-from bertlook_teach.stats import fair_choice, mean_interval, percentile_interval, rank_correlation
+from bertlook_teach.stats import fair_choice, mean_interval, rank_correlation, sample_interval
 from tools.make_bert_base import words_of
 
 NAME = "BERT-base fine-tuned on SST-2 (recorded)"
@@ -196,7 +196,10 @@ def surface(recording: Recording, twin: Recording) -> dict[str, list[dict]]:
 
 
 def correlations(recording: Recording, twin: Recording) -> list[dict]:
-    """How the means of each head go with the published ones: Pearson and Spearman over 144 heads, intervals over inputs."""
+    """How the means of each head go with the published ones: Pearson and Spearman over 144 heads.
+
+    Intervals are over inputs; where fewer than `FEWEST_REPORTING` were read there is none, as no claim is decided on them.
+    """
     rows = []
     shipped = load_recording("bert-base-uncased")
     for model, texts in ((shipped, shipped.texts), (recording, recording.texts), (twin, twin.texts)):
@@ -214,14 +217,17 @@ def correlations(recording: Recording, twin: Recording) -> list[dict]:
                 continue
             row = {"model": model.name, "measure": name, "n": len(found)}
             for kind, statistic in (("pearson", pearson), ("spearman", rank_correlation)):
+                row |= {kind: float(statistic(found.mean(0), published))} | dict.fromkeys(
+                    (f"{kind}_low", f"{kind}_high")
+                )
+                if len(found) < FEWEST_REPORTING:
+                    continue
                 generator = np.random.default_rng(0)
                 drawn = [
                     statistic(found[generator.integers(0, len(found), len(found))].mean(0), published)
                     for _ in range(DRAWS)
                 ]
-                low, high = percentile_interval(drawn)
-                row |= {kind: float(statistic(found.mean(0), published))}
-                row |= {f"{kind}_low": low, f"{kind}_high": high}
+                row[f"{kind}_low"], row[f"{kind}_high"] = sample_interval(drawn, row[kind], len(found))
             rows.append(row)
     return rows
 

@@ -66,6 +66,17 @@ def syntax_table(result):
     return table(header, lines)
 
 
+_PREDICTORS = {"nearest": "nearest mention", "head match": "same head word"}
+
+
+def _predictor(row, model):
+    """As the page calls it; the candidates of the heads stand in its headings."""
+    name = row["predictor"]
+    if not name.startswith("best head"):
+        return _PREDICTORS.get(name, name)
+    return f"**best head of the {model}**" if row["model"] == model else "best head of the random twin"
+
+
 def coref_table(result):
     """Predictors beside kinds of mention; for pronoun pairs a row a predictor and group."""
     rows, model = result["rows"], result["about"]["model"]
@@ -73,12 +84,11 @@ def coref_table(result):
     kinds = KINDS if key == "kind" else tuple(dict.fromkeys(row[key] for row in rows))
     named = {}
     for row in rows:
-        who = row["predictor"] if row["model"] == model else f"{row['predictor']} of the random twin"
-        named.setdefault(who, {})[row[key]] = row
+        named.setdefault(_predictor(row, model), {})[row[key]] = row
     sizes = next(iter(named.values()))
     header = ["predictor", *(f"{kind} (n = {sizes[kind]['n']:,})" for kind in kinds)]
     lines = [[who, *(interval(of[kind]) for kind in kinds)] for who, of in named.items()]
-    best = [f"{who}: {of['all']['heads']}" for who, of in named.items() if of["all"]["heads"]]
+    best = [f"{who.strip('*')}: {of['all']['heads']}" for who, of in named.items() if of["all"]["heads"]]
     return table(header, lines) + "\n\nHeads chosen for all: " + "; ".join(best) + "."
 
 
@@ -93,6 +103,24 @@ def layers_table(result):
             where += f" [{found['low']:.2f}, {found['high']:.2f}]"
         rest = [f"{found[name]:.2f}" for name in ("centre of gravity", "K(Delta)", "K(s)")]
         lines.append([run, interval(rows[0], "f1"), interval(rows[-1], "f1"), where, *rest])
+    return table(header, lines)
+
+
+def keywords_table(result):
+    """A row a score; the random twin's numbers beside those of the model's."""
+    header = ["score", "AUC [95 %]", "F1 [95 %]", "nats", "random twin: AUC [95 %]", "F1", "nats"]
+    cells = {
+        (row["run"] == "random twin", row["score"]): [
+            interval(row, name, f"{name}_low", f"{name}_high") for name in ("auc", "f1")
+        ]
+        + [f"{row['loss']:.3f}"]
+        for row in result["rows"]
+    }
+    lines = [
+        [row["as"], *cells[False, row["score"]], *cells.get((True, row["score"]), "---")]
+        for row in result["rows"]
+        if row["run"] != "random twin"
+    ]
     return table(header, lines)
 
 
@@ -115,7 +143,9 @@ def print_folder(folder):
             print(coref_table(result))
         elif path.stem == "layers":
             print(layers_table(result))
-        else:
+        elif path.stem == "keywords":
+            print(keywords_table(result))
+        elif "value" in result["rows"][0]:
             print(value_table(result, path.stem))
         print()
 

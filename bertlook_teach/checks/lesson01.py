@@ -14,6 +14,7 @@ from .answers import (
     check_set,
     check_text,
 )
+from .cases import close, closing_examples
 from .feedback import Feedback, args, check_all, is_unanswered
 from .sheet import keep_sheet
 
@@ -370,6 +371,10 @@ def check_rest(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("01")
+
+
 def EXAMPLES():
     """For each check a right, a wrong and an unfilled answer, on a small attention made by hand."""
     attention, pair = _example(), _example(pair=True)
@@ -423,6 +428,7 @@ def EXAMPLES():
             args(..., ..., recorded),
         ),
         "check_rest": (REST_OPTIONS[1], REST_OPTIONS[0], ...),
+        **closing_examples("01"),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..measures import looks_alike, margin_dimensions, pair_share, participation_ratio
 from ..model import head_label
 from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
-from .cases import case_rows, entropy
+from .cases import case_rows, close, closing_examples, entropy
 from .feedback import args, check_all
 from .sheet import keep_sheet
 
@@ -469,6 +469,10 @@ def check_next_head(shares, answer, attention):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("02")
+
+
 # --- the checks' own proof -----------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -552,6 +556,7 @@ def EXAMPLES():
             args(to_next[::-1], best, recorded),
             args(..., ..., recorded),
         ),
+        **closing_examples("02"),
     }
 
 

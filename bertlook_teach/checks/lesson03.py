@@ -8,7 +8,7 @@ from ..measures import Profile, attention_share, token_masks
 from ..model import head_label
 from ..published import published_layers
 from .answers import check_array, check_choice, check_function, check_list, check_number, check_set
-from .cases import case_rows, entropy
+from .cases import case_rows, close, closing_examples, entropy
 from .feedback import args, check_all
 from .sheet import keep_sheet
 
@@ -385,6 +385,10 @@ def check_masks(answer, tokens):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("03")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def _profile(seed=0, layers=4, heads=3, texts=10):
     """A made-up profile: head 2-3 looks back, 1-2 ahead, and self-attention differs from text to text."""
@@ -456,6 +460,7 @@ def EXAMPLES():
             args(punct | (np.array(tokens) == "'"), tokens),
             args(..., tokens),
         ),
+        **closing_examples("03"),
     }
 
 

@@ -8,7 +8,7 @@ from ..measures import category_sums, token_masks
 from ..published import published_gradients
 from ..stats import partial_rank_correlation, rank_correlation
 from .answers import check_choice, check_function, check_number, check_set
-from .cases import case_rows
+from .cases import case_rows, close, closing_examples
 from .feedback import args, check_all
 from .sheet import keep_sheet
 
@@ -370,6 +370,10 @@ def check_mechanism(rho, rho_given, share, gradient, norm):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("04")
+
+
 # --- the checks' own proof ---------------------------------------------------------------------------------------------------
 def _attention(n=9):
     from types import SimpleNamespace
@@ -410,6 +414,7 @@ def EXAMPLES():
             args(rho, rho, share, gradient, norm),
             args(..., ..., share, gradient, norm),
         ),
+        **closing_examples("04"),
     }
 
 

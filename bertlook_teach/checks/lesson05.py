@@ -7,6 +7,7 @@ import numpy as np
 from ..measures import CLASSES, published_fractions
 from ..stats import cohen_kappa
 from .answers import check_choice, check_function, check_list, check_number, check_set
+from .cases import close, closing_examples
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -346,6 +347,10 @@ def check_statements(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("05")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -377,6 +382,7 @@ def EXAMPLES():
         "check_useful": (["MRPC", "QQP"], ["QQP", "MRPC"], ...),
         "check_movable": (args(1 / 3, scores), args(2 / 3, scores), args(..., scores)),
         "check_statements": ({"b", "e"}, {"a", "b", "e"}, ...),
+        **closing_examples("05"),
     }
 
 

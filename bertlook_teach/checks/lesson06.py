@@ -9,6 +9,7 @@ from ..corpora import TreebankSentence
 from ..model import load_recording
 from ..published import published_table_1
 from .answers import check_choice, check_function, check_list, check_number
+from .cases import close, closing_examples
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -454,6 +455,10 @@ def check_small_list(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("06")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -482,6 +487,7 @@ def EXAMPLES():
             args(..., recording),
         ),
         "check_small_list": (SMALL_OPTIONS[1], SMALL_OPTIONS[0], ...),
+        **closing_examples("06"),
     }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..published import published_table_2
 from .answers import check_choice, check_function, check_list, check_number
+from .cases import close, closing_examples
 from .sheet import keep_sheet
 
 
@@ -311,6 +312,10 @@ def check_unit(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("07")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -323,6 +328,7 @@ def EXAMPLES():
         "check_candidates": (CANDIDATE_OPTIONS[1], CANDIDATE_OPTIONS[0], ...),
         "check_both_right": (_both, lambda a, b: float(np.mean(a | b)), ...),
         "check_unit": ("documents", "mentions", ...),
+        **closing_examples("07"),
     }
 
 

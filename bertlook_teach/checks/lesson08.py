@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .answers import check_choice, check_function, check_number
+from .cases import close, closing_examples
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -279,6 +280,10 @@ def check_selectivity(answer, real, made_up):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("08")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -296,6 +301,7 @@ def EXAMPLES():
             args(-0.2, 0.5, 0.3),
             args(..., 0.5, 0.3),
         ),
+        **closing_examples("08"),
     }
 
 

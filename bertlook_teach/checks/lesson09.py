@@ -10,7 +10,7 @@ from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_
 from ..model import head_label
 from ..stats import kruskal_stress
 from .answers import check_choice, check_function, check_list, check_number, check_set
-from .cases import case_rows, entropy, js_divergence
+from .cases import case_rows, close, closing_examples, entropy, js_divergence
 from .feedback import args, check_all
 from .sheet import keep_sheet
 
@@ -19,12 +19,8 @@ from .sheet import keep_sheet
 def check_divergence(function):
     """``divergence(p, q)``: the Jensen-Shannon divergence of two rows, in nats."""
     p, q = case_rows(2, 4)
-    pairs = [
-        (p, q),
-        (p, p),
-        (np.array([1.0, 0, 0]), np.array([0, 0.5, 0.5])),
-        (np.array([1.0, 0]), np.array([0, 1.0])),
-    ]
+    disjoint = [([1.0, 0, 0], [0, 0.5, 0.5]), ([1.0, 0], [0, 1.0])]
+    pairs = [(p, q), (p, p), *(tuple(map(np.array, rows)) for rows in disjoint)]
 
     def naive(p, q):
         m = (p + q) / 2
@@ -37,23 +33,23 @@ def check_divergence(function):
         mistakes=[
             (
                 naive,
-                "it gives nan where a weight is 0. In the limit 0 log 0 is 0: the entropy of lesson 3 says so",
+                "it gives nan where a weight is 0. In the limit 0 log 0 is 0, as in the entropy of lesson 3",
             ),
             (
-                lambda p, q: np.sqrt(max(js_divergence(p, q), 0)),
+                lambda p, q: max(js_divergence(p, q), 0) ** 0.5,
                 "that is its square root, as SciPy's `jensenshannon` gives it; leave the root out",
             ),
             (
                 lambda p, q: js_divergence(p, q) / np.log(2),
-                "that is in bits; in nats the logarithm is the natural one",
+                "that is in bits; nats need the natural logarithm",
             ),
             (
                 lambda p, q: -js_divergence(p, q),
-                "the size is right, the sign is not: the mixture is the broader one",
+                "the right size, the wrong sign: the mixture is the broader one",
             ),
             (
                 lambda p, q: 2 * js_divergence(p, q),
-                "twice too much: *half* of the sum of the two entropies, and half of p + q",
+                "twice too much: half of both entropies, and half of p + q",
             ),
             (
                 lambda p, q: entropy((p + q) / 2) - (entropy(p) + entropy(q)),
@@ -83,10 +79,7 @@ def check_largest(answer):
         options=RANGE_OPTIONS,
         mistakes=[
             ("1", "so it is in bits. What is 1 bit in nats?"),
-            (
-                "ln n",
-                "that is the largest entropy of one row; try your function on rows without a common key",
-            ),
+            ("ln n", "that is the largest entropy of one row; try rows without a common key"),
             (
                 "no limit",
                 "that is the Kullback-Leibler divergence. The mixture is never 0 where a row is not",
@@ -419,6 +412,10 @@ def check_pairs(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("09")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def _example():
     """Four layers of three heads that keep together, and measures with two broad heads, one of them overridden."""
@@ -494,6 +491,7 @@ def EXAMPLES():
             args(..., ..., recorded),
         ),
         "check_pairs": (PAIR_OPTIONS[1], PAIR_OPTIONS[0], ...),
+        **closing_examples("09"),
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..model import softmax
 from .answers import check_choice, check_function, check_number
-from .cases import f1
+from .cases import close, closing_examples, f1
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -257,6 +257,10 @@ def check_noise(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("10")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -278,6 +282,7 @@ def EXAMPLES():
         ),
         "check_share_of_depth": (args(0.3, 3.6, 12), args(0.15, 3.6, 12), args(..., 3.6, 12)),
         "check_noise": (NOISE_OPTIONS[1], NOISE_OPTIONS[0], ...),
+        **closing_examples("10"),
     }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..model import head_label
 from ..stats import holm
 from .answers import check_choice, check_function, check_list, check_number, check_set
+from .cases import close, closing_examples
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -346,6 +347,10 @@ def check_order(answer, importance, n):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("11")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -381,6 +386,7 @@ def EXAMPLES():
             args(["1-2", "2-2"], change, 2),
             args(..., change, 2),
         ),
+        **closing_examples("11"),
     }
 
 

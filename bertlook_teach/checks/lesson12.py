@@ -6,7 +6,7 @@ import numpy as np
 
 from ..stats import auc
 from .answers import check_choice, check_function, check_number
-from .cases import f1
+from .cases import close, closing_examples, f1
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -274,6 +274,10 @@ def check_trap(answer):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("12")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -299,6 +303,7 @@ def EXAMPLES():
         ),
         "check_sum": (_sum, lambda t: -_sum(t), ...),
         "check_trap": (TRAP_OPTIONS[1], TRAP_OPTIONS[0], ...),
+        **closing_examples("12"),
     }
 
 

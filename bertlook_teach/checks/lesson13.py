@@ -8,7 +8,7 @@ from ..analyses.patterns import Pattern, PatternText, parse_pattern
 from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
 from ..stats import holm
 from .answers import check_choice, check_function, check_list, check_number, check_set
-from .cases import auc_above
+from .cases import auc_above, close, closing_examples
 from .feedback import Feedback, args, is_unanswered, unanswered
 from .sheet import keep_sheet
 
@@ -356,6 +356,10 @@ def check_locked(answer, guess, secret):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("13")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -393,6 +397,7 @@ def EXAMPLES():
             args(commit(12), 12, "fig"),
             args(..., 12, "fig"),
         ),
+        **closing_examples("13"),
     }
 
 

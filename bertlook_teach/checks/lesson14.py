@@ -8,7 +8,7 @@ from ..analyses.finetuning import match_heads
 from ..model import head_label
 from ..stats import exact_sign_flip
 from .answers import check_choice, check_function, check_list, check_number
-from .cases import js_divergence
+from .cases import close, closing_examples, js_divergence
 from .feedback import args
 from .sheet import keep_sheet
 
@@ -337,6 +337,10 @@ def check_p(function):
     )
 
 
+# --- the last two: a picture, and a claim on trial ---------------------------------------------------------
+PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("14")
+
+
 # --- the checks' own proof -------------------------------------------------------------------------------
 def EXAMPLES():
     """Right, wrong and unfilled answers of every check."""
@@ -374,6 +378,7 @@ def EXAMPLES():
         "check_f1": (f1, lambda c, cue, scope: sum(c[i] == cue for i in scope) / len(scope), ...),
         "check_why_twin": (TWIN_OPTIONS[1], TWIN_OPTIONS[0], ...),
         "check_p": (lambda a, b: exact_sign_flip(a - b), lambda a, b: float((a > b).mean()), ...),
+        **closing_examples("14"),
     }
 
 

@@ -21,7 +21,8 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = 8888
 
 # What a page of the server may load: of a stranger's notebook no picture, film, font, style sheet or frame is asked of another host, whether it is
-# trusted or not. Scripts are left to Jupyter, which runs none of a notebook that is not trusted; what a kernel runs, no header can bind.
+# trusted or not. Scripts are left to Jupyter, which runs none of a notebook that is not trusted but those of saved widgets
+# (`contents_manager`); what a kernel runs, no header can bind.
 POLICY = (
     "frame-ancestors 'self'; report-uri /api/security/csp-report; img-src 'self' data: blob:; media-src 'self' data: blob:; "
     "font-src 'self' data: about:; style-src 'self' 'unsafe-inline'; frame-src 'self' data: blob:; object-src 'self' blob:"
@@ -73,6 +74,25 @@ def isolate(environ=os.environ) -> Path:
     for name, settings in SETTINGS.items():
         write_json(home / name, settings, indent=2)
     return home
+
+
+def contents_manager() -> type:
+    """How the server reads notebooks: as Jupyter does, less the saved widgets of one that is not trusted whose script is not ours.
+
+    JupyterLab and the classic notebook start such a script when the notebook is opened, before anything is run or shown.
+    """
+    from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+    from .export.state import saved_state
+    from .export.strangers import forget_foreign_views
+
+    class Contents(AsyncLargeFileManager):
+        def mark_trusted_cells(self, nb, path=""):
+            if not self.notary.check_signature(nb):
+                forget_foreign_views(saved_state(nb))
+            super().mark_trusted_cells(nb, path)
+
+    return Contents
 
 
 def check_port(port: int) -> None:
@@ -154,6 +174,7 @@ def serve(
     config.ServerApp.allow_root = True  # it listens on this machine only, and asks for the token
     config.IdentityProvider.token = token
     config.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": POLICY}}
+    config.ServerApp.contents_manager_class = contents_manager()
     config.LabApp.default_url = page
     config.LabApp.news_url = None
     config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network

@@ -26,6 +26,10 @@ _PICTURE = re.compile(r"<svg\b.*?</svg>|<img\b[^>]*>", re.DOTALL)
 
 _SENTENCE = re.compile(r"<figcaption[^>]*>(.*?)</figcaption>|<desc>(.*?)</desc>", re.DOTALL)
 
+_CHOICE = re.compile(
+    r">\d+-\d+([A-Z])</th><td[^>]*>(.*?)</td>", re.DOTALL
+)  # of a tally, as it stands in a saved page
+
 _HEADING = re.compile(r"<h[1-6]\b.*?</h[1-6]>", re.DOTALL)
 
 
@@ -69,13 +73,21 @@ def worksheet_parts(deck: Path) -> Parts:
             "outputs of a run (tools/run_notebooks.py)."
         )
     blocks = slides[marked].blocks
-    question = _HEADING.sub("", "".join(block for fragment, block in blocks if fragment is None))
+    question = _HEADING.sub("", "".join(_in_a_line(block) for fragment, block in blocks if fragment is None))
     answer = "".join(block for fragment, block in blocks if fragment is not None)
     if not answer:  # the next slide answers
         answer = "".join(block for _, block in slides[marked + 1].blocks)
         answer = _text(_HEADING.sub("", re.sub(r"<(svg|table)\b.*?</\1>", "", answer, flags=re.DOTALL)))
     sentence = next((a or b for a, b in _SENTENCE.findall(drawn)), "")
     return Parts(question, answer, found[0], unescape(sentence), claims)
+
+
+def _in_a_line(block: str) -> str:
+    """The answers of a tally one after the other: a page has room for little else."""
+    found = _CHOICE.findall(block)
+    return (
+        f"<p>{' · '.join(f'<b>{letter}</b> {meaning}' for letter, meaning in found)}</p>" if found else block
+    )
 
 
 def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:

@@ -103,7 +103,11 @@ def run(args: Namespace) -> int:
     by = args.outcome or ("loss" if args.masked_lm else "score")
     matter = heads_that_matter(effects, by=by, units=units, seed=args.seed)
     ranked = rank_on or score_on
-    importance = importance_versions(scorer, ranked, progress=common.bar(args, "importance", "batch"))
+    importance = importance_versions(
+        scorer,
+        ranked,
+        progress=lambda batches: common.trimmed(common.bar(args, "importance", "batch")(batches)),
+    )
     rows = [
         _row(effects, matter, importance, units, place, args.seed) for place in np.ndindex(matter.p.shape[1:])
     ]
@@ -169,6 +173,7 @@ def effects_chunk(model, batches: Sequence, *, how: str) -> dict:
     names = "losses scores base_losses base_scores"
     heads = single_head_effects(model, batches, how=how)
     layers = layer_effects(model, batches, how=how)
+    common.trim_memory()
     return {
         "heads": common.columns(heads, names),
         "layers": common.columns(layers, names),
@@ -191,7 +196,7 @@ def _masked(args) -> tuple:
             f"{', '.join(args.masked_lm)}: {len(texts)} texts (one a line); at least {needed} are needed, to be halved."
         )
     scorer = MaskedLM(load_encoder(args.model, device=args.device))
-    encode = partial(scorer.encode, batch_size=args.batch_size, seed=args.seed, truncate=True)
+    encode = partial(scorer.encode, batch_size=args.batch_size, seed=args.seed, truncate=True, by_length=True)
     names = ", ".join(path.name for path in files)
     if not args.curve:
         return scorer, None, encode(texts), None, f"masked words of {len(texts)} texts ({names})"

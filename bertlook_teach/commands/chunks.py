@@ -7,26 +7,20 @@ however many workers there were, and however often a run was stopped.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-import shutil
 import sys
+import threading
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
-from .. import __version__
-from ..disk import json_text, pack, unpack, write_file
+from ..disk import Unfinished, pack, unpack, write_file
 from . import common
-
-UNFINISHED = (
-    "unfinished"  # in the folder of the result, while a run lasts: a folder a run, named by its digest
-)
 
 CHUNK = 256  # inputs: sorted by length, batches of 8 pad some 6 %. The same for any number of workers, or a run could not be gone on with by more of them
 
@@ -34,9 +28,11 @@ AHEAD = 3  # chunks a worker has waiting
 
 PATIENCE = 5.0  # seconds until a scheduler counts as not there
 
-SPAWN = "distributed.nanny.pre-spawn-environ"  # variables of the environment of Dask's processes
+WORKERLESS = (
+    20.0  # seconds without any worker of ours until a run ends; a worker is started again in two or three
+)
 
-COMPUTING = ("numpy", "tokenizers", "torch", "transformers")
+SPAWN = "distributed.nanny.pre-spawn-environ"  # variables of the environment of Dask's processes
 
 
 # --- options -------------------------------------------------------------------------------------------
@@ -51,9 +47,7 @@ def add_scale(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="measure on the workers of this Dask scheduler, tcp://HOST:8786 (extra: scale)",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="begin afresh: drop what stopped runs have left in the folder"
-    )
+    common.add_force(parser)
 
 
 def checksum(paths: Iterable[Path]) -> str:
@@ -197,7 +191,8 @@ def _client(args: Namespace) -> Iterator:
         ) from None
     import logging
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is said once, in our words
+    for name in ("distributed", "distributed.client"):  # what fails is said once, in our words
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         if address is None:
             stack.enter_context(_own_main())
@@ -274,7 +269,7 @@ def _same_versions(client, address: str) -> None:
 
 
 # --- a run ---------------------------------------------------------------------------------------------
-class Run:
+class Run(Unfinished):
     """One command on one corpus, in chunks that are kept under a digest of all that decides their numbers.
 
     Parameters
@@ -288,36 +283,32 @@ class Run:
     """
 
     def __init__(self, args: Namespace, folder: Path, same: dict):
-        self._args, self._folder = args, folder
+        super().__init__(folder, same, force=args.force)
+        self._args = args
         self._failed = 0  # number of the chunk that is looked into
-        same = json.loads(json_text({**same, "version": __version__, **_versions()}))
-        digest = hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()[:16]
-        self.kept = folder / UNFINISHED / digest
-        if args.force:
-            shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-        for other in sorted((folder / UNFINISHED).glob("*/run.json")):
-            if other.parent != self.kept:
-                print(_of_another(other, same, folder), file=sys.stderr)
-        with suppress(
-            OSError, ValueError
-        ):  # a copy of the folder may hold damaged chunks; they are measured again
-            if json.loads((self.kept / "run.json").read_text(encoding="utf-8")) != same:
-                shutil.rmtree(self.kept, ignore_errors=True)
-        write_file(self.kept / "run.json", json_text(same))
         self._stack = ExitStack()
 
     def __enter__(self):
         self._client = self._stack.enter_context(_client(self._args))
+        if self._client:
+            over = threading.Event()
+            self._stack.callback(over.set)
+            threading.Thread(target=self._watch, args=[over], daemon=True).start()
         return self
+
+    def _workers(self) -> list[dict]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def _watch(self, over: threading.Event) -> None:
+        """Say it when no worker is left, since nothing goes on then."""
+        with suppress(Exception):  # a scheduler that is lost is said by who waits for its chunk
+            while not over.wait(PATIENCE):
+                if not self._workers():
+                    print("no worker is left; the run waits until one is started.", file=sys.stderr)
+                    return
 
     def __exit__(self, *error) -> None:
         self._stack.__exit__(*error)
-
-    def finished(self) -> None:
-        """The result is written: what was kept of this run is not needed any more."""
-        shutil.rmtree(self.kept, ignore_errors=True)
-        with suppress(OSError):  # other runs' lie there
-            (self._folder / UNFINISHED).rmdir()
 
     def results(
         self,
@@ -402,12 +393,10 @@ class Run:
 
     def _on_cluster(self, job, model, todo, there, options, waiting) -> Iterator[tuple[int, bytes | None]]:
         """As they are done; a bounded number of chunks is on the way or waits for one before it."""
-        from distributed import KilledWorker, as_completed
+        from distributed import CancelledError, KilledWorker
 
-        threads = sum(
-            worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()
-        )
-        most, numbers, running = AHEAD * max(threads, 1), {}, as_completed()
+        threads = sum(worker["nthreads"] for worker in self._workers())
+        most, numbers, running = AHEAD * max(threads, 1), {}, set()
         more = True
         while more or numbers:
             while more and len(numbers) + sum(c is not None for c in waiting.values()) < most:
@@ -422,16 +411,48 @@ class Run:
                     running.add(future)
             if not numbers:
                 continue
-            future = next(running)
+            future = self._first_done(running)
+            running.remove(future)
             number = self._failed = numbers.pop(future.key)
             try:
-                content = future.result()
+                content = self._while_workers(future.result)
             except KilledWorker:
                 raise RuntimeError(
-                    f"chunk {number + 1} ended the worker that measured it, several times: most often for want of memory. Take a smaller "
-                    "--batch-size or fewer workers; the same command goes on from here."
+                    f"chunk {number + 1}, or one that waited beside it, ended its worker several times: most often for want of memory. Take a "
+                    "smaller --batch-size or fewer workers; the same command goes on from here."
+                ) from None
+            except CancelledError:
+                raise OSError(
+                    f"the Dask scheduler was lost while chunk {number + 1} was measured. Start it again, with its workers; the same command goes on "
+                    "from here."
                 ) from None
             yield number, content
+
+    def _first_done(self, running: set):
+        from distributed import CancelledError, wait
+
+        try:
+            found = self._while_workers(lambda timeout: wait(running, timeout, "FIRST_COMPLETED")).done
+        except CancelledError:  # the scheduler was lost; what is asked of such a one says so
+            found = (future for future in running if future.cancelled())
+        return next(iter(found))
+
+    def _while_workers(self, ask: Callable):
+        """``ask(timeout=...)`` again and again until it answers. A result can be lost with its worker after it was said to be there, and where no
+        worker of ours was started again, Dask would wait for one for ever; to another's scheduler workers may come later.
+        """
+        seen = time.monotonic()
+        while True:
+            try:
+                return ask(timeout=PATIENCE)
+            except TimeoutError:
+                if self._args.scheduler or self._workers():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > WORKERLESS:
+                    raise RuntimeError(
+                        "no worker is left: they ended several times, most often for want of memory. Take a smaller --batch-size or fewer workers; "
+                        "the same command goes on from here."
+                    ) from None
 
 
 def _cut(items: Iterator, size: int) -> Iterator[list]:
@@ -446,25 +467,6 @@ def _whole(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in COMPUTING:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
-
-
-def _of_another(path: Path, same: dict, folder: Path) -> str:
-    """In what an unfinished run that lies here too differs from this one."""
-    try:
-        theirs = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        theirs = {}
-    keys = [key for key in dict.fromkeys(chain(theirs, same)) if theirs.get(key) != same.get(key)]
-    differ = "; ".join(f"{key}: {theirs.get(key)!r:.60} there, {same.get(key)!r:.60} now" for key in keys[:4])
-    return f"{folder} also holds an unfinished run of something else ({differ}). It is left there, and this one begins afresh; --force drops it."
 
 
 # --- what jobs share -----------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,7 @@ RECORD_WORDS = (
     "A treebank cuts words otherwise than a text (ca n't): `bertlook record --data` records them as it does."
 )
 
+MOST_FILES = 100_000  # of one folder: a home or a disk given by mistake holds more
 _WIDTH = 100
 
 
@@ -104,6 +106,13 @@ def add_truncate(parser: ArgumentParser, *, default: bool = False) -> None:
     )
 
 
+def add_force(parser: ArgumentParser) -> None:
+    """``--force``, of runs that are gone on with."""
+    parser.add_argument(
+        "--force", action="store_true", help="begin afresh: drop what stopped runs have left in the folder"
+    )
+
+
 def add_training(parser: ArgumentParser, *, epochs: int) -> None:
     """The options that `training` reads, and ``--seeds``."""
     add = parser.add_argument
@@ -150,32 +159,51 @@ def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
 
 
 def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
-    """The files behind names of files and folders; ``-`` is standard input, copied to a file until the stack closes.
+    """The files behind names of files and folders; ``-`` is standard input, copied to a file until the stack closes, as a pipe is.
 
     Raises
     ------
     ValueError
-        If a folder holds no file.
+        If a folder holds no file, or more than a corpus has.
+    OSError
+        If a folder inside cannot be read.
     """
     found: list[Path] = []
     for path in map(Path, paths):
-        if str(path) == "-":
+        if str(path) == "-" or path.is_fifo():  # a corpus is read more than once, what flows once only
             copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertlook-"))) / "stdin"
-            with open(copy, "wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+            with (
+                nullcontext(sys.stdin.buffer) if str(path) == "-" else open(path, "rb") as flow,
+                open(copy, "wb") as file,
+            ):
+                shutil.copyfileobj(flow, file, 1 << 20)
             with open(
                 copy, "rb"
-            ) as file:  # bytes of gzip are told by their beginning, there is no name to tell
+            ) as file:  # bytes of gzip are told by their beginning, there may be no name to tell
                 zipped = file.read(2) == b"\x1f\x8b"
             found.append(copy.rename(copy.with_suffix(".gz")) if zipped else copy)
         elif path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-            if not inside:
-                raise ValueError(f"the folder {path} holds no file; give one with the corpus in it.")
-            found += inside
+            found += _files_inside(path)
         else:
             found.append(path)
     return found
+
+
+def _files_inside(folder: Path) -> list[Path]:
+    def refuse(error: OSError):
+        raise error  # a folder that is closed to us is a part of the corpus, lost without a word
+
+    inside: list[Path] = []
+    for where, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        inside += [p for p in (Path(where, name) for name in names if name[0] != ".") if p.is_file()]
+        if len(inside) > MOST_FILES:
+            raise ValueError(
+                f"the folder {folder} holds more than {MOST_FILES:,} files; give the folders or files that hold the corpus."
+            )
+    if not inside:
+        raise ValueError(f"the folder {folder} holds no file; give one with the corpus in it.")
+    return sorted(inside)
 
 
 def read_treebank(args: Namespace) -> tuple[list, dict[str, list[str]]]:
@@ -274,6 +302,21 @@ def bar(args: Namespace, what: str | None = None, unit: str = "text", total: int
     from tqdm import tqdm
 
     return partial(tqdm, desc=what, unit=unit, total=total, disable=args.quiet, file=sys.stderr)
+
+
+def trim_memory() -> None:
+    """Give the system back what the C library keeps of freed arrays, where it can (glibc): of batches of many lengths that is most of what a long run holds."""
+    import ctypes
+
+    with suppress(OSError, TypeError, AttributeError):  # another C library, another system
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def trimmed(items: Iterable) -> Iterator:
+    """The items as they are; after each, `trim_memory`."""
+    for item in items:
+        yield item
+        trim_memory()
 
 
 def about(encoder, items: Mapping[str, object]) -> dict[str, object]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,19 @@ from ..analyses.coreference import (
     find_antecedents,
     pronoun_table,
 )
-from ..corpora import anaphors, cut_documents, open_text, read_coreference, read_pronoun_cases
+from ..corpora import (
+    KINDS,
+    anaphors,
+    by_first,
+    cut_documents,
+    document_keys,
+    iter_coreference,
+    open_text,
+    read_pronoun_cases,
+)
 from ..disk import align, claim_folder, save_rows, with_interval
 from ..model import check_reading
+from ..stats import Packed
 from . import chunks, common
 
 DOCUMENTS = 8  # in a chunk
@@ -70,18 +81,18 @@ def run(args: Namespace) -> int:
         [path, *more] = common.files_of([args.data or data_path("treebank", "treebank.conllu")], stack)
         if more:
             raise ValueError(f"{args.data} is a folder of {len(more) + 1} files; --data takes one file.")
-        score, items, about = (_pronoun_pairs if _has_pronoun_pairs(path) else _documents)(args, path)
-    encoder = load_encoder(args.model, device=args.device)
-    models = common.with_twin(args, encoder)
-    same = {
-        "command": "coref",
-        "fingerprints": [model.fingerprint for model in models],
-        "corpus_sha256": chunks.digest_of(items),
-        "kind": about["kind"],
-        "first_only": args.first_only,
-    }
-    rows = []
-    with chunks.Run(args, folder, same) as work:
+        score, about = (_pronoun_pairs if _has_pronoun_pairs(path) else _documents)(args, path)
+        encoder = load_encoder(args.model, device=args.device)
+        models = common.with_twin(args, encoder)
+        same = {
+            "command": "coref",
+            "fingerprints": [model.fingerprint for model in models],
+            "corpus_sha256": chunks.checksum([path]),
+            "kind": about["kind"],
+            **{name: getattr(args, name) for name in ("limit", "on_error", "first_only")},
+        }
+        rows = []
+        work = stack.enter_context(chunks.Run(args, folder, same))
         for model, named in zip(models, chunks.Model.each(args, models)):
             table, left_out = score(work, named)
             is_twin = model is not encoder
@@ -116,19 +127,20 @@ def _has_pronoun_pairs(path: Path) -> bool:
 
 
 def _documents(args, path):
+    documents = partial(iter_coreference, path, limit=args.limit, on_error=args.on_error)
     skipped: list[str] = []
-    documents = read_coreference(path, limit=args.limit, on_error=args.on_error, skipped=skipped)
+    total = sum(1 for _ in documents(skipped=skipped))  # says early what is wrong with a file
     common.say_skipped(skipped)
 
     def score(work: chunks.Run, model: chunks.Model):
         options = {"first_only": args.first_only, "batch_size": args.batch_size}
-        found = _antecedents(work, model, documents, **options)
+        found = _antecedents(work, model, documents, total, args.candidates, **options)
         return antecedent_table(found, candidates=args.candidates), {
             "n_sentences_the_model_cannot_read": found.n_skipped
         }
 
     about = {"kind": "documents", "candidates": args.candidates, "first_only": args.first_only}
-    return score, documents, {**about, "n_documents": len(documents), "n_broken": len(skipped)}
+    return score, about | {"n_documents": total, "n_broken": len(skipped)}
 
 
 def _pronoun_pairs(args, path):
@@ -149,7 +161,7 @@ def _pronoun_pairs(args, path):
         return pronoun_table(np.concatenate(right), read), left_out
 
     about = {"kind": "pronoun pairs", "n_cases": len(cases), "n_left_out_as_neither_is_right": neither}
-    return score, cases, about
+    return score, about
 
 
 def pronoun_chunk(encoder, items: Sequence, *, batch_size: int) -> dict:
@@ -161,40 +173,43 @@ def pronoun_chunk(encoder, items: Sequence, *, batch_size: int) -> dict:
     return {"places": places, "right": right}
 
 
-def _antecedents(work: chunks.Run, model: chunks.Model, documents: Sequence, **options) -> Antecedents:
-    """As `find_antecedents` gives them for all documents, from chunks."""
+def _antecedents(
+    work: chunks.Run, model: chunks.Model, documents: Callable, total: int, candidates: str, **options
+) -> Antecedents:
+    """As `find_antecedents` gives them for all documents, from chunks; of an answer one bit is kept, of a document nothing but a number."""
     encoder = model.load()
-    numbers = {id_: i for i, id_ in enumerate(dict.fromkeys(document.doc_id for document in documents))}
-    found, where, unread = [], [], 0
+    heads, kinds, where, rules, unread = Packed(), [], [], {}, 0
     done = work.results(
-        document_chunk, model, documents, total=len(documents), label=encoder.name, size=DOCUMENTS, **options
+        document_chunk, model, documents(), total=total, label=encoder.name, size=DOCUMENTS, **options
     )
-    for names, chunk in zip(_names(documents), done, strict=True):
+    for chunk in done:
         unread += chunk["n_skipped"]
         if "kinds" in chunk:
-            found.append(chunk)
-            where += [numbers[names[place]] for place in chunk["documents"]]
-    if not found:
-        return find_antecedents(encoder, documents, **options)  # which says why
-    heads, rules = (
-        {name: np.concatenate([chunk[what][name] for chunk in found]) for name in found[0][what]}
-        for what in ("heads", "rules")
+            heads.add(chunk["heads"][candidates])
+            for name, right in chunk["rules"].items():
+                rules.setdefault(name, []).append(right)
+            kinds.append(np.array([KINDS.index(kind) for kind in chunk["kinds"]], np.uint8))
+            where.append(chunk["names"][chunk["documents"]])
+    if not where:
+        return find_antecedents(encoder, list(documents()), **options)  # which says why
+    return Antecedents(
+        {candidates: heads},
+        {name: np.concatenate(parts) for name, parts in rules.items()},
+        np.array(KINDS, dtype=object)[np.concatenate(kinds)],
+        by_first(np.concatenate(where)),
+        total,
+        unread,
     )
-    kinds = tuple(kind for chunk in found for kind in chunk["kinds"])
-    return Antecedents(heads, rules, kinds, np.array(where), len(documents), unread)
-
-
-def _names(documents: Sequence) -> Iterator[list[str]]:
-    """The ids in each chunk, in the order in which `find_antecedents` counts them."""
-    for start in range(0, len(documents), DOCUMENTS):
-        yield list(dict.fromkeys(document.doc_id for document in documents[start : start + DOCUMENTS]))
 
 
 def document_chunk(encoder, items: Sequence, **options) -> dict:
-    """The answers for every anaphor of some documents; only what cannot be read, where no mention refers back."""
+    """The answers for every anaphor of some documents, and eight bytes for each document's id; only what cannot be read, where no mention refers back."""
     parts, unread = cut_documents(encoder, items, first_only=options["first_only"])
     if not any(map(anaphors, parts)):
         return {"n_skipped": unread}
-    return common.columns(
-        find_antecedents(encoder, items, **options), "heads rules kinds documents n_skipped"
-    )
+    found = find_antecedents(encoder, items, **options)
+    ids = dict.fromkeys(document.doc_id for document in items)
+    return {
+        **common.columns(found, "heads rules kinds documents n_skipped"),
+        "names": document_keys(ids),
+    }

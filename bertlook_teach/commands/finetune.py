@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ..corpora import OVERLAP, SHIPPED
-from ..disk import align, claim_folder, save_rows, with_interval
+from ..disk import Unfinished, align, claim_folder, save_rows, with_interval
 from ..stats import METRICS
 from . import common
+from .chunks import digest_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -15,7 +16,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.describe(
         parser,
         "Fine-tunes a model on a task with several seeds and scores it on test, with majority, a bag of words and the random twin, "
-        "fine-tuned in the same way, beside it. Writes finetune.csv, finetune.json and each classifier (seed-0, seed-1, ...).",
+        "fine-tuned in the same way, beside it. Writes finetune.csv, finetune.json and each classifier (seed-0, seed-1, ...). "
+        "Stopped in the middle, the same command goes on after the last epoch that was done.",
         "finetune --task sentiment --out result",
     )
     common.add_model(parser)
@@ -36,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_truncate(parser)
     common.add_no_twin(parser)
     common.add_device(parser, batch_size=32)
+    common.add_force(parser)
 
 
 def run(args: Namespace) -> int:
@@ -52,18 +55,30 @@ def run(args: Namespace) -> int:
     rows = [_row(name, None, result) for name, result in baselines(task).items()]
     print(f"{task!r}. {task.description}")
     names = []
-    cut = 0
-    for model in common.with_twin(args, encoder):
+    models = common.with_twin(args, encoder)
+    options = {**common.training(args), "truncate": args.truncate}
+    same = {
+        "command": "finetune",
+        "fingerprints": [model.fingerprint for model in models],
+        "examples_sha256": digest_of([task.labels, task.metric, *task.train, *task.dev, *task.test]),
+        **{name: value for name, value in options.items() if name != "progress"},
+    }
+    work = Unfinished(folder, same, force=args.force)
+    for model in models:
         name = encoder.name if model is encoder else f"{encoder.name}, random twin"
         names.append(name)
         for seed in range(args.seeds):
             own = folder / f"seed-{seed}" if model is encoder else None
-            classifier = fine_tune(
-                model, task, seed=seed, folder=own, truncate=args.truncate, **common.training(args)
-            )
-            best = next(row["epoch"] for row in classifier.history if row["kept"])
-            rows.append(_row(name, seed, score(classifier, task.test), best))
-            cut = classifier.about["n_cut"]
+            part = f"{'seed' if own else 'twin'}-{seed}"
+            done = work.value(part)
+            if done is None or (own and not own.is_dir()):
+                kept = work.kept / f"{part}.safetensors"
+                classifier = fine_tune(model, task, seed=seed, folder=own, checkpoint=kept, **options)
+                best = next(row["epoch"] for row in classifier.history if row["kept"])
+                row = _row(name, seed, score(classifier, task.test), best)
+                done = work.keep(part, {"row": row, "about": classifier.about})
+            rows.append(done["row"])
+    cut, rate = done["about"]["n_cut"], done["about"]["learning_rate"]
     about = common.about(
         encoder,
         {
@@ -73,7 +88,7 @@ def run(args: Namespace) -> int:
             "n_dev": len(task.dev),
             "n_test": len(task.test),
             "n_cut": cut,
-            "learning rate": classifier.about["learning_rate"],
+            "learning rate": rate,
             "epochs": args.epochs,
             "batch size": args.batch_size,
             "protocol": "the epoch is chosen on dev, the score is of test; 95 % bootstrap over test examples (whole groups), which does "
@@ -93,6 +108,7 @@ def run(args: Namespace) -> int:
     if cut:
         print(f"{cut} inputs of train and dev were cut to {encoder.max_tokens} wordpieces.")
     print(save_rows(folder, "finetune", rows, about))
+    work.finished()
     return 0
 
 

@@ -115,9 +115,14 @@ def whole_number(text: str) -> int:
 
 
 def print_anywhere() -> None:
-    """Let a console that lacks a character show a question mark for it; a Windows terminal lacks the roots and quotes of our tables."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    """Let a console that lacks a character show a question mark for it; a Windows terminal lacks the roots and quotes of our tables.
+
+    A stream that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    """
+    for name in ("stdout", "stderr"):
+        if (stream := getattr(sys, name)) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
@@ -136,16 +141,23 @@ def main(argv: list[str] | None = None) -> int:
         )
         return 1
     chosen = next((word for word in argv if not word.startswith("-")), None)
-    args = build_parser(chosen).parse_args(argv)
+    parser = build_parser(chosen)
+    if "" in argv:  # as a path it would be the current folder, read or written to without a word
+        parser.error('an argument is empty (""); is a variable of the shell not set?')
+    args = parser.parse_args(argv)
     try:
         return _module(args.command).run(args)
     except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
         said = _as_typed(str(error), args)
-        if isinstance(error, ImportError) and error.name == "transformers":
+        if isinstance(error, ImportError) and error.name in ("transformers", "sklearn", "safetensors"):
             said += '. This needs it: pip install "bertlook_teach[torch]"'
         print(f"bertlook {args.command}: {said}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        said = f"there is not enough memory ({error or 'of this process'}); take fewer or shorter texts, or a smaller model"
+        print(f"bertlook {args.command}: {said}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,5 +50,9 @@ def run(args: Namespace) -> int:
 
 
 def _serve_deck(root: Path, path: Path, classic: bool, where: dict) -> int:
+    if classic and not (find_spec("nbclassic") and find_spec("rise")):
+        raise OSError(
+            'classic RISE is not installed: pip install "bertlook_teach[classic]". Without --classic the slides need none of it.'
+        )
     page = "/nbclassic/notebooks/" if classic else "/rise/"
     return serve(root, page + quote(path.as_posix()), what="Slides", **where)

@@ -8,9 +8,10 @@ import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,15 @@ import numpy as np
 from .. import __version__
 from ..disk import DAMAGED_ARCHIVE, claim_folder, replacing
 from ..measures import FILES, Profile, surface_measures
+from ..model import PRECISIONS, array_namespace
 from ..stats import CONFIDENCE, REPLICATES
 from . import chunks, common
 
 WHOLE = "writing"
+
+FULL = 128  # wordpieces of an input up to which a batch is full; of longer ones fewer share it, so that 512 need no more memory
+
+COMPARED = 64  # texts on which half precision is compared with single
 
 KEEP_EVERY = 60.0  # seconds until the sum of the chunks so far takes their place on disk
 
@@ -49,6 +55,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_on_error(parser)
     common.add_truncate(parser, default=True)
     common.add_device(parser, batch_size=8)
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="float32",
+        help="of matrix products, by torch: half is faster on a GPU; what it changes is measured on the first texts and said (default: float32)",
+    )
     chunks.add_scale(parser)
 
 
@@ -89,6 +101,17 @@ def _run(args: Namespace, stack: ExitStack) -> int:
     options = {"segments": args.segments, "truncate": args.truncate}
     about |= {"on_error": args.on_error, **options}
     same = {"command": "profile", **about, "model": encoder.name, "fingerprint": encoder.fingerprint}
+    same["precision"] = args.precision
+    if args.precision != "float32":
+        if isinstance(encoder, Recording):
+            raise ValueError(
+                "--precision is of a model that computes; a recording holds its maps as they are."
+            )
+        few = [item for path in paths[:1] for item in islice(read(path), COMPARED)]
+        error = precision_error(encoder, few, args.precision, batch_size=args.batch_size, **options)
+        print(said_of(error), file=sys.stderr)
+        about["precision"] = error
+    options["precision"] = args.precision
     work = stack.enter_context(chunks.Run(args, folder, same))
     result, done = _folded(work.kept)
     result.about |= about | {
@@ -126,7 +149,9 @@ def _run(args: Namespace, stack: ExitStack) -> int:
             print("interrupted before the first text was measured; nothing written.", file=sys.stderr)
             return 130
     if not result.n:
-        why = f"; the first of {len(skipped)} that were left out is {skipped[0]}" if skipped else ""
+        why = (
+            f"; the first of {len(skipped)} that were left out is {skipped[0].rstrip('.')}" if skipped else ""
+        )
         raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
     result.about["complete"] = not interrupted
     # First beside the result of an earlier run, which a full disk must not destroy.
@@ -146,8 +171,12 @@ def _run(args: Namespace, stack: ExitStack) -> int:
     return 130 if interrupted else 0
 
 
-def measure_chunk(encoder, items: Sequence, *, skip: bool, batch_size: int, **options) -> dict:
+def measure_chunk(
+    encoder, items: Sequence, *, skip: bool, batch_size: int, precision: str = "float32", **options
+) -> dict:
     """Every measure of every head for each input, in their order; inputs that cannot be read are named, if they are to be skipped.
+
+    Where torch computes, maps are measured on its device, and one number a head, measure and input comes back.
 
     Raises
     ------
@@ -157,29 +186,87 @@ def measure_chunk(encoder, items: Sequence, *, skip: bool, batch_size: int, **op
     from ..model import Recording, iter_attention, read
 
     reading = encoder.recall if isinstance(encoder, Recording) else partial(read, encoder)
-    skipped, usable, lengths = [], [], []
+    skipped, usable, lengths, truncated = [], [], [], []
     for place, item in enumerate(items):
         try:
-            lengths.append(reading(item, **options).n_tokens)
-            usable.append(item)
+            found = reading(item, **options)
         except ValueError as error:
             if not skip:
                 raise ValueError(f"item {place} of the corpus: {error}") from None
             skipped.append((place, str(error).splitlines()[0]))
-    order = np.argsort(lengths, kind="stable")  # equal lengths together: little padding
-    found: list = [None] * len(usable)
+        else:
+            usable.append(item)
+            lengths.append(found.n_tokens)
+            truncated.append(found.truncated)
+    if precision != "float32":
+        encoder.model  # noqa: B018 - asked for, it computes from here on
+    on_device = getattr(encoder, "engine", encoder) is None
+    values: list = [None] * len(usable)
     measures = surface_measures()
-    stream = iter_attention(encoder, (usable[i] for i in order), batch_size=batch_size, **options)
-    for i, attention in zip(order, stream):
-        values = [np.asarray(function(attention)) for function in measures.values()]
-        found[i] = values, attention.n_tokens, attention.truncated
-    columns, n_tokens, truncated = zip(*found) if found else ([], [], [])
+    for batch in batches(lengths, batch_size):
+        given = {"batch_size": len(batch), "precision": precision if on_device else None, **options}
+        for i, attention in zip(batch, iter_attention(encoder, [usable[i] for i in batch], **given)):
+            values[i] = [function(attention) for function in measures.values()]
+            if on_device:
+                values[i] = array_namespace(*values[i]).stack(values[i])
+    if on_device and values:
+        values = array_namespace(*values).stack(values).cpu().numpy()
     return {
-        "values": {name: np.stack(column) for name, column in zip(measures, zip(*columns))},
-        "n_tokens": list(n_tokens),
-        "truncated": list(truncated),
+        "values": {name: np.stack(column) for name, column in zip(measures, zip(*values))},
+        "n_tokens": lengths,
+        "truncated": truncated,
         "skipped": skipped,
     }
+
+
+def batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Numbers of inputs, like lengths together: little padding, and at most so many places of maps as ``batch_size`` inputs of `FULL` wordpieces have.
+
+    >>> list(batches([512, 100, 512, 100, 100], 2))
+    [[1, 3], [4], [0], [2]]
+    """
+    batch: list[int] = []
+    for i in np.argsort(lengths, kind="stable").tolist():
+        if batch and len(batch) >= min(batch_size, batch_size * FULL**2 // lengths[i] ** 2):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def precision_error(encoder, items: Sequence, precision: str, **options) -> dict:
+    """By how much products in half precision change each measure: the largest change of a number of one input and head, and of a head's mean."""
+    half, single = (
+        measure_chunk(encoder, items, skip=True, precision=kind, **options)["values"]
+        for kind in (precision, "float32")
+    )
+    changed = {name: np.asarray(half[name], float) - single[name] for name in half}
+    return {
+        "products": precision,
+        "inputs": max(map(len, changed.values()), default=0),
+        "largest_change": {name: float(abs(change).max()) for name, change in changed.items()},
+        "largest_change_of_a_mean": {
+            name: float(abs(change.mean(axis=0)).max()) for name, change in changed.items()
+        },
+    }
+
+
+def said_of(error: Mapping) -> str:
+    """The measure that half precision changes most, in words."""
+    parts = []
+    for what, of in (
+        ("largest_change", "of one text"),
+        ("largest_change_of_a_mean", "in the mean of a head"),
+    ):
+        worst = max(error[what], key=error[what].get, default=None)
+        if worst:
+            parts.append(f"{error[what][worst]:.2g} {of} ({worst})")
+    texts = f"{error['inputs']} texts" if error["inputs"] != 1 else "text"
+    return (
+        f"products in {error['products']} change the measures of the first {texts} by at most {', '.join(parts) or 'nothing'}; "
+        f"{FILES['about']} has all of them."
+    )
 
 
 def _folded(kept: Path) -> tuple[Profile, int]:

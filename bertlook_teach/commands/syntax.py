@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from ..analyses.syntax import SCHEMES, Answers, RelationRow, RelationTable, collect_answers, score_relations
-from ..disk import align, claim_folder, save_rows, with_interval
+from ..analyses.syntax import (
+    SCHEMES,
+    Gold,
+    RelationRow,
+    RelationTable,
+    collect_answers,
+    gold_cases,
+    in_scheme,
+    poss_rule,
+    score_cases,
+)
+from ..corpora import TreebankSentence, document_keys, iter_conllu, numbers_of_keys
+from ..disk import OnDisk, align, claim_folder, data_path, save_rows, with_interval
 from ..model import NOT_RECORDED, QUERY_RULES, Recording, check_reading
 from . import chunks, common
 
@@ -129,91 +144,145 @@ def run(args: Namespace) -> int:
     """``bertlook syntax``: returns the exit code."""
     common.at_least(args, limit=(2, "two sentences, one to choose on and one to score on"))
     folder = claim_folder(args.out)
-    sentences, read = common.read_treebank(args)
-    encoder = common.load_model(args.model, args.device)
-    if isinstance(encoder, Recording) and all(check_reading(encoder, s.words).obstacle for s in sentences):
-        raise ValueError(
-            f"none of the {len(sentences)} sentences of the treebank is among the {len(encoder)} inputs recorded of {encoder.name}. "
-            f"{common.RECORD_WORDS}"
-        )
-    query = args.query or ("first" if args.as_published else "mean")
-    models = common.with_twin(args, encoder)
-    same = {
-        "command": "syntax",
-        "fingerprints": [model.fingerprint for model in models],
-        "corpus_sha256": chunks.digest_of(sentences),
-        "query": query,
-    }
-    with chunks.Run(args, folder, same) as work:
-        answers, *twin = (
-            _answers(work, model, sentences, query=query, batch_size=args.batch_size)
+    with ExitStack() as stack:
+        paths = common.files_of(args.data or [data_path("treebank", "treebank.conllu")], stack)
+
+        def corpus(broken: list) -> Iterator[TreebankSentence]:
+            """The sentences from the beginning: a treebank is read again for each model and never held."""
+            every = (s for path in paths for s in iter_conllu(path, on_error=args.on_error, skipped=broken))
+            return islice(every, args.limit)
+
+        broken: list = []
+        n, digest = _counted(corpus(broken))
+        common.say_skipped(broken)
+        encoder = common.load_model(args.model, args.device)
+        if isinstance(encoder, Recording) and all(
+            check_reading(encoder, s.words).obstacle for s in corpus([])
+        ):
+            raise ValueError(
+                f"none of the {n} sentences of the treebank is among the {len(encoder)} inputs recorded of {encoder.name}. "
+                f"{common.RECORD_WORDS}"
+            )
+        models = common.with_twin(args, encoder)
+        scheme = common.columns(args, "scheme subtypes as_published")
+        query = args.query or ("first" if args.as_published else "mean")
+        same = {
+            "command": "syntax",
+            "fingerprints": [model.fingerprint for model in models],
+            "corpus_sha256": digest,
+            "query": query,
+            **scheme,
+        }
+        work = stack.enter_context(chunks.Run(args, folder, same))
+        parts = [
+            _answers(work, model, corpus, n, query=query, batch_size=args.batch_size, **scheme)
             for model in chunks.Model.each(args, models)
-        )
-    table = score_relations(
-        answers,
-        scheme=args.scheme,
-        subtypes=args.subtypes,
-        twin=twin[0] if twin else None,
+        ]
+    answered = parts[0]
+    if len({part.read for part in parts}) > 1:
+        raise ValueError("the twin must have answered the same sentences; record both on the same treebank.")
+    table = score_cases(
+        answered.gold,
+        answered.documents,
+        answered.distances,
+        twin=parts[1].distances if parts[1:] else None,
+        about={**answered.about, "twin": parts[1].about["model"] if parts[1:] else ""},
+        **scheme,
         min_cases=args.min_cases,
-        as_published=args.as_published,
         permutations=args.permutations,
     )
-    table.about.update(read)
+    table.about.update(treebank=[path.name for path in paths], broken=list(map(str, broken)))
     if not table.rows:
-        raise ValueError(
-            f"no relation has {args.min_cases} cases in {len(sentences)} sentences; lower --min-cases."
-        )
+        raise ValueError(f"no relation has {args.min_cases} cases in {n} sentences; lower --min-cases.")
     print(format_table(table))
-    common.say_left_out(answers.skipped, len(sentences), "sentences left out", encoder)
-    if NOT_RECORDED in answers.skipped:
+    common.say_left_out(answered.skipped, n, "sentences left out", encoder)
+    if NOT_RECORDED in answered.skipped:
         print(common.RECORD_WORDS)
     print(save_table(table, folder))
     work.finished()
     return 0
 
 
-def _answers(work: chunks.Run, model: chunks.Model, sentences: Sequence, **options) -> Answers:
-    """As `collect_answers` gives them for all sentences, from chunks."""
+def _counted(sentences: Iterator[TreebankSentence]) -> tuple[int, str]:
+    """How many there are, and their digest."""
+    n = 0
+
+    def counting() -> Iterator[TreebankSentence]:
+        nonlocal n
+        for sentence in sentences:
+            n += 1
+            yield sentence
+
+    digest = chunks.digest_of(counting())
+    return n, digest
+
+
+@dataclass(frozen=True, eq=False)
+class _Answered:
+    """What one model makes of a treebank: 16 bytes of a word in memory, the answers of the heads on disk."""
+
+    gold: Gold
+    documents: np.ndarray  # int (sentence,)
+    distances: OnDisk  # rows as those of `Answers`
+    read: str  # digest of the words that were read
+    skipped: Counter
+    about: dict
+
+
+def _answers(work: chunks.Run, model: chunks.Model, corpus: Callable, n: int, **options) -> _Answered:
+    """What every head answers for every word, from chunks.
+
+    Raises
+    ------
+    ValueError
+        If the model reads fewer than two sentences.
+    """
     encoder = model.load()
-    order = chunks.by_length([sentence.words for sentence in sentences])
-    found: list[np.ndarray | None] = [None] * len(sentences)
-    skipped, removed, words = Counter(), 0.0, 0
+    golds, documents, distances = [], [], OnDisk(work.kept)
+    read, skipped = hashlib.sha256(), Counter()
     done = work.results(
-        answer_chunk,
-        model,
-        (sentences[i] for i in order),
-        total=len(sentences),
-        label=encoder.name,
-        size=SENTENCES,
-        **options,
+        answer_chunk, model, corpus([]), total=n, label=encoder.name, size=SENTENCES, **options
     )
-    for number, chunk in enumerate(done):
+    for chunk in done:
         skipped.update(chunk["skipped"])
-        if not chunk["places"]:
-            continue
-        numbers = [order[number * SENTENCES + place] for place in chunk["places"]]
-        ends = np.cumsum([len(sentences[i]) for i in numbers])
-        for i, distances in zip(numbers, np.split(chunk["distances"], ends[:-1])):
-            found[i] = distances
-        removed += chunk["removed"]
-        words += len(chunk["distances"])
-    read = [sentence for sentence, distances in zip(sentences, found) if distances is not None]
-    if not read:
-        return collect_answers(encoder, sentences, **options)  # which says why
+        if "gold" in chunk:
+            golds.append(chunk["gold"])
+            documents.append(chunk["documents"])
+            distances.add(chunk["distances"])
+            read.update(chunk["read"].encode())
+    reasons = ", ".join(f"{count} {why}" for why, count in skipped.items())
+    if not golds:
+        raise ValueError(
+            f"no sentence of the treebank can be read by {encoder.name}: {reasons or 'there was none'}."
+        )
+    numbers = numbers_of_keys(np.concatenate(documents))
+    if len(numbers) < 2:
+        raise ValueError(
+            f"choosing on one half and scoring on the other needs two sentences; {encoder.name} reads {len(numbers)} of {n}"
+            f"{f' ({reasons})' if reasons else ''}."
+        )
     about = {
         "model": encoder.name,
         **common.columns(encoder, "fingerprint n_layers n_heads"),
         "query": options["query"],
+        "skipped": dict(skipped),
     }
-    return Answers(np.concatenate([d for d in found if d is not None]), read, skipped, removed / words, about)
+    return _Answered(Gold.joined(golds), numbers, distances, read.hexdigest(), skipped, about)
 
 
-def answer_chunk(encoder, items: Sequence, **options) -> dict:
-    """What every head answers for every word of some sentences, which of them were read, and why the others were not."""
+def answer_chunk(
+    encoder, items: Sequence, *, scheme: str, subtypes: str, as_published: bool, **options
+) -> dict:
+    """What every head answers for every word of some sentences, what the treebank says of them, and why the others were not read."""
     obstacles = [check_reading(encoder, sentence.words).obstacle for sentence in items]
-    places = [place for place, obstacle in enumerate(obstacles) if not obstacle]
-    chunk = {"skipped": dict(Counter(filter(None, obstacles))), "places": places}
-    if not places:
+    usable = [sentence for sentence, obstacle in zip(items, obstacles) if not obstacle]
+    chunk = {"skipped": dict(Counter(filter(None, obstacles)))}
+    if not usable:
         return chunk
-    found = collect_answers(encoder, [items[place] for place in places], **options)
-    return chunk | {"distances": found.distances, "removed": found.removed * len(found.distances)}
+    trees = in_scheme(usable, scheme, subtypes=subtypes)
+    return chunk | {
+        "gold": gold_cases(trees, poss_rule(scheme, as_published)),
+        "documents": document_keys(sentence.doc_id for sentence in usable),
+        "distances": collect_answers(encoder, usable, **options).distances,
+        "read": chunks.digest_of(sentence.words for sentence in usable),
+    }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 
 from ..model import check_reading
@@ -82,13 +82,19 @@ class CorefDocument:
 
 
 # --- reading -------------------------------------------------------------------------------------------
-def read_coreference(
+def read_coreference(path: str | Path, **options) -> list[CorefDocument]:
+    """All documents of a file; see :func:`iter_coreference`."""
+    return list(iter_coreference(path, **options))
+
+
+def iter_coreference(
     path: str | Path, *, limit: int | None = None, on_error: str = "stop", skipped: list[str] | None = None
-) -> list[CorefDocument]:
-    """Documents with mentions, from CoNLL-U with ``Entity=`` (as in GUM) or from JSONL.
+) -> Iterator[CorefDocument]:
+    """Documents with mentions, one at a time, from CoNLL-U with ``Entity=`` (as in GUM) or from JSONL.
 
     A JSONL line holds ``doc_id``, ``tokens``, ``sentences`` (spans of tokens) and ``mentions`` (objects with ``span`` and
-    ``cluster``; ``head``, ``type`` and ``pronoun`` are used where they are there). Spans are half-open, counted from 0.
+    ``cluster``; ``head``, ``type`` and ``pronoun`` are used where they are there). Spans are half-open, counted from 0. In CoNLL-U
+    the sentences of a document stand one after the other.
 
     Parameters
     ----------
@@ -103,7 +109,7 @@ def read_coreference(
     Raises
     ------
     ValueError
-        With file and place, if something is broken, or if no document has two mentions of one thing.
+        With file and place, if something is broken, or at the end if no document has two mentions of one thing.
     """
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
@@ -114,18 +120,19 @@ def read_coreference(
             raise error
         left_out.append(str(error))
 
-    name = path.name.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json")):
+    if path.name.removesuffix(".gz").endswith((".jsonl", ".json")):
         documents = _read_jsonl(path, broken)
     else:
         documents = _read_entities(path, broken, on_error, left_out)
-    documents = documents[:limit]
-    if not any(_has_link(document) for document in documents):
+    linked = False
+    for document in islice(documents, limit):
+        linked = linked or _has_link(document)
+        yield document
+    if not linked:
         raise ValueError(
             f"{path} holds no two mentions of one thing. Expected CoNLL-U with Entity= in the last column, or JSONL with "
             "clustered mentions; `bertlook coref --help` says how they look."
         )
-    return documents
 
 
 def _has_link(document: CorefDocument) -> bool:
@@ -133,11 +140,16 @@ def _has_link(document: CorefDocument) -> bool:
     return len(set(clusters)) < len(clusters)
 
 
-def _read_entities(path: Path, broken: Callable, on_error: str, left_out: list[str]) -> list[CorefDocument]:
+def _read_entities(
+    path: Path, broken: Callable, on_error: str, left_out: list[str]
+) -> Iterator[CorefDocument]:
     sentences_left_out: list = []
-    sentences = list(iter_conllu(path, on_error=on_error, skipped=sentences_left_out))
+    sentences = iter_conllu(path, on_error=on_error, skipped=sentences_left_out)
+    for document in _documents(sentences, _entity_fields(path), f"{path}, ", broken):
+        left_out += map(str, sentences_left_out)
+        sentences_left_out.clear()
+        yield document
     left_out += map(str, sentences_left_out)
-    return _documents(sentences, _entity_fields(path), f"{path}, ", broken)
 
 
 def coreference_documents(sentences: Iterable) -> list[CorefDocument]:
@@ -160,15 +172,13 @@ def coreference_documents(sentences: Iterable) -> list[CorefDocument]:
     def broken(error: ValueError) -> None:
         raise error
 
-    return _documents(sentences, ["GRP", "etype", "minspan"], "", broken)
+    numbers: dict[str, int] = {}
+    grouped = sorted(sentences, key=lambda sentence: numbers.setdefault(sentence.doc_id, len(numbers)))
+    return list(_documents(grouped, ["GRP", "etype", "minspan"], "", broken))
 
 
-def _documents(sentences, fields: list[str], place: str, broken: Callable) -> list[CorefDocument]:
-    by_document: dict[str, list] = {}
-    for sentence in sentences:
-        by_document.setdefault(sentence.doc_id, []).append(sentence)
-    documents = []
-    for doc_id, members in by_document.items():
+def _documents(sentences, fields: list[str], place: str, broken: Callable) -> Iterator[CorefDocument]:
+    for doc_id, members in groupby(sentences, key=lambda sentence: sentence.doc_id):
         words, spans, mentions = [], [], []
         for sentence in members:
             start = len(words)
@@ -194,8 +204,7 @@ def _documents(sentences, fields: list[str], place: str, broken: Callable) -> li
                 )
             words += sentence.words
             spans.append((start, len(words)))
-        documents.append(CorefDocument(doc_id, tuple(words), tuple(spans), _in_order(mentions)))
-    return documents
+        yield CorefDocument(doc_id, tuple(words), tuple(spans), _in_order(mentions))
 
 
 def _entity_fields(path: Path) -> list[str]:
@@ -259,16 +268,16 @@ def _head_in_tree(governors: Sequence[int], first: int, last: int, minspan: str)
     return outside[0]
 
 
-def _read_jsonl(path: Path, broken: Callable) -> list[CorefDocument]:
-    documents = []
+def _read_jsonl(path: Path, broken: Callable) -> Iterator[CorefDocument]:
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    documents.append(_json_document(line, f"{path}, line {number}", number))
+                    document = _json_document(line, f"{path}, line {number}", number)
                 except ValueError as error:
                     broken(error)
-    return documents
+                else:
+                    yield document
 
 
 def _json_document(line: str, where: str, number: int) -> CorefDocument:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ SPLITS = ("train", "dev", "test")
 OVERLAP = ("refuse", "drop")
 
 HELD_OUT = 0.1  # of train, where no test is given
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 # The columns of GLUE's TSV files, in lower case; the first that is there counts.
 _FIRST = ("sentence1", "#1 string", "question1", "question", "premise", "sentence", "s1", "text")
@@ -196,8 +199,10 @@ def load_task(name: str | Path) -> Task:
 
     Raises
     ------
-    FileNotFoundError, ValueError
+    FileNotFoundError, ValueError, TypeError
     """
+    if not isinstance(name, (str, Path)):
+        raise TypeError(f"a task is a name or a folder; got {type(name).__name__}: {name!r:.40}.")
     folder = data_path("tasks", str(name)) if name in SHIPPED else Path(name)
     about = folder / "task.json"
     if not about.is_file():
@@ -209,10 +214,20 @@ def load_task(name: str | Path) -> Task:
         try:
             described = from_json(file.read())
             fields = {key: described[key] for key in ("name", "labels", "metric", "description")}
+        except UnicodeDecodeError:
+            raise  # open_text says what to do
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{about}: expected an object with name, labels, metric, description; {error!r}."
             ) from None
+    labels = fields["labels"]
+    for key in ("name", "metric", "description"):
+        if not isinstance(fields[key], str) or (key == "name" and not fields[key].strip()):
+            raise ValueError(f"{about}: {key} is a text; got {fields[key]!r:.60}.")
+    if not isinstance(labels, list) or not all(isinstance(label, str) and label.strip() for label in labels):
+        raise ValueError(
+            f'{about}: labels is a list of the names of classes, ["no", "yes"], or empty for a regression; got {labels!r:.60}.'
+        )
     return Task(**fields, **{split: tuple(read_examples(folder / f"{split}.jsonl")) for split in SPLITS})
 
 
@@ -231,16 +246,29 @@ def read_examples(path: str | Path) -> list[Example]:
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
     if suffix not in (".jsonl", ".tsv"):
         raise ValueError(f"{path}: expected a file that ends in .jsonl or .tsv (.gz may follow).")
-    examples = list((_jsonl if suffix == ".jsonl" else _tsv)(path))
-    if not examples:
+    rows = list((_jsonl if suffix == ".jsonl" else _tsv)(path))
+    if not rows:
         raise ValueError(f"{path} holds no example.")
     # Scores such as 5.0, 4.75: one fraction makes all of them numbers.
-    if any(isinstance(example.label, float) for example in examples):
-        return [replace(example, label=_number(example.label)) for example in examples]
-    return examples
+    fraction = next((number for number, example in rows if isinstance(example.label, float)), None)
+    start, first = rows[0]
+    for number, example in rows:
+        if (example.text_pair is None) != (first.text_pair is None):
+            kind = "one text" if example.text_pair is None else "a pair"
+            raise ValueError(
+                f"{path}, line {number}: the example is {kind}, unlike the first one (line {start})."
+            )
+        if fraction is not None and not _is_number(example.label):
+            raise ValueError(
+                f"{path}, line {number}: the label is {example.label!r}, where a number is expected, since line {fraction} has a fraction "
+                "(a regression)."
+            )
+    if fraction is None:
+        return [example for _, example in rows]
+    return [replace(example, label=float(example.label)) for _, example in rows]
 
 
-def _jsonl(path: Path) -> Iterator[Example]:
+def _jsonl(path: Path) -> Iterator[tuple[int, Example]]:
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -253,10 +281,10 @@ def _jsonl(path: Path) -> Iterator[Example]:
                     f"{path}, line {number}: expected an object with s1 and label; {error!r}."
                 ) from None
             extra = {key: str(row[key]) for key in ("group", "kind") if key in row}
-            yield _example(path, number, first, row.get("s2"), row.get("label"), **extra)
+            yield number, _example(path, number, first, row.get("s2"), row.get("label"), **extra)
 
 
-def _tsv(path: Path) -> Iterator[Example]:
+def _tsv(path: Path) -> Iterator[tuple[int, Example]]:
     with open_text(path) as file:
         lines = (
             (number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(file, 1) if line.strip()
@@ -276,12 +304,17 @@ def _tsv(path: Path) -> Iterator[Example]:
                     "a line cut?"
                 )
             second = None if places["second"] is None else cells[places["second"]]
-            yield _example(path, number, cells[places["first"]], second, cells[places["label"]])
+            yield number, _example(path, number, cells[places["first"]], second, cells[places["label"]])
 
 
 def _columns(path: Path, names: list[str]) -> dict[str, int | None]:
     def find(wanted: Iterable[str]) -> int | None:
-        return next((names.index(name) for name in wanted if name in names), None)
+        name = next((name for name in wanted if name in names), None)
+        if name is not None and names.count(name) > 1:
+            raise ValueError(
+                f"{path}, line 1: {names.count(name)} columns are called {name}; rename the ones that are not meant."
+            )
+        return None if name is None else names.index(name)
 
     first, second, label = find(_FIRST), find(_SECOND), find(_LABEL)
     if first is not None and names[first] == "question" and second is None:
@@ -300,6 +333,8 @@ def _example(path: Path, number: int, first, second, label, **extra: str) -> Exa
     for text in (first, second):
         if (text is not None or text is first) and not (isinstance(text, str) and text.strip()):
             raise ValueError(f"{place}: a text is empty or no text: {text!r}.")
+    if isinstance(label, (bool, list, dict)):
+        raise ValueError(f"{place}: a label is a text or a number; got {label!r:.60}.")  # noqa: TRY004 - a file is wrong, not a call
     label = _label(label)
     if label in ("", "-1"):
         _check_label(place, label, ())
@@ -312,18 +347,12 @@ def _label(label) -> str | float:
         return ""
     if isinstance(label, str):
         label = label.strip()
-        try:
-            return float(label) if "." in label else label
-        except ValueError:
-            return label
+        return float(label) if "." in label and _NUMBER.fullmatch(label) else label
     return label if isinstance(label, float) else str(label)
 
 
-def _number(label: str | float) -> float:
-    try:
-        return float(label)
-    except ValueError:
-        return label  # Task refuses it, and says where it stands
+def _is_number(label: str | float) -> bool:
+    return math.isfinite(label) if isinstance(label, float) else bool(_NUMBER.fullmatch(label))
 
 
 def read_glue(

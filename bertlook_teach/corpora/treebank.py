@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from ..disk import data_path
 from .texts import open_text
@@ -211,22 +209,3 @@ def _require_tree(governors: tuple[int, ...], line: int) -> None:
                 raise _BrokenSentence(line, f"the arcs run in a cycle through word {node + 1}.")
             seen.add(node)
             node = governors[node]
-
-
-def halves_by_document(sentences: Sequence) -> tuple[list, list]:
-    """Treebank sentences to fit on and to score on: every second document, so that no paragraph is in both halves.
-
-    A treebank that names no documents, or one only, is halved by sentences.
-    """
-    places = document_numbers(sentences) % 2
-    return tuple([s for s, place in zip(sentences, places) if place == half] for half in (0, 1))
-
-
-def document_numbers(sentences: Sequence, fewest: int = 2) -> np.ndarray:
-    """The document of each sentence, counted from 0; a sentence that names none is one of its own.
-
-    Of fewer documents than ``fewest`` nothing can be drawn: then each sentence is its own.
-    """
-    numbers: dict[str, int] = {}
-    found = [numbers.setdefault(s.doc_id or f"sentence {i}", len(numbers)) for i, s in enumerate(sentences)]
-    return np.array(found if len(numbers) >= fewest else range(len(found)), dtype=int)

@@ -8,10 +8,12 @@ _HOMES = {
         others_can_write shipping store_folder
     """,
     "chromium": "find_chromium",
-    "files": "claim_folder filling json_text release_folders replacing writable_folder write_file write_files write_json",
+    "columns": "OnDisk",
+    "files": "claim_folder digest filling json_text release_folders replacing tree_digest writable_folder write_file write_files write_json",
     "packing": "DAMAGED_ARCHIVE opened pack unpack",
     "paths": "course_folder data_path shipped_course",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
     "tables": "Table align csv_text save_rows to_frame with_interval write_csv",
+    "unfinished": "UNFINISHED Unfinished",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

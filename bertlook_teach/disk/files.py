@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import re
@@ -228,10 +229,30 @@ def _lock(file: IO) -> None:
 
 def _cannot_write(path: Path, error: OSError) -> OSError:
     reason = error.strerror or error
+    told = re.search(r"os error (\d+)", str(error))  # Rust (safetensors) names the number in its text only
     advice = {
         errno.ENOSPC: "make room, or choose a folder on another disk",
         errno.EDQUOT: "your share of this disk is used up: make room, or choose a folder on another disk",
         errno.EFBIG: "the system lets no file grow so large: raise that limit (ulimit -f), or choose another disk",
-    }.get(error.errno, f"choose a folder of your own, for example in {Path.home()}")
+    }.get(int(told[1]) if told else error.errno, f"choose a folder of your own, for example in {Path.home()}")
     said = f"cannot write {path} ({reason}); {advice}"
     return OSError(said) if error.errno is None else type(error)(error.errno, said)
+
+
+# --- digests -------------------------------------------------------------------------------------------
+def digest(*parts) -> str:
+    """SHA-256 of some values: of bytes themselves, of others as they are printed."""
+    found = hashlib.sha256()
+    for part in parts:
+        content = part if isinstance(part, bytes) else repr(part).encode("utf-8", "backslashreplace")
+        found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()
+
+
+def tree_digest(folder: Path, *endings: str) -> str:
+    """Of every file below a folder whose name has one of these endings."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name.endswith(endings))
+    files = [path for path in files if "__pycache__" not in path.parts]
+    return digest(
+        *(part for path in files for part in (path.relative_to(folder).as_posix(), path.read_bytes()))
+    )

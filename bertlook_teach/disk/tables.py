@@ -92,14 +92,20 @@ def to_frame(rows: Iterable):
     ------
     ValueError
         If there is no row.
+    ImportError
+        If pandas is not installed.
 
     Examples
     --------
     >>> to_frame([{"head": "1-2", "n": 3}]).shape
     (1, 2)
     """
-    import pandas
-
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            f"to_frame makes a table of pandas, and {error.name} is not installed: pip install pandas"
+        ) from error
     table = [{name: _cell(value) for name, value in _named(row).items()} for row in rows]
     if not table:
         raise ValueError("there is no row to put into a table.")

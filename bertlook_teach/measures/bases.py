@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..model import head_matrices
+from ..model import check_head, head_matrices
 
 if TYPE_CHECKING:
     from ..model import Encoder
@@ -104,10 +104,7 @@ def query_key_matrices(encoder: Encoder, layer: int, head: int) -> tuple[np.ndar
     ValueError
         If the model names its projections in a way that is not known here.
     """
-    if not (0 <= layer < encoder.n_layers and 0 <= head < encoder.n_heads):
-        raise IndexError(
-            f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}."
-        )
+    layer, head = check_head(layer, head, encoder.n_layers, encoder.n_heads)
     if encoder.engine is not None:
         cut = head_matrices(encoder, layer, head)
         return cut.query.astype(float), cut.key.astype(float)

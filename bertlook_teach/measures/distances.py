@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import is_numpy_array
 
 from ..disk import Table
-from ..model import head_label
+from ..model import array_namespace, head_label
 from ..stats import (
     REPLICATES,
     checked_distances,

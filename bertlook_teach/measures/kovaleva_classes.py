@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
+from ..model import array_namespace
 from .surface import attention_weights
 
 CLASSES = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")

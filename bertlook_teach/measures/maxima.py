@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from array_api_compat import array_namespace
 
+from ..model import array_namespace
 from .surface import attention_weights, token_masks
 
 SUBJECTS = ("nsubj", "csubj")

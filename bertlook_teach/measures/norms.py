@@ -9,7 +9,7 @@ Value biases are part of v. The output bias is left out: it is added once, whate
 
 from __future__ import annotations
 
-from array_api_compat import array_namespace
+from ..model import array_namespace
 
 
 def value_norms(values, projection):

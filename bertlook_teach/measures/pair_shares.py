@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
+from ..model import array_namespace
 from .surface import attention_weights, token_masks
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from ..model import Attention
+from ..model import Attention, array_namespace
 
 
 def uniform_baseline(measure: Callable) -> Callable:
@@ -102,7 +102,8 @@ def _once(attention, name: str, compute: Callable):
     done = _DONE.setdefault(attention, {})
     if name not in done:
         done[name] = compute()
-        attention.weights.setflags(write=False)
+        if isinstance(attention.weights, np.ndarray):  # a tensor on a device cannot be locked
+            attention.weights.setflags(write=False)
     return done[name]
 
 
@@ -121,6 +122,8 @@ def _checked_rows(weights):
             f"got {tuple(weights.shape)}."
         )
     xp = array_namespace(weights)
+    if not xp.isdtype(weights.dtype, "real floating"):  # maps of 0 and 1: a mean of them is no whole number
+        weights = xp.astype(weights, xp.float32)
     sums = xp.sum(weights, axis=-1)
     bad = ~(xp.abs(sums - 1) <= _ROW_SUM_TOLERANCE)  # written so that NaN counts as bad
     if bool(xp.any(bad)):

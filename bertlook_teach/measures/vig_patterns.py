@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
+from ..model import array_namespace
 from .pair_shares import (
     UndefinedPattern,
     _require_sep,

@@ -5,17 +5,18 @@ from .. import hand_on
 _HOMES = {
     "any_attention": "check_rows stacked_weights words_from_marks",
     "attention": "Attention",
+    "batches": "even_parts evenly",
     "blocks": "Block TOKENS_AT_ONCE attention_blocks output_projection with_pretraining_head",
     "by_hand": """
         EmbeddingParts HeadMatrices attention_scores embedding_parts head_matrices join_heads
         layer_norm softmax weighted_values
     """,
-    "devices": "choose_device",
+    "devices": "PRECISIONS array_namespace choose_device products_in",
     "encoder": """
         Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED load_encoder random_twin
     """,
     "folders": "import_torch quiet_loading",
-    "head_names": "head_label head_rows parse_head_label",
+    "head_names": "check_head head_label head_rows parse_head_label",
     "masked_lm": """
         MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head masked_lm_scores
     """,

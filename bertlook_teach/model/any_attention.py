@@ -80,6 +80,8 @@ def _of_mapping(cache):
 
 def _of_layers(layers: Sequence):
     """One array of a tuple with an entry a layer; nested lists of numbers stay as they are."""
+    if not layers:  # what transformers 5 hands over where its layers return none
+        raise ValueError(f"the attention holds no layer: {_NOT_RETURNED}")
     absent = [i for i, layer in enumerate(layers) if layer is None]
     if absent:
         raise ValueError(f"layer {absent[0]} of {len(layers)} is None: {_NOT_RETURNED}")

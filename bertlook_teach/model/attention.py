@@ -11,6 +11,7 @@ import numpy as np
 
 from ..disk import replacing
 from .any_attention import check_rows, stacked_weights, words_from_marks
+from .head_names import check_head
 from .words import looks_special, merge_weights, word_groups
 
 _VECTORS = ("queries", "keys", "values")
@@ -176,12 +177,7 @@ class Attention:
 
     def head(self, layer: int, head: int) -> np.ndarray:
         """The map of one head, shape (query, key); layer and head count from 0."""
-        if not (0 <= layer < self.n_layers and 0 <= head < self.n_heads):
-            raise IndexError(
-                f"no head [{layer}, {head}]: layers go from 0 to {self.n_layers - 1}, heads from 0 to {self.n_heads - 1}. "
-                "A printed name such as '8-10' counts from 1; parse_head_label('8-10') gives the index."
-            )
-        return self.weights[layer, head]
+        return self.weights[check_head(layer, head, self.n_layers, self.n_heads)]
 
     def to_words(self, query: str = "mean") -> Attention:
         """The same attention between words: pieces looked at are added up, pieces that look are averaged.

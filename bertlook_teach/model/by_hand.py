@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .head_names import check_head
 from .numpy_bert import as_array
 
 if TYPE_CHECKING:
@@ -263,11 +264,7 @@ def head_matrices(encoder: Encoder, layer: int, head: int) -> HeadMatrices:
     ValueError
         If the model is not built like BERT (DistilBERT and ALBERT name and share their blocks differently).
     """
-    if not (0 <= layer < encoder.n_layers and 0 <= head < encoder.n_heads):
-        raise IndexError(
-            f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}. "
-            "A printed name such as '8-10' counts from 1; parse_head_label('8-10') gives the index."
-        )
+    layer, head = check_head(layer, head, encoder.n_layers, encoder.n_heads)
     _require_bert(encoder)
     block = f"encoder.layer.{layer}.attention"
     own = slice(head * encoder.head_size, (head + 1) * encoder.head_size)

@@ -1,17 +1,25 @@
-"""Where a model runs: which device, whether a GPU repays the start of torch, and NumPy's weights as a torch model."""
+"""Where a model runs and its arrays lie: which device, whether a GPU repays the start of torch, NumPy's weights as a torch model, functions for arrays of both."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .folders import import_torch, quiet_loading
 from .numpy_bert import NumpyBert
 
 if TYPE_CHECKING:
     import torch
+
+
+_KNOWS_ALL = (
+    np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+)  # from here on its own functions have the standard's names and arguments
 
 
 def choose_device(device: str) -> torch.device:
@@ -29,6 +37,29 @@ def choose_device(device: str) -> torch.device:
             f"device {device!r} cannot be used here ({reason}). Use device='auto' or 'cpu'."
         ) from None
     return chosen
+
+
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+def products_in(precision: str, device: torch.device):
+    """A context in which torch multiplies matrices in this precision; weights stay float32.
+
+    Raises
+    ------
+    ValueError
+        If the precision is none of `PRECISIONS`, or the device cannot compute in it.
+    """
+    torch = import_torch()
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+    if precision == "float32":
+        return nullcontext()
+    try:
+        return torch.autocast(device.type, dtype=getattr(torch, precision))
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{device} does not compute in {precision} ({reason}); take float32.") from None
 
 
 # A GPU repays the start of torch from about this size of a model on; whether there is one is seen here without torch.
@@ -56,3 +87,15 @@ def torch_model(bert: NumpyBert, device: torch.device):
             attn_implementation="eager",
         )
         return model.eval().to(device)
+
+
+def array_namespace(*arrays):
+    """One set of functions for these arrays, that of the Python array API: NumPy itself for NumPy's, where it is new enough.
+
+    array_api_compat gives a copy of NumPy with all that `from numpy import *` brings, f2py and unittest too: 2 MB in every kernel.
+    """
+    if _KNOWS_ALL and all(isinstance(array, np.ndarray | np.generic) for array in arrays):
+        return np
+    from array_api_compat import array_namespace as compatible
+
+    return compatible(*arrays)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path
-from .devices import choose_device, torch_model, wants_gpu
+from .devices import choose_device, products_in, torch_model, wants_gpu
 from .folders import (
     first_line,
     hub_folder,
@@ -153,7 +153,15 @@ class Encoder:
         tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
         return tokenizer
 
-    def attend(self, input_ids, attention_mask, segment_ids=None, *, vectors: bool = False):
+    def attend(
+        self,
+        input_ids,
+        attention_mask,
+        segment_ids=None,
+        *,
+        vectors: bool = False,
+        precision: str | None = None,
+    ):
         """One forward pass without gradients.
 
         Parameters
@@ -161,6 +169,8 @@ class Encoder:
         input_ids, attention_mask, segment_ids : integer arrays or tensors of shape (batch, token)
         vectors : bool
             Also capture the query, key and value vectors.
+        precision : str, optional
+            Let torch compute, with products in this precision.
 
         Returns
         -------
@@ -172,14 +182,15 @@ class Encoder:
         RuntimeError
             If the model does not give one map a layer.
         """
-        if self.engine is not None and isinstance(input_ids, np.ndarray):
+        if precision is None and self.engine is not None and isinstance(input_ids, np.ndarray):
             done = self.engine.run(input_ids, attention_mask, segment_ids)
             return done.maps, done.vectors if vectors else {}
         torch = import_torch()
 
         inputs = self.inputs(input_ids, attention_mask, segment_ids)
         capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
-        with torch.inference_mode(), self.evaluating(), capture as captured:
+        half = products_in(precision or "float32", self.device)
+        with torch.inference_mode(), self.evaluating(), half, capture as captured:
             maps = self.model(**inputs, output_attentions=True).attentions or ()
         # Fused attention answers with an empty tuple and no error; nothing downstream may see that.
         if len(maps) != self.n_layers:

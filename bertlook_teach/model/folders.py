@@ -31,6 +31,17 @@ _ABSOLUTE = (
 
 MOST_LAYERS = 1000  # far above any encoder's
 
+MOST_BYTES = 200_000_000  # of a file of settings or words; the largest tokenizers have some 40 MB
+
+# What a model is built by, as the families call it: the least that makes sense.
+_SIZES = (
+    dict.fromkeys(
+        ("hidden_size", "dim", "num_attention_heads", "n_heads", "num_hidden_layers", "n_layers"), 1
+    )
+    | dict.fromkeys(("intermediate_size", "hidden_dim", "vocab_size"), 1)
+    | dict.fromkeys(("max_position_embeddings", "type_vocab_size"), 0)
+)
+
 
 def read_config(folder: Path) -> dict:
     if not folder.is_dir():
@@ -44,24 +55,63 @@ def read_config(folder: Path) -> dict:
             f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
             "the model that ships with the course is called 'specimen'."
         )
+    _refuse_odd_files(folder)
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(
             f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
         ) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
     if not isinstance(config, dict):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the call
             f"{folder / 'config.json'} holds {type(config).__name__}, where an object with the model's settings was expected."
         )
-    for key in ("num_hidden_layers", "n_layers"):  # each is built before the weights are seen to lack it
-        if isinstance(config.get(key), int) and config[key] > MOST_LAYERS:
-            raise ValueError(
-                f"{folder / 'config.json'} says {key} = {config[key]}, and {MOST_LAYERS} layers are the most that are built. Is the file damaged?"
-            )
+    _refuse_odd_settings(folder / "config.json", config)
     return config
+
+
+def _refuse_odd_files(folder: Path) -> None:
+    """Before one is opened: a pipe would wait for ever, and a gigabyte of JSON takes ten of memory."""
+    for file in sorted(folder.iterdir()):
+        if file.suffix not in (".json", ".txt", ".model", ".jinja", ".safetensors") or not file.exists():
+            continue
+        if not file.is_file():
+            kind = "a folder" if file.is_dir() else "a pipe or a device"
+            raise ValueError(f"{file} is {kind}, where a file of the model was expected.")
+        if file.suffix != ".safetensors" and file.stat().st_size > MOST_BYTES:
+            raise ValueError(
+                f"{file} has {file.stat().st_size / 1e6:,.0f} MB; of a file of settings or words at most {MOST_BYTES / 1e6:.0f} are read. "
+                "Does it belong to the model?"
+            )
+
+
+def _refuse_odd_settings(path: Path, config: dict) -> None:
+    for key, least in _SIZES.items():  # each is built before the weights are seen to lack it
+        size = config.get(key)
+        if size is not None and (type(size) is not int or size < least):
+            raise ValueError(
+                f"{path} says {key} = {size!r:.60}, and a whole number from {least} on was expected. Is the file damaged?"
+            )
+        if key in ("num_hidden_layers", "n_layers") and size is not None and size > MOST_LAYERS:
+            raise ValueError(
+                f"{path} says {key} = {size}, and {MOST_LAYERS} layers are the most that are built. Is the file damaged?"
+            )
+    for key in (
+        "layer_norm_eps",
+        "layer_norm_epsilon",
+    ):  # with another number every map would be NaN, or even
+        small = config.get(key)
+        if small is not None and (type(small) not in (int, float) or not 0 < small < 1):
+            raise ValueError(
+                f"{path} says {key} = {small!r:.60}, and a small number such as 1e-12 was expected. Is the file damaged?"
+            )
+    names = config.get("architectures")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError(
+            f"{path} says architectures = {names!r:.60}, and a list of names was expected. Is the file damaged?"
+        )
 
 
 def refuse_decoders(name: str, config: dict) -> None:
@@ -164,7 +214,9 @@ def _recorded_hint(name: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """What an error says, in one line; a line that ends in a colon says nothing without the next."""
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1]).rstrip(".")
 
 
 @contextlib.contextmanager

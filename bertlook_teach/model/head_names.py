@@ -2,7 +2,41 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
+
+import numpy as np
+
+
+def _whole(value, what: str) -> int:
+    try:
+        if not isinstance(value, (bool, np.bool_)):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{what} is a whole number, counted from 0; got {type(value).__name__}: {value!r:.40}.")
+
+
+def check_head(layer: int, head: int, n_layers: int, n_heads: int) -> tuple[int, int]:
+    """A head as two whole numbers, counted from 0.
+
+    Raises
+    ------
+    TypeError
+        If one is no whole number.
+    IndexError
+        If there is no such head.
+
+    >>> check_head(5, 0, 6, 6)
+    (5, 0)
+    """
+    layer, head = _whole(layer, "layer"), _whole(head, "head")
+    if not (0 <= layer < n_layers and 0 <= head < n_heads):
+        raise IndexError(
+            f"no head [{layer}, {head}]: layers go from 0 to {n_layers - 1}, heads from 0 to {n_heads - 1}. "
+            "A printed name such as '8-10' counts from 1; parse_head_label('8-10') gives the index."
+        )
+    return layer, head
 
 
 def head_label(layer: int, head: int) -> str:
@@ -11,6 +45,7 @@ def head_label(layer: int, head: int) -> str:
     >>> head_label(7, 9)
     '8-10'
     """
+    layer, head = _whole(layer, "layer"), _whole(head, "head")
     if layer < 0 or head < 0:
         raise ValueError(
             f"layer and head count from 0 and cannot be negative; got layer {layer}, head {head}."
@@ -24,6 +59,10 @@ def parse_head_label(label: str) -> tuple[int, int]:
     >>> parse_head_label("8-10")
     (7, 9)
     """
+    if not isinstance(label, str):
+        raise TypeError(
+            f"a head is named by a text such as '8-10', layer and head counted from 1; got {type(label).__name__}: {label!r:.40}."
+        )
     layer, dash, head = label.strip().partition("-")
     if not (dash and label.isascii() and layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
         raise ValueError(

@@ -260,7 +260,7 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
         return None
     try:
         tensors = _read_safetensors(folder / "model.safetensors", mapped)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     renamed = {
         name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias"): array
@@ -340,6 +340,9 @@ def _is_plain_bert(config: dict) -> bool:
     )
 
 
+_MOST_HEADER = 100_000_000  # bytes, as safetensors has it
+
+
 def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
     """Name -> array over the bytes of the file: the length of the header, the header as JSON, the tensors.
 
@@ -347,6 +350,8 @@ def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
     """
     data = np.memmap(path, np.uint8, "r") if mapped else np.fromfile(path, np.uint8)
     start = 8 + int(data[:8].view("<u8")[0])
+    if start > min(len(data), _MOST_HEADER):
+        raise ValueError("its header is longer than the file, or than any header")
     header = json.loads(data[8:start].tobytes())
     header.pop("__metadata__", None)
     tensors = {}

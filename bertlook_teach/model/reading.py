@@ -6,14 +6,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .attention import Attention
+from .batches import evenly, padded
 from .blocks import Block, attention_blocks
+from .folders import import_torch
 from .head_names import head_label
 from .numpy_bert import as_array, softmax_in_place
 
@@ -254,8 +255,8 @@ def read(
     local = encoded.word_ids()
     special = tuple(s is None for s in sequence)
     known = {w for w, s in zip(local, sequence) if s is not None}
-    if split and not truncated and len(known) < len(item):
-        lost = next(i for i in range(len(item)) if i not in known)
+    whole = range(max(known, default=-1) + 1 if truncated else len(item))  # words behind a cut are not lost
+    if split and (lost := next((i for i in whole if i not in known), None)) is not None:
         raise ValueError(
             f"word {lost}, {item[lost]!r}, leaves no wordpiece: the tokenizer of {encoder.name} drops all of it."
         )
@@ -338,6 +339,10 @@ def extract_attention(
         raise ValueError(
             "text_pair goes with a text, not with words=; join the two word lists, or give two texts."
         )
+    if isinstance(words, str):
+        raise TypeError(
+            f"words are a list of words; got the text {words!r:.60}. Give it as text, or split it: words=text.split()."
+        )
     item = list(words) if words is not None else text if text_pair is None else (text, text_pair)
     if _is_recording(encoder):
         return encoder.recall(item, segments=segments, truncate=truncate, vectors=vectors)
@@ -352,12 +357,21 @@ def iter_attention(
     segments: str = "standard",
     truncate: bool = False,
     vectors: bool = False,
+    precision: str | None = None,
 ) -> Iterator[Attention]:
-    """Attention of each item of a corpus in turn, computed in batches; memory does not grow with the corpus.
+    """Attention of each item of a corpus in turn, computed in batches of like length; memory does not grow with the corpus.
 
     An item is a text (str), a pair of texts (a tuple of two), or the words of a split text (a list).
     The maps are cropped to the item's own tokens, so padding never shows; they equal
     :func:`extract_attention` item by item, up to rounding.
+
+    Parameters
+    ----------
+    batch_size, segments, truncate, vectors
+        See :func:`extract_attention`.
+    precision : {"float32", "bfloat16", "float16"}, optional
+        Leave the maps on the encoder's device, as float32 tensors for measures that take such: nothing travels. Matrix products are
+        computed in this precision, and rows of maps that come in half precision are made to sum to 1 again.
 
     Raises
     ------
@@ -378,14 +392,20 @@ def iter_attention(
             except ValueError as error:
                 raise ValueError(f"item {number} of the corpus: {error}") from None
         return
-    while batch := list(islice(items, batch_size)):
-        readings = []
-        for number, item in batch:
+
+    def readings() -> Iterator[Reading]:
+        for number, item in items:
             try:
-                readings.append(read(encoder, item, segments=segments, truncate=truncate))
+                yield read(encoder, item, segments=segments, truncate=truncate)
             except ValueError as error:
                 raise ValueError(f"item {number} of the corpus: {error}") from None
-        yield from _run(encoder, readings, vectors)
+
+    yield from evenly(
+        readings(),
+        lambda part: _run(encoder, part, vectors, precision),
+        length=lambda reading: reading.n_tokens,
+        size=batch_size,
+    )
 
 
 def _is_recording(encoder) -> bool:
@@ -426,16 +446,19 @@ def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tu
     return tuple(texts[side][start:stop].strip() for side, start, stop in spans), tuple(word_ids)
 
 
-def _run(encoder: Encoder, readings: Sequence[Reading], vectors: bool) -> list[Attention]:
+def _run(
+    encoder: Encoder, readings: Sequence[Reading], vectors: bool, precision: str | None = None
+) -> list[Attention]:
     ids, mask = padded([reading.ids for reading in readings], encoder)
     segment_ids, _ = padded([reading._segments_seen() for reading in readings], encoder, filler=0)
-    maps, captured = encoder.attend(ids, mask, segment_ids, vectors=vectors)
+    maps, captured = encoder.attend(ids, mask, segment_ids, vectors=vectors, precision=precision)
 
     results = []
     for row, reading in enumerate(readings):
         n = reading.n_tokens
         # One array an item, cropped to its own tokens: nothing of the batch or its padding is kept alive.
-        weights = np.stack([as_array(layer[row, :, :n, :n]) for layer in maps])
+        own = [layer[row, :, :n, :n] for layer in maps]
+        weights = np.stack([as_array(layer) for layer in own]) if precision is None else _on_device(own)
         per_head = {
             name: np.stack([as_array(layer[row, :, :n]) for layer in layers])
             for name, layers in captured.items()
@@ -446,16 +469,12 @@ def _run(encoder: Encoder, readings: Sequence[Reading], vectors: bool) -> list[A
     return results
 
 
-def padded(rows: Sequence[Sequence[int]], encoder: Encoder, filler: int | None = None):
-    """Rows of different lengths as one array (row, token), filled up on the right, and 1 where a row has a token of its own.
-
-    On the left would move every word: absolute positions count from the first token.
-    """
-    filler = (encoder.tokenizer.pad_token_id or 0) if filler is None else filler
-    mask = np.arange(max(map(len, rows))) < np.array([len(row) for row in rows])[:, None]
-    ids = np.full(mask.shape, filler, dtype=np.int64)
-    ids[mask] = np.concatenate([np.asarray(row) for row in rows])
-    return ids, mask.astype(np.int64)
+def _on_device(layers: Sequence):
+    """The maps of all layers as one float32 tensor where they lie, (layer, head, query, key); the rows of halves are normalised."""
+    weights = import_torch().stack(list(layers)).float()
+    if layers[0].dtype != weights.dtype:
+        weights /= weights.sum(dim=-1, keepdim=True)
+    return weights
 
 
 def as_attention(reading: Reading, **arrays) -> Attention:

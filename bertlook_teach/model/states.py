@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from .batches import evenly, padded
 from .folders import import_torch
 from .numpy_bert import as_array
-from .reading import check_reading, padded
+from .reading import check_reading
 
 
 def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:
@@ -27,21 +28,25 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
     ValueError
         If a text cannot be read whole (see `bertlook_teach.model.check_reading`), naming it.
     """
-    for start in range(0, len(texts), batch_size):
-        batch = [list(words) for words in texts[start : start + batch_size]]
-        for words in batch:
+
+    def encoded():
+        for words in map(list, texts):
             if obstacle := check_reading(encoder, words).obstacle:
                 raise ValueError(f"{encoder.name} cannot read “{' '.join(words)[:60]}” whole: {obstacle}.")
-        encoded = [encoder.word_tokenizer(words, is_split_into_words=True) for words in batch]
-        layers = _run(encoder, *padded([one["input_ids"] for one in encoded], encoder))
+            yield len(words), encoder.word_tokenizer(words, is_split_into_words=True)
+
+    def vectors(part):
+        layers = _run(encoder, *padded([one["input_ids"] for _, one in part], encoder))
         if len(layers) != encoder.n_layers + 1:
             raise ValueError(
                 f"{encoder.name} gives {len(layers)} hidden states; the embeddings and {encoder.n_layers} layers were expected."
             )
-        for number, (words, one) in enumerate(zip(batch, encoded)):
+        for number, (n_words, one) in enumerate(part):
             owners = np.array([-1 if w is None else w for w in one.word_ids()])
-            mean = (owners[None, :] == np.arange(len(words))[:, None]).astype(np.float32)
+            mean = (owners[None, :] == np.arange(n_words)[:, None]).astype(np.float32)
             yield (mean / mean.sum(axis=1, keepdims=True)) @ layers[:, number, : len(owners)]
+
+    return evenly(encoded(), vectors, length=lambda item: len(item[1]["input_ids"]), size=batch_size)
 
 
 def _run(encoder, ids, mask) -> np.ndarray:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from .folders import quiet_loading
 
@@ -23,6 +25,10 @@ _HARMLESS = {
     "name_or_path",
 }
 _UNLIMITED = int(1e30)  # transformers' number where a folder names no longest input
+
+_READ: WeakValueDictionary = (
+    WeakValueDictionary()
+)  # digest of the files -> what was read: a model and its twin share 3 MB
 
 
 class WordPieceTokenizer:
@@ -136,10 +142,16 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
     try:
         settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         text = (folder / "tokenizer.json").read_text(encoding="utf-8")
-        written = json.loads(text)
         extra = folder / "special_tokens_map.json"
         named = json.loads(extra.read_text(encoding="utf-8")) if extra.is_file() else {}
-        if not _is_usual(settings, written, named) or (folder / "added_tokens.json").exists():
+        if (folder / "added_tokens.json").exists():
+            return None
+        longest = settings.get("model_max_length", _UNLIMITED)
+        digest = hashlib.sha256(f"{settings} {named} {text}".encode()).hexdigest()
+        if known := _READ.get(digest):
+            return WordPieceTokenizer(known.backend_tokenizer, folder, longest)
+        written = json.loads(text)
+        if not _is_usual(settings, written, named):
             return None
         backend = _backend(text, written)
         pair, numbers = (
@@ -152,7 +164,8 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
     around = [numbers[piece] for piece in ("[CLS]", "a", "[SEP]", "a", "[SEP]")]
     if pair.ids != around or pair.type_ids != [0, 0, 0, 1, 1]:
         return None
-    return WordPieceTokenizer(backend, folder, settings.get("model_max_length", _UNLIMITED))
+    _READ[digest] = found = WordPieceTokenizer(backend, folder, longest)
+    return found
 
 
 def _backend(text: str, written: dict):

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
+
+from .devices import array_namespace
 
 QUERY_RULES = ("mean", "first", "max")
 

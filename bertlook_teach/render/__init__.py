@@ -72,7 +72,7 @@ _HOMES = {
     """,
     "results.antecedents": "antecedent_cells mention_table points_figure published_antecedents rule_answers",
     "results.claims": """
-        claim_lines claim_table claims_text count_verdicts counts_sentence model_name needs_text
+        claim_card claim_lines claim_table claims_text count_verdicts counts_sentence model_name needs_text
         published_cell tags_sentence twin_cell value_cell
     """,
     "results.course": "CourseMap describe_course lesson_table",
@@ -92,6 +92,7 @@ _HOMES = {
         best_of_figure choices_cell flattery_table published_relations relation_bars_figure
         relation_gains signed_gain
     """,
+    "results.resampling": "bootstrap_picture winners_curse_picture",
     "results.titles": "title_picture",
     "texts.arcs": "EVERY READINGS arc_levels arcs_of describe_arcs is_right render_arcs",
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",

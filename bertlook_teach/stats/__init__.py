@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "agreement": "Agreement FEWEST_FOR_INTERVAL agree",
-    "best_head": "BestHead FairChoice LEAST_CASES best_index choose_head fair_choice",
+    "best_head": "BestHead FairChoice LEAST_CASES Packed best_index choose_head fair_choice",
     "bootstrap": """
         CONFIDENCE REPLICATES draws mean_interval percentile_interval ratio_interval
         resampled resampled_interval sample_interval unit_interval unit_weights widening

@@ -45,6 +45,39 @@ class FairChoice:
     reported: np.ndarray
 
 
+class Packed:
+    """Whether each competitor is right in each case, eight to a byte: for `fair_choice`, where cases come in parts and are many.
+
+    >>> packed = Packed()
+    >>> packed.add(np.array([[[True, False]], [[True, True]]]))
+    >>> packed.sum([True, True]).tolist(), packed.of((0, 1)).tolist()
+    ([[2, 1]], [False, True])
+    """
+
+    def __init__(self):
+        self._shape, self._parts = (), []
+
+    def add(self, right: np.ndarray) -> None:
+        """More cases: a bool array of shape (case, ...)."""
+        self._shape = right.shape[1:]
+        self._parts.append(np.packbits(right.reshape(len(right), -1), axis=1))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def sum(self, cases) -> np.ndarray:
+        """How many of the chosen cases each competitor has right; ``cases`` has shape (case,)."""
+        total, ends = np.zeros(int(np.prod(self._shape)), dtype=int), np.cumsum([*map(len, self._parts)])
+        for part, chosen in zip(self._parts, np.split(np.asarray(cases), ends[:-1])):
+            total += np.unpackbits(part[chosen], axis=1, count=len(total)).sum(axis=0, dtype=int)
+        return total.reshape(self._shape)
+
+    def of(self, competitor: tuple[int, ...]) -> np.ndarray:
+        """The answers of one competitor, a bool array of shape (case,)."""
+        byte, bit = divmod(int(np.ravel_multi_index(competitor, self._shape)), 8)
+        return np.concatenate([part[:, byte] & (0x80 >> bit) != 0 for part in self._parts])
+
+
 def fair_choice(
     values, half=None, *, both_ways: bool = False, choosing=None, least: int = LEAST_CASES
 ) -> FairChoice:
@@ -52,7 +85,7 @@ def fair_choice(
 
     Parameters
     ----------
-    values : array of shape (case, ...)
+    values : array of shape (case, ...), Packed, or what else has its ``sum`` and ``of``
         The other axes are the competitors: heads, directions, offsets.
     half : int array of shape (case,), optional
         0 or 1; default: every second case, those with even index being half 0.
@@ -73,7 +106,8 @@ def fair_choice(
     >>> fair_choice([[0, 1], [2, 0], [0, 1], [2, 0]], both_ways=True, least=1).reported.tolist()
     [0, 0, 0, 0]
     """
-    values = np.asarray(values)
+    packed = hasattr(values, "of")  # cases that do not lie in one array: eight to a byte, on disk
+    values = values if packed else np.asarray(values)
     half = np.arange(len(values)) % 2 if half is None else np.asarray(half)
     chosen = []
     for side in (0, 1) if both_ways else (0,):
@@ -85,11 +119,11 @@ def fair_choice(
                 f"a fair choice needs cases in both halves, one to choose and one to report, {least} or more in each; got "
                 f"{(half == 0).sum()} and {(half == 1).sum()}."
             )
-        chosen.append(best_index(values[cases].sum(axis=0)))
-    first = values[(slice(None), *chosen[0])]
+        chosen.append(best_index(values.sum(cases) if packed else values[cases].sum(axis=0)))
+    first, *second = (values.of(best) if packed else values[(slice(None), *best)] for best in chosen)
     if not both_ways:
         return FairChoice(tuple(chosen), first[half == 1])
-    return FairChoice(tuple(chosen), np.where(half == 1, first, values[(slice(None), *chosen[1])]))
+    return FairChoice(tuple(chosen), np.where(half == 1, first, second[0]))
 
 
 @dataclass(frozen=True)

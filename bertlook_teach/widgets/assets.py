@@ -12,6 +12,7 @@ from ..render import for_views, image_tag
 FOLDER = Path(__file__).parent / "js"
 
 _INSIDE = {
+    "masked_word": ("ablation_bench",),
     "training_film": ("head_map",),
     "recorded_view": ("head_map", "head_view"),
 }  # views that hold others

@@ -32,6 +32,8 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         with its tokens: then the map shows where each head looks.
     tokens, key_tokens : sequence of str, optional
         With attention only.
+    grid : (int, int), optional
+        As in `HeadView`.
     layer, head : int
         The chosen head, counted from 0.
     measure : str, optional
@@ -86,6 +88,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         tokens=None,
         *,
         key_tokens=None,
+        grid: tuple[int, int] | None = None,
         layer: int = 0,
         head: int = 0,
         measure: str | None = None,
@@ -97,8 +100,8 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         height: float = 0,
         **options,
     ):
-        if tokens is not None or isinstance(values, Attention):
-            attention = Attention.from_arrays(values, tokens, key_tokens)
+        if tokens is not None or grid is not None or isinstance(values, Attention):
+            attention = Attention.from_arrays(values, tokens, key_tokens, grid=grid)
             values = {name: take(attention) for name, take in default_measures(attention).items()}
         state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure

@@ -61,6 +61,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         All heads of one text, at wordpiece or word level; or what `Attention.from_arrays` takes, such as ``outputs.attentions``.
     tokens, key_tokens : sequence of str, optional
         With such arrays only: what looks, and in cross attention what is looked at.
+    grid : (int, int), optional
+        With such arrays of an image: the rows and columns of its patches, in place of tokens.
     layer, head : int
         The head in view, counted from 0.
     style : {"lines", "grid", "rows"}
@@ -143,6 +145,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         tokens=None,
         *,
         key_tokens=None,
+        grid: tuple[int, int] | None = None,
         layer: int = 0,
         head: int = 0,
         style: str = "lines",
@@ -162,7 +165,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits, self._badge = bits, badge
         if tokens is not None or key_tokens is not None or not hasattr(attention, "weights"):
-            attention = Attention.from_arrays(attention, tokens, key_tokens)
+            attention = Attention.from_arrays(attention, tokens, key_tokens, grid=grid)
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,

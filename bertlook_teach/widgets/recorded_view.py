@@ -197,7 +197,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             self._top = 2**bits - 1
             kind = "<u2" if bits == 16 else "u1"
             self._steps = [np.rint(np.clip(one.weights, 0, 1) * self._top).astype(kind) for one in inputs]
-            weights = [zlib.compress(steps.tobytes(), 9) for steps in self._steps]
+            weights = [zlib.compress(steps.tobytes(), 6) for steps in self._steps]
             if sum(map(len, weights)) <= FINE_UP_TO:
                 break
         data, places = b"", []

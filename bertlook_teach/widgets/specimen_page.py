@@ -88,4 +88,4 @@ def specimen_script(data: bytes) -> str:
 
 def specimen_source() -> str:
     """What runs it, `bertlookSpecimen.open(bytes)` and `.worker(bytes)`, and what makes traits of views of it; see the files' own words."""
-    return asset("specimen.js") + asset("specimen_views.js")
+    return asset("specimen.js") + asset("specimen_views.js") + asset("patterns.js")

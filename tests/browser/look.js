@@ -443,9 +443,11 @@ window.bertlookTests = (() => {
   }
 
   // After the last: what is drawn without the focus again.
-  function leave() {
+  // A slide that a key turns is shown two frames later at most.
+  async function leave() {
     document.getElementById("bertlook-gate")?.remove();
     document.activeElement?.blur();
+    for (let frame = 0; frame < 2; frame++) await new Promise((done) => requestAnimationFrame(done));
   }
 
   return { look, round, frames, prepare, enter, arrived, answered, leave, contrast, colour };

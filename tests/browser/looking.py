@@ -18,7 +18,6 @@ from pathlib import Path
 
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 SIZES = {"laptop": (1280, 720), "projector": (1024, 768), "hd": (1920, 1080)}
-FOLDER = Path(__file__).resolve().parent.parent.parent / "build" / "screenshots"
 THUMB = (480, 270)
 
 # Views are laid out anew when the frame changes, on a busy machine after a while; words and colours do not change by waiting.
@@ -45,11 +44,6 @@ class Walk:
     def list(self, *kinds: str) -> str:
         """The same for a message, a line each."""
         return "\n" + "\n".join(self.complaints(*kinds))
-
-
-def screenshot_folder() -> Path:
-    """Where pictures of the slides are kept: the variable BERTLOOK_SCREENSHOTS, else build/screenshots."""
-    return Path(os.environ.get("BERTLOOK_SCREENSHOTS") or FOLDER)
 
 
 def look(deck, *, everything: bool = True, patience: float = 4) -> dict[str, list[str]]:
@@ -126,18 +120,18 @@ def _arrived(deck, places) -> tuple[object, dict]:
 
 
 def walk(deck, name: str, patience: float = 4) -> Walk:
-    """Look at every slide of an open deck; pictures of them are kept under that name."""
+    """Look at every slide of an open deck; pictures of them are kept under that name, if a folder for them is named."""
     seen = Walk()
     deck.page.evaluate(LOOK)
     camera = deck.page.context.new_cdp_session(deck.page)
     slides = deck.ask("[...document.querySelectorAll('.reveal .slides section section')].map(one => one.id)")
     slides = [slide.removeprefix("slide-") for slide in slides]
     seen.slides = len(slides)
-    keep_all = bool(os.environ.get("BERTLOOK_SCREENSHOTS"))
+    kept = os.environ.get("BERTLOOK_SCREENSHOTS")
     thumbs = []
     for size, (width, height) in SIZES.items():
         deck.page.set_viewport_size({"width": width, "height": height})
-        if size != "laptop" and not keep_all:
+        if size != "laptop" and not kept:
             together = f"bertlookTests.round({json.dumps(slides)}, {deck.TURN}, {patience})"
             for number, found in enumerate(deck.ask(together), 1):
                 seen.add(f"slide {number}, {size}", found)
@@ -150,14 +144,16 @@ def walk(deck, name: str, patience: float = 4) -> Walk:
             found = look(deck, everything=first, patience=patience)
             seen.add(where, found)
             if first:
-                thumbs.append(thumbnail(camera))
+                if kept:
+                    thumbs.append(thumbnail(camera))
                 stops, wrong = try_keys(deck)
                 seen.stops += stops
                 seen.add(where, {"keys": wrong})
-            if keep_all:
+            if kept:
                 deck.screenshot(f"{name}-{number:02d}-{size}")
     deck.page.set_viewport_size({"width": SIZES["laptop"][0], "height": SIZES["laptop"][1]})
-    seen.sheet = contact_sheet(thumbs, screenshot_folder() / f"{name}.jpg")
+    if kept:
+        seen.sheet = contact_sheet(thumbs, Path(kept) / f"{name}.jpg")
     return seen
 
 

@@ -99,7 +99,10 @@ def test_until_the_kernel_answers_the_old_numbers_are_dimmed_and_it_is_said(show
     assert page.get_attribute(".bertlook-bench", "aria-busy") == "false"
     page.click(".bl-switch[data-layer='1'][data-head='2']")
     still(page)
-    assert page.inner_text(".bl-caption") == "Computing … (this needs a running kernel)"
+    assert (
+        page.inner_text(".bl-caption")
+        == "Computing … (by a running kernel, or by the page that holds the model)"
+    )
     assert page.get_attribute(".bertlook-bench", "aria-busy") == "true"
     page.evaluate("models.view.set('result', {...models.view.get('result'), off: models.view.get('off')})")
     still(page)

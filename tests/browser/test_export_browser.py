@@ -14,9 +14,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom.test_export import EVIL, tiny_deck
-
-from bertlook_teach.classroom import LARGEST
+from classroom.test_export import EVIL, cell, exported, tiny_deck
+from nbformat.v4 import new_notebook
 
 from .conftest import HANGS_AFTER, ROOT, Deck, use_encoder
 from .growth import ALLOWED, recorded_bytes
@@ -135,7 +134,7 @@ def test_choosing_a_head_by_key_changes_the_picture_and_not_the_slide(deck):
 
 
 def test_it_is_small_and_asks_nobody(deck):
-    assert deck.path.stat().st_size <= LARGEST
+    assert deck.path.stat().st_size <= 2_000_000
     assert deck.foreign == [] and deck.errors == []
 
 
@@ -337,3 +336,17 @@ def test_the_handout_is_printed_and_asks_nobody(open_file, tiny):
     opened.screenshot("exported-handout")
     pdf = page.with_suffix(".pdf").read_bytes()
     assert pdf.startswith(b"%PDF") and len(pdf) > 10_000
+
+
+def test_words_alone_grow_and_never_over_their_slide(open_file, tmp_path):
+    cells = [cell("M ## Few\n\n- one line\n- another"), cell("M ## Many\n\n" + "- one line of many\n" * 15)]
+    for number, one in enumerate(cells):
+        one.id = f"cell-{number}"
+    shutil.copy(ROOT / "slides" / "rise.css", tmp_path)
+    shutil.copytree(ROOT / "slides" / "theme", tmp_path / "theme")
+    page = open_file(exported(new_notebook(cells=cells, metadata={"title": "Words"}), tmp_path).page).page
+    page.wait_for_selector("section.present.present li")
+    asked = """k => { Reveal.slide(k); const slide = document.querySelector(".slides > section > section.present");
+        return [parseFloat(getComputedStyle(slide.querySelector("li")).fontSize), slide.scrollHeight - slide.clientHeight]; }"""
+    (few, over), (many, beyond) = page.evaluate(asked, 0), page.evaluate(asked, 1)
+    assert few > 1.25 * many and over <= 1 and beyond <= 1, (few, over, many, beyond)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from bertlook_teach.widgets import HeadExplorer
+from bertlook_teach.measures import lenses
+from bertlook_teach.model import load_encoder, read
+from bertlook_teach.widgets import AblationBench, HeadExplorer, MaskedWord, NeuronExplorer, TypedPattern
 
 from .conftest import ROOT
 from .test_export_browser import export, open_file  # noqa: F401 - a fixture
@@ -26,14 +28,58 @@ HeadExplorer(load_encoder("specimen"), "We saw the small bird.", "", {**default_
 """
 
 
+GAME = """
+from bertlook_teach.widgets import MaskedWord
+MaskedWord(load_encoder("specimen"), "He opened the door.", masked=2)
+"""
+
+
+NEURONS = """
+from bertlook_teach.widgets import NeuronExplorer
+NeuronExplorer(load_encoder("specimen"), "He opened the door.", layer=2, head=1)
+"""
+
+
+LENSES = """
+from bertlook_teach.widgets import SixLenses
+SixLenses(load_encoder("specimen"), "Rain fell.", layer=2, head=1)
+"""
+
+
+PATTERN = """
+from bertlook_teach.widgets import TypedPattern
+TypedPattern(load_encoder("specimen"), "Rain fell on the old roof.", "key.offset(-1)")
+"""
+
+
+BENCH = """
+from bertlook_teach.widgets import AblationBench
+AblationBench(load_encoder("specimen"), "He opened the door.", masked=2, twin=load_encoder("specimen-random"), texts=["Rain fell.", "The old cat sat on the mat all day."])
+"""
+
+
+FRAMES = """
+from IPython.display import HTML
+same = "<!-- " + "x" * 2000 + " -->"
+HTML("".join(f'<iframe title="frame {i}" srcdoc="<p>{i} &amp;amp; more</p>\\n{same}\\n"></iframe>' for i in range(2)))
+"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A deck with one explorer, exported, with the specimen beside it."""
     folder = tmp_path_factory.mktemp("live")
     shutil.copy(ROOT / "slides" / "rise.css", folder)
     shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
-    deck = new_notebook(cells=[new_code_cell(DECK, metadata={"slideshow": {"slide_type": "slide"}})])
+    slide = {"slideshow": {"slide_type": "slide"}}
+    deck = new_notebook(
+        cells=[
+            new_code_cell(source, metadata=slide)
+            for source in (DECK, GAME, NEURONS, LENSES, BENCH, FRAMES, PATTERN)
+        ]
+    )
     nbformat.write(deck, folder / "03_live.ipynb")
+    nbformat.write(new_notebook(cells=deck.cells[:1]), folder / "03_one.ipynb")
     export(folder / "03_live.ipynb", folder / "out")
     return folder / "out"
 
@@ -47,9 +93,9 @@ def live(open_file, folder):
 
 def typed(opened, text: str, line: int = 0) -> str:
     """Type, wait for the answer, return what is said beside the box."""
-    said = opened.page.locator(".bertlook-message")
+    said = opened.page.locator(".bertlook-message").first
     before = opened.page.evaluate("globalThis.bertlookAnswers ?? 0")
-    box = opened.page.locator(".bertlook-textbox input[type=text]").nth(line)
+    box = opened.page.locator(".bertlook-textbox input[type=text]").nth(line)  # 5: the bench's
     box.fill(text)
     box.press("Enter")
     opened.wait(f"(globalThis.bertlookAnswers ?? 0) > {before}")
@@ -165,6 +211,18 @@ def test_where_the_specimen_is_missing_or_another_one_it_says_so_and_the_rest_wo
         assert shown(opened) != before
 
 
+def test_the_weights_of_another_model_are_refused(open_file, folder, specimen, tmp_path):
+    page = (folder / "03_live.html").read_text()
+    assert specimen.fingerprint in page
+    (tmp_path / "03_live.html").write_text(
+        page.replace(specimen.fingerprint, "0" * len(specimen.fingerprint))
+    )
+    shutil.copy(folder / "specimen.js", tmp_path)
+    opened = open_file(tmp_path / "03_live.html")
+    opened.wait_until_ready()
+    assert "specimen.js holds another model than this deck was made with." in typed(opened, TEXT)
+
+
 def test_without_workers_the_page_computes_itself(open_file, folder):
     opened = open_file(folder / "03_live.html")
     opened.wait_until_ready()
@@ -173,7 +231,7 @@ def test_without_workers_the_page_computes_itself(open_file, folder):
 
 
 def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file, folder, tmp_path):
-    source = folder.parent / "03_live.ipynb"
+    source = folder.parent / "03_one.ipynb"
     page = export(source, tmp_path / "one", "--single-file")
     assert [path.name for path in page.parent.iterdir()] == [page.name] and page.stat().st_size < 14_000_000
     opened = open_file(page)
@@ -185,3 +243,195 @@ def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file,
     opened.wait_until_ready()
     line = opened.page.locator(".bertlook-textbox input[type=text]").first
     assert line.evaluate("node => node.readOnly") and opened.page.locator(".bertlook-needs-jupyter").count()
+
+
+def answered(opened, act) -> None:
+    before = opened.page.evaluate("globalThis.bertlookAnswers ?? 0")
+    act()
+    opened.wait(f"(globalThis.bertlookAnswers ?? 0) > {before}")
+
+
+def test_heads_are_switched_off_and_guesses_and_loss_are_pythons_for_the_random_twin_too(live, specimen):
+    bench = live.page.locator(".bertlook-bench")
+    live.go("4-0")
+    caption, scores = bench.locator(".bl-caption"), bench.locator(".bl-switch-scores p")
+    texts = ["Rain fell.", "The old cat sat on the mat all day."]
+    twin = load_encoder("specimen-random")
+    expected = AblationBench(specimen, "He opened the door.", masked=2, twin=twin, texts=texts)
+    for model, off, how in (
+        (0, "1-2", "zero"),
+        (0, "1-2 3-4", "uniform"),
+        (0, "2-*", "zero"),
+        (1, "3-4", "zero"),
+        (0, "", "zero"),
+    ):
+        if bench.locator("select").last.input_value() != str(model):
+            answered(live, lambda index=model: bench.locator("select").last.select_option(str(index)))
+        answered(live, bench.locator(".bl-switch-button").last.click)  # all off
+        answered(live, bench.locator(".bl-switch-button").first.click)  # all on
+        if bench.locator("select").first.input_value() != how:
+            answered(live, lambda way=how: bench.locator("select").first.select_option(way))
+        for head in off.split():
+            layer, number = (-1 if part == "*" else int(part) - 1 for part in head.split("-"))
+            at = f"[data-layer='{layer}'][data-head='{number}']"
+            answered(live, bench.locator(f".bl-switches {at}").click)
+        expected.view.model_index, expected.view.how = model, how
+        expected.off = " ".join(f"2-{head}" for head in range(1, 7)) if "*" in off else off
+        shown, wanted = guesses_of(bench), expected.view.result
+        for table, listed in zip(shown, (wanted["before"], wanted["after"])):
+            assert [piece for piece, _ in table] == [piece for piece, *_ in listed], (off, how)
+        assert caption.inner_text() == wanted["sentence"], (off, how)
+        assert scores.all_inner_texts() == wanted["scores"], (off, how)
+    answered(live, lambda: typed(live, "The [MASK] sat on the mat.", 5))
+    expected.read("The [MASK] sat on the mat.")
+    assert caption.inner_text() == expected.view.result["sentence"]
+
+
+def test_the_hidden_word_is_guessed_and_answered_as_in_python(live, specimen):
+    live.go("1-0")
+    game, expected = (
+        live.page.locator(".bertlook-masked-word"),
+        MaskedWord(specimen, "He opened the door.", masked=2),
+    )
+    caption, line = game.locator(".bl-caption"), game.locator("input")
+    for text in ("", "He opened the door and walked into the room.", "The [MASK] sat on the mat."):
+        if text:
+            answered(live, lambda typed_in=text: typed(live, typed_in, 2))
+            expected.text_box.text.value = text
+        assert not game.locator("table").is_visible() and "Right word" not in caption.inner_text()
+        game.locator("button").click()
+        assert caption.inner_text() == expected.view.sentence
+        assert [piece for piece, _ in guesses_of(game)[0]] == [piece for piece, _ in expected.view.guesses]
+        for answer in ("Closed", "unbelievably so", expected.view.guesses[2][0]):
+            line.fill(answer)
+            answered(live, lambda: line.press("Enter"))
+            expected.view.answer = answer
+            assert caption.inner_text() == expected.view.sentence
+            assert ("Your guess is" in caption.inner_text()) == (answer == "unbelievably so")
+    line.fill("日")
+    answered(live, lambda: line.press("Enter"))
+    expected.view.answer = "日"
+    assert caption.inner_text() == expected.view.sentence and "knows nothing" in expected.view.sentence
+    answered(live, game.locator(".bl-switch-word").nth(1).click)  # [MASK] was typed: no other word is hidden
+    expected.view.chosen = 1
+    assert caption.inner_text() == expected.view.message and "holds [MASK] already" in expected.view.message
+    answered(live, lambda: typed(live, TEXT, 2))
+    answered(live, game.locator(".bl-switch-word").nth(1).click)
+    expected.text_box.text.value, expected.view.chosen = TEXT, 1
+    game.locator("button").click()
+    assert caption.inner_text() == expected.view.sentence and not live.errors
+
+
+def test_the_walk_through_one_head_follows_what_is_typed(live, specimen):
+    live.go("2-0")
+    view = live.page.locator(".bertlook-neurons")
+    expected = NeuronExplorer(specimen, TEXT, layer=2, head=1).neuron_view
+    typed(live, TEXT, 3)
+    assert view.locator(".bl-caption").inner_text() == expected.sentence
+    view.locator("[tabindex='0']").focus()
+    live.press("ArrowDown")
+    expected.layer += 1
+    assert view.locator(".bl-caption").inner_text() == expected.sentence
+
+
+def test_a_pattern_and_a_sentence_are_answered_as_in_python(live, specimen):
+    live.go("6-0")
+    slide = live.page.locator("#slide-6-0")
+    said, boxes = (
+        slide.locator("[aria-live='polite'][dir='auto']"),
+        slide.locator(".bertlook-textbox input[type=text]"),
+    )
+    alerts = slide.locator("[role='alert']")
+    expected = TypedPattern(specimen, "Rain fell on the old roof.", "key.offset(-1)")
+    assert said.last.inner_text() == expected.sentence
+
+    def ask(box, text):
+        boxes.nth(box).fill(text)
+        answered(live, lambda: boxes.nth(box).press("Enter"))
+
+    for box, text in (
+        (1, "key.next('the')"),
+        (0, "The cat saw the dog."),
+        (1, "key.special() | key.itself()"),
+    ):
+        ask(box, text)
+        [expected.text_box, expected.pattern_box][box].text.value = text
+        assert said.last.inner_text() == expected.sentence and not alerts.count()
+        assert f"Head 1-1: {expected.head_map.value:.3f}" in slide.inner_text()
+    for box, text, wrong in (
+        (1, "key.nothing()", "no condition"),
+        (1, "query.pos('DET')", "treebank"),
+        (0, "", "empty"),
+    ):
+        ask(box, text)
+        assert any(wrong in one and "still shows the last text." in one for one in alerts.all_inner_texts())
+        assert said.last.inner_text() == expected.sentence
+    ask(0, "<b>The</b> & the <i>.")
+    ask(1, "key.same_word()")
+    expected.text_box.text.value, expected.pattern_box.text.value = "<b>The</b> & the <i>.", "key.same_word()"
+    assert said.last.inner_text() == expected.sentence and not alerts.count() and not live.errors
+
+
+def test_lenses_without_a_gradient_follow_what_is_typed(live, specimen):
+    live.go("3-0")
+    typed(live, TEXT, 4)
+    found = live.page.evaluate(
+        """(text) => {
+      const bytes = Uint8Array.from(atob(bertlookSpecimenData), (one) => one.charCodeAt(0)).buffer;
+      const kept = { shape: [6, 6, 1], names: ["weight", "norm", "gradient", "rollout"], titles: [1, 2, 3, 4], sentences: ["", "", "", ""], lens: 3 };
+      const run = bertlookSpecimen.open(bytes).run(text, null, { norms: true });
+      const traits = bertlookSpecimenViews.lensTraits(run, "note", { get: (name) => kept[name] });
+      return { ...traits, data: [...new Uint16Array(traits.data.buffer)], full: [...new Float32Array(traits.full.buffer)] };
+    }""",
+        TEXT,
+    )
+    wanted = lenses(read(specimen, TEXT), only=["weight", "norm", "rollout"])
+    assert found["names"] == list(wanted) and found["lens"] == 2 and found["titles"] == [1, 2, 4]
+    n = found["shape"][2]
+    full = np.reshape(found["full"], (3, 6, 6, 1, 1))
+    shown = np.reshape(found["data"], (3, 6, 6, n, n)) / 65535 * full
+    assert (np.abs(shown - list(wanted.values())) / full).max() < 5e-5
+    drawn = live.page.locator(".bertlook-lenses")
+    assert drawn.locator(".bl-lens-title").count() == 3
+    assert "gradient, value zeroing, ablation need Jupyter" in drawn.inner_text()
+    before = drawn.inner_text()
+    typed(live, "word " * 80, 4)
+    assert (
+        "at most 64" in live.page.locator(".bertlook-message").nth(3).inner_text()
+        and drawn.inner_text() == before
+    )
+
+
+def test_frames_whose_common_text_is_kept_once_are_whole_when_they_are_shown(live):
+    live.go("5-0")
+    texts = [frame.get_attribute("srcdoc") or "" for frame in live.page.locator("iframe[data-frame]").all()]
+    assert ["x" * 2000 in text for text in texts] == [True, True]
+    for i in range(2):
+        frame = live.page.frame_locator(f"iframe[title='frame {i}']")
+        assert frame.locator("p").inner_text() == f"{i} & more"
+    live.go("0-0")
+
+
+def guesses_of(bench) -> list[list[tuple[str, str]]]:
+    """Of both lists: piece and share, as shown."""
+    return [
+        [tuple(row.locator("th, td").all_inner_texts()) for row in table.locator("tr").all()]
+        for table in bench.locator(".bl-switch-list").all()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda live, bench: typed(live, "[MASK] and [MASK]", 5), "holds 2 times [MASK]"),
+        (lambda live, bench: typed(live, "", 5), "is empty"),
+        (lambda live, bench: typed(live, "word " * 300, 5), "wordpieces at most"),
+    ],
+)  # fmt: skip
+def test_what_the_bench_cannot_answer_it_says_and_goes_on(live, act, said):
+    bench = live.page.locator(".bertlook-bench")
+    live.go("4-0")
+    answered(live, lambda: act(live, bench))
+    assert said in bench.locator(".bl-caption").inner_text()
+    answered(live, lambda: typed(live, "Rain fell on <b>roofs</b>.", 5))
+    assert "Right word" in bench.locator(".bl-caption").inner_text()

@@ -365,3 +365,21 @@ def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
         assert opened.page.locator(".bertlook-source-hidden").count() == 1
         assert opened.foreign == []
         opened.page.close()
+
+
+def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(browser, server, trial):
+    """As on a busy computer, where the manager of the widgets misses what the first cell opens: its place stays empty."""
+    page = browser.new_context().new_page()
+    page.set_default_timeout(HANGS_AFTER)
+    page.add_init_script(
+        """let first = null;
+        new MutationObserver(() => {
+          const view = first ?? document.querySelector(".jupyter-widgets-view");
+          first = view;
+          view?.replaceChildren();
+        }).observe(document, { childList: true, subtree: true });"""
+    )
+    page.goto(server.address(f"nbclassic/notebooks/{trial.relative_to(ROOT).as_posix()}"))
+    page.wait_for_selector("body.bertlook-ready", state="attached")
+    assert page.locator(".noUi-handle").count() == 1
+    page.context.close()

@@ -16,6 +16,7 @@ from bertlook_teach import extract_attention, load_encoder, measures
 from bertlook_teach.classroom import USUAL_PARTS, build_site
 from bertlook_teach.course import find_deck, find_root
 from bertlook_teach.model import masked_lm_scores
+from bertlook_teach.widgets import NeuronView
 
 from .conftest import HANGS_AFTER
 
@@ -218,7 +219,8 @@ const standIn = {
     const n = tokens.length;
     const attention = new Float32Array(36 * n * n).fill(1 / n);
     const spelt = Object.fromEntries(words.map((word, i) => [word, tokens[i]]));
-    return { tokens, words, spelt, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
+    const [queries, keys] = [0, 1].map(() => new Float32Array(36 * n * 4));
+    return { queries, keys, special: words.map((word) => word < 0), tokens, words, spelt, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
   },
   async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
   async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },
@@ -301,3 +303,7 @@ def test_the_page_computes_what_python_does(play):
     shown = page.locator(".guess > :first-child").all_inner_texts()
     assert [one.removesuffix(" ✓") for one in shown] == encoder.tokenizer.convert_ids_to_tokens(best)
     assert "Does the second sentence follow the first?" in page.locator("#next").inner_text()
+    page.evaluate("() => (bertlookModels[0].set('layer', 2), bertlookModels[0].set('head', 3))")
+    attention = extract_attention(encoder, "The old man saw a bird.", "It sang.", vectors=True)
+    said = page.locator("#inside [aria-live='polite']").first.inner_text()
+    assert said.endswith(NeuronView(attention, layer=2, head=3).sentence)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
+from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from bertlook_teach.classroom import export_deck
+from bertlook_teach.classroom import STATE, export_deck
 
 from .conftest import make_deck
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 RUNS = "<img src=x onerror='window.evil=1'><svg onload='window.evil=1'><script>window.evil=1</script></svg><script>window.evil=1</script>"
 
 
@@ -49,18 +51,54 @@ def notebook(host, trial_folder):
     html = new_output("display_data", {"text/html": named + RUNS, "text/plain": "html"})
     svg = new_output("display_data", {"image/svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg' onload='window.evil=1'><image href='{there}/a'/></svg>"})  # fmt: skip
     script = new_output("display_data", {"application/javascript": "window.evil=1", "text/plain": "js"})
+    views = [
+        new_output("display_data", {VIEW: {"model_id": name, "version_major": 2}, "text/plain": name})
+        for name in ("said", "view")
+    ]
+    drawing = f"<svg xmlns='http://www.w3.org/2000/svg' onload='window.evil=1'><image href='{there}/b'/>{RUNS}</svg>"
+    attached = {"a.svg": {"image/svg+xml": b64encode(drawing.encode()).decode()}}
+    text = f"# A stranger's\n\n![picture]({there}/markdown)\n\n![attached](attachment:a.svg)\n\n{named}\n\n{RUNS}\n\nthe end of it"
     cells = [
-        (
-            new_markdown_cell(
-                f"# A stranger's\n\n![picture]({there}/markdown)\n\n{named}\n\n{RUNS}\n\nthe end of it"
-            ),
-            "slide",
-        ),
-        (new_code_cell("1", execution_count=1, outputs=[html, svg, script]), "-"),
+        (new_markdown_cell(text, attachments=attached), "slide"),
+        (new_code_cell("1", execution_count=1, outputs=[html, svg, script, *views]), "-"),
     ]
     path = trial_folder / "stranger.ipynb"
-    nbformat.write(make_deck(cells), path)
+    deck = make_deck(cells)
+    deck.metadata["widgets"] = {STATE: {"state": widgets_of(there), "version_major": 2, "version_minor": 0}}
+    nbformat.write(deck, path)
     return path
+
+
+def widgets_of(there: str) -> dict[str, dict]:
+    """Saved widgets that would run something: markup, and a view whose script is not ours."""
+    evil = f"window.evil=1; fetch('{there}/script'); export default {{render() {{ window.evil=1 }}, initialize() {{ window.evil=1 }}}}"
+    said = {"_dom_classes": [], "layout": "IPY_MODEL_layout", "style": "IPY_MODEL_style", "value": RUNS}
+    said |= {
+        "_model_name": "HTMLModel",
+        "_view_name": "HTMLView",
+        "_view_module": "@jupyter-widgets/controls",
+    }
+    view = {"_model_name": "AnyModel", "_view_name": "AnyView", "_view_module": "anywidget", "_esm": evil}
+    view |= {
+        "_css": f"@import '{there}/css'; body {{ background: url({there}/back) }}",
+        "_anywidget_id": "evil.Evil",
+        "layout": "IPY_MODEL_layout",
+    }
+    base, controls, any_ = (
+        ("@jupyter-widgets/base", "2.0.0"),
+        ("@jupyter-widgets/controls", "2.0.0"),
+        ("anywidget", "~0.11.*"),
+    )
+    made = {
+        "layout": ("LayoutModel", base, {}),
+        "style": ("HTMLStyleModel", controls, {}),
+        "said": ("HTMLModel", controls, said),
+        "view": ("AnyModel", any_, view),
+    }
+    return {
+        key: {"model_name": name, "model_module": home[0], "model_module_version": home[1], "state": state}
+        for key, (name, home, state) in made.items()
+    }
 
 
 @pytest.mark.parametrize("route", ["rise", "lab/tree", "nbclassic/notebooks"])

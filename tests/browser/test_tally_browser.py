@@ -44,3 +44,16 @@ def test_votes_and_the_answer_are_hidden_until_asked_for(show):  # noqa: F811
     widths = [bar.bounding_box()["width"] for bar in page.locator(".bl-tally-track span").all()]
     assert widths[1] == 2 * widths[0] > 0 == widths[2]
     assert page.errors == [] and not page.evaluate("window.broken")
+
+
+def test_a_press_on_an_answer_is_one_vote_for_it(show):  # noqa: F811
+    view = Tally(3, 2, CHOICES, votes="3-2A x2")
+    page = show(view=view)
+    page.click("text=B 1 to 3")
+    page.locator(".bl-tally-choice").nth(1).press("Enter")
+    still(page)
+    assert page.input_value("textarea") == "3-2A x2\n3-2B\n3-2B\n"
+    page.click("text=show the room")
+    still(page)
+    assert page.inner_text(".bl-caption").startswith("4 votes: A 2, B 2, C 0.")
+    assert page.errors == []

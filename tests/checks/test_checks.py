@@ -4,6 +4,7 @@ import importlib
 import inspect
 import math
 import pkgutil
+import re
 import subprocess
 import sys
 import types
@@ -11,8 +12,13 @@ import warnings
 
 import numpy as np
 import pytest
+from render.test_render_claims import verdict
 
 from bertlook_teach import checks
+from bertlook_teach.checks import cases
+from bertlook_teach.claims import FAILS, HOLDS, OPEN
+from bertlook_teach.disk import evidence_folder, shipped_evidence
+from bertlook_teach.render import claim_card
 
 LEARNT = "Rows sum to 1."
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])  # rows over key sum to 1
@@ -504,8 +510,14 @@ def lesson_problems(module) -> list[str]:
     return problems
 
 
+@pytest.fixture
+def shipped(monkeypatch):
+    """The claims on trial are decided on what ships, as in a reader's notebook."""
+    monkeypatch.setattr(shipped_evidence, "evidence_folder", evidence_folder)
+
+
 @pytest.mark.parametrize("name", lesson_modules())
-def test_each_check_of_a_lesson_knows_a_right_a_wrong_and_an_unfilled_answer(name):
+def test_each_check_of_a_lesson_knows_a_right_a_wrong_and_an_unfilled_answer(name, shipped):
     assert lesson_problems(importlib.import_module(f"bertlook_teach.checks.{name}")) == []
 
 
@@ -560,3 +572,50 @@ def test_the_engine_loads_neither_torch_nor_ipython():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---- the picture and the claim that close each lesson ---------------------------------------------------------------
+
+
+def test_of_a_picture_each_wrong_option_has_its_reason_and_the_right_one_has_no_fixed_place():
+    places = set()
+    for lesson in cases._PICTURES:
+        options, check, *_ = cases.close(lesson)
+        said = {option: check(option) for option in options}
+        assert [one.status for one in said.values()].count("right") == 1, lesson
+        assert len({one.message for one in said.values()}) == len(options) == 3 or lesson == "13"
+        places.add([one.status for one in said.values()].index("right"))
+    assert places == {0, 1, 2}
+
+
+def decided(monkeypatch, result, value, why=""):
+    found = verdict(value, result=result, why=why)
+    monkeypatch.setattr(cases, "_decided", lambda lesson: found)
+    *_, claim, options, check = cases.close("03")
+    return claim_card(claim()), options, check
+
+
+@pytest.mark.parametrize(
+    "result, value, why, said",
+    [
+        (HOLDS, 0.7, "", "the whole interval meets .* that of the random twin"),
+        (FAILS, 0.2, "", "no part of the interval meets"),
+        (OPEN, 0.5, "the interval includes the line", "the interval includes the line"),
+    ],
+)
+def test_a_card_holds_all_but_the_verdict_and_the_check_says_what_decides(
+    monkeypatch, result, value, why, said
+):
+    card, options, check = decided(monkeypatch, result, value, why)
+    cells = dict(card.rows)
+    assert (
+        cells["needs"] == "> .50"
+        and cells["refuted if"] == "no head does"
+        and "n = 50 inputs" in card.caption
+    )
+    assert result not in cells.values()
+    for option in options:
+        feedback = check(option)
+        assert feedback.status == ("right" if option == result else "wrong")
+        assert re.search(said, feedback.message, re.IGNORECASE)
+    assert check(...).status == "unanswered" and check("true").status == "wrong"

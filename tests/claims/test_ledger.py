@@ -1,5 +1,6 @@
 """The claims of lessons 01 and 03: their statistics on numbers made by hand, and BERT-base's own figures put through them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -241,6 +242,20 @@ def test_no_deck_asks_for_so_few_inputs_that_nothing_is_decided():
         )
     ]
     assert asked and min(asked) >= 2 * FEWEST_REPORTING
+
+
+def test_no_deck_shows_a_verdict_on_fewer_than_twenty_inputs():
+    """What is saved: the smallest n of each table of claims that decides one."""
+    rule, smallest = "Otherwise it cannot be decided here.", {}
+    for path in sorted(Path("slides").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                text = "".join(output.get("data", {}).get("text/plain", ""))
+                if rule in text and re.search(r"  (holds|does not hold)$", text, re.MULTILINE):
+                    n = int(re.search(r"\bn = (\d+)", text)[1])
+                    smallest[path.stem] = min(n, smallest.get(path.stem, n))
+    assert len(smallest) == len(list(Path("slides").glob("*.ipynb")))
+    assert min(smallest.values()) >= FEWEST_REPORTING, smallest
 
 
 # --- on the specimen: only what any BERT would satisfy -----------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import uuid
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import ipywidgets
 import nbformat
 import numpy as np
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from bertlook_teach.classroom import (
     STATE,
@@ -36,6 +37,8 @@ from bertlook_teach.classroom import (
 )
 from bertlook_teach.classroom.export import handout, reveal, runner
 from bertlook_teach.classroom.export import writing as command
+from bertlook_teach.classroom.export.deck import render_deck
+from bertlook_teach.classroom.export.frames import shared_frames
 from bertlook_teach.commands import line as cli
 from bertlook_teach.course import deck_routes, find_root
 from bertlook_teach.render import Picture
@@ -165,10 +168,10 @@ def test_tokens_that_are_markup_stay_tokens(page):
     elements = Elements(page)
     assert not [a for _, a in elements.found if any(name.startswith("on") for name in a)]
     assert (
-        len(elements.scripts) == 7
-    )  # two of data, reveal.js, its notes, the filling of slides, the start, the views
+        len(elements.scripts) == 8
+    )  # three of data, reveal.js, its notes, the filling of slides, the start, the views
     assert (
-        sum("alert(" in text for text in elements.scripts[2:]) == 1
+        sum("alert(" in text for text in elements.scripts[3:]) == 1
     )  # reveal.js's notes, when a pop-up is refused
     assert not [a for tag, a in elements.found if tag == "img" and a.get("src") == "x"]
     texts = [m["state"]["texts"] for m in data_of(page)["models"].values() if "texts" in m["state"]]
@@ -579,6 +582,8 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_deck_runs(tmp_path,
     ("words", "said"),
     [
         (["--deck", "77"], "no deck '77'"),
+        (["77"], "no deck '77'"),
+        (["03", "--deck", "04"], "03, or --deck 04"),
         (["--deck", "nowhere.ipynb"], "no deck 'nowhere.ipynb'"),
         (["--notes"], "ask for it with --handout"),
     ],
@@ -592,6 +597,13 @@ def test_what_is_no_notebook_is_named(tmp_path):
     (tmp_path / "deck.ipynb").write_text("no notebook")
     with pytest.raises(ExportError, match="deck.ipynb is not a notebook"):
         export_deck(tmp_path / "deck.ipynb", tmp_path)
+
+
+def test_a_notebook_too_large_to_be_one_is_refused_before_memory_is_taken(tmp_path, capsys):
+    with open(tmp_path / "deck.ipynb", "wb") as file:
+        file.truncate(runner.MOST_OUTPUT + 1)  # a file with a hole: nothing is written
+    assert cli.main(["export", str(tmp_path / "deck.ipynb"), "--out", str(tmp_path)]) == 1
+    assert "has 100 MB; a notebook of at most 100 MB was expected" in capsys.readouterr().err
 
 
 def test_a_file_above_the_limit_says_what_is_large(executed, tmp_path, monkeypatch):
@@ -786,3 +798,88 @@ def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):
 def test_what_modules_begin_with_stands_in_the_page_once(modules, shared):
     data = Live(modules=modules).page_data()
     assert data["shared"] == shared and [shared + rest for rest in data["modules"]] == modules
+
+
+def test_what_frames_have_in_common_is_in_the_page_once(executed, tmp_path):
+    library, maps = "x" * 1500 + " && '</script>'", "[[[[" + "1," * 1000 + "2]]]],"
+    own = [f"<p>{number}</p>\n{library}\nconst data = {{{maps}{number}}}" for number in range(2)]
+    markup = "".join(
+        f'<iframe title="{number}" srcdoc="{escape(text)}"></iframe>'
+        for number, text in enumerate([*own, "<p>other</p>"])
+    )
+    shown, texts = shared_frames(markup)
+    assert shown == (
+        '<iframe title="0" data-frame="0"></iframe><iframe title="1" data-frame="1"></iframe>'
+        '<iframe title="2" srcdoc="&lt;p&gt;other&lt;/p&gt;"></iframe>'
+    )
+    assert ["".join(texts["pieces"][i] for i in frame) for frame in texts["frames"]] == own
+    assert sum(map(len, texts["pieces"])) < len(own[0]) + 100
+    deck = copy.deepcopy(executed)
+    deck.cells[-1].outputs = [new_output("display_data", {"text/html": markup})]
+    page = render_deck(deck, Live(), title="frames", look="")
+    assert page.count("x" * 1500) == page.count("1," * 1000) == 1 and page.count("data-frame=") == 2
+
+
+def test_the_largest_decks_fit_into_two_megabytes(tmp_path):
+    decks = sorted((find_root() / "slides").glob("[0-9]*.ipynb"), key=lambda deck: -deck.stat().st_size)[:3]
+    for deck in decks:
+        done = export_deck(deck, tmp_path, run=False, weights=None, say=lambda line: None)
+        assert done.page.stat().st_size <= 2_000_000, deck.name
+
+
+@pytest.fixture
+def slow_decks(tmp_path, monkeypatch):
+    """A course of three decks whose export writes a page; the stems that were exported, and what happens at each."""
+    from types import SimpleNamespace
+
+    from bertlook_teach.commands.handouts import export
+
+    (tmp_path / "slides").mkdir()
+    for number in (1, 2, 3):
+        nbformat.write(tiny_deck(), tmp_path / "slides" / f"0{number}_tiny.ipynb")
+    done, at = [], {}
+
+    def exported(deck, out, **options):
+        if deck.stem in at:
+            raise at[deck.stem]
+        done.append(deck.stem)
+        page = out / f"{deck.stem}.html"
+        page.write_text("slides")
+        return SimpleNamespace(page=page, handout=None, pdf=None, seconds=1.0)
+
+    monkeypatch.setattr(export, "find_root", lambda: tmp_path)
+    monkeypatch.setattr(export, "export_deck", exported)
+    return SimpleNamespace(done=done, at=at, out=tmp_path / "out", decks=tmp_path / "slides")
+
+
+def test_a_stopped_export_of_many_decks_goes_on(slow_decks, capsys):
+    line, out = ["export", "all", "--out", str(slow_decks.out)], slow_decks.out
+    slow_decks.at["03_tiny"] = KeyboardInterrupt()
+    assert cli.main(line) == 130
+    assert "The same command goes on with it." in capsys.readouterr().err
+    slow_decks.at.clear()
+    slow_decks.done.clear()
+    (out / "02_tiny.html").unlink()  # what is gone is made again
+    assert cli.main(line) == 0
+    assert slow_decks.done == ["02_tiny", "03_tiny"]
+    assert "01_tiny: written by an earlier run." in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == [f"0{n}_tiny.html" for n in (1, 2, 3)]
+    slow_decks.done.clear()
+    assert cli.main(line) == 0 and len(slow_decks.done) == 3  # that run was whole: this is another
+
+
+@pytest.mark.parametrize("change", ["deck", "option", "force"])
+def test_decks_of_another_run_are_made_again(change, slow_decks, capsys):
+    line = ["export", "all", "--out", str(slow_decks.out)]
+    slow_decks.at["03_tiny"] = ExportError("a cell failed")
+    assert cli.main(line) == 1
+    assert "not exported: 03_tiny" in capsys.readouterr().err
+    slow_decks.at.clear()
+    slow_decks.done.clear()
+    if change == "deck":
+        other = tiny_deck()
+        other.cells[0].source += " changed"
+        nbformat.write(other, slow_decks.decks / "01_tiny.ipynb")
+    more = {"deck": [], "option": ["--handout"], "force": ["--force"]}[change]
+    assert cli.main([*line, *more]) == 0
+    assert slow_decks.done == ["01_tiny", "02_tiny", "03_tiny"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -50,6 +51,21 @@ def test_texts_lead_to_each_other_and_hold_no_script(root, tmp_path):
     assert "<script>alert" not in results
     assert '<div class="table" role="region"' in results
     assert '<meta name="description" content="A head. Results, gone.">' in words
+
+
+def test_the_pictures_of_a_text_come_along_also_from_a_folder_of_their_own(root, tmp_path):
+    (root / "docs" / "images" / "gallery").mkdir()
+    for place in ("map.png", "gallery/map.png"):
+        (root / "docs" / "images" / place).write_bytes(place.encode())
+    (root / "docs" / "gallery.md").write_text(
+        "# Views\n\n![a](images/map.png) ![b](images/gallery/map.png)\n", "utf-8"
+    )
+    build(root, tmp_path / "public")
+    page = (tmp_path / "public" / "read" / "gallery.html").read_text("utf-8")
+    shown = re.findall(r'<img[^>]* src="([^"]+)"', page)
+    assert shown == ["images/map.png", "images/gallery/map.png"]
+    for place in shown:
+        assert (tmp_path / "public" / "read" / place).read_bytes().decode() == place.removeprefix("images/")
 
 
 def test_a_second_call_makes_what_has_changed_alone(root, tmp_path):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
@@ -156,7 +157,7 @@ def test_a_batch_pads_at_most_a_tenth(monkeypatch):
     texts = [" ".join(sentence.words) for sentence in load_treebank()[: chunks.CHUNK]]
     measure_chunk(encoder, texts, skip=False, batch_size=8, segments="standard", truncate=True)
     places, read = map(sum, zip(*lengths))
-    assert len(lengths) == chunks.CHUNK // 8 and (places - read) / places <= 0.10
+    assert len(lengths) <= 1.2 * chunks.CHUNK // 8 and (places - read) / places <= 0.10
 
 
 def test_short_things_come_first():
@@ -200,6 +201,50 @@ def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, 
     assert (tmp_path / "marker").exists()
 
 
+def killing_always(model, items):
+    if 5 in items:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return list(items)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_chunk_that_ends_every_worker_stops_the_run_and_says_what_to_do(tmp_path, small):
+    pytest.importorskip("distributed")
+    args = Namespace(force=False, quiet=True, workers=2, scheduler=None)
+    # Dask suspects every chunk that a lost worker held, so the one it names may be innocent.
+    said = "(chunk [1-6], or one.* beside it, ended its worker several times|no worker is left).*--batch-size"
+    with chunks.Run(args, tmp_path, {}) as run, pytest.raises(RuntimeError, match=said):
+        list(run.results(killing_always, Here(), range(12)))
+    assert (run.kept / "run.json").exists()
+
+
+def test_a_run_without_any_worker_ends_and_does_not_wait_for_ever(tmp_path, monkeypatch):
+    """Seen once in a suite that hung: each worker had ended, none was started again, and a result was lost with the last."""
+    monkeypatch.setattr(chunks, "PATIENCE", 0.05)
+    monkeypatch.setattr(chunks, "WORKERLESS", 0.3)
+    run = chunks.Run(Namespace(force=False, quiet=True, scheduler=None), tmp_path, {})
+    asked = []
+
+    def never(timeout):
+        asked.append(timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(run, "_workers", list)
+    with pytest.raises(RuntimeError, match="no worker is left.*--batch-size"):
+        run._while_workers(never)
+    assert len(asked) > 2
+    answers = iter([TimeoutError, TimeoutError, "done"])
+
+    def late(timeout):
+        found = next(answers)
+        if found is TimeoutError:
+            raise found
+        return found
+
+    monkeypatch.setattr(run, "_workers", lambda: [{}])
+    assert run._while_workers(late) == "done"
+
+
 def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path, small, capsys, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(chunks, "PATIENCE", 1.0)
@@ -226,6 +271,54 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
         assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 0
     assert cli.main(words(folder, tmp_path / "b", "--quiet")) == 0
     assert result(tmp_path / "a") == result(tmp_path / "b")
+
+
+def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):
+    distributed, said = pytest.importorskip("distributed"), []
+    monkeypatch.setattr(chunks, "PATIENCE", 2.0)
+    with (
+        chunks._own_main(),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+    ):
+
+        def ended(words, file):
+            said.append(words)
+            cluster.close()
+
+        args = Namespace(force=False, quiet=True, scheduler=cluster.scheduler_address)
+        with chunks.Run(args, tmp_path, {}) as run:
+            stream = run.results(slow, Here(), range(80))
+            next(stream)
+            monkeypatch.setattr("builtins.print", ended)
+            cluster.scale(0)
+            with pytest.raises(OSError, match="scheduler was lost"):
+                list(stream)
+    assert said == ["no worker is left; the run waits until one is started."]
+
+
+def slow(model, items):
+    time.sleep(1)
+    return list(items)
+
+
+def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
+    distributed = pytest.importorskip("distributed")
+    with (
+        chunks._own_main(),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+    ):
+        args = Namespace(force=False, quiet=True, scheduler=cluster.scheduler_address)
+        with chunks.Run(args, tmp_path, {}) as run:
+            stream = run.results(slow, Here(), range(40))
+            assert next(stream) == [0, 1]
+            cluster.close()
+            with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command goes on"):
+                list(stream)
+        assert len(list(run.kept.glob("*.npz"))) >= 1
 
 
 def test_workers_of_other_versions_or_with_another_model_are_refused():

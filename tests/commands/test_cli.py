@@ -13,6 +13,7 @@ import pytest
 
 from bertlook_teach import __version__
 from bertlook_teach.commands import line as cli
+from bertlook_teach.commands import present
 from bertlook_teach.disk import claim_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +67,18 @@ def test_the_same_option_means_the_same_in_every_command():
     assert not set(once.split()) & set(kinds) and "--data" in kinds
 
 
-@pytest.mark.parametrize("given", ["\u0663", "1_0", "1.5", "", "three"])
+@pytest.mark.parametrize("option", ["--texts", "--out", "--model"])
+def test_an_empty_argument_is_not_the_current_folder(option, tmp_path, monkeypatch, capsys):
+    (tmp_path / "texts.txt").write_text("A cat.\n")
+    monkeypatch.chdir(tmp_path)
+    words = {"--texts": "texts.txt", "--out": "out", "--model": "specimen"} | {option: ""}
+    with pytest.raises(SystemExit):
+        cli.main(["profile", *(part for pair in words.items() for part in pair)])
+    assert "an argument is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.txt"]
+
+
+@pytest.mark.parametrize("given", ["\u0663", "1_0", "1.5", "three"])
 def test_a_number_is_written_in_the_digits_0_to_9(given, capsys):
     with pytest.raises(SystemExit):
         cli.main(["syntax", "--limit", given, "--out", "out"])
@@ -138,8 +150,9 @@ def test_an_error_is_one_line_and_a_traceback_if_wanted(capsys, monkeypatch):
         cli.main(["present", "77", "--no-browser"])
 
 
-def test_a_command_that_needs_transformers_says_which_extra_brings_it(capsys, monkeypatch):
-    missing = ModuleNotFoundError("No module named 'transformers'", name="transformers")
+@pytest.mark.parametrize("name", ["transformers", "sklearn"])
+def test_a_command_says_which_extra_brings_what_is_missing(name, capsys, monkeypatch):
+    missing = ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     def run(args):
         raise missing
@@ -147,6 +160,12 @@ def test_a_command_that_needs_transformers_says_which_extra_brings_it(capsys, mo
     monkeypatch.setattr(cli._module("misconceptions"), "run", run)
     assert cli.main(["misconceptions"]) == 1
     assert 'pip install "bertlook_teach[torch]"' in capsys.readouterr().err
+
+
+def test_classic_rise_says_which_extra_brings_it(capsys, monkeypatch):
+    monkeypatch.setattr(present, "find_spec", lambda name: None)
+    assert cli.main(["present", "01", "--classic", "--no-browser"]) == 1
+    assert 'pip install "bertlook_teach[classic]"' in capsys.readouterr().err
 
 
 def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_folder(tmp_path):
@@ -210,3 +229,22 @@ def test_a_console_that_lacks_a_character_gets_a_question_mark(encoding, monkeyp
     print("√ “quoted” ⟨head⟩")
     console.flush()
     assert b"?" in console.buffer.getvalue()
+
+
+def test_a_closed_stream_swallows_what_is_said_and_the_run_goes_on(monkeypatch, capsys):
+    """As ``2>&-`` leaves it: the bar of a run, and its number, which the next file would get."""
+    monkeypatch.setattr(sys, "stderr", None)
+    cli.print_anywhere()
+    with sys.stderr as stream:
+        print("a bar", file=stream)
+    assert stream.name == os.devnull
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def run(args):
+        raise MemoryError("Unable to allocate 10 GiB")
+
+    monkeypatch.setattr(cli._module("doctor"), "run", run)
+    assert cli.main(["doctor"]) == 1
+    said = capsys.readouterr().err
+    assert "bertlook doctor: there is not enough memory (Unable to allocate 10 GiB); take fewer" in said

@@ -2,9 +2,16 @@
 
 import csv
 import json
+import weakref
+from argparse import Namespace
 
 import pytest
 from made import run
+
+from bertlook_teach.analyses.coreference import antecedent_table, find_antecedents
+from bertlook_teach.commands import chunks, coref
+from bertlook_teach.corpora import read_coreference
+from bertlook_teach.disk import data_path
 
 
 def test_the_shipped_treebank_gives_heads_rules_and_twin(tmp_path, capsys):
@@ -61,3 +68,37 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, capsys, content, message):
 def test_a_limit_of_nothing_is_refused(tmp_path, capsys):
     code, printed = run(capsys, "coref", "--limit", 0, "--out", tmp_path, "--quiet")
     assert code == 1 and "at least 1; got 0" in printed.err
+
+
+def documents_of(path, monkeypatch, specimen):
+    """The answers from chunks for all documents of a file, and how many documents were in memory at once."""
+    alive, most = weakref.WeakSet(), [0]
+    read = coref.iter_coreference
+
+    def watched(*args, **options):
+        for document in read(*args, **options):
+            alive.add(document)
+            most[0] = max(most[0], len(alive))
+            yield document
+
+    monkeypatch.setattr(coref, "iter_coreference", watched)
+    args = Namespace(model="specimen", device="auto", limit=None, on_error="stop", first_only=False)
+    args.candidates, args.batch_size, args.quiet, args.force = "mentions", 8, True, False
+    score, _ = coref._documents(args, path)
+    with chunks.Run(args, path.parent, {}) as work:
+        return score(work, chunks.Model.of(args, specimen))[0], most[0]
+
+
+def test_documents_are_read_as_chunks_are_measured_and_none_is_kept(tmp_path, monkeypatch, specimen):
+    whole = read_coreference(data_path("treebank", "treebank.conllu"))[:30]
+    path = tmp_path / "many.jsonl"
+    with open(path, "w", encoding="utf-8") as file:
+        for document in [*whole, *whole]:  # the second time the same ids: the same units
+            mentions = [
+                {"span": [m.start, m.end], "cluster": m.cluster, "head": m.head} for m in document.mentions
+            ]
+            item = {"doc_id": document.doc_id, "tokens": document.words, "sentences": document.sentences}
+            file.write(json.dumps({**item, "mentions": mentions}) + "\n")
+    table, most = documents_of(path, monkeypatch, specimen)
+    assert table == antecedent_table(find_antecedents(specimen, read_coreference(path)))
+    assert most <= 2 * coref.DOCUMENTS + 1

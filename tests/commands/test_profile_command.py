@@ -3,15 +3,23 @@
 import gzip
 import io
 import json
+import os
+import threading
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import tiny
+import torch
 
-from bertlook_teach.commands import chunks
+from bertlook_teach.commands import chunks, common
 from bertlook_teach.commands import line as cli
 from bertlook_teach.commands import profile as command
+from bertlook_teach.corpora import iter_texts, load_pairs
 from bertlook_teach.measures import Profile
+from bertlook_teach.model import load_encoder
 
 TEXTS = [
     "the cat sat.",
@@ -174,6 +182,19 @@ def test_force_drops_what_other_runs_left(folder, tmp_path, capsys, monkeypatch,
     assert "going on" not in capsys.readouterr().err and not (tmp_path / "a" / "unfinished").exists()
 
 
+def test_a_corpus_that_was_changed_is_noticed(folder, tmp_path, capsys, monkeypatch, kept_always):
+    (folder / "changing.txt").write_text("\n".join(TEXTS[::2]), encoding="utf-8")
+    with monkeypatch.context() as patch:
+        killing(patch, 2)
+        with pytest.raises(Killed):
+            profile(folder, tmp_path / "a", texts="changing.txt")
+    (folder / "changing.txt").write_text("\n".join([*TEXTS[::2], "a dog sat."]), encoding="utf-8")
+    assert profile(folder, tmp_path / "a", texts="changing.txt") == 0
+    said = capsys.readouterr().err
+    assert "unfinished run of something else (corpus_sha256: '" in said and "going on" not in said
+    assert Profile.load(tmp_path / "a").n == 5
+
+
 def test_one_line_that_is_not_utf_8_is_named_or_left_out(folder, tmp_path, capsys):
     (folder / "latin.txt").write_bytes("the cat sat.\na d\u00f6g.\nthe mat.\n".encode("latin-1"))
     assert profile(folder, tmp_path / "a", texts="latin.txt") == 1
@@ -204,3 +225,98 @@ def test_a_folder_gz_and_standard_input_are_corpora(folder, tmp_path, monkeypatc
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(lines))))
     assert cli.main([*words, "-", "--out", str(tmp_path / "stdin")]) == 0
     assert table(tmp_path / "folder") == table(tmp_path / "stdin") == table(tmp_path / "whole")
+
+
+# --- on a device ---------------------------------------------------------------------------------------
+def test_where_torch_computes_no_map_travels(monkeypatch):
+    """The processor is the device: whatever leaves torch is counted, and is one number a head, measure and input."""
+    encoder, texts = load_encoder("specimen", device="cpu"), load_pairs()[:6]
+    travelled = []
+    for name in ("cpu", "numpy", "__array__", "tolist"):
+        taken = getattr(torch.Tensor, name)
+
+        def counted(tensor, *args, taken=taken):
+            travelled.append(tensor.numel())
+            return taken(tensor, *args)
+
+        monkeypatch.setattr(torch.Tensor, name, counted)
+    found = command.measure_chunk(encoder, texts, skip=False, batch_size=4)
+    numbers = sum(value.size for value in found["values"].values())
+    maps = sum(36 * n**2 for n in found["n_tokens"])
+    assert sum(travelled) == 2 * numbers < maps / 5  # to the processor, and to NumPy
+    monkeypatch.undo()
+    by_numpy = command.measure_chunk(load_encoder("specimen"), texts, skip=False, batch_size=4)
+    assert by_numpy["n_tokens"] == found["n_tokens"]
+    for name, value in found["values"].items():
+        assert value == pytest.approx(by_numpy["values"][name], abs=1e-5)
+
+
+@pytest.mark.parametrize("precision, least, most", [("bfloat16", 1e-5, 0.1), ("float16", 1e-6, 0.01)])
+def test_half_precision_says_by_how_much_it_changes_the_table(
+    folder, tmp_path, capsys, precision, least, most
+):
+    options = ("--device", "cpu")
+    assert profile(folder, tmp_path / "single", *options, texts="good.txt") == 0
+    assert "change the measures" not in capsys.readouterr().err
+    assert profile(folder, tmp_path / "half", *options, "--precision", precision, texts="good.txt") == 0
+    assert f"products in {precision} change the measures of the first 4 texts" in capsys.readouterr().err
+    single, half = Profile.load(tmp_path / "single"), Profile.load(tmp_path / "half")
+    said = half.about["precision"]
+    for name in single.measures:
+        changed = abs(half.mean(name) - single.mean(name)).max()
+        assert changed <= said["largest_change_of_a_mean"][name] + 1e-9 <= said["largest_change"][name] + 2e-9
+        assert said["largest_change"][name] < most
+    assert max(said["largest_change_of_a_mean"].values()) > least
+
+
+def test_a_recording_has_no_precision(tmp_path, capsys):
+    code = cli.main(
+        ["profile", "--model", "recorded:bert-base-uncased", "--precision", "float16", "--out", str(tmp_path)]
+    )
+    assert code == 1 and "a recording holds its maps as they are" in capsys.readouterr().err
+
+
+def test_long_inputs_share_a_batch_with_fewer():
+    lengths = [10, 512, 128, 300, 90, 128, 512, 200, 11, 128, 12, 128, 128] * 3
+    found = list(command.batches(lengths, 4))
+    assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
+    for batch in found:
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) ** 2 <= 4 * command.FULL**2
+        assert len(batch) <= 4
+    assert max(map(len, found)) == 4
+
+
+def test_a_folder_of_too_many_files_or_closed_to_us_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "closed").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("a.txt", "b.txt", ".git/config"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(common, "MOST_FILES", 2)
+    with ExitStack() as stack:
+        assert common.files_of([tmp_path], stack) == [tmp_path / "a.txt", tmp_path / "b.txt"]
+        with monkeypatch.context() as patch, pytest.raises(PermissionError, match="closed"):
+            patch.setattr(os, "scandir", partial(_scandir, os.scandir))
+            common.files_of([tmp_path], stack)
+        (tmp_path / "closed" / "c.txt").touch()
+        with pytest.raises(ValueError, match="holds more than 2 files"):
+            common.files_of([tmp_path], stack)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+@pytest.mark.parametrize("packed", [lambda content: content, gzip.compress], ids=["plain", "gzip"])
+def test_a_pipe_is_read_whole_and_as_often_as_wanted(tmp_path, packed):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = "\n".join(TEXTS[::2]).encode()
+    writer = threading.Thread(target=lambda: pipe.write_bytes(packed(content)))
+    writer.start()
+    with ExitStack() as stack:
+        [copy] = common.files_of([pipe], stack)
+        assert [list(iter_texts(copy)) for _ in range(2)] == [TEXTS[::2]] * 2
+    writer.join()
+
+
+def _scandir(scan, path):
+    if Path(path).name == "closed":
+        raise PermissionError(13, "Permission denied", str(path))
+    return scan(path)

@@ -62,7 +62,10 @@ JSON_READERS |= {
 JSON_READERS |= {
     "winobias": (read_pronoun_cases, [WINOBIAS, {**WINOBIAS, "id": "anti-1", "mention": [14, 23]}])
 }
-JSON_READERS |= {"tasks": (read_examples, [EXAMPLE, {**EXAMPLE, "label": 0.5}])}
+JSON_READERS |= {
+    "tasks": (read_examples, [EXAMPLE, {**EXAMPLE, "label": 1}]),
+    "numbers": (read_examples, [{**EXAMPLE, "label": 4}, {**EXAMPLE, "label": 0.5}]),
+}
 
 
 def shipped(*parts):

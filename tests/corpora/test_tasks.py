@@ -144,6 +144,34 @@ def test_json_lines_are_read(tmp_path):
         ("x.jsonl", ["{"], "line 1: expected an object with s1 and label"),
         ("x.jsonl", ['{"s1": "", "label": 1}'], "line 1: a text is empty"),
         ("x.csv", ["a,b"], "ends in .jsonl or .tsv"),
+        ("x.jsonl", ['{"s1": "a", "label": true}'], "line 1: a label is a text or a number; got True"),
+        (
+            "x.jsonl",
+            ['{"s1": "a", "label": 1}', '{"s1": "b", "label": [1]}'],
+            "line 2: a label is a text or a number",
+        ),
+        (
+            "x.jsonl",
+            ['{"s1": "a", "label": 1.5}', '{"s1": "b", "label": "x"}'],
+            "line 2: the label is 'x', where a number",
+        ),
+        (
+            "x.jsonl",
+            ['{"s1": "a", "label": 1.5}', '{"s1": "b", "label": NaN}'],
+            "line 2: the label is nan, where a number",
+        ),
+        (
+            "x.tsv",
+            ["sentence\tlabel", "a\t0.5", "", "b\t1_0.5"],
+            "line 4: the label is '1_0.5', where a number",
+        ),
+        ("x.tsv", ["sentence\tlabel", "a\t0.5", "b\t٣"], "line 3: the label is '٣', where a number"),
+        (
+            "x.jsonl",
+            ['{"s1": "a", "label": 1}', '{"s1": "a", "s2": "b", "label": 0}'],
+            "line 2: the example is a pair",
+        ),
+        ("x.tsv", ["sentence\tlabel\tsentence", "a\t1\tb"], "line 1: 2 columns are called sentence"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(name, lines, message, tmp_path):
@@ -206,6 +234,34 @@ def test_an_unknown_task_says_which_there_are(tmp_path):
         load_task("nothing")
     (tmp_path / "task.json").write_text("[]")
     with pytest.raises(ValueError, match="expected an object with name, labels, metric, description"):
+        load_task(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": None}, "labels is a list of the names of classes"),
+        ({"labels": "np"}, "labels is a list of the names of classes"),
+        ({"labels": [1, 2]}, "labels is a list of the names of classes"),
+        ({"labels": {"no": 1, "yes": 2}}, "labels is a list of the names of classes"),
+        ({"name": None}, "name is a text; got None"),
+        ({"name": " "}, "name is a text; got ' '"),
+        ({"metric": ["accuracy"]}, "metric is a text"),
+        ({"description": 5}, "description is a text; got 5"),
+    ],
+)
+def test_a_task_described_by_other_values_is_refused(changes, message, tmp_path):
+    about = {"name": "toy", "labels": ["no", "yes"], "metric": "accuracy", "description": ""}
+    write(tmp_path, "task.json", json.dumps({**about, **changes}))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_task(tmp_path)
+
+
+def test_a_task_that_is_no_name_or_no_text_says_so(tmp_path):
+    with pytest.raises(TypeError, match="a task is a name or a folder; got NoneType"):
+        load_task(None)
+    (tmp_path / "task.json").write_bytes(b'{"name": "\xff"}')
+    with pytest.raises(ValueError, match="Save it as UTF-8"):
         load_task(tmp_path)
 
 

@@ -17,6 +17,7 @@ NO_AUTHOR = {
     "Accounts",
     "Copyright",
     "March",
+    "November",
     "May",
     "Need",
     "Nobody",

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -210,6 +211,12 @@ def test_the_frame_has_the_rows_columns_and_numbers_of_the_result(name):
     number, column, row = expected(made)
     assert frame[column][row] == pytest.approx(number)
     assert all(pandas.api.types.is_numeric_dtype(frame[c]) for c in ("n", "low", "high", "f1") if c in frame)
+
+
+def test_without_pandas_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        to_frame([{"n": 1}])
 
 
 def tables(*rooms) -> set[str]:

@@ -88,6 +88,7 @@ def test_it_is_saved_and_loaded_whole(tmp_path):
     ("weights", "tokens", "said"),
     [
         (None, TOKENS, "fused attention"),
+        ((), TOKENS, "no layer.*eager"),
         ((None, None), TOKENS, "layer 0 of 2 is None.*eager"),
         ((maps(2, 3, 5, 5),), TOKENS, "of 2 texts at once.*layer\\[:1\\]"),
         (maps(2, 2, 3, 5, 5), TOKENS, "of 2 texts at once"),

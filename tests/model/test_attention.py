@@ -239,6 +239,10 @@ def test_what_the_tokenizer_cleans_away_is_refused(tiny):
         extract_attention(tiny, "\u200b\u200d")
     with pytest.raises(ValueError, match=r"word 1, '\\u200b', leaves no wordpiece"):
         extract_attention(tiny, words=["the", "\u200b", "cat"])
+    with pytest.raises(ValueError, match=r"word 1, '\\u200b', leaves no wordpiece"):
+        extract_attention(tiny, words=["the", "\u200b", *["cat"] * 1000], truncate=True)
+    with pytest.raises(TypeError, match="words are a list of words; got the text 'cat'"):
+        extract_attention(tiny, words="cat")
 
 
 def test_markup_is_just_text(tiny):

@@ -1,6 +1,7 @@
 """Loading: every family works, and whatever would be silently wrong is refused."""
 
 import json
+import os
 import socket
 
 import pytest
@@ -283,6 +284,74 @@ def test_a_damaged_file_is_an_error_about_that_folder(folder, file, message):
         load_encoder(folder)
 
 
+def settings(folder, **changed):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changed))
+
+
+@pytest.mark.parametrize("value", ["192", float("nan"), -1, 1e30, 0, [1], True, 192.5])
+@pytest.mark.parametrize("key", ["hidden_size", "num_attention_heads", "num_hidden_layers", "vocab_size"])
+def test_a_size_that_is_none_is_named(folder, key, value):
+    settings(folder, **{key: value})
+    with pytest.raises(ValueError, match=f"says {key} = .*a whole number from 1 on was expected"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    "key, value, message",
+    [
+        ("layer_norm_eps", float("nan"), "a small number such as 1e-12"),
+        ("layer_norm_eps", 1e30, "a small number such as 1e-12"),
+        ("layer_norm_eps", "tiny", "a small number such as 1e-12"),
+        ("architectures", 7, "a list of names was expected"),
+        ("architectures", [None], "a list of names was expected"),
+        ("hidden_act", ["gelu"], "hidden_act.*expected"),  # transformers' own words, with their second line
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_named(folder, key, value, message):
+    settings(folder, **{key: value})
+    with pytest.raises(ValueError, match=message):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json"])
+def test_settings_that_are_nested_without_end_are_no_traceback(folder, file):
+    (folder / file).write_text('{"a": ' * 100_000 + "1" + "}" * 100_000)
+    with pytest.raises(ValueError, match="cannot be (read as JSON|loaded)"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "vocab.txt", "tokenizer.json", "model.safetensors"])
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_and_not_waited_for(folder, file):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names here")
+    (folder / file).unlink(missing_ok=True)
+    os.mkfifo(folder / file)
+    with pytest.raises(
+        ValueError, match=rf"{file} is a pipe or a device, where a file of the model was expected"
+    ):
+        load_encoder(folder)
+    (folder / file).unlink()
+    (folder / file).mkdir()
+    with pytest.raises(ValueError, match=rf"{file} is a folder, where a file of the model was expected"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "vocab.txt", "tokenizer.json"])
+def test_a_gigabyte_of_settings_is_refused_before_it_is_read(folder, file):
+    with open(folder / file, "wb") as sparse:
+        sparse.truncate(10**9)  # takes no room on the disk
+    with pytest.raises(ValueError, match=rf"{file} has 1,000 MB; .* at most 200 are read"):
+        load_encoder(folder)
+
+
+def test_weights_whose_header_is_said_to_be_endless_are_refused(folder):
+    with open(folder / "model.safetensors", "r+b") as file:
+        file.write((2**62).to_bytes(8, "little"))
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        load_encoder(folder)
+
+
 @pytest.mark.parametrize(
     "name, message", [("", "no model name"), ("bert base", "neither a folder nor a name")]
 )
@@ -439,3 +508,9 @@ def test_a_tokenizer_that_pads_on_the_left_moves_no_word(folder):
     encoder.tokenizer.padding_side = "left"
     for one, together in zip(alone, hidden_states(encoder, texts)):
         assert together == pytest.approx(one, abs=1e-5)
+
+
+def test_a_model_that_is_read_twice_has_one_vocabulary_in_memory():
+    one, twin = load_encoder("specimen"), load_encoder("specimen-random")
+    assert one.tokenizer.backend_tokenizer is twin.tokenizer.backend_tokenizer
+    assert one.tokenizer("We saw it.")["input_ids"] == twin.tokenizer("We saw it.")["input_ids"]

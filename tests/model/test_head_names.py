@@ -1,6 +1,11 @@
+from functools import partial
+
+import numpy as np
 import pytest
 
-from bertlook_teach import head_label, parse_head_label
+from bertlook_teach import extract_attention, head_label, parse_head_label
+from bertlook_teach.analyses.syntax import head_predictor
+from bertlook_teach.model import head_matrices
 
 
 def test_tensor_index_7_9_is_the_papers_head_8_10():
@@ -22,3 +27,25 @@ def test_what_is_no_head_name_is_refused_with_an_example(label):
 def test_negative_indices_are_refused():
     with pytest.raises(ValueError, match="cannot be negative"):
         head_label(-1, 0)
+
+
+@pytest.mark.parametrize("head", [True, "0", None, 1.5, [0]])
+def test_what_is_no_whole_number_is_no_head(head, specimen):
+    attention = extract_attention(specimen, "The cat sat.")
+    for ask in (
+        head_label,
+        attention.head,
+        partial(head_matrices, specimen),
+        partial(head_predictor, specimen),
+    ):
+        with pytest.raises(TypeError, match=r"head is a whole number, counted from 0; got"):
+            ask(0, head)
+    with pytest.raises(TypeError, match=r"layer is a whole number"):
+        attention.head(head, 0)
+    assert attention.head(np.int64(1), np.uint8(2)).shape == (attention.n_tokens,) * 2
+
+
+@pytest.mark.parametrize("label", [None, 3, ["1-1"]])
+def test_what_is_no_text_is_no_name(label):
+    with pytest.raises(TypeError, match="a head is named by a text such as '8-10'"):
+        parse_head_label(label)

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from bertlook_teach.corpora import load_texts
 from bertlook_teach.disk import data_path
-from bertlook_teach.model import load_encoder
+from bertlook_teach.model import load_encoder, wordpiece_tokenizer
 from bertlook_teach.model.plain_wordpieces import PlainWordPieces
 
 WRITTEN = (data_path("model") / "tokenizer.json").read_text(encoding="utf-8")
@@ -65,6 +65,7 @@ def test_it_cuts_off_as_tokenizers_does(longest):
 def test_the_specimen_reads_without_tokenizers(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setattr(wordpiece_tokenizer, "_READ", {})  # what another test has read with them
     tokenizer = load_encoder("specimen").tokenizer
     assert isinstance(tokenizer.backend_tokenizer, PlainWordPieces)
     assert tokenizer.get_vocab() == both()[0].get_vocab() and len(tokenizer) == both()[0].get_vocab_size()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from bertlook_teach import load_recording
 from bertlook_teach.course import GUEST, LESSONS
-from bertlook_teach.render import PART_COLOURS, title_picture
-from bertlook_teach.render.results.titles import _LEAST, _PICTURES
+from bertlook_teach.render import PART_COLOURS, text_width, title_picture
+from bertlook_teach.render.results.titles import _EM, _LEAST, _PICTURES, _WIDTH
 
 ALL = ["00", GUEST, *(one.number for one in LESSONS)]
 
@@ -47,6 +48,17 @@ def test_the_columns_are_what_each_token_receives():
     received = 100 * seen.weights.mean(axis=(0, 1, 2))
     said = [float(x) for x in re.findall(r">(\d+)</text>", title_picture("13").svg)]
     assert said == [round(float(value)) for value in received]
+
+
+@pytest.mark.parametrize("which", ["02", "03", "11", "14"])
+def test_the_names_over_panels_stand_apart_and_inside(which):
+    svg = title_picture(which).svg
+    found = re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="middle"[^>]*>([^<]+)</text>', svg)
+    spans = [
+        (float(x) - text_width(name, _EM) / 2, float(x) + text_width(name, _EM) / 2) for x, name in found
+    ]
+    assert len(spans) > 1 and spans[0][0] >= 0 and spans[-1][1] <= _WIDTH
+    assert all(before[1] + 0.3 * _EM < after[0] for before, after in pairwise(spans))
 
 
 def test_no_other_deck_is_known():

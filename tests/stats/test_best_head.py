@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bertlook_teach
-from bertlook_teach.stats import LEAST_CASES, best_index, choose_head, fair_choice
+from bertlook_teach.stats import LEAST_CASES, Packed, best_index, choose_head, fair_choice
 
 
 def by_hand(values, half, choosing):
@@ -32,6 +32,16 @@ def test_both_ways_is_what_loops_give(seed):
         choice = fair_choice(values, half, both_ways=True, choosing=choosing)
         found, chosen = by_hand(values, half, choosing)
         assert choice.chosen == chosen and choice.reported.tolist() == found.tolist()
+
+
+def test_answers_packed_in_parts_are_chosen_among_as_in_one_array():
+    rng, packed = np.random.default_rng(1), Packed()
+    values, choosing = rng.random((31, 3, 5)) < 0.5, rng.random(31) < 0.7
+    for part in np.split(values, [4, 5, 20]):
+        packed.add(part)
+    one, other = (fair_choice(v, both_ways=True, choosing=choosing) for v in (values, packed))
+    assert len(packed) == 31 and one.chosen == other.chosen and (one.reported == other.reported).all()
+    assert sum(part.nbytes for part in packed._parts) == 31 * 2  # 15 answers in two bytes
 
 
 def test_one_way_is_the_first_half_of_both_ways():

@@ -1,6 +1,7 @@
 """Intervals of shares: whole units are drawn, the same for two groups, and as an ordinary bootstrap draws them."""
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import bertlook_teach
 from bertlook_teach.stats import (
+    bootstrap,
     draws,
     mean_interval,
     percentile_interval,
@@ -43,6 +45,13 @@ def test_the_interval_is_that_of_an_ordinary_bootstrap_over_units():
     )
     assert ratio_interval(totals) == pytest.approx(expected, abs=0.012)
     assert unit_interval(right, units) == ratio_interval(totals)
+
+
+def test_many_units_are_drawn_by_blocks_to_the_same_interval(monkeypatch):
+    totals = np.random.default_rng(2).integers(1, 9, (50, 2)) + [0, 8]
+    whole = ratio_interval(totals)
+    monkeypatch.setattr(bootstrap, "_BLOCK", 50 * 7)  # 400 replicates by sevens
+    assert ratio_interval(totals) == pytest.approx(whole, rel=1e-12)
 
 
 def test_drawing_single_cases_would_be_too_sure():
@@ -92,6 +101,21 @@ def test_indices_are_the_draws_of_integers():
     assert np.allclose(found, sample_interval(drawn, values.mean(axis=0), 9, acceleration=skewed))
 
 
+def test_the_long_side_of_skewed_units_is_the_longer_one_and_numbers_that_do_not_vary_have_no_width():
+    values = np.random.default_rng(3).exponential(size=20)
+    low, high = mean_interval(values - 5)
+    assert high - (values.mean() - 5) > 1.1 * (values.mean() - 5 - low)
+    mirrored = sample_interval(-np.array([1.0, 2, 4, 9]), -4.0, 9)
+    assert mirrored == pytest.approx(
+        [-end for end in sample_interval(np.array([1.0, 2, 4, 9]), 4.0, 9)[::-1]]
+    )
+    assert sample_interval(np.full(400, 1 / 3), 1 / 3, 5) == pytest.approx((1 / 3, 1 / 3))
+    assert acceleration_of(np.full(5, 1e-17)) == 0
+    both = np.stack([np.full(400, 2.0), np.linspace(0, 1, 400)], axis=1)
+    low, high = sample_interval(both, [2.0, 0.5], 7)
+    assert (low[0], high[0]) == (2, 2) and (low[1], high[1]) == sample_interval(both[:, 1], 0.5, 7)
+
+
 def test_a_stream_draws_the_same_for_a_unit_wherever_it_begins():
     assert (unit_weights(3) == unit_weights(3)).all() and (unit_weights(3) != unit_weights(4)).any()
 
@@ -103,6 +127,21 @@ def test_what_cannot_be_drawn_is_said():
         draws(3, scheme="jackknife")
     with pytest.raises(ValueError, match="no unit"):
         draws(0)
+
+
+def test_without_a_case_there_is_no_number_and_without_a_unit_nothing_to_draw():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(ratio_interval([[0, 0], [0, 0]])).all() and np.isnan(ratio_interval([[0, 0]])).all()
+        assert np.isnan(ratio_interval([[0, 0], [0, 0]], weights=draws(2), share=False)).all()
+        for nothing in (
+            lambda: ratio_interval(np.zeros((0, 2))),
+            lambda: unit_interval([], []),
+            lambda: mean_interval([]),
+            lambda: resampled_interval(lambda cases: 0.0, []),
+        ):
+            with pytest.raises(ValueError, match="nothing to draw from: no unit"):
+                nothing()
 
 
 def own_intervals(rooms) -> list[str]:

@@ -9,12 +9,13 @@ from bertlook_teach.stats import draws, mean_interval, percentile_interval, rati
 
 SIZES = (5, 10, 20, 50, 100)
 
-RUNS = 1000  # a coverage is then known to 0.7 points (its standard error)
+RUNS = 2000  # a coverage is then known to 0.5 points (its standard error)
 
 SHAPES = {  # how a thousand samples are drawn, and their true mean
     "normal": (lambda rng, size: rng.normal(size=size), 0.0),
     "skewed": (lambda rng, size: rng.beta(1, 4, size), 0.2),  # skewness 1.05
     "near 1": (lambda rng, size: rng.beta(9, 1, size), 0.9),  # skewness -1.47
+    "exponential": (lambda rng, size: rng.exponential(size=size), 1.0),  # skewness 2
 }
 
 
@@ -37,20 +38,13 @@ def over_seeds(interval, values) -> tuple:
 def test_the_interval_of_a_mean_holds_it_95_times_in_100(shape, n):
     draw, truth = SHAPES[shape]
     values = draw(np.random.default_rng([n, 7]), (n, RUNS))
-    assert keeps_its_promise(held(*over_seeds(mean_interval, values), truth))
+    least = 0.918 if (shape, n) == ("exponential", 5) else 0.93  # as the docstring says
+    assert keeps_its_promise(held(*over_seeds(mean_interval, values), truth), at_least=least)
 
-    def without_acceleration(values, seed):  # as of a profile, a claim, an F1: any statistic
+    def of_any_statistic(values, seed):  # as of a profile, a claim, an F1
         return sample_interval(resampled_means(values, seed), values.mean(axis=0), n)
 
-    assert keeps_its_promise(held(*over_seeds(without_acceleration, values), truth), at_least=0.92)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_of_exponential_units_it_holds_a_little_less_as_its_docstring_says(n):
-    values = np.random.default_rng([n, 7]).exponential(size=(n, RUNS))
-    assert keeps_its_promise(held(*over_seeds(mean_interval, values), 1), at_least=0.92, at_most=0.95)
-    plain = over_seeds(lambda v, seed: sample_interval(resampled_means(v, seed), v.mean(axis=0), n), values)
-    assert keeps_its_promise(held(*plain, 1), at_least=0.905, at_most=0.95)
+    assert keeps_its_promise(held(*over_seeds(of_any_statistic, values), truth), at_least=least)
 
 
 def resampled_means(values, seed):

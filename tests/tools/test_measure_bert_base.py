@@ -174,6 +174,11 @@ def test_the_correlations_of_the_shipped_recording_are_made_again():
     assert found == {
         row["measure"]: pytest.approx((row["pearson"], row["spearman"]), abs=2e-4) for row in again
     }
+    ends = [
+        row[f"{kind}_{end}"] for row in rows for kind in ("pearson", "spearman") for end in ("low", "high")
+    ]
+    assert set(ends) == {""}  # twelve chosen inputs have no interval
+    assert all(row["pearson_low"] for row in measured("correlations") if row["model"] != shipped.name)
     assert found["cls"][0] > 0.9 and found["sep"][0] > 0.7 and found["entropy_clark"][0] > 0.8
 
 

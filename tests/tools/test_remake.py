@@ -227,3 +227,21 @@ def test_the_examples_print_what_they_print(place):
     (place.root / "README.md").write_text("```python\n>>> 1 / 0\n1\n```\n", encoding="utf-8")
     with pytest.raises(RemakeError, match="ZeroDivisionError"):
         remake.update_examples(place)
+
+
+def test_the_random_twin_stands_beside_the_model_in_the_table_of_keywords():
+    import results_tables
+
+    names = ("auc", "auc_low", "auc_high", "f1", "f1_low", "f1_high", "loss")
+    rows = [
+        {"run": run, "score": score, "as": f"{score}{head}"} | dict(zip(names, values, strict=True))
+        for run, score, head, values in (
+            ("no model", "tf-idf", "", [0.7, 0.6, 0.8, 0.4, 0.3, 0.5, 0.25]),
+            ("model", "best head", ": 1-5", [0.8, 0.7, 0.9, 0.5, 0.4, 0.6, 0.2]),
+            ("random twin", "best head", ": 3-2", [0.6, 0.5, 0.7, 0.3, 0.2, 0.4, 0.3]),
+        )
+    ]
+    assert results_tables.keywords_table({"rows": rows}).splitlines()[2:] == [
+        "| tf-idf | 70.0 [60.0, 80.0] | 40.0 [30.0, 50.0] | 0.250 | - | - | - |",
+        "| best head: 1-5 | 80.0 [70.0, 90.0] | 50.0 [40.0, 60.0] | 0.200 | 60.0 [50.0, 70.0] | 30.0 [20.0, 40.0] | 0.300 |",
+    ]

@@ -623,6 +623,9 @@ def test_patches_have_no_neighbours_in_the_caption():
     from bertlook_teach import Attention
 
     assert "next token" not in HeadView(Attention.from_arrays(weights, grid=(2, 2))).sentence
+    assert "1,1" in HeadView(weights, grid=(2, 2)).texts["wordpiece"]["tokens"]
+    assert "to itself" in HeadMap(weights, grid=(2, 2)).measures
+    assert HeadExplorer(weights, grid=(2, 2)).attention.grid == (2, 2)
 
 
 def test_rows_are_a_style_of_their_own_for_languages_without_spaces():

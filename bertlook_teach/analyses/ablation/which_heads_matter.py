@@ -241,7 +241,7 @@ def best_gain_p(effects, *, draws: int = 10_000, seed: int = 0) -> tuple[float, 
     difference = (effects.scores - effects.base_scores).reshape(-1, effects.n)
     gain = difference.mean(axis=1).max()
     random = np.random.default_rng(seed)
-    reached, at_once = 0, max(1, 4_000_000 // max(1, effects.n))
+    reached, at_once = 0, max(1, 1_000_000 // max(1, effects.n))
     for start in range(0, draws, at_once):
         signs = random.choice((-1.0, 1.0), size=(min(at_once, draws - start), effects.n))
         reached += int(((signs @ difference.T).max(axis=1) / effects.n >= gain - 1e-12).sum())

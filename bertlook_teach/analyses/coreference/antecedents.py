@@ -71,9 +71,9 @@ class Antecedents(Table):
 
     Attributes
     ----------
-    heads : dict of candidates -> bool ndarray of shape (anaphor, layer, head)
+    heads : dict of candidates -> bool ndarray of shape (anaphor, layer, head), or `stats.Packed`
     rules : dict of baseline -> bool ndarray of shape (anaphor,)
-    kinds : tuple of str, one of `KINDS` per anaphor
+    kinds : tuple (or array) of str, one of `KINDS` per anaphor
     documents : int ndarray of shape (anaphor,)
         The document each anaphor stands in; documents are the unit of the halves and of the bootstrap.
     n_documents, n_skipped : int
@@ -305,12 +305,12 @@ def _numbered_documents(found: Antecedents, candidates: str) -> tuple[np.ndarray
     """Documents of the anaphors, counted from 0 without gaps, and how many there are."""
     if candidates not in CANDIDATES:
         raise ValueError(f"candidates must be one of {', '.join(CANDIDATES)}; got {candidates!r}.")
-    order = {document: i for i, document in enumerate(np.unique(found.documents))}
-    if len(order) < 2:
+    named, numbers = np.unique(found.documents, return_inverse=True)
+    if len(named) < 2:
         raise ValueError(
-            f"halves need two documents with anaphors; got {len(order)}. Was one long document given as one?"
+            f"halves need two documents with anaphors; got {len(named)}. Was one long document given as one?"
         )
-    return np.array([order[d] for d in found.documents]), len(order)
+    return numbers, len(named)
 
 
 def _best_head(right: np.ndarray, half: np.ndarray, of_kind: np.ndarray):

@@ -7,6 +7,7 @@ ordinary sequence-classification folder of transformers.
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -23,7 +24,7 @@ from ...model import import_torch
 from ...stats import metric_value
 from .batches import Batch, pad, target, tokenize
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
-from .training import checked_rate, train
+from .training import Checkpoint, checked_rate, train
 
 if TYPE_CHECKING:
     from ...model import Encoder
@@ -229,6 +230,7 @@ def fine_tune(
     progress: bool = True,
     folder: str | Path | None = None,
     keep: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> Classifier:
     """Teach a copy of an encoder a task, all its weights; the encoder given stays as it is.
 
@@ -256,6 +258,9 @@ def fine_tune(
         Save the classifier there.
     keep : bool
         Keep the classifier as `bertlook_teach.disk.cache` keeps results: the same training is then not done again.
+    checkpoint : path, optional
+        A file that keeps the training after each epoch, and goes when it is done: stopped in the middle, the same call goes on from it and
+        ends with the same weights. Of other settings, examples or weights it counts as none.
 
     Raises
     ------
@@ -273,12 +278,12 @@ def fine_tune(
         "truncate": truncate,
     }
     if not keep:
-        return _fine_tune(encoder, task, **settings, progress=progress, folder=folder)
+        return _fine_tune(encoder, task, **settings, progress=progress, folder=folder, checkpoint=checkpoint)
     learnt = task.name, task.labels, task.train, task.dev, task.metric
     done = cached(
         "classifier",
         (encoder, *learnt, *settings.values()),
-        lambda: _fine_tune(encoder, task, **settings, progress=progress, folder=None),
+        lambda: _fine_tune(encoder, task, **settings, progress=progress, folder=None, checkpoint=checkpoint),
         out=Classifier.weights,
         back=partial(Classifier.from_weights, encoder),
         ships=False,
@@ -289,7 +294,19 @@ def fine_tune(
 
 
 def _fine_tune(
-    encoder, task, *, seed, epochs, learning_rate, batch_size, patience, dropout, truncate, progress, folder
+    encoder,
+    task,
+    *,
+    seed,
+    epochs,
+    learning_rate,
+    batch_size,
+    patience,
+    dropout,
+    truncate,
+    progress,
+    folder,
+    checkpoint,
 ) -> Classifier:
     if epochs < 1 or batch_size < 1 or patience < 1:
         raise ValueError(
@@ -319,11 +336,20 @@ def _fine_tune(
     draft = Classifier(
         as_encoder(model, encoder, name), model, task.labels, task.name, task.metric, task.is_pair, truncate
     )
-    history, best, best_state = [], None, None
+    unfinished = checkpoint and Checkpoint(
+        Path(checkpoint), {**about, "truncate": truncate, "examples": _examples_digest(task)}
+    )
+    tensors, record = unfinished.read() if unfinished else ({}, {})
+    history, best = record.get("history", []), record.get("best")
+    best_state = {key.removeprefix("best/"): t for key, t in tensors.items() if key.startswith("best/")}
 
     def loss_of(rows: list[int]):
         batch = pad(encoder, [items[i] for i in rows], [targets[i] for i in rows], task.is_regression)
         return _loss(_forward(model, encoder, batch), batch.labels), len(rows)
+
+    def keep_epoch(tensors, record) -> None:
+        best_tensors = {f"best/{key}": tensor for key, tensor in best_state.items()}
+        unfinished.write(tensors | best_tensors, record | {"history": history, "best": best})
 
     course = train(
         model,
@@ -336,15 +362,17 @@ def _fine_tune(
         seed=seed,
         name=name,
         progress=progress,
+        begun=(tensors, record),
+        keep=unfinished and keep_epoch,
     )
     with closing(course):
-        for epoch, (train_loss, bar) in enumerate(course):
+        for epoch, (train_loss, bar) in enumerate(course, len(history)):
             model.eval()
             row = {"epoch": epoch + 1, "train_loss": train_loss, **_on_dev(draft, task)}
             history.append(row)
             bar.set_postfix(dev=f"{row['dev_score']:.3f}")
             merit = (row["dev_score"], -row["dev_loss"])
-            if best is None or merit > best[0]:
+            if best is None or merit > tuple(best[0]):
                 best = (merit, epoch)
                 best_state = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
             elif epoch - best[1] >= patience:
@@ -365,7 +393,14 @@ def _fine_tune(
     )
     if folder is not None:
         done.save(folder)
+    if unfinished:
+        unfinished.remove()
     return done
+
+
+def _examples_digest(task: Task) -> str:
+    parts = (task.name, task.labels, task.metric, *task.train, None, *task.dev)
+    return hashlib.sha256("\n".join(map(repr, parts)).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _loss(logits, labels):
@@ -385,6 +420,23 @@ def _on_dev(classifier: Classifier, task: Task) -> dict[str, float]:
     gold = [example.label for example in task.dev]
     answers = logits[:, 0].tolist() if task.is_regression else [task.labels[i] for i in logits.argmax(dim=-1)]
     return {"dev_loss": float(loss), "dev_score": metric_value(task.metric, answers, gold)}
+
+
+def _record(path: Path) -> dict:
+    """What `Classifier.save` wrote beside the model; nothing where another library saved it."""
+    if not path.is_file():
+        return {}
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} cannot be read as JSON: {error}. Without this file the model is read as another library's."
+        ) from error
+    if not isinstance(record, dict):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the call
+            f"{path} holds {type(record).__name__}, where an object about the classifier was expected."
+        )
+    return record
 
 
 def load_classifier(folder: str | Path, *, device: str = "auto") -> Classifier:
@@ -426,9 +478,7 @@ def load_classifier(folder: str | Path, *, device: str = "auto") -> Classifier:
             "makes one; a folder saved by it, or by a sequence-classification model of transformers, has it."
         )
     model = model.eval().to(encoder.device)
-    record = {}
-    if (folder / ABOUT).is_file():
-        record = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    record = _record(folder / ABOUT)
     config = model.config
     regression = config.problem_type == "regression" or config.num_labels == 1
     labels = () if regression else tuple(config.id2label[i] for i in range(config.num_labels))

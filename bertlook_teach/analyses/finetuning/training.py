@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...disk import write_file
 from ...model import import_torch
 
 if TYPE_CHECKING:
@@ -34,6 +39,44 @@ def checked_rate(encoder: Encoder, rate: float | None) -> float:
     return rate
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """One file (safetensors) that keeps a training after each epoch.
+
+    Attributes
+    ----------
+    path : Path
+    same : dict
+        What decides the training: a file of another one, or one that cannot be read, counts as none.
+    """
+
+    path: Path
+    same: Mapping
+
+    def read(self) -> tuple[dict[str, Any], dict]:
+        """Tensors and plain values, both empty where there is nothing to go on from."""
+        import_torch()
+        from safetensors import SafetensorError, safe_open
+
+        unreadable = (OSError, ValueError, KeyError, TypeError, SafetensorError)
+        with suppress(*unreadable), safe_open(self.path, "pt") as file:
+            record = json.loads(file.metadata()["record"])
+            if record.pop("same") == json.loads(json.dumps(self.same)):
+                return {name: file.get_tensor(name) for name in file.keys()}, record  # noqa: SIM118 - no dict
+        return {}, {}
+
+    def write(self, tensors: Mapping[str, Any], record: Mapping) -> None:
+        """Keep them in place of what was kept before."""
+        from safetensors.torch import save
+
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        write_file(self.path, save(whole, {"record": json.dumps({**record, "same": self.same})}))
+
+    def remove(self) -> None:
+        """The training is done."""
+        self.path.unlink(missing_ok=True)
+
+
 def train(
     model,
     loss_of: Callable[[list[int]], tuple[Any, int] | None],
@@ -46,6 +89,8 @@ def train(
     seed: int,
     name: str,
     progress: bool,
+    begun: tuple[Mapping[str, Any], Mapping] = ({}, {}),
+    keep: Callable[[dict[str, Any], dict], None] | None = None,
 ) -> Iterator[tuple[float, Any]]:
     """Train a model, and give the mean loss and the progress bar after each epoch; close it to stop earlier.
 
@@ -56,6 +101,10 @@ def train(
         Mean loss of a batch and what it weighs in the epoch's mean; None if nothing can be learnt from it.
     n : int
         Examples.
+    begun : (tensors, record)
+        What ``keep`` was given after an epoch: it goes on from there, and ends as if it had not been stopped.
+    keep : function(tensors, record), optional
+        Gets all that it takes to go on, after each epoch that the caller does not stop at.
 
     Raises
     ------
@@ -66,12 +115,21 @@ def train(
     from tqdm import tqdm
 
     total = -(-n // batch_size) * epochs
-    step = stepper(model, rate, total)
+    step = Stepper(model, rate, total)
     order = torch.Generator().manual_seed(seed)
-    bar = tqdm(total=total, desc=name, unit="step", disable=not progress)
+    tensors, record = begun
+    done = record.get("epochs", 0)
+    bar = tqdm(total=total, initial=done * -(-n // batch_size), desc=name, unit="step", disable=not progress)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), bar:
         torch.manual_seed(seed)
-        for epoch in range(epochs):
+        if done:
+            model.load_state_dict(_under("model/", tensors))
+            step.restore(tensors, record)
+            order.set_state(tensors["order"])
+            torch.set_rng_state(tensors["random"])
+            if "random of the device" in tensors:
+                torch.cuda.set_rng_state(tensors["random of the device"], device)
+        for epoch in range(done, epochs):
             model.train()
             losses, weights = [], []
             for rows in torch.randperm(n, generator=order).split(batch_size):
@@ -89,26 +147,60 @@ def train(
                     f"the loss became {mean} in epoch {epoch + 1}; a learning rate below {rate:g} may help."
                 )
             yield mean, bar
+            if keep is not None:
+                own, numbers = step.state()
+                own |= {f"model/{key}": tensor for key, tensor in model.state_dict().items()}
+                own |= {"order": order.get_state(), "random": torch.get_rng_state()}
+                if device.type == "cuda":
+                    own["random of the device"] = torch.cuda.get_rng_state(device)
+                keep(own, {**numbers, "epochs": epoch + 1})
 
 
-def stepper(model, rate: float, total: int) -> Callable[[Any], None]:
+class Stepper:
     """What takes a loss and makes one step: AdamW, the rate rising over the first tenth of ``total`` steps, then falling to zero."""
-    torch = import_torch()
 
-    optimizer = torch.optim.AdamW(_groups(model), lr=rate)
-    warm = max(1, round(WARM_UP * total))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
-    )
+    def __init__(self, model, rate: float, total: int):
+        torch = import_torch()
 
-    def step(loss) -> None:
-        optimizer.zero_grad()
+        warm = max(1, round(WARM_UP * total))
+        self._model = model
+        self._optimizer = torch.optim.AdamW(_groups(model), lr=rate)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer,
+            lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm))),
+        )
+
+    def __call__(self, loss) -> None:
+        torch = import_torch()
+
+        self._optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
-        optimizer.step()
-        schedule.step()
+        torch.nn.utils.clip_grad_norm_(self._model.parameters(), MAX_NORM)
+        self._optimizer.step()
+        self._schedule.step()
 
-    return step
+    def state(self) -> tuple[dict[str, Any], dict]:
+        """Moments of the optimizer as tensors, where it stands as plain values."""
+        found = self._optimizer.state_dict()
+        moments = {
+            f"adam/{number}/{key}": value
+            for number, kept in found["state"].items()
+            for key, value in kept.items()
+        }
+        return moments, {"groups": found["param_groups"], "schedule": self._schedule.state_dict()}
+
+    def restore(self, tensors: Mapping[str, Any], record: Mapping) -> None:
+        """Stand where `state` was taken."""
+        moments: dict[int, dict[str, Any]] = {}
+        for key, value in _under("adam/", tensors).items():
+            number, _, name = key.partition("/")
+            moments.setdefault(int(number), {})[name] = value
+        self._optimizer.load_state_dict({"state": moments, "param_groups": record["groups"]})
+        self._schedule.load_state_dict(record["schedule"])
+
+
+def _under(prefix: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
 
 
 def _groups(model) -> list[dict]:

@@ -4,11 +4,8 @@ A pattern is asked of every pair (query, key) of a text: may the query look ther
 conditions; those about two words read from the side they stand on: ``key.governor()`` says that the key is the
 query's governor, ``query.governor()`` that the query is the key's. In a notebook:
 
-    from bertlook_teach import load_encoder
-    from bertlook_teach.corpora import load_treebank
-    from bertlook_teach import random_twin
-    from bertlook_teach.pattern_language import key, parse_pattern, query
-    from bertlook_teach.pattern_scores import score_pattern, word_maps
+    from bertlook_teach import HeadMap, load_encoder, load_treebank, random_twin
+    from bertlook_teach.analyses.patterns import key, parse_pattern, query, score_pattern, word_maps
 
     pattern = query.pos("DET") & key.governor()
     pattern == parse_pattern("query.pos('DET') & key.governor()")     # from a text box; nothing is evaluated

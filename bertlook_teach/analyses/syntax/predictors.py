@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...corpora import TreebankSentence
+from ...model import check_head
 
 # How a map answers "which word governs this one?": by its row, or by its column.
 DIRECTIONS = ("dependent looks at governor", "governor looks at dependent")
@@ -97,10 +98,7 @@ def head_predictor(encoder, layer: int, head: int, direction: int = 0, *, query:
 
     if direction not in (0, 1):
         raise ValueError(f"direction is 0 ({DIRECTIONS[0]}) or 1 ({DIRECTIONS[1]}); got {direction!r}.")
-    if not (0 <= layer < encoder.n_layers and 0 <= head < encoder.n_heads):
-        raise IndexError(
-            f"no head [{layer}, {head}]: layers go from 0 to {encoder.n_layers - 1}, heads from 0 to {encoder.n_heads - 1}."
-        )
+    layer, head = check_head(layer, head, encoder.n_layers, encoder.n_heads)
 
     def predict(sentence: TreebankSentence) -> np.ndarray:
         attention = extract_attention(encoder, words=list(sentence.words))

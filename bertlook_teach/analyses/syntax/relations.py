@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -15,15 +16,28 @@ from ... import __version__
 from ...corpora import document_numbers
 from ...disk import Table
 from ...model import head_label
-from ...stats import CONFIDENCE, REPLICATES, best_index, draws, fair_choice, monte_carlo_p, unit_interval
+from ...stats import (
+    CONFIDENCE,
+    REPLICATES,
+    Packed,
+    best_index,
+    draws,
+    fair_choice,
+    monte_carlo_p,
+    unit_interval,
+)
 from .answers import _ROOT, Answers, in_scheme
-from .gold import Gold, gold_cases, offset_answers
+from .gold import Gold, OffsetAnswers, gold_cases
 
 OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 PUBLISHED_OFFSETS = (-3, -2, -1, 0, 1, 2)
 
 ENOUGH_DOCUMENTS = 20  # to draw for an interval; of fewer, sentences are drawn
+
+_BLOCK = 4096  # cases whose answers are in memory at a time
+
+_SHUFFLED = 1 << 21  # shuffled distances in memory at a time
 
 
 # --- why the best of many flatters ---------------------------------------------------------------------
@@ -202,19 +216,73 @@ def score_relations(
             "the twin must have answered the same sentences; collect its answers from the same list."
         )
     trees = in_scheme(answers.sentences, scheme, subtypes=subtypes)
-    rule = "" if scheme == "ud" else "published" if as_published else "possessive"
-    gold = gold_cases(trees, rule)
+    return score_cases(
+        gold_cases(trees, poss_rule(scheme, as_published)),
+        document_numbers(answers.sentences),
+        answers.distances,
+        twin=None if twin is None else twin.distances,
+        about={
+            **answers.about,
+            "skipped": dict(answers.skipped),
+            "twin": twin.about["model"] if twin else "",
+        },
+        scheme=scheme,
+        subtypes=subtypes,
+        min_cases=min_cases,
+        as_published=as_published,
+        offsets=offsets,
+        replicates=replicates,
+        permutations=permutations,
+        seed=seed,
+    )
+
+
+def poss_rule(scheme: str, as_published: bool) -> str:
+    """Whose answer counts for an owner; see `answering_words`."""
+    return "" if scheme == "ud" else "published" if as_published else "possessive"
+
+
+def score_cases(
+    gold: Gold,
+    documents: np.ndarray,
+    heads,
+    *,
+    twin=None,
+    about: dict,
+    scheme: str,
+    subtypes: str,
+    min_cases: int,
+    as_published: bool,
+    offsets: Sequence[int] | None = None,
+    replicates: int = REPLICATES,
+    permutations: int,
+    seed: int = 0,
+) -> RelationTable:
+    """The table of `score_relations`, of a treebank whose sentences and answers need not lie in memory.
+
+    Parameters
+    ----------
+    gold : Gold
+        In the scheme that is scored.
+    documents : int array of shape (sentence,)
+        From `document_numbers`.
+    heads, twin : int16 array of shape (word, direction, layer, head), or `bertlook_teach.disk.OnDisk` of such rows
+        As `Answers` has them.
+    about : dict
+        What goes into the table's: the model, what was skipped, the twin's name.
+    scheme, subtypes, min_cases, as_published, offsets, replicates, permutations, seed
+        As in `score_relations`.
+    """
     offsets = tuple((PUBLISHED_OFFSETS if as_published else OFFSETS) if offsets is None else offsets)
     competitors = {
-        "heads": answers.distances,
-        "offsets": offset_answers(trees, offsets, "published" if as_published else "none"),
+        "heads": heads,
+        "offsets": OffsetAnswers(gold.room, offsets, "published" if as_published else "none"),
     }
     if twin is not None:
-        competitors["twin"] = twin.distances
+        competitors["twin"] = twin
     generator = np.random.default_rng(seed)
-    documents = document_numbers(answers.sentences)
     by_document = documents.max() + 1 >= ENOUGH_DOCUMENTS
-    units = documents if by_document else np.arange(len(trees))
+    units = documents if by_document else np.arange(len(documents))
     weights = draws(units.max() + 1, replicates=replicates, seed=generator).astype(
         float
     )  # floats multiply fast
@@ -226,7 +294,7 @@ def score_relations(
             too_rare[relation] = len(words)  # too rare, or nearly all in one half: no fair choice
             continue
         marks = {
-            name: _marks(_effective(distances, gold, words, as_published), gold.distances[words])
+            name: _packed_marks(distances, gold, words, as_published)
             for name, distances in competitors.items()
         }
         rows.append(
@@ -239,26 +307,24 @@ def score_relations(
                 gold=gold,
                 offsets=offsets,
                 weights=weights,
-                shape=answers.distances.shape[1:],
+                shape=heads.shape[1:],
                 as_published=as_published,
             )
         )
         if permutations:
             rows[-1] = _with_p(
-                rows[-1], answers, gold, words, permutations, generator, as_published=as_published
+                rows[-1], heads, gold, words, permutations, generator, as_published=as_published
             )
     about = {
-        **answers.about,
+        **about,
         "scheme": scheme,
         "subtypes": subtypes if scheme == "ud" else "",
         "protocol": "chosen and scored on the same sentences, as published"
         if as_published
         else "chosen on one half of the documents, scored on the other, both ways",
         "offsets": list(offsets),
-        "n_sentences": len(trees),
+        "n_sentences": len(documents),
         "n_words": len(gold.distances),
-        "skipped": dict(answers.skipped),
-        "twin": twin.about["model"] if twin is not None else "",
         "min_cases": min_cases,
         "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {'documents' if by_document else 'sentences'}, {replicates} replicates",
         "permutations": permutations,
@@ -268,22 +334,35 @@ def score_relations(
     return RelationTable(rows, about, too_rare)
 
 
-def _effective(
-    distances: np.ndarray, gold: Gold, words: np.ndarray, as_published: bool = False
-) -> np.ndarray:
+def _rows(answers, words: np.ndarray) -> np.ndarray:
+    """The answers for some words, from an array or from disk: one row a word."""
+    found = answers.rows(words) if hasattr(answers, "rows") else answers[words]
+    return found.reshape(len(words), -1)
+
+
+def _packed_marks(answers, gold: Gold, words: np.ndarray, as_published: bool) -> Packed:
+    """Which answers for these words are right."""
+    marks = Packed()
+    for start in range(0, len(words), _BLOCK):
+        block = words[start : start + _BLOCK]
+        marks.add(_marks(_effective(answers, gold, block, as_published), gold.distances[block]))
+    return marks
+
+
+def _effective(distances, gold: Gold, words: np.ndarray, as_published: bool = False) -> np.ndarray:
     """Answers for these words, (case, competitor): those of the words that answer for them, as distances.
 
     As published, a word that answers with the last word of its sentence answers for itself.
     """
     source = gold.answering[words]
-    found = distances[source].reshape(len(words), -1)
+    found = _rows(distances, source)
     shift = (source - words).astype(np.int16)[:, None]
     if not shift.any():
         return found
     found = np.where(found <= _ROOT, found, found + shift)
     if not as_published:
         return found
-    own = distances[words].reshape(len(words), -1)
+    own = _rows(distances, words)
     return np.where(own == gold.room[words, 1:], own, found)
 
 
@@ -303,9 +382,10 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
     right, chosen, top = {}, {}, {}
     for name, found in marks.items():
         by = shape if as_published and name != "offsets" else None
-        top[name] = _last_best(found.sum(0), by) if as_published else best_index(found.sum(0))[0]
+        total = found.sum(np.ones(len(words), dtype=bool))
+        top[name] = _last_best(total, by) if as_published else best_index(total)[0]
         if as_published:
-            right[name], chosen[name] = found[:, top[name]], (top[name],)
+            right[name], chosen[name] = found.of((top[name],)), (top[name],)
         else:
             choice = fair_choice(found, half, both_ways=True, least=1)
             right[name], chosen[name] = choice.reported, [index for (index,) in choice.chosen]
@@ -327,7 +407,7 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
             "twin": float(right["twin"].mean()),
             "twin_low": twin_low,
             "twin_high": twin_high,
-            "twin_in_sample": float(marks["twin"][:, top["twin"]].mean()),
+            "twin_in_sample": float(marks["twin"].of((top["twin"],)).mean()),
         }
     return RelationRow(
         relation=relation,
@@ -342,25 +422,31 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
         gain=float(gain.mean()),
         gain_low=gain_low,
         gain_high=gain_high,
-        in_sample=float(marks["heads"][:, top["heads"]].mean()),
+        in_sample=float(marks["heads"].of((top["heads"],)).mean()),
         in_sample_choice=named(top["heads"]),
-        in_sample_baseline=float(marks["offsets"][:, top["offsets"]].mean()),
+        in_sample_baseline=float(marks["offsets"].of((top["offsets"],)).mean()),
         in_sample_offset=offsets[top["offsets"]],
         **twin,
     )
 
 
-def _with_p(row: RelationRow, answers, gold, words, permutations, generator, *, as_published) -> RelationRow:
+def _with_p(row: RelationRow, heads, gold, words, permutations, generator, *, as_published) -> RelationRow:
     """Add both p values: shuffle the gold distances among the relation's cases."""
-    found = np.ascontiguousarray(_effective(answers.distances, gold, words, as_published))
     best = row.in_sample_choice
-    index = np.ravel_multi_index((best.direction, best.layer, best.head), answers.distances.shape[1:])
+    index = np.ravel_multi_index((best.direction, best.layer, best.head), heads.shape[1:])
     observed = round(row.in_sample * row.n)
     alone, any_head = [], []
-    for target in shuffled_distances(gold.distances[words], gold.room[words], permutations, generator):
-        counts = _marks(found, target).sum(0)
-        alone.append(counts[index])
-        any_head.append(counts.max())
+    shuffles = shuffled_distances(gold.distances[words], gold.room[words], permutations, generator)
+    # The answers of all cases need not fit memory: a block of them meets some shuffles at a time.
+    while targets := list(islice(shuffles, max(1, _SHUFFLED // len(words)))):
+        counts = np.zeros((len(targets), int(np.prod(heads.shape[1:]))), dtype=int)
+        for start in range(0, len(words), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            found = np.ascontiguousarray(_effective(heads, gold, words[block], as_published))
+            for count, target in zip(counts, targets):
+                count += _marks(found, target[block]).sum(0)
+        alone.extend(counts[:, index])
+        any_head.extend(counts.max(1))
     return replace(row, p=monte_carlo_p(alone, observed), p_corrected=monte_carlo_p(any_head, observed))
 
 
@@ -392,4 +478,4 @@ def shuffled_distances(
             da, db = distances[a], distances[b]
             fits = (db >= -room[a, 0]) & (db <= room[a, 1]) & (da >= -room[b, 0]) & (da <= room[b, 1])
             distances[a], distances[b] = np.where(fits, db, da), np.where(fits, da, db)
-        yield distances
+        yield distances.copy()

@@ -20,6 +20,7 @@ from ...model import head_label
 from ...published import published_heads, published_layers, read_published
 from ...stats import CannotDecide
 from ..claim import Claims
+from ..collectors.lesson03 import halves, shown_measures  # noqa: F401 - decks ask their lesson
 from .statistics import (
     best_head,
     best_layer,

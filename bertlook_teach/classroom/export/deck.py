@@ -12,6 +12,7 @@ from pathlib import Path
 from ... import __version__
 from ...widgets import specimen_source
 from .cells import Slide, live_output, slides_of
+from .frames import shared_frames
 from .links import page_links
 from .reveal import script, style, typeface
 from .state import WEIGHTS, Live
@@ -79,6 +80,7 @@ def render_deck(
         page_file("fill.js"),
         page_file("start.js"),
     ]
+    stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
         for name in ("header", "footer")
@@ -90,10 +92,11 @@ def render_deck(
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
             '<main class="reveal"><div class="slides">',
-            *(page_links(line, beside) for line in _stacks(slides)),
+            stacks,
             "</div></main>",
             bars,
             _data("bertlook-settings", settings),
+            _data("bertlook-frames", frames),
             _data("bertlook-widgets", {**live.page_data(), "weights": weights}),
             *(f"<script>\n{as_script(text)}\n</script>" for text in scripts),
             *(

@@ -48,11 +48,17 @@ def read_deck(path: Path):
     import nbformat
 
     try:
+        if (size := path.stat().st_size) > MOST_OUTPUT:
+            raise ExportError(
+                f"{path} has {size / 1e6:,.0f} MB; a notebook of at most {MOST_OUTPUT / 1e6:.0f} MB was expected. Clear its outputs."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it mends in cells' names
             _, notebook = nbformat.validator.normalize(nbformat.read(path, as_version=4))
             nbformat.validate(notebook)
         return tidied(notebook)
+    except ExportError:
+        raise
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror}.") from None
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds, all mean "not a notebook"

@@ -171,9 +171,10 @@ def live_state(
     told |= {
         (one["places"][name], "value")
         for one in live.computed
-        for name in ("text", "pair")
+        for name in ("text", "pair", "pattern")
         if name in one["places"]
     }
+    answered = {name for one in live.computed for name in one["places"].values()}
     for id_, name in new.items():
         kind = state[id_]["model_name"]
         trait = VIEWS.get(kind)
@@ -184,7 +185,7 @@ def live_state(
                 else "this cannot be computed"
             )
             live.silent[name] = f"This file works without Python, so {what}. {instead}"
-        elif id_ in recording["silent"]:
+        elif id_ in recording["silent"] and name not in answered:
             live.silent[name] = f"{recording['silent'][id_]} {instead}"
     return live
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from html import escape
@@ -81,15 +82,23 @@ def harmless(notebook) -> int:
                     changed += clean.had_scripts
                     data[kind] = clean.markup
     models = saved_state(notebook)
-    for name, model in list(models.items()):
+    forget_foreign_views(models)  # what is displayed stays a picture, with the reason
+    for model in models.values():
         traits = model["state"]
-        if model["model_name"] == "AnyModel" and traits["_esm"] not in _own_modules():
-            del models[name]  # what is displayed stays a picture, with the reason
-            continue
         for trait in ("value",) if model["model_name"] in _HTML_KINDS else ("picture",):
             if isinstance(traits.get(trait), str):
                 traits[trait] = without_scripts(traits[trait]).markup
     return changed
+
+
+def forget_foreign_views(models: dict) -> None:
+    """Take those saved widgets out, in place, whose script is not one of ours: a front end may run it before anything is shown."""
+    for name, model in list(models.items()):
+        traits = model.get("state") if isinstance(model, dict) else None
+        whole = isinstance(traits, dict) and '"_esm"' not in json.dumps(model.get("buffers", ""))
+        script = traits.get("_esm") if whole else 0  # never one that comes as bytes
+        if script is not None and not (isinstance(script, str) and script in _own_modules()):
+            del models[name]
 
 
 @cache

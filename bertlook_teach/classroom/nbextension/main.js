@@ -24,8 +24,16 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
 
   // The widget manager takes its place a moment after it appears; cells run before that show empty areas.
   async function widgetManager() {
-    await until(() => Jupyter.notebook.kernel && Jupyter.notebook.kernel.widget_manager, 10000);
+    await until(() => Jupyter.notebook.kernel && Jupyter.notebook.kernel.widget_manager, 60000);
     await pause(2000);
+  }
+
+  const VIEW = "application/vnd.jupyter.widget-view+json";
+
+  // Whether every widget that a cell shows has been drawn.
+  function drawn(cell) {
+    const shown = cell.output_area.outputs.filter(({ data }) => data && data[VIEW]).length;
+    return [...cell.element[0].querySelectorAll(".jupyter-widgets-view")].filter((view) => view.childElementCount).length >= shown;
   }
 
   function finished(cell) {
@@ -71,6 +79,11 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     let failed = false;
     for (const cell of cells) {
       await finished(cell);
+      // On a busy computer the manager may take its place later than after its pause, and has then missed what a cell opened.
+      for (let again = 0; again < 2 && !drawn(cell); again += 1) {
+        await until(() => drawn(cell), 15000);
+        if (!drawn(cell)) await finished(cell);
+      }
       const mayFail = (cell.metadata.tags || []).includes("raises-exception");
       if (!mayFail && cell.output_area.outputs.some((output) => output.output_type === "error")) failed = true;
     }
@@ -125,8 +138,10 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
   function fillSlide() {
     const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
     if (!slide) return;
-    slide.style.removeProperty("--slide-picture");
+    for (const name of ["--slide-picture", "--slide-grow"]) slide.style.removeProperty(name);
     slide.classList.remove("bertlook-fills");
+    const held = [...slide.querySelectorAll(".jp-CodeCell, .code_cell, svg, img, iframe, canvas")];
+    if (!held.some((part) => part.checkVisibility())) return growWords(slide); // a hidden set-up cell does not count
     if (slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas")) return;
     const pictures = [...slide.querySelectorAll("figure > svg, figure > img")];
     if (pictures.length !== 1) return;
@@ -142,6 +157,18 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     }
     slide.style.removeProperty("--slide-picture");
     slide.classList.remove("bertlook-fills");
+  }
+
+  // On a slide of words alone the type grows as far as all of it, hidden fragments too, keeps its room in height and width.
+  function growWords(slide) {
+    const boxes = [slide, ...slide.querySelectorAll("pre, table, .jp-RenderedHTMLCommon, .rendered_html")];
+    const wide = () => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length;
+    const before = wide();
+    for (const grow of [1.3, 1.2, 1.1]) {
+      slide.style.setProperty("--slide-grow", grow);
+      if (slide.scrollHeight <= slide.clientHeight + 1 && slide.scrollHeight < 0.92 * window.innerHeight && wide() <= before) return;
+    }
+    slide.style.removeProperty("--slide-grow");
   }
 
   // Whenever another slide comes, the window changes, or a cell has shown something.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import subprocess
@@ -14,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...course import GUEST, LESSONS
-from ...disk import data_path, writable_folder, write_file, write_json
+from ...disk import data_path, digest, tree_digest, writable_folder, write_file, write_json
 from ..export.errors import ExportError
 from ..export.reveal import typeface
 from ..export.writing import export_deck
@@ -130,7 +129,7 @@ def build_site(
     done = dict(stays)
     plan.there = frozenset([*plan.places, *(place for unit in stays.values() for place in unit["files"])])
     for unit in progress(units):
-        key = _digest(unit.key, sorted(plan.there))
+        key = digest(unit.key, sorted(plan.there))
         old = before.get(unit.name, {})
         if old.get("key") == key and all((out / place).is_file() for place in old["files"]):
             done[unit.name] = old
@@ -172,7 +171,7 @@ class Plan:
         self.solutions, self.run, self.served = solutions, run, served
         self.left_out: list[str] = []
         self.there: frozenset[str] = frozenset()
-        self.code = _tree_digest(_PACKAGE, ".py", ".js", ".css")
+        self.code = tree_digest(_PACKAGE, ".py", ".js", ".css")
         self.stems = [deck.stem for deck in decks]
         self.pages = {f"slides/{deck.name}": f"decks/{deck.stem}.html" for deck in decks if "decks" in parts}
         self.notebooks = {}
@@ -219,36 +218,36 @@ class Plan:
             units.append(Unit("api", "api", self.code, self._api))
         if self.texts:
             units += [
-                Unit("read", name, _digest(self.code, text), partial(self._text, name))
+                Unit("read", name, digest(self.code, text), partial(self._text, name))
                 for name, text in self.texts.items()
             ]
-            units.append(Unit("read", "read", _digest(self.code, *self.texts.values()), self._texts))
+            units.append(Unit("read", "read", digest(self.code, *self.texts.values()), self._texts))
             units.append(Unit("read", "images", self.code, self._images))
         for name, path in self.notebooks.items():
             units.append(
-                Unit("exercises", name, _digest(self.code, path.read_bytes()), partial(self._notebook, name))
+                Unit("exercises", name, digest(self.code, path.read_bytes()), partial(self._notebook, name))
             )
         if self.notebooks:
             units.append(
-                Unit("exercises", "exercises", _digest(self.code, sorted(self.notebooks)), self._exercises)
+                Unit("exercises", "exercises", digest(self.code, sorted(self.notebooks)), self._exercises)
             )
-        data = _tree_digest(data_path(), "")
-        looks = _tree_digest(self.root / "slides", ".css")
+        data = tree_digest(data_path(), "")
+        looks = tree_digest(self.root / "slides", ".css")
         if "worksheets" in self.parts:
             saved = {path.stem: path.read_bytes() for path in all_decks(self.root)}
             for one in LESSONS:
-                key = _digest(self.code, saved.get(one.stem, b""), self.solutions)
+                key = digest(self.code, saved.get(one.stem, b""), self.solutions)
                 units.append(
                     Unit("worksheets", f"worksheet {one.number}", key, partial(self._worksheet, one))
                 )
         if "recorded" in self.parts:
             for name in RECORDED:
-                units.append(Unit("recorded", name, _digest(self.code, data), partial(self._recorded, name)))
+                units.append(Unit("recorded", name, digest(self.code, data), partial(self._recorded, name)))
         if "playground" in self.parts:
-            units.append(Unit("playground", "playground", _digest(self.code, data), self._playground))
+            units.append(Unit("playground", "playground", digest(self.code, data), self._playground))
         if "decks" in self.parts:
             for deck in self.decks:
-                key = _digest(self.code, data, looks, deck.read_bytes(), self.run, "handouts" in self.parts)
+                key = digest(self.code, data, looks, deck.read_bytes(), self.run, "handouts" in self.parts)
                 units.append(Unit("decks", deck.stem, key, partial(self._deck, deck)))
         return units
 
@@ -278,7 +277,7 @@ class Plan:
         )
 
     def _pages(self):
-        images = {f"docs/images/{path.name}": f"read/images/{path.name}" for path in pages.images(self.root)}
+        images = {f"docs/images/{place}": f"read/images/{place}" for place in pages.images(self.root)}
         return {**self.pages, **images}
 
     def _texts(self, out):
@@ -286,7 +285,8 @@ class Plan:
 
     def _images(self, out):
         return self._write(
-            out, {f"read/images/{path.name}": path.read_bytes() for path in pages.images(self.root)}
+            out,
+            {f"read/images/{place}": path.read_bytes() for place, path in pages.images(self.root).items()},
         )
 
     def _notebook(self, name, out):
@@ -345,20 +345,3 @@ def _manifest(out: Path) -> dict:
         return {n: u for n, u in found.items() if isinstance(u["files"], list) and {"part", "key"} <= set(u)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}  # then every page is made anew
-
-
-def _digest(*parts) -> str:
-    found = hashlib.sha256()
-    for part in parts:
-        content = part if isinstance(part, bytes) else repr(part).encode("utf-8", "backslashreplace")
-        found.update(hashlib.sha256(content).digest())
-    return found.hexdigest()
-
-
-def _tree_digest(folder: Path, *endings: str) -> str:
-    """Of every file below a folder whose name has one of these endings."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name.endswith(endings))
-    files = [path for path in files if "__pycache__" not in path.parts]
-    return _digest(
-        *(part for path in files for part in (path.relative_to(folder).as_posix(), path.read_bytes()))
-    )

@@ -38,9 +38,10 @@ def texts(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(found)}
 
 
-def images(root: Path) -> list[Path]:
-    """The pictures of the texts."""
-    return sorted(path for path in root.glob("docs/images/*") if path.suffix in (".png", ".gif", ".svg"))
+def images(root: Path) -> dict[str, Path]:
+    """The pictures of the texts, by their place below ``docs/images``."""
+    found = sorted(path for path in root.glob("docs/images/**/*") if path.suffix in (".png", ".gif", ".svg"))
+    return {path.relative_to(root / "docs" / "images").as_posix(): path for path in found}
 
 
 def slug(name: str) -> str:

@@ -54,12 +54,21 @@ _WITHOUT = "<noscript><p>The views of this page need JavaScript.</p></noscript>"
 def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
     """The playground and the weights of the specimen that it computes with."""
     from ...model import extract_attention, load_encoder, load_recording
-    from ...widgets import HeadMap, HeadView, RecordedView, default_measures, live_views, precision_note
+    from ...widgets import (
+        HeadMap,
+        HeadView,
+        NeuronView,
+        RecordedView,
+        default_measures,
+        live_views,
+        precision_note,
+    )
 
     encoder, recording = load_encoder("specimen"), load_recording("bert-base-uncased")
-    attention = extract_attention(encoder, FIRST)
+    attention = extract_attention(encoder, FIRST, vectors=True)
     maps = HeadMap({name: measure(attention) for name, measure in default_measures().items()})
-    views = [maps, HeadView(attention, bits=16), RecordedView(recording, sentence=FIRST)]
+    recorded = RecordedView(recording, sentence=FIRST)
+    views = [maps, HeadView(attention, bits=16), recorded, NeuronView(attention)]
     styles, live = live_views(views, alone=[2], controls=_MENUS)
     texts = [[text, ""] if isinstance(text, str) else list(text) for text in recording.texts]
     examples = "".join(

@@ -58,6 +58,15 @@ def claim_table(verdicts: Sequence) -> TextTable:
     return TextTable(header, rows, " ".join(filter(None, caption)))
 
 
+def claim_card(verdict) -> TextTable:
+    """One claim with all that decides it, a line each, but the verdict."""
+    table = claim_table([verdict])
+    cells = dict(zip(table.header[:-1], table.rows[0]))
+    cells["claim"] += f" ({verdict.claim.source})"
+    cells |= {"what is measured": verdict.claim.operational, "refuted if": verdict.claim.refuted_if}
+    return TextTable(["on trial", "what decides it"], [list(cell) for cell in cells.items()], table.caption)
+
+
 def claim_lines(verdicts: Sequence) -> str:
     """What decides each claim, with its line, as a list in Markdown; and why, where nothing could be decided."""
     lines = []

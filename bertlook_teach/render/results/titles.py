@@ -216,10 +216,10 @@ def _grids(
 
 def _surface() -> dict[str, np.ndarray]:
     wanted = {
-        "to the previous token": "previous",
-        "to the next token": "next",
-        "to [SEP]": "sep",
-        "to [CLS]": "cls",
+        "previous token": "previous",
+        "next token": "next",
+        "[SEP]": "sep",
+        "[CLS]": "cls",
     }
     all_of = measures.surface_measures()
     seen = _recording().values()
@@ -303,7 +303,7 @@ _PICTURES = {
     "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
     "03": _grids(
         _surface,
-        "BERT-base, 12 layers (down) of 12 heads: share of attention, mean of 12 short inputs; dark is much.",
+        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs; dark is much.",
         "BERT-base, recorded",
     ),
     "04": _arcs(

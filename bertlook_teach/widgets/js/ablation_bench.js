@@ -1,6 +1,86 @@
 // Heads as switches: a row per layer, a column per head; beside it the masked word's guesses with all heads on, and now.
 // What heads do when they are off is computed by the kernel; this half shows switches at once, and says while it waits.
 
+// A sentence with one token masked; a click, or arrows and Enter, ask for another one (`chosen`).
+function maskableSentence(get, emit) {
+  const node = element("div", "bl-switch-sentence", {
+    role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
+  });
+  let word = -1; // the token the keys are on
+
+  function paint() {
+    const { tokens, special, masked, mask } = get("text");
+    node.replaceChildren(
+      ...tokens.map((token, i) => {
+        const one = element("span", "bl-switch-word");
+        one.textContent = i === masked ? mask : visibleToken(token);
+        one.dataset.index = i;
+        if (i === masked) one.classList.add("bl-masked");
+        else if (special[i]) one.classList.add("bl-dim");
+        if (i === word) one.classList.add("bl-cursor");
+        return one;
+      }),
+    );
+    node.setAttribute(
+      "aria-label",
+      `Sentence: ${tokens.map((token, i) => (i === masked ? mask : visibleToken(token))).join(" ")}. Left and right choose a word, Enter masks it.`,
+    );
+  }
+
+  function maskWord(index) {
+    const { special, masked } = get("text");
+    if (index === masked || special[index]) return;
+    emit({ chosen: index });
+  }
+  node.addEventListener("click", (event) => {
+    const one = event.target.closest?.(".bl-switch-word");
+    if (one) maskWord(Number(one.dataset.index));
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const { tokens, special, masked } = get("text");
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      keep(event);
+      let next = (word < 0 ? masked : word) + step;
+      while (next >= 0 && next < tokens.length && special[next]) next += step;
+      if (next >= 0 && next < tokens.length) word = next;
+      paint();
+    } else if (event.key === " " || event.key === "Enter") {
+      keep(event);
+      if (word >= 0) maskWord(word);
+    }
+  });
+  node.addEventListener("blur", () => {
+    word = -1;
+    paint();
+  });
+  return { node, paint };
+}
+
+// Bars of both lists share one scale; the number says the share itself.
+function guessList(title, guesses, truth, largest) {
+  const table = element("table", "bl-switch-list");
+  const head = element("caption");
+  head.textContent = title;
+  table.append(head);
+  for (const [piece, share, said] of guesses) {
+    const row = element("tr");
+    const name = element("th", "", { scope: "row", dir: "auto" });
+    name.textContent = visibleToken(piece);
+    if (piece === truth) name.classList.add("bl-lit");
+    const value = element("td");
+    const stripe = element("span", "bl-lens-bar");
+    stripe.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
+    const text = element("span", "bl-switch-share");
+    text.textContent = said;
+    value.append(stripe, text);
+    row.append(name, value);
+    table.append(row);
+  }
+  return table;
+}
+
 function createBench(host, get, emit) {
   const root = element("div", "bertlook bertlook-bench");
   const bar = element("div", "bl-switch-bar");
@@ -24,14 +104,12 @@ function createBench(host, get, emit) {
   const body = element("div", "bl-switch-body");
   const grid = element("div", "bl-heads bl-switches", { role: "grid", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
   const side = element("div", "bl-switch-side");
-  const sentence = element("div", "bl-switch-sentence", {
-    role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
-  });
+  const sentence = maskableSentence(get, emit);
   const lists = element("div", "bl-switch-lists");
   const scores = element("div", "bl-switch-scores");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const readout = element("p", "bl-readout", { "aria-live": "polite" });
-  side.append(sentence, lists);
+  side.append(sentence.node, lists);
   body.append(grid, side);
   root.append(bar, body, scores, caption, readout);
   host.append(root);
@@ -40,7 +118,6 @@ function createBench(host, get, emit) {
   let built = "";
   let cells = new Map(); // "layer,head" -> node; -1 is a header
   let cursor = [0, 0]; // where the keys are; -1 is a header
-  let word = -1; // the token the keys are on, in the sentence
 
   const shape = () => get("shape");
   const key = (layer, head) => `${layer},${head}`;
@@ -139,25 +216,6 @@ function createBench(host, get, emit) {
     );
   }
 
-  function paintSentence() {
-    const { tokens, special, masked, mask } = get("text");
-    sentence.replaceChildren(
-      ...tokens.map((token, i) => {
-        const node = element("span", "bl-switch-word");
-        node.textContent = i === masked ? mask : visibleToken(token);
-        node.dataset.index = i;
-        if (i === masked) node.classList.add("bl-masked");
-        else if (special[i]) node.classList.add("bl-dim");
-        if (i === word) node.classList.add("bl-cursor");
-        return node;
-      }),
-    );
-    sentence.setAttribute(
-      "aria-label",
-      `Sentence: ${tokens.map((token, i) => (i === masked ? mask : visibleToken(token))).join(" ")}. Left and right choose a word, Enter masks it.`,
-    );
-  }
-
   // Whether what is shown belongs to the switches as they stand.
   function current() {
     const { off, how: way, model: index, masked } = get("result");
@@ -165,29 +223,6 @@ function createBench(host, get, emit) {
       JSON.stringify(off) === JSON.stringify(get("off")) &&
       way === get("how") && index === get("model_index") && masked === get("text").masked
     );
-  }
-
-  // Bars of both lists share one scale; the number says the share itself.
-  function list(title, guesses, truth, largest) {
-    const table = element("table", "bl-switch-list");
-    const head = element("caption");
-    head.textContent = title;
-    table.append(head);
-    for (const [piece, share, said] of guesses) {
-      const row = element("tr");
-      const name = element("th", "", { scope: "row", dir: "auto" });
-      name.textContent = visibleToken(piece);
-      if (piece === truth) name.classList.add("bl-lit");
-      const value = element("td");
-      const stripe = element("span", "bl-lens-bar");
-      stripe.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
-      const text = element("span", "bl-switch-share");
-      text.textContent = said;
-      value.append(stripe, text);
-      row.append(name, value);
-      table.append(row);
-    }
-    return table;
   }
 
   function paintResult() {
@@ -198,8 +233,8 @@ function createBench(host, get, emit) {
     const [before, after] = [result.before ?? [], result.after ?? []];
     const largest = Math.max(...[...before, ...after].map(([, share]) => share)) || 1;
     lists.replaceChildren(
-      list("all heads on", before, result.truth, largest),
-      list(result.title ?? "now", after, result.truth, largest),
+      guessList("all heads on", before, result.truth, largest),
+      guessList(result.title ?? "now", after, result.truth, largest),
     );
     scores.replaceChildren(
       ...(result.scores ?? []).map((line) => {
@@ -208,7 +243,7 @@ function createBench(host, get, emit) {
         return node;
       }),
     );
-    caption.textContent = fresh ? (result.message || result.sentence || "") : "Computing … (this needs a running kernel)";
+    caption.textContent = fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)";
     caption.classList.toggle("bl-alert", fresh && Boolean(result.message));
   }
 
@@ -230,7 +265,7 @@ function createBench(host, get, emit) {
     build();
     layOut();
     paintSwitches();
-    paintSentence();
+    sentence.paint();
     paintResult();
   }
 
@@ -258,34 +293,6 @@ function createBench(host, get, emit) {
     keep(event);
     cursor = [next[0] - 1, next[1] - 1];
     paintSwitches();
-  });
-  function maskWord(index) {
-    const { special, masked } = get("text");
-    if (index === masked || special[index]) return;
-    emit({ chosen: index });
-  }
-  sentence.addEventListener("click", (event) => {
-    const node = event.target.closest?.(".bl-switch-word");
-    if (node) maskWord(Number(node.dataset.index));
-  });
-  sentence.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const { tokens, special, masked } = get("text");
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step) {
-      keep(event);
-      let next = (word < 0 ? masked : word) + step;
-      while (next >= 0 && next < tokens.length && special[next]) next += step;
-      if (next >= 0 && next < tokens.length) word = next;
-      paintSentence();
-    } else if (event.key === " " || event.key === "Enter") {
-      keep(event);
-      if (word >= 0) maskWord(word);
-    }
-  });
-  sentence.addEventListener("blur", () => {
-    word = -1;
-    paintSentence();
   });
   for (const menu of [how, model]) menu.addEventListener("keydown", (event) => event.stopPropagation());
   how.addEventListener("change", () => emit({ how: how.value }));

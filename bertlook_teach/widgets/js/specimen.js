@@ -120,6 +120,54 @@ const bertlookMakeSpecimen = () => {
     return { about, tensors };
   }
 
+  // --- the random twin: what torch draws after manual_seed, as draw_bert of numpy_bert.py has it ---------------------------
+  function twister(seed) { // each call: 32 bits of the Mersenne Twister
+    const state = new Uint32Array(624).fill(seed);
+    for (let i = 1; i < 624; i++) state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
+    let at = 624;
+    return () => {
+      for (let i = 0; at === 624 && i < 624; i++) {
+        const y = (state[i] & 0x80000000) | (state[(i + 1) % 624] & 0x7fffffff);
+        state[i] = state[(i + 397) % 624] ^ (y >>> 1) ^ (y & 1 ? 0x9908b0df : 0);
+      }
+      let y = state[(at %= 624)];
+      at += 1;
+      y ^= y >>> 11;
+      y ^= (y << 7) & 0x9d2c5680;
+      y ^= (y << 15) & 0xefc60000;
+      return y ^ (y >>> 18);
+    };
+  }
+
+  // Box and Muller on blocks of 16; every matrix of the specimen is made of whole blocks.
+  function gaussian(next, out, std) {
+    for (let i = 0; i < out.length; i += 16) {
+      for (let k = i; k < i + 16; k++) out[k] = (next() & 0xffffff) * 2 ** -24;
+      for (let k = i; k < i + 8; k++) {
+        const radius = std * Math.sqrt(-2 * Math.log(1 - out[k])), angle = 2 * Math.PI * out[k + 8];
+        out[k] = radius * Math.cos(angle);
+        out[k + 8] = radius * Math.sin(angle);
+      }
+    }
+  }
+
+  // Modules draw weights when they are made, and BERT's rule draws the matrices again. The head that guesses is drawn elsewhere: it comes along.
+  function drawn(about, { seed, std, transform }) {
+    const tensors = {}, next = twister(seed), matrices = [];
+    for (const [name, { shape }] of Object.entries(about.tensors)) {
+      tensors[name] = new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(name.endsWith("LayerNorm.weight") ? 1 : 0);
+      if (name.startsWith("cls.")) continue;
+      if (shape.length === 2) matrices.push(tensors[name]);
+      if (!name.includes("LayerNorm")) for (let i = 0; i < tensors[name].length; i++) next();
+    }
+    for (const matrix of matrices) gaussian(next, matrix, std);
+    const width = about.config.hidden_size, padding = about.vocabulary.indexOf("[PAD]");
+    matrices[0].fill(0, padding * width, (padding + 1) * width);
+    const bytes = Uint8Array.from(atob(transform), (letter) => letter.charCodeAt(0));
+    tensors["cls.predictions.transform.dense.weight"] = floats(new Uint16Array(bytes.buffer));
+    return tensors;
+  }
+
   // --- the forward pass --------------------------------------------------------------------------------------------------
   // out (n, to) = x (n, of) times the transposed matrix (to, of), plus bias; four rows and four columns at a time, which
   // asks memory half as often as two columns do.
@@ -201,6 +249,10 @@ const bertlookMakeSpecimen = () => {
 
   function open(bytes) {
     const { about, tensors } = read(bytes);
+    return { ...running(about, tensors), twin: (given) => running(about, drawn(about, given)) };
+  }
+
+  function running(about, tensors) {
     const { hidden_size: width, intermediate_size: inner, num_attention_heads: heads, num_hidden_layers: layers, layer_norm_eps: epsilon } = about.config;
     const size = width / heads, longest = about.config.max_position_embeddings;
     const vocabulary = new Map(about.vocabulary.map((piece, number) => [piece, number]));
@@ -249,9 +301,15 @@ const bertlookMakeSpecimen = () => {
       return { ...found, ids: found.tokens.map((piece) => vocabulary.get(piece)) };
     }
 
-    function run(text, pair = null, { off = [], vectors = false, norms = false } = {}) {
-      const read = tokenize(text, pair), n = read.ids.length;
-      const silent = new Set();
+    // mask: the place of a token to be masked. off: heads that hand nothing on, or (how: "uniform") the mean of all values.
+    function run(text, pair = null, { off = [], how = "zero", mask = -1, vectors = false, norms = false } = {}) {
+      const read = tokenize(text, pair);
+      if (mask >= 0) read.ids[mask] = vocabulary.get("[MASK]");
+      return { ...forward(read, { off, how, vectors, norms }), asked: [text, pair, { off, how, mask }] };
+    }
+
+    function forward(read, { off = [], how = "zero", vectors = false, norms = false }) {
+      const n = read.ids.length, silent = new Set();
       for (const [layer, head] of off) {
         if (!(layer >= 0 && layer < layers && head >= 0 && head < heads)) throw new Error(`There is no head ${layer + 1}-${head + 1}.`);
         silent.add(layer * heads + head);
@@ -279,9 +337,10 @@ const bertlookMakeSpecimen = () => {
               attention[map + i * n + j] = score / Math.sqrt(size);
             }
             softmax(attention, map + i * n, map + (i + 1) * n);
-            if (silent.has(layer * heads + head)) continue; // what it would hand on is nothing
+            const even = silent.has(layer * heads + head);
+            if (even && how === "zero") continue; // what it would hand on is nothing
             for (let j = 0; j < n; j++) {
-              const weight = attention[map + i * n + j];
+              const weight = even ? 1 / n : attention[map + i * n + j];
               for (let k = first; k < first + size; k++) joined[i * width + k] += weight * values[j * width + k];
             }
           }
@@ -313,30 +372,48 @@ const bertlookMakeSpecimen = () => {
         for (let i = 0; i < n * width; i++) stream[i] += update[i];
         normed(`${block}.output.LayerNorm`, stream, n);
       }
-      const found = { ...read, n, attention, last: stream.slice(0, n * width), asked: [text, pair, { off }] };
+      const found = { ...read, n, attention, last: stream.slice(0, n * width) };
       if (lengths) found.norms = lengths; // of what each head would take from each token, as measures/norms.py has it
       if (kept) [found.queries, found.keys, found.values] = kept;
       return found;
     }
 
+    // One score for each wordpiece of the vocabulary at each of some places.
+    function scoresAt(found, places) {
+      const top = "cls.predictions.transform", n = places.length, count = about.vocabulary.length, rows = new Float32Array(n * width);
+      places.forEach((place, i) => rows.set(found.last.subarray(place * width, (place + 1) * width), i * width));
+      const hidden = gelu(dense(`${top}.dense`, rows, n, width, width, new Float32Array(n * width)), n * width);
+      normed(`${top}.LayerNorm`, hidden, n);
+      return linear(hidden, n, width, w(`${EMBED}.word_embeddings.weight`), w("cls.predictions.bias"), count, new Float32Array(n * count));
+    }
+
+    function shares(found, position) {
+      if (!(position >= 0 && position < found.n)) throw new Error(`The text has tokens 0 to ${found.n - 1}; there is no token ${position}.`);
+      const scores = scoresAt(found, [position]);
+      softmax(scores, 0, scores.length);
+      return scores;
+    }
+
     // The k wordpieces that fit best at a place, with their probability.
     function guesses(found, position, k = 5) {
-      if (!(position >= 0 && position < found.n)) throw new Error(`The text has tokens 0 to ${found.n - 1}; there is no token ${position}.`);
-      const top = "cls.predictions.transform", row = found.last.slice(position * width, (position + 1) * width);
-      const hidden = gelu(dense(`${top}.dense`, row, 1, width, width, new Float32Array(width)), width);
-      normed(`${top}.LayerNorm`, hidden, 1);
-      const count = about.vocabulary.length, scores = new Float32Array(count);
-      linear(hidden, 1, width, w(`${EMBED}.word_embeddings.weight`), w("cls.predictions.bias"), count, scores);
-      softmax(scores, 0, count);
-      const order = [...scores.keys()].sort((a, b) => scores[b] - scores[a] || a - b).slice(0, k);
-      return order.map((number) => ({ token: about.vocabulary[number], p: scores[number] }));
+      const p = shares(found, position), order = [...p.keys()].sort((a, b) => p[b] - p[a] || a - b).slice(0, k);
+      return order.map((number) => ({ token: about.vocabulary[number], p: p[number] }));
     }
 
     // The probability that a wordpiece has at a place.
     function probability(found, position, piece) {
       const number = vocabulary.get(piece);
       if (number === undefined) throw new Error(`${piece} is no wordpiece of this model.`);
-      return guesses(found, position, about.vocabulary.length).find((one) => one.token === piece).p;
+      return shares(found, position)[number];
+    }
+
+    // The masked-LM loss, in nats, of each piece to guess in a text that comes as vocabulary numbers, masked already.
+    function losses({ ids, places, truths }, { off = [], how = "zero" } = {}) {
+      const scores = scoresAt(forward({ ids, segments: ids.map(() => 0) }, { off, how }), places), count = about.vocabulary.length;
+      return truths.map((truth, i) => {
+        const row = scores.subarray(i * count, (i + 1) * count), top = row.reduce((a, b) => Math.max(a, b));
+        return top + Math.log(row.reduce((sum, score) => sum + Math.exp(score - top), 0)) - row[truth];
+      });
     }
 
     // The probability that the second text goes on where the first ends.
@@ -364,19 +441,23 @@ const bertlookMakeSpecimen = () => {
     }
 
     const said = { name: about.name, fingerprint: about.fingerprint, n_layers: layers, n_heads: heads, max_length: longest, bits: about.bits };
-    return { about: said, tokenize, run, guesses, probability, next_sentence, head };
+    return { about: said, tokenize, run, guesses, probability, losses, next_sentence, head };
   }
 
   // --- the same in a worker, so that a page never stutters ---------------------------------------------------------------
-  const CALLS = ["tokenize", "run", "guesses", "probability", "next_sentence", "head"];
+  const CALLS = ["tokenize", "run", "guesses", "probability", "losses", "next_sentence", "head"];
 
-  // What a worker runs: it opens what it is sent first, then answers one call after another.
+  // What a worker runs: it opens what it is sent first, then answers one call after another. The twin is its second model.
   function serve(scope) {
-    let model = null;
-    scope.onmessage = ({ data: { number, call, given } }) => {
+    const models = [];
+    const answer = (call, given, which) => {
+      if (call === "open") return (models[0] = open(given[0])).about;
+      if (call === "twin") return models.push(models[0].twin(given[0])) - 1;
+      return models[which][call](...given);
+    };
+    scope.onmessage = ({ data: { number, call, given, which } }) => {
       try {
-        if (call === "open") model = open(given[0]);
-        scope.postMessage({ number, result: call === "open" ? model.about : model[call](...given) });
+        scope.postMessage({ number, result: answer(call, given, which) });
       } catch (error) {
         scope.postMessage({ number, error: error.message });
       }
@@ -392,12 +473,13 @@ const bertlookMakeSpecimen = () => {
     } catch {
       remote = null;
     }
+    const calling = (about, ask, more) => Object.assign({ about, ...more }, ...CALLS.map((call) => ({ [call]: (...given) => ask(call, given) })));
     if (remote) {
       const waiting = new Map();
       let last = 0;
-      const ask = (call, given) => new Promise((done, failed) => {
+      const ask = (call, given, which = 0) => new Promise((done, failed) => {
         waiting.set(++last, [done, failed]);
-        remote.postMessage({ number: last, call, given });
+        remote.postMessage({ number: last, call, given, which });
       });
       remote.onmessage = ({ data }) => {
         const [done, failed] = waiting.get(data.number);
@@ -406,19 +488,21 @@ const bertlookMakeSpecimen = () => {
       };
       const broken = new Promise((done) => { remote.onerror = (event) => { event.preventDefault(); done(null); }; });
       const about = await Promise.race([ask("open", [bytes]), broken]);
-      if (about) {
-        const model = { about, inPage: false, close: () => remote.terminate() };
-        for (const call of CALLS) model[call] = (...given) => ask(call, given);
-        return model;
-      }
+      const twin = async (given) => {
+        const which = await ask("twin", [given]);
+        return calling(about, (call, more) => ask(call, more, which));
+      };
+      if (about) return calling(about, ask, { twin, inPage: false, close: () => remote.terminate() });
       remote.terminate(); // a policy refused it after it was made
     }
-    const here = open(bytes);
-    const model = { about: here.about, inPage: true, close: () => {} };
-    for (const call of CALLS) model[call] = async (...given) => here[call](...given);
-    return model;
+    const here = (model, more) => calling(model.about, async (call, given) => model[call](...given), more);
+    const model = open(bytes);
+    return here(model, { twin: async (given) => here(model.twin(given)), inPage: true, close: () => {} });
   }
 
-  return { open, worker, serve };
+  // The share of a normal distribution below x, to 2e-7.
+  const shareBelow = (x) => gelu([x], 1)[0] / x;
+
+  return { open, worker, serve, shareBelow };
 };
 globalThis.bertlookSpecimen = bertlookMakeSpecimen();

@@ -46,14 +46,15 @@ function createTally(host, get, emit) {
   const root = element("div", "bertlook bl-tally", { role: "group", "aria-label": "Tally of the room's predictions" });
   const side = element("div", "bl-tally-side");
   const label = element("label");
-  const input = element("textarea", "", { rows: "2", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
+  const input = element("textarea", "", { rows: "1", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
   const button = element("button", "bl-tally-show", { type: "button", "data-lm-suppress-shortcuts": "true" });
   const bars = element("table", "bl-tally-bars");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const words = element("span");
   label.append(words, input);
   side.append(label, button);
-  root.append(side, bars, caption);
+  side.append(caption);
+  root.append(bars, side);
   host.append(root);
 
   const letters = () => get("choices").map(([letter]) => letter);
@@ -74,14 +75,21 @@ function createTally(host, get, emit) {
         const row = element("tr");
         const [name, track, count] = [element("th", "", { scope: "row" }), element("td", "bl-tally-track"), element("td")];
         const bar = element("span");
+        // A hand that goes up, or a reader's own commitment, is one press.
+        const press = element("button", "bl-tally-choice", { type: "button", "data-lm-suppress-shortcuts": "true" });
+        press.addEventListener("click", () => {
+          const before = get("votes").trimEnd();
+          emit({ votes: `${before}${before && "\n"}${get("lesson")}-${get("question")}${letter}\n` });
+        });
+        name.append(press);
         track.append(bar);
         row.append(name, track, count);
         bars.append(row);
-        rows.set(letter, { row, name, bar, count });
+        rows.set(letter, { row, press, bar, count });
       }
-      const { row, name, bar, count } = rows.get(letter);
+      const { row, press, bar, count } = rows.get(letter);
       const right = letter === answer;
-      name.textContent = `${right ? "✓ " : ""}${letter} ${meaning}`;
+      press.textContent = `${right ? "✓ " : ""}${letter} ${meaning}`;
       row.classList.toggle("bl-tally-right", right);
       bar.style.width = shown ? `${(100 * found.counts[letter]) / most}%` : "0";
       count.textContent = shown ? String(found.counts[letter]) : "";

@@ -113,7 +113,7 @@ def page_source(view, *, title: str | None = None) -> str:
             f'<body><main><h1 dir="auto">{html.escape(title)}</h1>',
             '<div id="bertlook-controls"></div><div id="bertlook-views"></div>',
             f"<noscript>{without_scripts}</noscript></main>",
-            f"<footer>{html.escape(precision_note(views))}</footer>",
+            f"<footer>{html.escape(precision_note(views))} This page asks nothing of the network; a new sentence needs the notebook.</footer>",
             live,
             "</body></html>",
             "",
@@ -172,7 +172,6 @@ def precision_note(views) -> str:
             notes.append("The words' numbers are kept in single precision.")
         else:
             notes.append("What each head names is kept exactly.")
-    notes.append("This page asks nothing of the network; a new sentence needs the notebook.")
     return " ".join(dict.fromkeys(notes))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 
 import anywidget
 import ipywidgets
+import numpy as np
 import traitlets
 
 from ...analyses.ablation import WAYS, Bench, read_heads
+from ...model import choose_masked, random_twin, read, with_pretraining_head
 from ...render import bench_result, describe_off, render_bench
+from ...stats import draws, widening
 from ..assets import mime_bundle, module_source, style_source, view_style
 from .explorer import TextBox
 
@@ -233,6 +237,24 @@ class AblationBench(ipywidgets.VBox):
     def _say(self, error: Exception) -> None:
         self.view.result = self.view.result | {"message": _capital(error)}
 
+    def in_page(self) -> dict[str, object]:
+        """What a page that holds the same model needs to switch heads off in Python's place; the task score stays Python's."""
+        first, *others = self._benches
+        places = {"text": self.text_box.text, "message": self.text_box.message, "bench": self.view}
+        n = len(first.texts)
+        task = None if first.classify is None else getattr(first.classify, "name", "Task")
+        return {
+            "fingerprint": self.encoder.fingerprint,
+            "batch": [_masked_in_page(self.encoder, text, i) for i, text in enumerate(first.texts)],
+            "interval": {
+                "draws": ["".join(map(str, np.minimum(row, 9))) for row in draws(n)],
+                "widening": widening(n) if n > 1 else None,
+            },
+            "twin": _twin_in_page(self.encoder, others[0].encoder) if others else None,
+            "scores": [] if task is None else [f"{task}, share right: needs Jupyter."],
+            "places": {name: widget.model_id for name, widget in places.items()},
+        }
+
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.view.picture()])
 
@@ -244,3 +266,23 @@ class AblationBench(ipywidgets.VBox):
 def _capital(error: Exception) -> str:
     said = str(error) or type(error).__name__
     return f"{said[0].upper()}{said[1:]}"
+
+
+def _masked_in_page(encoder, text: str, number: int) -> dict[str, list[int]]:
+    """A text of the batch, masked as `Bench` masks it."""
+    reading = read(encoder, text, truncate=True)
+    chosen = choose_masked(encoder, reading.ids, reading.special, seed=number)
+    truths = [int(reading.ids[place]) for place in chosen.positions]
+    return {"ids": chosen.applied(reading.ids), "places": list(chosen.positions), "truths": truths}
+
+
+def _twin_in_page(encoder, twin) -> dict[str, object] | None:
+    """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is no random twin."""
+    if twin.seed is None or twin.fingerprint != random_twin(encoder, twin.seed).fingerprint:
+        return None
+    head = with_pretraining_head(twin, "AutoModelForMaskedLM", ValueError, f"{twin.name} has no head", "")
+    matrix = head.state_dict().get("cls.predictions.transform.dense.weight")
+    if matrix is None:  # not BERT, which no page computes
+        return None
+    packed = base64.b64encode(matrix.numpy().astype("<f2").tobytes()).decode()
+    return {"seed": twin.seed, "std": head.config.initializer_range, "transform": packed}

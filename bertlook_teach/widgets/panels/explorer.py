@@ -93,7 +93,7 @@ class HeadExplorer(ipywidgets.VBox):
         From `load_encoder`. Or an Attention, or what `Attention.from_arrays` takes, such as ``outputs.attentions``, followed by its
         tokens: there is then no text box, and by default the measures that have a meaning for it.
     text : str
-        With attention instead of an encoder: its tokens.
+        With attention instead of an encoder: its tokens, or ``grid=`` as in `HeadView`.
     text_pair : str, optional
         A second text. ``None`` shows no box for one; ``""`` shows an empty box.
     measures : mapping of name to measure, optional
@@ -149,6 +149,7 @@ class HeadExplorer(ipywidgets.VBox):
         measures: Mapping[str, Measure | np.ndarray] | None = None,
         *,
         key_tokens: Sequence[str] | None = None,
+        grid: tuple[int, int] | None = None,
         layer: int = 0,
         head: int = 0,
         measure: str | None = None,
@@ -167,7 +168,7 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
-        given = _given_attention(encoder, text, key_tokens)
+        given = _given_attention(encoder, text, key_tokens, grid)
         if given is not None:
             encoder, text, extract = given, given.text, lambda *_: given
             measures = default_measures(given) if measures is None else measures
@@ -338,8 +339,7 @@ class HeadExplorer(ipywidgets.VBox):
             for name, measure in self.measures.items()
             if callable(measure) and measure is not usual.get(name)
         ]
-        engine = getattr(self.encoder, "engine", None)
-        if own or self.minus is not None or self._extract is not _extract_attention or engine is None:
+        if own or self.minus is not None or self._extract is not _extract_attention:
             return None
         places = {
             "text": self.text_box.text,
@@ -350,7 +350,7 @@ class HeadExplorer(ipywidgets.VBox):
         if len(self.text_box.children[0].children) > 1:
             places["pair"] = self.text_box.text_pair
         return {
-            "fingerprint": self.encoder.fingerprint,
+            "fingerprint": getattr(self.encoder, "fingerprint", ""),
             "norms": bool(self.head_view.norms),
             "places": {name: widget.model_id for name, widget in places.items()},
         }
@@ -391,13 +391,11 @@ class HeadExplorer(ipywidgets.VBox):
         return "" if self.recorded is None else f"; {self.recorded!r}"
 
 
-def _given_attention(encoder, tokens, key_tokens) -> Attention | None:
+def _given_attention(encoder, tokens, key_tokens, grid) -> Attention | None:
     """The attention to be explored where there is no encoder to compute it."""
-    if isinstance(encoder, Attention):
-        return Attention.from_arrays(encoder, tokens, key_tokens)
-    if isinstance(tokens, str) or tokens is None:
+    if not isinstance(encoder, Attention) and grid is None and (isinstance(tokens, str) or tokens is None):
         return None
-    return Attention.from_arrays(encoder, tokens, key_tokens)
+    return Attention.from_arrays(encoder, tokens, key_tokens, grid=grid)
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

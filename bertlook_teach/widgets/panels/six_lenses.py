@@ -31,6 +31,8 @@ from .explorer import TextBox, choice_menu
 
 MOST_WORK = 1.5e11  # of `output_zeroing_work`: some seconds; the specimen does it for 50 tokens
 
+IN_PAGE = ("weight", "norm", "rollout")  # the lenses that need no gradient and no second pass
+
 MOST_TOKENS = 64  # value zeroing and gradients of one text cost as many passes as it has tokens
 
 _SENTENCES = {
@@ -328,6 +330,22 @@ class SixLenses(ipywidgets.VBox):
     @head.setter
     def head(self, head: int) -> None:
         self.view.head = head
+
+    def in_page(self) -> dict[str, object] | None:
+        """What a page that holds the same model needs to answer a new text in Python's place; None where it cannot. It has three of the lenses."""
+        if self.text_box is None or self._compute is not compute_lenses:
+            return None
+        box = self.text_box
+        places = {"text": box.text, "message": box.message, "lenses": self.view}
+        if len(box.children[0].children) > 1:
+            places["pair"] = box.text_pair
+        left = [title for name, title in zip(self.view.names, self.view.titles) if name not in IN_PAGE]
+        return {
+            "fingerprint": getattr(self.encoder, "fingerprint", ""),
+            "most": MOST_TOKENS,
+            "note": f"Of a text typed here: {', '.join(left).lower()} need Jupyter.",
+            "places": {name: widget.model_id for name, widget in places.items()},
+        }
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.view.picture()])

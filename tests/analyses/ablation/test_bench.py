@@ -359,3 +359,21 @@ def test_a_guess_is_what_the_bench_says_with_all_heads_on(specimen):
     assert sentence.tokens[sentence.masked] == "[MASK]" and len(guesses) == 5
     assert [piece for piece, _ in guesses] == [piece for piece, _ in whole.guesses]
     assert [share for _, share in guesses] == pytest.approx([share for _, share in whole.guesses], abs=1e-5)
+
+
+def test_a_page_gets_the_batch_as_the_bench_masks_it_and_draws_only_a_random_twin():
+    specimen, twin = load_encoder("specimen"), load_encoder("specimen-random")
+    bench = AblationBench(specimen, "He opened the door.", texts=TEXTS, twin=twin)
+    page = bench.in_page()
+    padded = bench.bench.padded.tolist()
+    assert [row[: len(one["ids"])] for row, one in zip(padded, page["batch"])] == [
+        one["ids"] for one in page["batch"]
+    ]
+    assert [len(one["truths"]) for one in page["batch"]] == np.bincount(bench.bench.units).tolist()
+    assert (page["twin"]["seed"], page["twin"]["std"]) == (0, 0.02) and page["scores"] == []
+    other = AblationBench(
+        specimen, "He opened the door.", texts=TEXTS[:1], twin=specimen, classify=lambda heads, how: [1]
+    )
+    page = other.in_page()
+    assert page["twin"] is None and page["interval"]["widening"] is None
+    assert page["scores"] == ["Task, share right: needs Jupyter."]

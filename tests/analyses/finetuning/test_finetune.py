@@ -223,6 +223,14 @@ def test_what_is_saved_is_what_is_loaded(kind, encoders, tmp_path):
 # --- bad input -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("written", ["", "[1, 2]", "{" * 5, '{"a": ' * 50_000])
+def test_a_damaged_record_of_a_classifier_is_named(written, encoders, tmp_path):
+    quick(encoders["bert"], TASKS["classes"]).save(tmp_path)
+    (tmp_path / "bertlook.json").write_text(written)
+    with pytest.raises(ValueError, match=r"bertlook\.json (cannot be read as JSON|holds list)"):
+        load_classifier(tmp_path, device="cpu")
+
+
 def test_an_encoder_without_a_classification_head_is_refused(encoders):
     with pytest.raises(ValueError, match="holds an encoder without a classification head"):
         load_classifier(encoders["bert"].folder, device="cpu")

@@ -563,6 +563,30 @@ def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
     assert "CoNLL-U" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("texts", b"the cat sat\n\xff dog\na dog sat\n"),
+        ("pairs", b"the cat\tit sat\nno pair\na dog\tit was tired\n"),
+        ("data", None),
+    ],
+)
+def test_the_command_stops_at_a_broken_text_or_leaves_it_out_and_says_so(tmp_path, capsys, kind, content):
+    model, corpus = tiny.save_tiny_model(tmp_path / "bert"), tmp_path / "corpus"
+    if content is None:
+        content = (conllu(TREES) + "1\ta\t_\tDET\t_\t_\t7\tdet\t_\t_\n\n").encode()
+    corpus.write_bytes(content)
+    words = ("key.next()", f"--{kind}", corpus, "--model", model, "--no-twin", "--out", tmp_path / "out")
+    assert bertlook(*words) == 1
+    capsys.readouterr()
+    assert bertlook(*words, "--on-error", "skip") == 0
+    assert "1 broken texts left out in all" in capsys.readouterr().err
+    content = json.loads((tmp_path / "out" / "pattern.json").read_text(encoding="utf-8"))
+    assert len(content["about"]["broken"]) == 1
+    corpus.write_bytes(b"\xff\n" if kind == "texts" else b"no pair\n")
+    assert bertlook(*words, "--on-error", "skip") == 1
+
+
 # --- live ----------------------------------------------------------------------------------------------
 
 

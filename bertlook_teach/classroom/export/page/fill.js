@@ -1,4 +1,4 @@
-// A slide fills its room: its one picture takes what the words leave. A live view fits itself. The extensions for the two RISEs hold these functions word for word.
+// A slide fills its room: its one picture takes what the words leave, and words alone grow. A live view fits itself. The extensions for the two RISEs hold these functions word for word.
 "use strict";
 
 // The part of the course gives the deck its colour, the lesson its place in the strip at the foot (rise.part, rise.lesson).
@@ -12,8 +12,10 @@ function showPlace(rise) {
 function fillSlide() {
   const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
   if (!slide) return;
-  slide.style.removeProperty("--slide-picture");
+  for (const name of ["--slide-picture", "--slide-grow"]) slide.style.removeProperty(name);
   slide.classList.remove("bertlook-fills");
+  const held = [...slide.querySelectorAll(".jp-CodeCell, .code_cell, svg, img, iframe, canvas")];
+  if (!held.some((part) => part.checkVisibility())) return growWords(slide); // a hidden set-up cell does not count
   if (slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas")) return;
   const pictures = [...slide.querySelectorAll("figure > svg, figure > img")];
   if (pictures.length !== 1) return;
@@ -29,6 +31,18 @@ function fillSlide() {
   }
   slide.style.removeProperty("--slide-picture");
   slide.classList.remove("bertlook-fills");
+}
+
+// On a slide of words alone the type grows as far as all of it, hidden fragments too, keeps its room in height and width.
+function growWords(slide) {
+  const boxes = [slide, ...slide.querySelectorAll("pre, table, .jp-RenderedHTMLCommon, .rendered_html")];
+  const wide = () => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length;
+  const before = wide();
+  for (const grow of [1.3, 1.2, 1.1]) {
+    slide.style.setProperty("--slide-grow", grow);
+    if (slide.scrollHeight <= slide.clientHeight + 1 && slide.scrollHeight < 0.92 * window.innerHeight && wide() <= before) return;
+  }
+  slide.style.removeProperty("--slide-grow");
 }
 
 // Whenever another slide comes, the window changes, or a cell has shown something.

@@ -44,6 +44,8 @@ if (route) {
     if (!stack.querySelector("section")) stack.remove();
   }
 }
+const { pieces, frames } = JSON.parse(document.getElementById("bertlook-frames").textContent); // ../frames.py
+for (const frame of document.querySelectorAll("iframe[data-frame]")) frame.srcdoc = frames[frame.dataset.frame].map((i) => pieces[i]).join("");
 function nextRoute() {
   window.location.assign(routeAddress(routes[(routes.indexOf(route ?? routes.at(-1)) + 1) % routes.length]));
 }

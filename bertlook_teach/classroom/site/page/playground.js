@@ -5,7 +5,7 @@
   const say = (words) => (byId("said").textContent = words);
   const make = (tag, words, name = "") => Object.assign(document.createElement(tag), { textContent: words, className: name });
   const label = ([layer, head]) => `${layer + 1}-${head + 1}`;
-  let map, view, recorded, engine; // models of the views; the worker
+  let map, view, recorded, neurons, engine; // models of the views; the worker
   let off = []; // [layer, head] of the heads switched off
   let masked = -1; // a word of the sentence, counted from 0 over both texts
   let turn = 0; // answers to earlier questions are dropped
@@ -23,8 +23,9 @@
 
   // -- one run as the traits of the views --
   function show(run) {
-    const { mapTraits, viewTraits } = globalThis.bertlookSpecimenViews, shape = map.get("shape");
-    for (const [model, traits] of [[map, mapTraits(run, map.get("measures"), shape)], [view, viewTraits(run, shape)]]) {
+    const { mapTraits, viewTraits, neuronTraits } = globalThis.bertlookSpecimenViews, shape = map.get("shape");
+    const all = [[map, mapTraits(run, map.get("measures"), shape)], [view, viewTraits(run, shape)], [neurons, neuronTraits(run, shape)]];
+    for (const [model, traits] of all) {
       for (const [name, value] of Object.entries(traits)) model.set(name, value);
     }
     markOff();
@@ -40,7 +41,7 @@
     const [text, pair] = asked();
     if (!text.trim()) return say("Type a sentence: an empty one has nothing to look at.");
     try {
-      const run = await engine.run(text, pair, { off });
+      const run = await engine.run(text, pair, { off, vectors: true });
       if (mine !== turn) return;
       show(run);
       say(run.cut ? `The model reads ${run.n} wordpieces at most; the rest was cut.` : "");
@@ -169,7 +170,8 @@
 
   // The views' modules run after this script: begin when they are there.
   addEventListener("DOMContentLoaded", async () => {
-    [map, view, recorded] = globalThis.bertlookModels;
+    [map, view, recorded, neurons] = globalThis.bertlookModels;
+    byId("inside").append(byId("bertlook-views").lastElementChild);
     byId("recorded").append(byId("bertlook-views").lastElementChild);
     byId("bertlook-views").classList.remove("bertlook-two");
     byId("bertlook-views").removeAttribute("data-shows");

@@ -1,0 +1,73 @@
+"""Lesson 3: the surface measures of every head on the shipped pairs of paragraphs; its deck chooses heads on every second pair."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import __version__
+from ...disk import cached
+from ...measures import Profile, cls_entropy, surface_measures, uniform_baseline
+
+BASELINES = (
+    "previous",
+    "next",
+    "self",
+    "cls",
+    "sep",
+    "punct",
+)  # measures of which the deck shows what even attention would give
+
+
+def halves(encoder, *, segments: str = "standard", only: tuple[str, ...] = ()) -> tuple[Profile, Profile]:
+    """Profiles of the pairs to choose heads on and of the pairs to report on, of which each may be merged with the other; kept.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    segments : {"standard", "zeros"}
+        As for `bertlook_teach.measures.profile_heads`.
+    only : tuple of str
+        Names of measures. Default: all of `shown_measures`.
+    """
+    found = cached("03 profile", (encoder, segments, only), lambda: _measured(encoder, segments, only))
+    values, n_tokens, truncated = found["values"], found["n_tokens"], found["truncated"]
+    first = 0
+    profiles = []
+    for half in (slice(0, None, 2), slice(1, None, 2)):
+        about = {
+            "model": encoder.name,
+            "fingerprint": encoder.fingerprint,
+            "corpus": "pairs",
+            "segments": segments,
+        }
+        profile = Profile(about | {"first": first, "version": __version__})
+        profile.add_many({name: one[half] for name, one in values.items()}, n_tokens[half], truncated[half])
+        profiles.append(profile)
+        first += profile.n
+    return tuple(profiles)
+
+
+def shown_measures() -> dict:
+    """What the deck shows of a map: name -> function(Attention) -> array of shape (layer, head)."""
+    found = surface_measures()
+    del found["offset_r_squared"]
+    found["cls_normalized"] = lambda attention: cls_entropy(attention, normalized=True)
+    return found | {f"{name}, uniform": uniform_baseline(found[name]) for name in BASELINES}
+
+
+def _measured(encoder, segments: str, only: tuple[str, ...]) -> dict:
+    from ...corpora import load_pairs
+    from ...model import iter_attention
+
+    measures = {name: measure for name, measure in shown_measures().items() if not only or name in only}
+    values, n_tokens, truncated = {name: [] for name in measures}, [], []
+    for attention in iter_attention(encoder, load_pairs(), segments=segments, truncate=True):
+        for name, measure in measures.items():
+            values[name].append(measure(attention))
+        n_tokens.append(attention.n_tokens)
+        truncated.append(attention.truncated)
+    return {
+        "values": {name: np.stack(found).astype(float) for name, found in values.items()},
+        "n_tokens": n_tokens,
+        "truncated": truncated,
+    }

@@ -1,0 +1,75 @@
+"""`bertlook syntax` in chunks: the table of `score_relations`, and neither sentences nor answers held."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import pytest
+
+from bertlook_teach.analyses.syntax import collect_answers, score_relations
+from bertlook_teach.commands import syntax
+from bertlook_teach.commands.line import main
+from bertlook_teach.corpora import load_treebank
+from bertlook_teach.model import random_twin
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(syntax, "SENTENCES", 32)
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ([], {}),
+        (["--scheme", "stanford"], {"scheme": "stanford"}),
+        (["--scheme", "stanford", "--as-published"], {"scheme": "stanford", "as_published": True}),
+        (["--subtypes", "keep"], {"subtypes": "keep"}),
+    ],
+)
+def test_chunks_give_the_table_of_the_whole(given, options, specimen, tmp_path, small_chunks):
+    more = ["--limit", "150", "--permutations", "10", "--min-cases", "10"]
+    assert main(["syntax", *given, *more, "--out", str(tmp_path), "--quiet"]) == 0
+    found = json.loads((tmp_path / "syntax.json").read_text(encoding="utf-8"))
+    query = "first" if options.get("as_published") else "mean"
+    answers, twin = (
+        collect_answers(model, load_treebank()[:150], query=query)
+        for model in (specimen, random_twin(specimen))
+    )
+    whole = score_relations(answers, twin=twin, permutations=10, min_cases=10, **options)
+    assert found["rows"] == [pytest.approx(syntax.flat_row(row), abs=1e-6) for row in whole.rows]
+    assert (
+        found["about"]["too_rare"] == whole.too_rare and found["about"]["n_words"] == whole.about["n_words"]
+    )
+    assert len(whole.rows) > 10
+
+
+def test_what_is_held_does_not_grow_with_sentences_or_answers(tmp_path, small_chunks):
+    """Of a sentence some 20 words x (16 bytes of gold and 9 of marks, each model), not 20 x 288 of answers and 10,000 of strings."""
+
+    def most(n):
+        tracemalloc.start()
+        options = ["--limit", str(n), "--permutations", "2", "--out", str(tmp_path / str(n)), "--quiet"]
+        assert main(["syntax", *options]) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    most(64)  # what is loaded once
+    small = most(100)
+    assert most(400) - small < 300 * 6_000
+
+
+def test_too_little_that_can_be_read_is_said(tmp_path, capsys):
+    row = "{0}\t{1}\t{1}\tX\t_\t_\t{2}\t{3}\t_\t_"
+    long = "\n".join(row.format(i, "long", i - 1, "dep" if i > 1 else "root") for i in range(1, 201))
+    short = row.format(1, "short", 0, "root")
+    for trees, said in (
+        ([long, long], "no sentence of the treebank can be read by specimen: 2 "),
+        ([long, short], "needs two sentences; specimen reads 1 of 2 (1 "),
+    ):
+        path = tmp_path / "trees.conllu"
+        path.write_text("\n\n".join(trees) + "\n\n", encoding="utf-8")
+        assert main(["syntax", "--data", str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 1
+        assert said in capsys.readouterr().err
