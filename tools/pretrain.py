@@ -590,6 +590,7 @@ def main(arguments=None):
             film_ratio=options.film_ratio,
             continue_from=options.continue_from,
         )
+        models.keep_memory()
         model = run.train()
         if options.out:
             models.save_model(model, options.run / "tokenizer", options.out)

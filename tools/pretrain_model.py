@@ -1,5 +1,6 @@
 """The model that pretrain.py trains: its starting weights, its losses, its optimizers, and the folder it ends in."""
 
+import functools
 import json
 import math
 import re
@@ -138,6 +139,9 @@ def forward(model, batch, masked, targets, device, precision):
     length = ids.shape[1]
     allowed = torch.from_numpy(ids != data.PAD)[:, None, None, :].to(device)
     chosen = np.flatnonzero(targets.ravel() != data.NOT_A_TARGET)
+    # A matrix product of a new shape is compiled first, which takes a tenth of a step: so the number of rows is a multiple of 64,
+    # and those that are too many ([CLS] once more) have no target.
+    chosen = np.concatenate([chosen, np.zeros(-len(chosen) % 64, chosen.dtype)])
     wanted = torch.from_numpy(np.concatenate([np.arange(len(ids)) * length, chosen])).to(device)
     gold = torch.from_numpy(targets.ravel()[chosen]).to(device)
     masked, segments, is_random = (
@@ -154,14 +158,58 @@ def forward(model, batch, masked, targets, device, precision):
             x = layer.output(layer.intermediate(x), x)
         order = model.cls.seq_relationship(torch.tanh(bert.pooler.dense(x[: len(ids)])))
         logits = words(x[len(ids) :])
-    return logits.float(), gold, order.float(), is_random
+    return logits, gold, order.float(), is_random
 
 
 def losses(words, gold, order, is_random):
     """Masked-LM and next-sentence cross-entropy, in nats; a batch without a masked token counts 0."""
     from torch.nn.functional import cross_entropy
 
-    return cross_entropy(words, gold) if len(gold) else words.sum() * 0, cross_entropy(order, is_random)
+    if not (gold != data.NOT_A_TARGET).any():
+        masked_lm = words.float().sum() * 0
+    elif words.device.type == "cpu":
+        masked_lm = _row_cross_entropy()(words, gold)
+    else:
+        masked_lm = cross_entropy(words.float(), gold, ignore_index=data.NOT_A_TARGET)
+    return masked_lm, cross_entropy(order, is_random)
+
+
+@functools.cache
+def _row_cross_entropy():
+    """torch's cross-entropy for a processor: some rows at a time, so that they stay in its cache, and the gradient with them.
+
+    torch's own makes five arrays of all logits in single precision, 40 MB each for a batch, and a quarter of a step goes into memory.
+    """
+    import torch
+
+    class RowCrossEntropy(torch.autograd.Function):
+        rows = 16
+
+        @staticmethod
+        def forward(ctx, logits, gold):
+            total, gradient = 0.0, torch.empty_like(logits)
+            counts = gold != data.NOT_A_TARGET
+            n = int(counts.sum())
+            for start in range(0, len(logits), RowCrossEntropy.rows):
+                part = slice(start, start + RowCrossEntropy.rows)
+                scores, right = logits[part].float(), gold[part, None].clamp(min=0)
+                scores -= scores.amax(1, keepdim=True)
+                of_right = scores.gather(1, right)
+                shares = scores.exp_()
+                sums = shares.sum(1, keepdim=True)
+                total += float((sums.log() - of_right)[counts[part]].sum())
+                shares /= sums
+                shares.scatter_add_(1, right, shares.new_full((1, 1), -1.0).expand(len(right), 1))
+                gradient[part] = shares.mul_(counts[part, None] / n)
+            ctx.save_for_backward(gradient)
+            return torch.tensor(total / n)
+
+        @staticmethod
+        def backward(ctx, upstream):
+            (gradient,) = ctx.saved_tensors
+            return gradient if upstream == 1 else gradient * upstream, None
+
+    return RowCrossEntropy.apply
 
 
 def heldout_scores(model, corpus, phase, *, seed, vocab_size, device, precision, documents=100):
@@ -183,8 +231,9 @@ def heldout_scores(model, corpus, phase, *, seed, vocab_size, device, precision,
             batch = data.pad_batch(instances[i : i + phase["batch"]])
             masked, targets = data.mask_tokens(batch[0], vocab_size=vocab_size, rng=rng)
             words, gold, order, is_random = forward(model, batch, masked, targets, device, precision)
-            loss += losses(words, gold, order, is_random)[0].item() * len(gold)
-            hits, n = hits + int((words.argmax(-1) == gold).sum()), n + len(gold)
+            n_targets = int((gold != data.NOT_A_TARGET).sum())
+            loss += losses(words, gold, order, is_random)[0].item() * n_targets
+            hits, n = hits + int((words.argmax(-1) == gold).sum()), n + n_targets
             nsp_hits += int((order.argmax(-1) == is_random).sum())
     model.train(was_training)
     return {"mlm_loss": loss / n, "mlm_accuracy": hits / n, "nsp_accuracy": nsp_hits / len(instances)}
@@ -217,6 +266,23 @@ def choose_precision(name, device):
     except OSError:
         return "float32"
     return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"
+
+
+def keep_memory():
+    """Ask the C library to keep what is freed. A step frees and takes the same large arrays; new pages cost a quarter of it.
+
+    On Linux with glibc; elsewhere nothing happens.
+    """
+    import ctypes
+
+    mmap_max, trim_threshold, top_pad = -4, -1, -2  # malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(mmap_max, 0)
+    mallopt(trim_threshold, 2**31 - 1)
+    mallopt(top_pad, 2**29)
 
 
 # --- files ---------------------------------------------------------------------------------------------------------
