@@ -96,7 +96,9 @@ def row(number: int) -> str:
 
 def lost(breaks: list[tuple[str, str, str, str]] = BREAKS) -> list[str]:
     """The breaks that do not fit the sources any more: what they replace has to stand in its file once."""
-    counts = [((ROOT / "bertlook_teach" / name).read_text(encoding="utf-8").count(old)) for name, old, *_ in breaks]
+    counts = [
+        ((ROOT / "bertlook_teach" / name).read_text(encoding="utf-8").count(old)) for name, old, *_ in breaks
+    ]
     return [
         f"break {number}: {name} holds {old!r} {count} times, and once is needed"
         for number, (count, (name, old, *_)) in enumerate(zip(counts, breaks, strict=True), 1)

@@ -15,13 +15,20 @@ def test_what_each_break_replaces_stands_in_its_file_once():
 
 
 def test_a_break_that_fits_no_more_is_named():
-    found = tool.lost([("measures/surface.py", "no such line", "", "measures"), ("stats/metrics.py", "def ", "", "stats")])
+    found = tool.lost(
+        [("measures/surface.py", "no such line", "", "measures"), ("stats/metrics.py", "def ", "", "stats")]
+    )
     assert found[0].startswith("break 1: measures/surface.py holds 'no such line' 0 times")
     assert found[1].startswith("break 2: stats/metrics.py holds 'def ' ")
 
 
 def test_the_table_in_docs_shows_these_breaks():
-    lines = (ROOT / "docs/reliability.md").read_text(encoding="utf-8").partition("## Forty breaks")[2].splitlines()
+    lines = (
+        (ROOT / "docs/reliability.md")
+        .read_text(encoding="utf-8")
+        .partition("## Forty breaks")[2]
+        .splitlines()
+    )
     rows = [line for line in lines if line[:3].strip("| ").isdigit()]
     assert len(rows) == len(tool.BREAKS)
     for number, line in enumerate(rows, 1):
