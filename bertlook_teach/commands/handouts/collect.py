@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
-from ...classroom import class_page, gather, run_handed_in, shut_in, student_rows
+from ...classroom import class_page, first_notes, gather, run_handed_in, shut_in, student_rows
 from ...disk import csv_text, writable_folder, write_files
 from .. import common
 
@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
         contents[out / "class.csv"] = csv_text(student_rows(found))
     write_files(contents)
     print(f"{len(found.students)} students, {len(found.hand_ins)} lessons, {len(found.labels)} games.")
-    for note in found.notes[:20]:
+    for note in first_notes(found.notes, 20):
         print(f"  {note}")
     for path in contents:
         print(path)
