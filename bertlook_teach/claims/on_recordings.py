@@ -177,7 +177,7 @@ def check_twin(recording: Recording, twin: Recording) -> None:
         )
     if not twin.twin_of:
         raise ValueError(
-            f"{twin.name} was not recorded as a random twin, and a trained model is no control; write one with `bertlook record --random-twin`."
+            f"{twin.name} was not recorded as a random twin, and a trained model is not a control; write one with `bertlook record --random-twin`."
         )
     if recording.model_fingerprint and twin.twin_of != recording.model_fingerprint:
         raise ValueError(

@@ -104,7 +104,7 @@ def read_film(path=None, baselines=None) -> Film:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a column or a head is missing or there twice, or a cell is no number from 0 to 1; the message names file and line.
+        If a column or a head is missing or there twice, or a cell is not a number from 0 to 1; the message names file and line.
 
     Examples
     --------

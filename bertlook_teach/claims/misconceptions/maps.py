@@ -186,7 +186,7 @@ def ten_per_cent_is_much(tokens=None, share: float = 0.1) -> Refutation:
     )
     uniform = np.full((len(tokens), len(tokens)), 1 / len(tokens))
     chance = float(attention_share(uniform, token_masks(tokens)["punct"]))
-    sentence = f"Here a head that looks everywhere alike gives {chance:.2f} to full stops and commas, so {share:.2f} is no preference."
+    sentence = f"Here a head that looks everywhere alike gives {chance:.2f} to full stops and commas, so {share:.2f} is not a preference."
     return Refutation(sentence, share / chance if chance else float("inf"), chance > 0.8 * share)
 
 

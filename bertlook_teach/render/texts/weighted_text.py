@@ -18,7 +18,7 @@ STRONG = 0.1  # of the largest: from here on a difference gets its sign written 
 
 
 def checked_scores(scores, words: Sequence[str], *, negative: bool = False) -> np.ndarray:
-    """One number a word in the last axis, as float64; names the place of what is no score.
+    """One number a word in the last axis, as float64; names the place of what is not a score.
 
     Raises
     ------
