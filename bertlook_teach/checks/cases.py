@@ -76,7 +76,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "one layer": "a layer is a row of 12 cells",
             "one head, and the mean share of its attention that goes to the kind of token named above": None,
         },
-        "A cell a head, layers down, heads across: with a mean in each cell all 144 heads are seen at once, and no sentence any more.",
+        "One cell for each head, layers down, heads across: with a mean in each cell all 144 heads are seen at once, and no sentence any more.",
     ),
     "04": (
         {

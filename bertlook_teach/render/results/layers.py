@@ -100,7 +100,7 @@ def depth_panels_figure(
     xlabel: str = "layers 0 to ...",
     size: tuple[float, float] = (9.8, 3.6),
 ):
-    """A panel a task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
+    """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
 
     Parameters
     ----------

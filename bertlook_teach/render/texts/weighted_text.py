@@ -23,7 +23,7 @@ def checked_scores(scores, words: Sequence[str], *, negative: bool = False) -> n
     Raises
     ------
     ValueError
-        If there is not one number a word, one is not finite, or one is negative although ``negative`` is False.
+        If there is not one number for each word, one is not finite, or one is negative although ``negative`` is False.
     """
     scores = as_array(scores)
     if scores.ndim not in (1, 3) or 0 in scores.shape or scores.shape[-1] != len(words):
