@@ -470,7 +470,7 @@ def examine(checks=CHECKS, write: Callable[[str], None] = print) -> bool:
             write(f"{'FAIL' if check.needed else 'note'}  {check.name:{width}}  {found}")
             write(f"      {'':{width}}  -> {advice}")
             ready = ready and not check.needed
-        except Exception as error:  # noqa: BLE001 - a check that cannot be made is no proof of health
+        except Exception as error:  # noqa: BLE001 - a check that cannot be made is not a proof of health
             write(f"FAIL  {check.name:{width}}  {type(error).__name__}: {error}")
             write(f"      {'':{width}}  -> Install anew: delete .venv and run `python3 start.py`.")
             ready = False

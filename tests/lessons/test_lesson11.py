@@ -113,7 +113,7 @@ def test_shares_of_heads_and_of_the_loss():
     ours = values([[0.5, 0.019], [0.021, -0.1]])
     assert lesson.share_unnoticed(ours) == 0.5
     other = values([[0.0, 0.1], [0.4, 0.2]])
-    assert lesson.dearest_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
+    assert lesson.most_costly_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
     assert lesson.gain_without("zero")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
     assert lesson.mean_gain(values(np.zeros((2, 2)), uniform=[[0.2, 0], [0, -0.1]])) == pytest.approx(
         -0.025 / 2

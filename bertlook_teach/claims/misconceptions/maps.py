@@ -150,7 +150,7 @@ def entropy_needs_no_length(short: int = 8, long: int = 100) -> Refutation:
     nats = [float(attention_entropy(m)) for m in maps]
     shares = [float(attention_entropy(m, normalized=True)) for m in maps]
     sentence = (
-        f"Looking everywhere alike has {nats[0]:.2f} nats over {short} tokens and {nats[1]:.2f} over {long}; "
+        f"Looking at all tokens equally has {nats[0]:.2f} nats over {short} tokens and {nats[1]:.2f} over {long}; "
         f"divided by ln n, {shares[0]:.2f} and {shares[1]:.2f}."
     )
     return Refutation(
@@ -186,7 +186,7 @@ def ten_per_cent_is_much(tokens=None, share: float = 0.1) -> Refutation:
     )
     uniform = np.full((len(tokens), len(tokens)), 1 / len(tokens))
     chance = float(attention_share(uniform, token_masks(tokens)["punct"]))
-    sentence = f"Here a head that looks everywhere alike gives {chance:.2f} to full stops and commas, so {share:.2f} is no preference."
+    sentence = f"Here a head that looks at all tokens equally gives {chance:.2f} to full stops and commas, so {share:.2f} is not a preference."
     return Refutation(sentence, share / chance if chance else float("inf"), chance > 0.8 * share)
 
 

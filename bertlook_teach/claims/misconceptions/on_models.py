@@ -49,9 +49,7 @@ def random_means_wild(encoder: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
     attention = extract_attention(encoder or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
-    sentence = (
-        f"The sharpest head of a model that never learnt has an entropy of {even:.2f} of what is possible."
-    )
+    sentence = f"The sharpest head of a model that never learnt has {100 * even:.0f} % of the largest possible entropy."
     return Refutation(sentence, even, even > 0.9)
 
 

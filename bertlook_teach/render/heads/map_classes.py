@@ -34,7 +34,7 @@ def shades(weights) -> np.ndarray:
 
 
 def map_address(weights) -> str:
-    """One map as the address of a picture with a pixel a cell, the same bytes on every machine.
+    """One map as the address of a picture with one pixel for each cell, the same bytes on every machine.
 
     Uncompressed: compressors of different versions give different bytes, and a map of 40 tokens is only 2 kB.
     """
@@ -109,7 +109,7 @@ def render_map(
     size: float = 330,
     font_size: float = 24,
 ) -> str:
-    """Draw one map for its shape: a pixel a cell, darkest is its largest weight, only special tokens are named.
+    """Draw one map for its shape: one pixel for each cell, darkest is its largest weight, only special tokens are named.
 
     Parameters
     ----------

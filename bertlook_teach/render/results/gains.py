@@ -1,4 +1,4 @@
-"""Gains over the best fixed distance on a slide: a dot a relation with its interval, what was printed as a hollow dot."""
+"""Gains over the best fixed distance on a slide: one dot for each relation with its interval, what was printed as a hollow dot."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def depth_figure(
         A dotted line.
     ylim : (float, float), optional
     ticks : sequence of str, optional
-        Names of the points, where they are no layers: before, after one task, after another.
+        Names of the points, where they are not layers: before, after one task, after another.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def depth_panels_figure(
     xlabel: str = "layers 0 to ...",
     size: tuple[float, float] = (9.8, 3.6),
 ):
-    """A panel a task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
+    """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
     """
     if len({s.n_layers for s in scores.values()}) != 1:
         raise ValueError(
-            "a table of layers needs at least one row, all of one model: layer 6 of 12 is no layer 6 of 24."
+            "a table of layers needs at least one row, all of one model: layer 6 of 12 is not a layer 6 of 24."
         )
     depth = next(iter(scores.values())).n_layers
     rows = []

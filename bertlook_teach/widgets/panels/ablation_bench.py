@@ -277,7 +277,7 @@ def _masked_in_page(encoder, text: str, number: int) -> dict[str, list[int]]:
 
 
 def _twin_in_page(encoder, twin) -> dict[str, object] | None:
-    """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is no random twin."""
+    """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is not a random twin."""
     if twin.seed is None or twin.fingerprint != random_twin(encoder, twin.seed).fingerprint:
         return None
     head = with_pretraining_head(twin, "AutoModelForMaskedLM", ValueError, f"{twin.name} has no head", "")

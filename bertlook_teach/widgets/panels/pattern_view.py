@@ -19,7 +19,7 @@ class PatternView(TextView):
     Parameters
     ----------
     maps : WordMaps
-        From `word_maps`; or a list of Attention, one a text, such as `Attention.from_arrays` makes. One text alone is refused: the
+        From `word_maps`; or a list of Attention, one for each text, such as `Attention.from_arrays` makes. One text alone is refused: the
         head is chosen on one half of the documents and scored on the other.
     twin : WordMaps, optional
         Of the random twin on the same texts.
