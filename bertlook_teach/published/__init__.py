@@ -1,4 +1,4 @@
-"""What papers printed."""
+"""What papers printed, and what docs/results.md says of the specimen elsewhere."""
 
 from .. import hand_on
 
@@ -18,6 +18,7 @@ _HOMES = {
         published_mean_f1
     """,
     "probing": "DEPTHS PROBING_TASKS PublishedProbing published_probing",
+    "results": "Measured MeasuredTable measured",
     "syntax": "PublishedRelation published_table_1",
     "tables": """
         Published PublishedMap published_gradients published_heads published_layers published_map

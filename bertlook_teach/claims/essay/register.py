@@ -87,7 +87,7 @@ claim(
     evidence="13 relations",
     threshold=0.5,
     control=False,
-    remark=f"{BY_DOCUMENT} By sentences it stayed undecided on the specimen: there a rare relation, aux:pass, came in with a head of its own.",
+    remark=f"{BY_DOCUMENT} By sentences it stayed undecided on the specimen of that day: there a rare relation, aux:pass, came in with a head of its own.",
     statistic=haven_auc,
 )
 claim(
