@@ -128,7 +128,10 @@ def test_all_hosts_fill_a_slide_by_the_same_functions():
     assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
         "showPlace",
         "fillSlide",
+        "restOf",
+        "fillPicture",
         "growWords",
+        "lowerBody",
         "keepFilled",
     ]
     for script in RISES:

@@ -450,5 +450,7 @@ window.bertlookTests = (() => {
     for (let frame = 0; frame < 2; frame++) await new Promise((done) => requestAnimationFrame(done));
   }
 
-  return { look, round, frames, prepare, enter, arrived, answered, leave, contrast, colour };
+  const heading = () => said(present().querySelector("h1, h2, h3")).replace(/¶$/, "");
+
+  return { look, round, heading, frames, prepare, enter, arrived, answered, leave, contrast, colour };
 })();

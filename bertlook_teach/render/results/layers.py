@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...published import published_probing
+from ..drawing.marks import line_looks
 from ..drawing.palette import (
     INK,
     MUTED,
     RULE,
     SELECTED,
     magnitude_colour,
-    series_look,
     text_colour,
 )
 from ..drawing.sentences import percent, quoted
@@ -84,8 +84,7 @@ def depth_figure(
 
 def _draw_curves(axes, parts) -> None:
     """The lines of one pair of axes with their bands: name to (values, low, high), None where there is no band."""
-    for i, (name, (value, low, high)) in enumerate(parts.items()):
-        look = series_look(i)
+    for look, (name, (value, low, high)) in zip(line_looks(parts), parts.items()):
         axes.plot(range(len(value)), value, label=name, markersize=8, **look)
         if low is not None:
             axes.fill_between(range(len(value)), low, high, color=look["color"], alpha=0.18, linewidth=0)
