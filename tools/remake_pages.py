@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent))
+
+from card_words import with_words
+
 MODEL = Path("data/model")
 CARD, RESULTS, README = MODEL / "MODEL_CARD.md", Path("docs/results.md"), Path("README.md")
 EXAMPLES = (README, Path("docs/architecture.md"))
@@ -77,7 +81,7 @@ def fingerprint_of(place):
 
 
 def update_card(place):
-    """The card's tables from the report; its sentences stay."""
+    """The card's tables from the report, and what they say in words; its other sentences stay."""
     path, report = place.root / CARD, place.work / "card.md"
     if not report.is_file():
         raise LeftOut(f"{report} (step measure)")
@@ -94,7 +98,7 @@ def update_card(place):
         for (first, last), block in reversed(list(zip(places, new, strict=True))):
             lines = text.split("\n")
             text = "\n".join([*lines[:first], *block.split("\n"), *lines[last:]])
-    path.write_text(text, encoding="utf-8")
+    path.write_text(with_words(text), encoding="utf-8")
 
 
 def _same_columns(line, header):
