@@ -312,7 +312,9 @@ def main(names) -> None:
             "python": sys.version.split()[0],
         }
         about[name] |= {package: version(package) for package in packages}
-        about[name] |= {"specimen": weights[:16]} if "torch" in packages else {}  # the others read drawn numbers
+        about[name] |= (
+            {"specimen": weights[:16]} if "torch" in packages else {}
+        )  # the others read drawn numbers
     about_file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
