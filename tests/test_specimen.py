@@ -17,6 +17,7 @@ from bertlook_teach.model import load_encoder
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import card_words
 import specimen_report as report
 
 MODEL = ROOT / "data" / "model"
@@ -100,6 +101,30 @@ def test_the_card_gives_the_layers_share_of_marked_tokens(maps):
 
 def test_the_card_counts_the_broad_heads(maps):
     assert int(card_row("broad heads (normalised entropy > .8)")) == (maps["entropy"] > 0.8).sum()
+
+
+def test_the_words_of_the_card_are_what_its_tables_say():
+    assert card_words.with_words(CARD) == CARD
+
+
+def test_other_tables_are_other_words():
+    card = CARD
+    for old, new in (
+        (r"(\| heads with > \.5 on the next token) \|[^|]*\|", r"\1 | 2: 3-1 (0.912), 5-6 (0.507) |"),
+        (r"(\| heads with > \.5 on the previous token) \|[^|]*\|", r"\1 | 0 |"),
+        (r"(\| \[CLS\] \+ \[SEP\] \+ \. and , by layer) \|[^|]*\|", r"\1 | 0.10 0.60 0.50 0.20 0.20 0.51 |"),
+        (r"\|(?: \*\*| )`det`\**( \| \d+) \|.*\|", r"| **`det`**\1 | 4-2 d>g | 0.800 | +1 | 0.598 | 0.702 |"),
+    ):
+        card, n = re.subn(old, new, card)
+        assert n >= 1, old
+    said = card_words.words(card)
+    assert "to the next token: 3-1 (.91) and 5-6 (.51)." in said and "previous token: no head." in said
+    assert "in layers 2 and 6; " in said
+    assert "`det` by 4-2 d>g: .80 against .60 (+1)" in said and "random twin on `list` and `det`" in said
+    with pytest.raises(ValueError, match="no row"):
+        card_words.words(card.replace("next-sentence accuracy", "other"))
+    with pytest.raises(ValueError, match="once each"):
+        card_words.with_words(card.replace(card_words.END, ""))
 
 
 def test_the_card_gives_the_relations_on_the_projects_own_treebank():

@@ -4,22 +4,21 @@
     python tools/remake.py --data FOLDER                             go on after a stop; steps that are done are passed over
     python tools/remake.py --from decks                              this step and all after it, once more
     python tools/remake.py --only film card                          these steps, whatever was done before
+    python tools/remake.py --quick ...                               without what is measured on texts that do not ship (docs/results.md)
     python tools/remake.py --list                                    the steps, what each needs, and how long it took last time
 
 MODEL is a folder that tools/pretrain.py wrote (without it the weights stay as they are), RUN the folder of its training (for the
 film), FOLDER holds the treebanks and other texts that are not part of the repository, anywhere below it, by the names that
-docs/results.md uses. A step whose files are not there is left out, and named at the end.
+docs/results.md uses, PYTHON (`--peers`) an interpreter that has the peers of tools/make_peer_fixtures.py. A step whose files are not there is
+left out; one that fails stops only what stands on it (of notebooks nothing: those that ran are saved). Both are named at the end.
 
 What was done is kept in the folder --work (default: remake), with each step's output; it holds for the weights it was made with
-and is forgotten when they change. Sentences that speak of heads by name are not written by this tool: the tests that hold prose to
-numbers say at the end which are to be read again.
+and is forgotten when they change. Sentences are not written by this tool: the last step, the tests, says which are to be read again.
 """
 
 import argparse
-import doctest
 import hashlib
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -29,8 +28,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MODEL = Path("data/model")
-CARD, RESULTS, README = MODEL / "MODEL_CARD.md", Path("docs/results.md"), Path("README.md")
+sys.path.append(str(ROOT / "tools"))
+
+from remake_pages import (
+    MODEL,
+    LeftOut,
+    RemakeError,
+    put_fingerprint,
+    update_card,
+    update_examples,
+    update_results,
+)
+
 BERTLOOK = ("-m", "bertlook_teach.commands")
 UD = ("en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu", "en_gum-ud-dev.conllu", "en_gum-ud-test.conllu")
 MODEL_FILES = (
@@ -43,14 +52,6 @@ MODEL_FILES = (
 )
 
 
-class RemakeError(Exception):
-    """A step cannot be done; the message says which, and what to do."""
-
-
-class LeftOut(Exception):
-    """What a step needs was not given; the message names it."""
-
-
 @dataclass(frozen=True)
 class Place:
     """Where a run of this tool finds and puts things.
@@ -61,7 +62,7 @@ class Place:
         The repository.
     work : Path
         Its own notes, reports and logs.
-    data, run, model : Path or None
+    data, run, model, peers : Path or None
         As on the command line.
     """
 
@@ -70,6 +71,7 @@ class Place:
     data: Path | None = None
     run: Path | None = None
     model: Path | None = None
+    peers: Path | None = None
 
     def find(self, name):
         """A file of the data folder by name, packed or not; LeftOut if it is not there."""
@@ -85,7 +87,8 @@ class Place:
 class Step:
     """One step: its name, the steps it stands on, and either commands or a function of the place.
 
-    ``commands`` gives lists of arguments for Python, from the place; the first is a script or ``-m``.
+    ``commands`` gives lists of arguments for Python, from the place; the first is a script or ``-m``. All of them are tried. Of a step
+    ``in_parts`` a failure leaves the other parts made, so what stands on it goes on. ``slow``: left out by ``--quick``.
     """
 
     name: str
@@ -93,6 +96,8 @@ class Step:
     needs: tuple[str, ...] = ()
     commands: Callable[[Place], Sequence[Sequence[str]]] | None = None
     do: Callable[[Place], None] | None = None
+    in_parts: bool = False
+    slow: bool = False
     scripts: tuple[str, ...] = field(default=())  # files the commands run, for the test that they exist
 
 
@@ -103,143 +108,21 @@ def put_weights(place):
     """The new model's files into data/model; the card and the film are of other steps."""
     if place.model is None:
         return
-    if missing := [name for name in MODEL_FILES if not (place.model / name).is_file()]:
+    there = [name for name in MODEL_FILES if (place.model / name).is_file()]
+    if missing := [
+        name for name in MODEL_FILES if name not in [*there, "recipe.toml"]
+    ]:  # a film point has no recipe
         raise RemakeError(
             f"{place.model} has no {', '.join(missing)}; name a folder that tools/pretrain.py --out wrote"
         )
-    for name in MODEL_FILES:
+    weights = MODEL / "model.safetensors"
+    if (place.model / weights.name).read_bytes() != (place.root / weights).read_bytes():
+        for old in (place.work / "card.md", place.work / "report.json", place.work / "results.md"):
+            old.unlink(missing_ok=True)
+        shutil.rmtree(place.work / "results", ignore_errors=True)  # of the last weights
+    for name in there:
         if (place.model / name).resolve() != (place.root / MODEL / name).resolve():
             shutil.copyfile(place.model / name, place.root / MODEL / name)
-
-
-def tables_of(text):
-    """(first line, last line + 1) of every Markdown table."""
-    lines, found, at = text.split("\n"), [], 0
-    while at < len(lines):
-        end = at
-        while end < len(lines) and lines[end].startswith("|"):
-            end += 1
-        if end - at >= 3:
-            found.append((at, end))
-        at = max(end, at + 1)
-    return found
-
-
-def put_table(text, new, *, after=None):
-    """``text`` with its one table that has the header of ``new``, or the first below the heading ``after``, replaced by ``new``."""
-    lines, header = text.split("\n"), new.split("\n")[0]
-    start = 0
-    if after is not None:
-        if lines.count(after) != 1:
-            raise RemakeError(f"the heading {after!r} is there {lines.count(after)} times, not once")
-        start = lines.index(after)
-    kept = [t for t in tables_of(text) if t[0] > start and (after or lines[t[0]] == header)]
-    if not kept or (after is None and len(kept) > 1):
-        raise RemakeError(f"{len(kept)} tables fit {after or header!r}; one was expected")
-    first, last = kept[0]
-    if after is not None and any(line.startswith("#") for line in lines[start + 1 : first]):
-        raise RemakeError(f"there is no table below {after!r}")
-    return "\n".join([*lines[:first], *new.rstrip("\n").split("\n"), *lines[last:]])
-
-
-def update_card(place):
-    """The card's tables and its fingerprint from the report; its sentences stay."""
-    path = place.root / CARD
-    text = path.read_text(encoding="utf-8")
-    made = (place.work / "card.md").read_text(encoding="utf-8").strip()
-    blocks = [block for block in re.split(r"\n\s*\n", made) if block.startswith("|")]
-    by_header = {}
-    for block in blocks:
-        by_header.setdefault(block.split("\n")[0], []).append(block)
-    for header, new in by_header.items():
-        places = [t for t in tables_of(text) if _same_columns(text.split("\n")[t[0]], header)]
-        if len(places) != len(new):
-            raise RemakeError(f"{CARD} has {len(places)} tables like {header!r}, the report {len(new)}")
-        for (first, last), block in reversed(list(zip(places, new, strict=True))):
-            lines = text.split("\n")
-            text = "\n".join([*lines[:first], *block.split("\n"), *lines[last:]])
-    found = (place.work / "fingerprint.txt").read_text(encoding="utf-8").strip()
-    text, n = re.subn(r"(Fingerprint[^`]*`)[0-9a-f]{16}`", rf"\g<1>{found}`", text)
-    if n != 1:
-        raise RemakeError(f"{CARD} names its fingerprint {n} times, not once")
-    path.write_text(text, encoding="utf-8")
-
-
-def _same_columns(line, header):
-    return line.replace(" ", "") == header.replace(" ", "")
-
-
-# Which saved table stands below which heading of docs/results.md.
-RESULT_TABLES = {
-    "### Specimen on EWT dev, UD, subtypes merged": ("ewt-ud", "syntax"),
-    "### Specimen on GUM dev, UD, subtypes merged": ("gum-ud", "syntax"),
-    "### Specimen on EWT dev, Stanford scheme (converted)": ("ewt-stanford", "syntax"),
-    "### LitBank, 100 novels, candidates: earlier mentions": ("litbank", "coref"),
-    "### LitBank, candidates: all words": ("litbank-open", "coref"),
-    "### GUM dev, candidates: earlier mentions": ("gum", "coref"),
-    "## Probes: what all heads know together": ("ewt-probe", "probe"),
-}
-
-
-def update_results(place):
-    """The tables of docs/results.md that are one saved table each; all that was measured is printed to results.md of the work folder."""
-    sys.path.insert(0, str(place.root / "tools"))
-    import results_tables
-
-    path = place.root / RESULTS
-    text = path.read_text(encoding="utf-8")
-    for heading, (folder, stem) in RESULT_TABLES.items():
-        saved = place.work / "results" / folder / f"{stem}.json"
-        if not saved.is_file():
-            print(f"{heading}: no {saved}; the old table stays")
-            continue
-        result = json.loads(saved.read_text(encoding="utf-8"))
-        make = {"syntax": results_tables.syntax_table, "coref": results_tables.coref_table}.get(stem)
-        new = make(result) if make else results_tables.value_table(result, stem)
-        text = put_table(text, new.split("\n\n")[0], after=heading)
-    path.write_text(text, encoding="utf-8")
-
-
-def update_examples(place):
-    """What README's examples print, from a run of them; an example that raises stays as it is and stops the step."""
-    path = place.root / README
-    text = path.read_text(encoding="utf-8")
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        new = block
-        for example in doctest.DocTestParser().get_examples(block):
-            got = _printed(example, names)
-            if got != example.want:
-                old = _as_written(example) + example.want
-                if new.count(old) != 1:
-                    raise RemakeError(f"{README}: the example {example.source.strip()!r} is not there once")
-                new = new.replace(old, _as_written(example) + got)
-        text = text.replace(block, new)
-    path.write_text(text, encoding="utf-8")
-
-
-def _as_written(example):
-    first, *rest = example.source.rstrip("\n").split("\n")
-    return "\n".join([f">>> {first}", *(f"... {line}" for line in rest)]) + "\n"
-
-
-def _printed(example, names):
-    said = []
-
-    class Runner(doctest.DocTestRunner):
-        def report_success(self, out, test, example, got):
-            said.append(got)
-
-        def report_failure(self, out, test, example, got):
-            said.append(got)
-
-        def report_unexpected_exception(self, out, test, example, exc_info):
-            raise RemakeError(f"{README}: {example.source.strip()!r} raised {exc_info[1]!r}")
-
-    test = doctest.DocTest([example], names, str(README), str(README), 0, "")
-    Runner(verbose=False).run(test, clear_globs=False, out=lambda _: None)
-    names.update(test.globs)
-    return said[0]
 
 
 # --- the list ------------------------------------------------------------------------------------------------------
@@ -248,11 +131,7 @@ def _printed(example, names):
 def _measure(place):
     files = [str(place.find(name)) for name in UD]
     script = ["tools/specimen_report.py", "specimen", "--data", *files]
-    code = "import sys; from bertlook_teach import load_encoder; open(sys.argv[1], 'w').write(load_encoder('specimen').fingerprint)"
-    return [
-        [*script, "--card", "--out", str(place.work / "report.json"), ">", str(place.work / "card.md")],
-        ["-c", code, str(place.work / "fingerprint.txt")],
-    ]
+    return [[*script, "--card", "--out", str(place.work / "report.json"), ">", str(place.work / "card.md")]]
 
 
 def _film(place):
@@ -282,6 +161,35 @@ def _bertlook(*runs):
     return commands
 
 
+def _layers(place):
+    runs = []
+    for task in ("pos", "dep", "entity", "coref"):
+        files = {"--data": f"{task}-train.jsonl", "--test": f"{task}-test.jsonl"}
+        more = (
+            "--task",
+            task,
+            "--limit",
+            "600",
+            "--max-cases",
+            "3000",
+            "--max-iterations",
+            "60",
+            "--seeds",
+            "2",
+        )
+        runs.append((f"layers-{task}", "layers", files, more))
+    return _bertlook(*runs)(place)
+
+
+def _keywords(place):
+    texts = (("inspec", "inspec", "400"), ("semeval", "semeval2017", "400"), ("news", "500n-kpcrowd", "300"))
+    runs = [
+        (f"keywords-{name}", "keywords", {"--data": f"{file}.jsonl"}, ("--limit", n, "--tune"))
+        for name, file, n in texts
+    ]
+    return _bertlook(("keywords-course", "keywords", {}, ("--tune", "--remove-tuned")), *runs)(place)
+
+
 def _tables(place):
     folders = sorted(str(p) for p in (place.work / "results").glob("*") if p.is_dir())
     if not folders:
@@ -289,56 +197,83 @@ def _tables(place):
     return [["tools/results_tables.py", *folders, ">", str(place.work / "results.md")]]
 
 
+def _peers(place):
+    if place.peers is None:
+        raise LeftOut("an interpreter with the peers (--peers)")
+    return [["tools/make_peer_fixtures.py", "formulas", "transformers", "transformer_lens", "bertviz"]]
+
+
+def _notebooks(*folders):
+    def commands(place):
+        found = [
+            str(p.relative_to(place.root)) for f in folders for p in sorted((place.root / f).glob("*.ipynb"))
+        ]
+        return [["tools/run_notebooks.py", *found]]
+
+    return commands
+
+
 EWT, GUM = {"--data": UD[0]}, {"--data": UD[2]}
+RUNNER = ("tools/run_notebooks.py",)
 STEPS = (
     Step("weights", "the new weights into data/model", do=put_weights),
+    Step("fingerprint", "their fingerprint into card and results", ("weights",), do=put_fingerprint),
+    Step("evidence", "what decks and ledger fit or train for", ("weights",),
+         lambda place: [["tools/make_evidence.py"]], in_parts=True, scripts=("tools/make_evidence.py",)),
+    Step("film", "film.csv and its baselines", ("weights",), _film, in_parts=True, scripts=("tools/specimen_report.py",)),
     Step("measure", "what the heads do, on unseen treebanks", ("weights",), _measure,
          scripts=("tools/specimen_report.py",)),
-    Step("card", "the card's tables and fingerprint", ("measure",), do=update_card),
-    Step("film", "film.csv and its baselines", ("weights",), _film, scripts=("tools/specimen_report.py",)),
-    Step("evidence", "what decks and ledger fit or train for", ("weights",),
-         lambda place: [["tools/make_evidence.py"]], scripts=("tools/make_evidence.py",)),
+    Step("card", "the card's tables", ("measure",), do=update_card),
+    Step("peers", "what other people's code gives for these weights", ("weights",), _peers, scripts=("tools/make_peer_fixtures.py",)),
     Step("syntax", "results: heads and relations", ("weights",), _bertlook(
-        ("ewt-ud", "syntax", EWT, ()), ("ewt-stanford", "syntax", EWT, ("--scheme", "stanford")), ("gum-ud", "syntax", GUM, ()))),
+        ("ewt-ud", "syntax", EWT, ()), ("ewt-stanford", "syntax", EWT, ("--scheme", "stanford")), ("gum-ud", "syntax", GUM, ())),
+         in_parts=True, slow=True),
     Step("coreference", "results: heads and antecedents", ("weights",), _bertlook(
         ("litbank", "coref", {"--data": "litbank.jsonl"}, ()),
         ("litbank-open", "coref", {"--data": "litbank.jsonl"}, ("--candidates", "open")),
         ("gum", "coref", {"--data": "gum-dev.jsonl"}, ()),
         ("gap", "coref", {"--data": "gap-development.jsonl"}, ()),
         ("winogender", "coref", {"--data": "winogender.jsonl"}, ()),
-        ("winobias", "coref", {"--data": "winobias.jsonl"}, ()))),
-    Step("probe", "results: all heads together", ("weights",), _bertlook(("ewt-probe", "probe", EWT, ()))),
-    Step("results", "every table of the results, as saved", ("syntax", "coreference", "probe"), _tables,
-         scripts=("tools/results_tables.py",)),
-    Step("results-page", "docs/results.md: the tables that are one saved table each", ("results",), do=update_results),
-    Step("solutions", "the solution notebooks, run", ("evidence", "film"),
-         lambda place: [["tools/run_notebooks.py", *_notebooks(place, "notebooks/solutions")]], scripts=("tools/run_notebooks.py",)),
+        ("winobias", "coref", {"--data": "winobias.jsonl"}, ())), in_parts=True, slow=True),
+    Step("probe", "results: all heads together", ("weights",), _bertlook(("ewt-probe", "probe", EWT, ())), in_parts=True, slow=True),
+    Step("layers", "results: what each layer knows", ("weights",), _layers, in_parts=True, slow=True),
+    Step("keywords", "results: heads and key words", ("weights",), _keywords, in_parts=True, slow=True),
+    Step("results", "every table of the results, as saved", ("syntax", "coreference", "probe", "layers", "keywords"), _tables,
+         in_parts=True, scripts=("tools/results_tables.py",)),
+    Step("results-page", "docs/results.md: the tables that are saved tables, and their weights", ("results", "fingerprint"),
+         do=update_results, in_parts=True),
+    Step("quoted", "what slides quote of docs/results.md", ("results-page",),
+         lambda place: [["tools/quoted_results.py"]], scripts=("tools/quoted_results.py",)),
+    Step("solutions", "the solution notebooks, run", ("evidence", "film"), _notebooks("notebooks/solutions"), in_parts=True, scripts=RUNNER),
     Step("exercises", "the exercises, made from them and run", ("solutions",),
-         lambda place: [["tools/build_exercises.py"]], scripts=("tools/build_exercises.py",)),
-    Step("decks", "the decks, run", ("evidence", "film", "card"),
-         lambda place: [["tools/run_notebooks.py", *_notebooks(place, "slides")]], scripts=("tools/run_notebooks.py",)),
-    Step("pictures", "the pictures of the README", ("decks",),
+         lambda place: [["tools/build_exercises.py"]], in_parts=True, scripts=("tools/build_exercises.py",)),
+    Step("decks", "the decks, run", ("evidence", "film", "quoted"), _notebooks("slides"), in_parts=True, scripts=RUNNER),
+    Step("pages", "what the examples of README and architecture print", ("weights",), do=update_examples),
+    Step("pictures", "the pictures of README and gallery", ("decks", "pages"),
          lambda place: [["tools/make_pictures.py"]], scripts=("tools/make_pictures.py",)),
-    Step("readme", "what README's examples print", ("weights",), do=update_examples),
-    Step("tests", "the tests that hold card, film, README and prose to the numbers", ("card", "film", "readme", "decks"),
-         lambda place: [["-m", "pytest", "-q", *_tests(place)]]),
+    Step("tests", "the tests that stand on the weights", ("fingerprint",),
+         lambda place: [["-m", "pytest", "-q", "--no-header", *TESTS]], in_parts=True),
 )  # fmt: skip
 TESTS = (
-    "test_specimen.py",
-    "test_film.py",
-    "test_readme.py",
-    "test_misconceptions.py",
+    "tests/test_specimen.py",
+    "tests/test_readme.py",
+    "tests/widgets",
+    "tests/claims",
+    "tests/checks",
+    "tests/lessons",
+    "tests/peers",
+    "tests/published/test_measured.py",
+    "tests/disk/test_shipped_evidence.py",
+    "tests/classroom/test_doctor.py",
+    "tests/model",
+    "tests/measures",
+    "tests/analyses",
+    "tests/commands",
+    "tests/tools/test_architecture_picture.py",
+    "bertlook_teach",
+    "slides",
+    "notebooks",
 )
-
-
-def _tests(place):
-    return [
-        str(p.relative_to(place.root)) for name in TESTS for p in sorted((place.root / "tests").rglob(name))
-    ]
-
-
-def _notebooks(place, folder):
-    return [str(p.relative_to(place.root)) for p in sorted((place.root / folder).glob("*.ipynb"))]
 
 
 # --- running them --------------------------------------------------------------------------------------------------
@@ -386,6 +321,7 @@ def in_order(steps):
 
 def run_command(arguments, place, log):
     """Run Python with arguments in the repository; the output goes to the log, or where ``> FILE`` says."""
+    python = place.peers if place.peers and arguments[0] == "tools/make_peer_fixtures.py" else sys.executable
     arguments = list(arguments)
     out = arguments.pop() if arguments[-2:-1] == [">"] else None
     if out is not None:
@@ -395,7 +331,7 @@ def run_command(arguments, place, log):
         target = open(out, "w", encoding="utf-8") if out else said  # noqa: SIM115
         try:
             ended = subprocess.run(
-                [sys.executable, *arguments], cwd=place.root, stdout=target, stderr=said, check=False
+                [str(python), *arguments], cwd=place.root, stdout=target, stderr=said, check=False
             )
         finally:
             if out:
@@ -405,30 +341,53 @@ def run_command(arguments, place, log):
 
 
 def remake(place, steps, chosen, notes, say=print):
-    """Do the chosen steps that are not done; returns {step: why it was left out}."""
-    left_out = {}
+    """Do the chosen steps that are not done; returns {step: why it was left out} and {step: how it failed}."""
+    left_out, failed, blocked = {}, {}, set()
     for step in in_order(steps):
         if step.name not in chosen or step.name in notes.done:
+            continue
+        if missing := [name for name in step.needs if name in blocked]:
+            left_out[step.name] = f"{' and '.join(missing)}, which failed"
+            blocked.add(step.name)
             continue
         log = place.work / "logs" / f"{step.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
         say(f"{time.strftime('%H:%M:%S')} {step.name}: {step.what}")
-        started = time.monotonic()
+        started, problems = time.monotonic(), []
         try:
             if step.do is not None:
                 step.do(place)
             for arguments in step.commands(place) if step.commands else ():
-                run_command(arguments, place, log)
+                try:
+                    run_command(arguments, place, log)
+                except RemakeError as error:
+                    problems.append(str(error))
         except LeftOut as missing:
             left_out[step.name] = str(missing)
             say(f"  left out: needs {missing}")
             continue
         except RemakeError as error:
-            raise RemakeError(f"{step.name}: {error}\nThe same command goes on from here.") from None
-        notes.add(step.name, time.monotonic() - started)
-        say(f"  done in {notes.seconds[step.name]:.0f} s")
-    return left_out
+            problems.append(str(error))
+        took = time.monotonic() - started
+        if problems:
+            failed[step.name] = "; ".join(problems)
+            if not step.in_parts:
+                blocked.add(step.name)
+            say(
+                f"  failed after {took:.0f} s: {failed[step.name]}"
+                + "".join(f"\n    {line}" for line in what_failed(log))
+            )
+            continue
+        notes.add(step.name, took)
+        say(f"  done in {took:.0f} s")
+    return left_out, failed
+
+
+def what_failed(log):
+    """The lines of a log that name what went wrong: a notebook's cell, a test, an error."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line for line in lines if line.startswith(("FAILED", "ERROR")) or ".ipynb: cell" in line][:60]
 
 
 def main(arguments=None):
@@ -440,6 +399,8 @@ def main(arguments=None):
     add("--model", type=Path, help="folder with the new weights")
     add("--run", type=Path, help="folder of their training, with its film")
     add("--data", type=Path, help="folder with treebanks and texts that are not in the repository")
+    add("--peers", type=Path, help="a Python with the packages of tools/make_peer_fixtures.py")
+    add("--quick", action="store_true", help="without the steps that measure docs/results.md anew")
     add(
         "--work",
         type=Path,
@@ -453,7 +414,9 @@ def main(arguments=None):
     which.add_argument("--only", nargs="+", choices=names, metavar="STEP", help="these steps")
     which.add_argument("--list", action="store_true", help="the steps, and do nothing")
     o = parser.parse_args(arguments)
-    place = Place(ROOT, *(p and p.resolve() for p in (o.work, o.data, o.run, o.model)))
+    place = Place(
+        ROOT, *(p and p.resolve() for p in (o.work, o.data, o.run, o.model)), o.peers and o.peers.absolute()
+    )
     notes = Notes(place)
     if o.list:
         for step in STEPS:
@@ -465,17 +428,23 @@ def main(arguments=None):
             )
         return
     chosen = o.only or names[names.index(o.begin) if o.begin else 0 :]
+    if o.quick:
+        chosen = [step.name for step in STEPS if step.name in chosen and not step.slow]
     try:
         if o.model and "weights" in chosen:
             put_weights(place)
             notes = Notes(place)  # other weights: nothing is done yet
         if o.begin or o.only:
             notes.forget(chosen)
-        left_out = remake(place, STEPS, chosen, notes)
+        left_out, failed = remake(place, STEPS, chosen, notes)
     except RemakeError as error:
         sys.exit(f"remake: {error}")
     for name, why in left_out.items():
         print(f"left out: {name}, which needs {why}")
+    for name, why in failed.items():
+        print(f"failed: {name}: {why}")
+    if failed:
+        sys.exit("The same command goes on with what failed.")
 
 
 if __name__ == "__main__":

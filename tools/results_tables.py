@@ -92,6 +92,32 @@ def coref_table(result):
     return table(header, lines) + "\n\nHeads chosen for all: " + "; ".join(best) + "."
 
 
+_PAIRS = {
+    "gap-development": "GAP development (texts that fit, one name is right)",
+    "winogender": "Winogender",
+    "winobias": "WinoBias",
+}
+
+
+def pairs_table(results):
+    """Pronoun pairs: a row a file, all groups together."""
+    header = ["data", "n", "nearer", "first", "best head of the specimen", "of the random twin"]
+    lines = []
+    for result in results:
+        rows = [row for row in result["rows"] if row["group"] == "all"]
+        model = result["about"]["model"]
+        of = {
+            (row["model"] != model, row["predictor"].startswith("best head") or row["predictor"]): row
+            for row in rows
+        }
+        name = result["about"]["data"].partition(".")[0]
+        cells = [
+            interval(of[key]) for key in ((False, "nearer"), (False, "first"), (False, True), (True, True))
+        ]
+        lines.append([_PAIRS.get(name, name), f"{of[False, True]['n']:,}", *cells])
+    return table(header, lines)
+
+
 def layers_table(result):
     """A row a run: F1 of the embeddings alone and of all layers, and what sums the layers up."""
     header = ["run", "F1 at 0", "F1 with all", "expected layer", "centre of gravity", "K(Delta)", "K(s)"]

@@ -89,7 +89,9 @@ def test_what_a_slide_takes_from_the_page_it_does_not_type(path):
     for cell in cells(path):
         if "docs/results.md" not in cell.source:
             continue
-        typed = set(re.findall(r"(?<![\w.\d,])(?:\d+)?\.\d+\b", re.sub(r"\{[^{}]*\}|size=\([^)]*\)", "", cell.source)))
+        typed = set(
+            re.findall(r"(?<![\w.\d,])(?:\d+)?\.\d+\b", re.sub(r"\{[^{}]*\}|size=\([^)]*\)", "", cell.source))
+        )
         known = OF_BERT_BASE.get((key(path), cell.id), set())
         typed = {
             number

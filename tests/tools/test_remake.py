@@ -12,7 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import card_words
+import quoted_results
 import remake
+import remake_pages
+import results_tables
 from remake import LeftOut, Notes, Place, RemakeError, Step
 
 STEPS = {step.name: step for step in remake.STEPS}
@@ -34,7 +38,7 @@ class Anything(Place):
 
 
 def every_command():
-    place = Anything(ROOT, Path("/kept"), Path("/data"), Path("/run"), Path("/model"))
+    place = Anything(ROOT, Path("/kept"), Path("/data"), Path("/run"), Path("/model"), Path("/python"))
     for step in remake.STEPS:
         if step.commands is not None and step.name != "results":
             for command in step.commands(place):
@@ -49,6 +53,8 @@ def test_every_step_comes_after_those_it_needs():
     assert len(STEPS) == len(remake.STEPS), "no name twice"
     with pytest.raises(RemakeError, match="card needs measure"):
         remake.in_order([STEPS["weights"], STEPS["card"]])
+    places = {step.name: number for number, step in enumerate(remake.STEPS)}
+    assert places["quoted"] < places["decks"], "decks quote the page"
     for step in remake.STEPS:
         assert (step.commands is None) != (step.do is None), f"{step.name} does one thing"
 
@@ -76,7 +82,7 @@ def test_every_command_exists_and_takes_these_options(step, command, tmp_path):
         assert command[0] in ("-m", "-c")
     for part in command:
         if part.endswith(".ipynb") or part.startswith("tests/"):
-            assert (ROOT / part).is_file()
+            assert (ROOT / part).exists()
 
 
 def test_every_notebook_is_run():
@@ -102,7 +108,14 @@ def test_files_that_are_not_there_are_named(tmp_path):
 
 def test_every_test_of_the_last_step_is_there():
     command = STEPS["tests"].commands(Place(ROOT, Path("/kept")))[0]
-    assert {Path(part).name for part in command[3:]} == set(remake.TESTS)
+    assert set(remake.TESTS) <= set(command)
+    assert all((ROOT / name).exists() for name in remake.TESTS)
+
+
+def test_the_quick_way_leaves_out_only_what_is_measured_elsewhere():
+    slow = {step.name for step in remake.STEPS if step.slow}
+    assert slow == {"syntax", "coreference", "probe", "layers", "keywords"}
+    assert all(step.in_parts for step in remake.STEPS if step.slow)
 
 
 # --- going on ------------------------------------------------------------------------------------------------------
@@ -126,14 +139,31 @@ def made(place, fails=()):
 
 def test_a_stopped_run_goes_on_where_it_stopped(place):
     steps, order = made(place, fails=("b",))
-    with pytest.raises(RemakeError, match="b: no"):
-        remake.remake(place, steps, "abc", Notes(place), say=lambda _: None)
-    assert order == ["a"]
+    left_out, failed = remake.remake(place, steps, "abc", Notes(place), say=lambda _: None)
+    assert order == ["a"] and failed == {"b": "no"} and left_out == {"c": "b, which failed"}
     steps, order = made(place)
-    remake.remake(place, steps, "abc", Notes(place), say=lambda _: None)
+    assert remake.remake(place, steps, "abc", Notes(place), say=lambda _: None) == ({}, {})
     assert order == ["b", "c"], "a is done"
     kept = json.loads((place.work / "remake.json").read_text(encoding="utf-8"))
     assert kept["done"] == ["a", "b", "c"] and set(kept["seconds"]) == {"a", "b", "c"}
+
+
+def test_what_fails_in_part_stops_nothing_and_is_named(place):
+    def two(_):
+        return [["-c", "print('slides/01.ipynb: cell 3 raised'); exit(1)"], ["-c", "print('the rest')"]]
+
+    done = []
+    steps = [
+        Step("a", "a", commands=two, in_parts=True),
+        Step("b", "b", ("a",), do=lambda _: done.append("b")),
+        Step("c", "c", do=lambda _: done.append("c")),
+    ]
+    said = []
+    left_out, failed = remake.remake(place, steps, "abc", Notes(place), say=said.append)
+    assert done == ["b", "c"] and set(failed) == {"a"} and not left_out
+    assert "the rest" in (place.work / "logs" / "a.log").read_text(encoding="utf-8")
+    assert any("slides/01.ipynb: cell 3 raised" in line for line in said)
+    assert Notes(place).done == ["b", "c"], "it is tried again"
 
 
 def test_other_weights_make_everything_undone(place):
@@ -152,14 +182,14 @@ def test_what_cannot_be_made_is_left_out_and_not_called_done(place):
         raise LeftOut("a treebank")
 
     steps = [Step("a", "a", do=missing), Step("b", "b", do=lambda _: None)]
-    assert remake.remake(place, steps, "ab", Notes(place), say=lambda _: None) == {"a": "a treebank"}
+    assert remake.remake(place, steps, "ab", Notes(place), say=lambda _: None) == ({"a": "a treebank"}, {})
     assert Notes(place).done == ["b"]
 
 
-def test_a_command_that_fails_stops_and_names_its_log(place):
+def test_a_command_that_fails_names_its_log(place):
     steps = [Step("a", "a", commands=lambda _: [["-c", "import sys; print('hello'); sys.exit(3)"]])]
-    with pytest.raises(RemakeError, match=r"exit 3 .*a\.log"):
-        remake.remake(place, steps, "a", Notes(place), say=lambda _: None)
+    _, failed = remake.remake(place, steps, "a", Notes(place), say=lambda _: None)
+    assert re.search(r"exit 3 .*a\.log", failed["a"])
     assert "hello" in (place.work / "logs" / "a.log").read_text(encoding="utf-8")
     out = place.work / "said.txt"
     remake.run_command(["-c", "print('there')", ">", str(out)], place, place.work / "logs" / "a.log")
@@ -177,61 +207,150 @@ def test_the_weights_come_whole_or_not_at_all(place, tmp_path):
         remake.put_weights(with_model)
     for name in remake.MODEL_FILES:
         (new / name).write_text(name, encoding="utf-8")
+    (place.work / "results" / "old").mkdir(parents=True)
     remake.put_weights(with_model)
+    assert not (place.work / "results").exists(), "what was measured of the last weights"
     assert (place.root / "data" / "model" / "vocab.txt").read_text(encoding="utf-8") == "vocab.txt"
 
 
 def test_the_card_takes_its_tables_from_the_report_and_keeps_its_sentences(place):
-    card = (ROOT / remake.CARD).read_text(encoding="utf-8")
-    (place.root / remake.CARD).write_text(card, encoding="utf-8")
+    card = (ROOT / remake_pages.CARD).read_text(encoding="utf-8")
+    (place.root / remake_pages.CARD).write_text(card, encoding="utf-8")
     place.work.mkdir()
-    tables = remake.tables_of(card)
+    tables = remake_pages.tables_of(card)
     blocks = ["\n".join(card.split("\n")[a:b]) for a, b in tables]
     reported = [b for b in blocks if b.startswith(("| measure", "| relation", "| held-out"))]
     assert len(reported) == 4
-    changed = [re.sub(r"\d\.\d", "7.7", block) for block in reported]
+    changed = [re.sub(r"0\.\d", "0.7", block) for block in reported]
     (place.work / "card.md").write_text("\n\n".join(changed) + "\n", encoding="utf-8")
-    (place.work / "fingerprint.txt").write_text("0123456789abcdef", encoding="utf-8")
-    remake.update_card(place)
-    now = (place.root / remake.CARD).read_text(encoding="utf-8")
-    want = re.sub(r"(Fingerprint[^`]*`)\w+`", r"\g<1>0123456789abcdef`", card)
+    remake_pages.update_card(place)
+    now = (place.root / remake_pages.CARD).read_text(encoding="utf-8")
+    want = card
     for old, new in zip(reported, changed, strict=True):
         want = want.replace(old, new)
-    assert now == want and now != card
+    assert now == card_words.with_words(want) and now != card
     (place.work / "card.md").write_text("\n\n".join(changed[:2]) + "\n", encoding="utf-8")
     with pytest.raises(RemakeError, match="2 tables like"):
-        remake.update_card(place)
+        remake_pages.update_card(place)
+    (place.work / "card.md").unlink()
+    with pytest.raises(LeftOut, match="step measure"):
+        remake_pages.update_card(place)
+
+
+def test_the_fingerprint_stands_in_the_card_and_on_the_page(place):
+    for page in (remake_pages.CARD, remake_pages.RESULTS):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (place.root / page).parent.mkdir(parents=True, exist_ok=True)
+        other = re.sub(r"(Fingerprint[^`]*`|ships has `)[0-9a-f]{16}`", r"\g<1>0123456789abcdef`", text)
+        assert other.count("0123456789abcdef") == 1
+        (place.root / page).write_text(other, encoding="utf-8")
+    there = Place(place.root, place.work)
+    (place.root / "bertlook_teach").symlink_to(ROOT / "bertlook_teach")
+    assert remake_pages.fingerprint_of(there) == "0123456789abcdef"
+    remake_pages.put_fingerprint(there)
+    for page in (remake_pages.CARD, remake_pages.RESULTS):
+        assert (place.root / page).read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8")
+    (place.root / remake_pages.RESULTS).write_text("nothing\n", encoding="utf-8")
+    with pytest.raises(RemakeError, match="0 times"):
+        remake_pages.put_fingerprint(there)
 
 
 def test_every_heading_has_its_table():
-    text = (ROOT / remake.RESULTS).read_text(encoding="utf-8")
-    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for step in ("syntax", "coreference", "probe")
+    text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
+    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for step in ("syntax", "coreference", "probe", "layers", "keywords")
                for c in STEPS[step].commands(Anything(ROOT, Path("/kept")))}  # fmt: skip
-    for heading, (folder, _) in remake.RESULT_TABLES.items():
-        assert folder in folders
-        new = remake.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
+    for heading, (sources, _) in remake_pages.RESULT_TABLES.items():
+        assert set(sources) <= folders
+        new = remake_pages.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
         assert new.count("| a | b |") == 1 and new != text
         assert new.index("| a | b |") > new.index(heading)
     with pytest.raises(RemakeError, match="0 times"):
-        remake.put_table(text, "| a |\n|---|\n| 1 |", after="### nowhere")
+        remake_pages.put_table(text, "| a |\n|---|\n| 1 |", after="### nowhere")
     with pytest.raises(RemakeError, match="no table below"):
-        remake.put_table("# a\n\n## b\n\n| x |\n|---|\n| 1 |\n", "| x |\n|---|\n| 2 |", after="# a")
+        remake_pages.put_table("# a\n\n## b\n\n| x |\n|---|\n| 1 |\n", "| x |\n|---|\n| 2 |", after="# a")
+
+
+def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
+    text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
+    new = "f" * 16
+    everything = set(remake_pages.RESULT_TABLES)
+    assert remake_pages.with_weights(text, set(), new) == text
+    some = remake_pages.with_weights(text, everything - {"### Pronoun pairs"}, new).split("\n")
+    all_new = remake_pages.with_weights(text, everything, new).split("\n")
+    for name, (heading, _) in quoted_results.QUOTED.items():
+        renewed = heading in everything
+        assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
+        litbank = name in ("LitBank", "pronoun pairs")
+        assert (quoted_results.weights_of(some, heading) == new) == (renewed and not litbank), name
+    assert quoted_results.weights_of(all_new, "### Heads taken away") != new, "no saved table makes this one"
+
+
+def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
+    for page in (remake_pages.CARD, remake_pages.RESULTS):
+        (place.root / page).parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (place.root / page).write_text(
+            re.sub(r"(Fingerprint[^`]*`)\w+`", r"\g<1>ffffffffffffffff`", text), encoding="utf-8"
+        )
+    (place.root / "tools").symlink_to(ROOT / "tools")
+    kinds = ("all", "pronoun", "proper", "nominal")
+    row = {"n": 14738, "accuracy": 0.6, "low": 0.58, "high": 0.62}
+    rows = [
+        {"model": model, "predictor": who, "kind": kind, "heads": heads, **row}
+        for model, who, heads in (
+            ("specimen", "nearest", []), ("specimen", "best head, mentions", ["4-2", "5-1"]), ("twin", "best head, mentions", ["1-1", "1-2"]))
+        for kind in kinds
+    ]  # fmt: skip
+    saved = place.work / "results" / "litbank" / "coref.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text(
+        json.dumps({"about": {"model": "specimen", "kind": "documents"}, "rows": rows}), encoding="utf-8"
+    )
+    remake_pages.update_results(place)
+    lines = (place.root / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
+    columns, body = quoted_results.table_of(lines, "### LitBank, 100 novels, candidates: earlier mentions", 0)
+    assert columns[1] == "all (n = 14,738)" and body[1][:2] == [
+        "best head of the specimen",
+        "60.0 [58.0, 62.0]",
+    ]
+    below = [line for line in lines if line.startswith("Heads chosen for all:")]
+    assert "4-2" in below[0] and "4-2" not in "".join(below[1:]), "the line below this table, and no other"
+    assert quoted_results.weights_of(lines, "### Pronoun pairs") != "f" * 16, (
+        "the chapter has other tables, and these are old"
+    )
+
+
+def test_pairs_of_pronouns_are_a_row_a_file():
+    row = {"n": 720, "accuracy": 0.5, "low": 0.4, "high": 0.6}
+    rows = [
+        {"model": model, "predictor": who, "group": group, **row, "accuracy": value}
+        for group in ("all", "female")
+        for model, who, value in (("specimen", "nearer", 0.51), ("specimen", "first", 0.52), ("specimen", "second", 0.53),
+                                  ("specimen", "best head", 0.54), ("twin", "best head", 0.55))
+    ]  # fmt: skip
+    made = results_tables.pairs_table(
+        [{"about": {"model": "specimen", "data": "winogender.jsonl.gz"}, "rows": rows}]
+    )
+    page = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
+    columns, old = quoted_results.table_of(page, "### Pronoun pairs", 0)
+    cells = [cell.strip() for cell in made.split("\n")[2].strip("|").split("|")]
+    assert quoted_results.table_of(["## x", *made.split("\n")], "## x", 0)[0] == columns
+    assert cells[0] in {row[0] for row in old}
+    assert [cell.split()[0] for cell in cells[1:]] == ["720", "51.0", "52.0", "54.0", "55.0"]
 
 
 def test_the_examples_print_what_they_print(place):
     page = "Text.\n\n```python\n>>> x = 2\n>>> x + 1\n4\n>>> for i in range(2):\n...     print(i * x)\n0\n9\n\n```\n\nMore: 4.\n"
     (place.root / "README.md").write_text(page, encoding="utf-8")
-    remake.update_examples(place)
+    remake_pages.update_examples(place)
     now = (place.root / "README.md").read_text(encoding="utf-8")
     assert now == page.replace("\n4\n", "\n3\n").replace("\n9\n", "\n2\n")
     (place.root / "README.md").write_text("```python\n>>> 1 / 0\n1\n```\n", encoding="utf-8")
     with pytest.raises(RemakeError, match="ZeroDivisionError"):
-        remake.update_examples(place)
+        remake_pages.update_examples(place)
 
 
 def test_the_random_twin_stands_beside_the_model_in_the_table_of_keywords():
-    import results_tables
-
     names = ("auc", "auc_low", "auc_high", "f1", "f1_low", "f1_high", "loss")
     rows = [
         {"run": run, "score": score, "as": f"{score}{head}"} | dict(zip(names, values, strict=True))
