@@ -30,6 +30,7 @@ BANNED = {
     r"\bnot so that\b": "not the case that",
     r"\bwas made of it\b": "how it was retold",
     r"\bhas not committed\b": "did not write it down",
+    r"(?:;|\.|,) [Ww]ho (calls|says|names|knows|quotes) [^?]*?\.(?= |$)": "a rule that ..., anybody who ...",
     r"\bminds which\b|\bchanged over\b": "uses the order; swapped",
     r"\bis no find\b": "the negative label",
     r"[a-z] \d+%": "a space before the per cent sign",

@@ -1,4 +1,4 @@
-"""``bertlook ablate``: every head switched off in turn, with an interval, n and a p that knows how many heads were tried."""
+"""``bertlook ablate``: every head switched off in turn, with an interval, n and a p-value corrected for the number of heads."""
 
 from __future__ import annotations
 

@@ -64,6 +64,18 @@ def dividing_changes_nothing(scores=_SCORES, size: int = 32) -> Refutation:
     return Refutation(sentence, change, change > 0.01)
 
 
+def attention_is_the_explanation(
+    values=((1.0, 0.0), (0.0, 1.0), (0.5, 0.5)), one=(0.5, 0.5, 0.0), other=(0.0, 0.0, 1.0)
+) -> Refutation:
+    """Lesson 04. Two rows of weights over three value vectors."""
+    values, one, other = (np.asarray(array, dtype=float) for array in (values, one, other))
+    moved, apart = float(np.abs(one - other).sum() / 2), float(np.abs(one @ values - other @ values).max())
+    sentence = (
+        f"Two rows that share {1 - moved:.2f} of their weight hand over vectors that differ by {apart:.2f}."
+    )
+    return Refutation(sentence, moved - apart, moved > 0.5 and apart < 0.01)
+
+
 def a_head_is_linear(stream=None, query=((2.0, 0.0), (0.0, 2.0))) -> Refutation:
     """Lesson 01. The keys and values are the vectors themselves."""
     x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]) if stream is None else np.asarray(stream)

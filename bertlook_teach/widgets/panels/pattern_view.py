@@ -24,7 +24,7 @@ class PatternView(TextView):
     twin : WordMaps, optional
         Of the random twin on the same texts.
     pattern : str, optional
-        The first one; without trees ``PLAIN_PATTERN``. A wrong one is said to be so beside the box, and the last picture stays.
+        The first one; without trees ``PLAIN_PATTERN``. If it is not valid, a message beside the box says so, and the last picture stays.
     measure : {"accuracy", "mass"}
     """
 

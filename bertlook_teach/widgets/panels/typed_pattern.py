@@ -55,8 +55,8 @@ class TypedPattern(ipywidgets.VBox):
     Raises
     ------
     ValueError
-        If text or pattern cannot be read, or the pattern tells nothing apart on this text. What is typed later is said to be so beside its
-        line, and the picture stays.
+        If text or pattern cannot be read, or the pattern tells nothing apart on this text. For what is typed later a message stands beside
+        the line, and the picture stays.
     """
 
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
