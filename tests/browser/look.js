@@ -290,6 +290,7 @@ window.bertlookTests = (() => {
   async function round(slides, turn, patience) {
     const found = [];
     for (const id of slides) {
+      for (const code of document.querySelectorAll(".bertlook-folded")) code.classList.remove("bertlook-folded"); // a slide is fullest with its code
       turn(id);
       const given_up = performance.now() + 60_000;
       while (present()?.id !== `slide-${id}` || getComputedStyle(present()).visibility !== "visible") {

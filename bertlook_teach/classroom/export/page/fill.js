@@ -59,7 +59,7 @@ function growWords(slide, sizes) {
   const blocks = slide.querySelectorAll(":is(.jp-RenderedMarkdown, .text_cell_render) :is(p, li)").length;
   const air = Math.min(0.03 * window.innerHeight, (0.4 * restOf(slide)) / (blocks + 1));
   if (air > 2) slide.style.setProperty("--slide-air", `${Math.floor(air)}px`);
-  if (!restOf(slide) >= 0) slide.style.removeProperty("--slide-air");
+  if (restOf(slide) < 0) slide.style.removeProperty("--slide-air");
 }
 
 // What is below the heading stands in the middle of the room that is left.
@@ -68,20 +68,96 @@ function lowerBody(slide) {
   if (free > 8) slide.style.setProperty("--slide-drop", `${Math.floor(0.45 * free)}px`);
 }
 
+// Code is looked at once: after its slide has been left it is one line, and a click, Enter or the key C shows it again. What the
+// class is to change stays, and what has no result.
+function foldCode(slide, folded) {
+  if (!slide.querySelector(":is(.jp-OutputArea-output, .output_subarea):not(:empty)")) return;
+  for (const cell of slide.querySelectorAll(".jp-CodeCell, .code_cell")) {
+    const code = cell.querySelector(":scope > :is(.jp-Cell-inputWrapper, .input)");
+    if (!code || (folded && (!code.offsetHeight || code.textContent.includes("# change me")))) continue;
+    if (folded && !cell.querySelector(":scope > .bertlook-unfold")) {
+      const lines = code.querySelectorAll(".cm-line, .CodeMirror-line").length || code.textContent.trim().split("\n").length;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "bertlook-unfold";
+      button.textContent = `code: ${lines} line${lines === 1 ? "" : "s"} (C)`;
+      button.addEventListener("click", () => foldCode(slide, false));
+      code.before(button);
+    }
+    cell.classList.toggle("bertlook-folded", folded);
+  }
+  fillSlide();
+}
+
+function turnCode(event) {
+  if (event.key?.toLowerCase() !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const typed = "input, textarea, select, [contenteditable='true'], .cm-editor, .CodeMirror, .jp-OutputArea-output, .output_subarea";
+  const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
+  if (!slide || event.target?.closest?.(typed)) return;
+  foldCode(slide, !slide.querySelector(".bertlook-folded"));
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
+// A picture that is an image cannot use the page's typeface: the slides' own is put into it.
+async function dressPictures() {
+  const bare = [...document.querySelectorAll(".reveal figure > img[src^='data:image/svg+xml;base64,']:not([data-dressed])")];
+  for (const image of bare) image.dataset.dressed = "";
+  if (!bare.length) return;
+  window.bertlookType ??= pageType();
+  const faces = await window.bertlookType;
+  for (const image of faces.length ? bare : []) {
+    const [head, body] = image.src.split(",");
+    const svg = atob(body);
+    const used = faces.filter(({ weight }) => weight === 400 || svg.includes("font-weight"));
+    const rules = used.map(({ weight, data }) => `@font-face{font-family:SlideType;font-weight:${weight};src:url(${data})}`).join("");
+    const dress = `<style>${rules}svg,text,tspan{font-family:SlideType,sans-serif!important}</style>`;
+    image.src = `${head},${btoa(svg.replace(/<svg\b[^>]*>/, (tag) => tag + dress))}`;
+  }
+}
+
+// The two weights of the slides' typeface, as addresses that carry them.
+async function pageType() {
+  const found = [];
+  for (const sheet of document.styleSheets) {
+    let rules = [];
+    try {
+      rules = [...sheet.cssRules].filter((rule) => rule instanceof CSSFontFaceRule);
+    } catch {} // of another host
+    for (const { style } of rules) {
+      const weight = { normal: 400, 400: 400, bold: 600, 600: 600 }[style.getPropertyValue("font-weight") || "normal"];
+      const address = style.getPropertyValue("src").match(/url\("?(data:[^")]+|[^")]+\.woff)"?\)/)?.[1];
+      if (!/Source Sans Pro/.test(style.getPropertyValue("font-family")) || /italic/.test(style.getPropertyValue("font-style"))) continue;
+      if (!address || !weight || found.some((one) => one.weight === weight)) continue;
+      const file = address.startsWith("data:") ? null : await fetch(new URL(address, sheet.href ?? document.baseURI)).catch(() => null);
+      if (!address.startsWith("data:") && !file?.ok) continue;
+      const bytes = file && new Uint8Array(await file.arrayBuffer());
+      found.push({ weight, data: bytes ? `data:font/woff;base64,${btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""))}` : address });
+    }
+  }
+  return found;
+}
+
 // Whenever another slide comes, the window changes, or a cell has shown something or taken another size.
 function keepFilled() {
   let waiting = false;
+  let shown = null;
   const soon = () => {
-    if (!waiting) requestAnimationFrame(() => ((waiting = false), fillSlide()));
+    if (!waiting) requestAnimationFrame(() => ((waiting = false), fillSlide(), dressPictures()));
     waiting = true;
   };
   const sizes = new ResizeObserver(soon);
   const turned = () => {
+    const slide = document.querySelector(".reveal .slides > section > section.present");
+    if (shown && shown !== slide) foldCode(shown, true);
+    shown = slide;
     sizes.disconnect();
-    for (const part of document.querySelectorAll(".reveal .slides > section > section.present :is(.bertlook, .jupyter-widgets, figure)")) sizes.observe(part);
+    for (const part of slide?.querySelectorAll(".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure") ?? []) sizes.observe(part);
     fillSlide();
+    dressPictures();
   };
   for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
+  window.addEventListener("keydown", turnCode, { capture: true });
   window.addEventListener("resize", fillSlide);
   window.addEventListener("load", soon, { capture: true }); // a picture inside a slide
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
