@@ -47,6 +47,6 @@ def test_every_row_of_the_catalogue_names_its_test():
 
 def test_every_promise_about_security_names_its_test():
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Not promised")[0]
-    promises = re.findall(r"^- .*(?:\n(?!- |#|\n).*)*", text, re.M)
+    promises = re.findall(r"^- .*(?:\n(?!- |#|\n).*)*", text, re.MULTILINE)
     assert len(promises) >= 20
     assert [promise for promise in promises if not TEST.search(promise)] == []
