@@ -262,12 +262,14 @@ def decks() -> str:
     """There are decks to present."""
     from ..course import find_root
 
-    found = sorted((find_root() / "slides").glob("[0-9][0-9]_*.ipynb"))
+    try:
+        folder = find_root() / "slides"
+    except OSError as error:  # a folder that others can write to, that holds other files, or none
+        raise Failed("none", str(error)) from None
+    found = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not found:
-        raise Failed(
-            f"none in {find_root() / 'slides'}", "Install a complete wheel, or run bertlook in a clone."
-        )
-    return f"{len(found)} in {find_root() / 'slides'}"
+        raise Failed(f"none in {folder}", "Install a complete wheel, or run bertlook in a clone.")
+    return f"{len(found)} in {folder}"
 
 
 def memory() -> str:
