@@ -269,12 +269,13 @@
 
     globalThis.bertlookMounted = async (view) => {
       const given = view.get("_in_page"), manager = view.widget_manager;
-      if (!given?.places || !manager || !(await loaded()) || given.fingerprint !== globalThis.bertlookServed.fingerprint) return;
+      if (!given?.places || !manager) return;
       const found = new Map();
       for (const id of Object.values(given.places)) found.set(id, await manager.get_model(id));
-      const text = found.get(given.places.text);
+      const text = found.get(given.places.text), before = text.get("value");
       if (seen.has(text)) return;
       seen.add(text);
+      if (!(await loaded()) || given.fingerprint !== globalThis.bertlookServed.fingerprint) return;
       const cut = (model) => !model.comm_live || !manager.kernel || manager.kernel.connectionStatus !== "connected" || /dead|terminating|unknown/.test(manager.kernel.status);
       globalThis.bertlookPageAnswers({
         modelOf: (id) => found.get(id),
@@ -282,6 +283,7 @@
         mine: (model) => cut(model) || manager.kernel.status !== "idle",
         alone: cut,
       })(given);
+      if (text.get("value") !== before) text.trigger("change:value", text, text.get("value")); // typed while the scripts were on their way
     };
   }
 
