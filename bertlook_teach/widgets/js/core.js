@@ -479,6 +479,7 @@ function mount({ model, el }, names, create) {
   const redraw = oncePerTurn(view.update);
   for (const name of names) model.on(`change:${name}`, redraw);
   view.update();
+  globalThis.bertlookMounted?.(model); // in Jupyter, our extension: it answers where Python does not
   return () => {
     for (const name of names) model.off(`change:${name}`, redraw);
     view.destroy();

@@ -220,6 +220,7 @@ class HeadExplorer(ipywidgets.VBox):
         self.add_class("bertlook-explorer")
         if switch:
             self.add_class("bertlook-two")
+        self.head_view._in_page = (given is None and self.in_page()) or {}
 
     def _make_switch(self, recording, options, shows: str, sizes) -> RecordedView | None:
         """The views of the recorded model with the switch between it and the encoder."""

@@ -91,6 +91,7 @@ class TypedPattern(ipywidgets.VBox):
         views.add_class("bertlook-views")
         super().__init__([self.text_box, self.pattern_box, views])
         self.add_class("bertlook-explorer")
+        self.head_map._in_page = self.in_page()
 
     def _scored(self, line: str, text: str, text_pair: str | None) -> tuple[dict[str, np.ndarray], str]:
         """Shares of all heads, (layer, head), and what is said beneath the map."""

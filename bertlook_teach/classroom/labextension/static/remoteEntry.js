@@ -349,11 +349,55 @@
     for (const type of ["pointerover", "focusin", "click", "auxclick"]) window.addEventListener(type, guideLink, { capture: true });
   }
 
+  // 8. A text that is typed while the kernel is busy, dead or not there is answered by the specimen in the page
+  //    (../../../widgets/js/page_answers.js), with scripts and weights from this server. Every view of ours calls bertlookMounted.
+  function answerWithoutKernel() {
+    const base = JSON.parse(document.getElementById("jupyter-config-data").textContent).baseUrl;
+    const gone = "Python does not answer. Start the kernel, and run the cell again.";
+    const seen = new WeakSet();
+    let scripts = null, weights = null;
+
+    const loaded = () => (scripts ??= new Promise((done) => {
+      const script = Object.assign(document.createElement("script"), { src: base + "bertlook/specimen_page.js", onload: () => done(true) });
+      script.onerror = () => (script.remove(), done(false)); // a server without our extension: all is as it was
+      document.head.append(script);
+    }));
+
+    async function readWeights() {
+      const reply = await fetch(base + globalThis.bertlookServed.weights).catch(() => null);
+      if (!reply?.ok) {
+        weights = null; // the next text asks again
+        throw new Error(gone);
+      }
+      return globalThis.bertlookSpecimen.worker(await reply.arrayBuffer());
+    }
+
+    globalThis.bertlookMounted = async (view) => {
+      const given = view.get("_in_page"), manager = view.widget_manager;
+      if (!given?.places || !manager) return;
+      const found = new Map();
+      for (const id of Object.values(given.places)) found.set(id, await manager.get_model(id));
+      const text = found.get(given.places.text), before = text.get("value");
+      if (seen.has(text)) return;
+      seen.add(text);
+      if (!(await loaded()) || given.fingerprint !== globalThis.bertlookServed.fingerprint) return;
+      const cut = (model) => !model.comm_live || !manager.kernel || manager.kernel.connectionStatus !== "connected" || /dead|terminating|unknown/.test(manager.kernel.status);
+      globalThis.bertlookPageAnswers({
+        modelOf: (id) => found.get(id),
+        specimen: () => (weights ??= readWeights()),
+        mine: (model) => cut(model) || manager.kernel.status !== "idle",
+        alone: cut,
+      })(given);
+      if (text.get("value") !== before) text.trigger("change:value", text, text.get("value")); // typed while the scripts were on their way
+    };
+  }
+
   const plugin = {
     id: NAME + ":plugin",
     description: "Brings the widgets of a RISE deck to life.",
     autoStart: true,
     activate: (app, documents) => {
+      answerWithoutKernel();
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
       if (app.name !== "Rise" || speakerPreview) return;
       guardKeys();
