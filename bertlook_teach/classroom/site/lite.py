@@ -147,7 +147,7 @@ def lite_files(folder: Path, wanted: Sequence[str] = WANTED) -> Pyodide:
 
 
 def _listed(folder: Path, entry) -> tuple[dict | None, str, bytes | None]:
-    """A package of Pyodide's own lock, if it lies in the folder; a pure Python one may be another build of it, which is no package of the lock's."""
+    """A package of Pyodide's own lock, if it lies in the folder; a pure Python one may be another build of it, which is not one of the lock's."""
     if not isinstance(entry, dict) or not {"file_name", "sha256", "depends"} <= set(entry):
         return None, "", None
     name = Path(str(entry["file_name"])).name
@@ -177,7 +177,7 @@ def _lock_of(folder: Path) -> dict:
     """The lock of a folder that is Pyodide's, of the right version."""
     what = f"Pyodide {needed_version()}, unpacked"
     if not folder.is_dir():
-        raise ExportError(f"{folder} is no folder. --lite wants the folder of {what}.")
+        raise ExportError(f"{folder} is not a folder. --lite wants the folder of {what}.")
     if absent := [name for name in CORE if not (folder / name).is_file()]:
         inside = (
             " Its folder pyodide is one level deeper?" if (folder / "pyodide" / CORE[0]).is_file() else ""
@@ -223,7 +223,7 @@ def _beside(folder: Path, name: str) -> Wheel | None:
                     one.split("/")[0].removesuffix(".py") for one in wheel.namelist() if one.endswith(".py")
                 }
         except (zipfile.BadZipFile, StopIteration, RuntimeError, NotImplementedError):
-            raise ExportError(f"{path} is no wheel that can be read.") from None
+            raise ExportError(f"{path} is not a wheel that can be read.") from None
         imports = sorted(top for top in tops if top.isidentifier())
         return Wheel(
             name,

@@ -1,6 +1,6 @@
 """How a model looks in every picture: one colour and one form for the specimen, its random twin, BERT-base and a baseline.
 
-BERT-base is filled, the specimen hollow, the twin grey and square, a baseline a black tick. Series that are no model take what
+BERT-base is filled, the specimen hollow, the twin grey and square, a baseline a black tick. Series that are not models take what
 is left, so that no curve of anything else can be taken for one of these.
 """
 
@@ -96,7 +96,7 @@ def line_looks(names: Iterable[str]) -> list[dict[str, object]]:
 
 
 def bar_look(name: str) -> dict[str, object]:
-    """The same for a bar of matplotlib: its frame says the model, and the specimen's is hollow; what is no model is a plain bar."""
+    """The same for a bar of matplotlib: its frame says the model, and the specimen's is hollow; a row that is not a model is a plain bar."""
     mark = MODELS.get(model_of(name) or "")
     if mark is None:
         return {"color": LINE}

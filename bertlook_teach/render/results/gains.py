@@ -1,4 +1,4 @@
-"""Gains over the best fixed distance on a slide: one dot for each relation with its interval, what was printed as a hollow dot."""
+"""Gains over the best fixed distance on a slide: a hollow dot for each relation with its interval, a filled one for what was printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def gain_figure(
         Points of per cent, from top to bottom. The first three are None where nothing was measured, the last where nothing was
         printed.
     ours, theirs : str
-        Whose the filled dots are, and whose the hollow ones.
+        Whose the hollow dots are, and whose the filled ones.
 
     Returns
     -------
