@@ -141,7 +141,7 @@ def test_a_pure_wheel_that_somebody_put_there_is_taken(folder):
         ),
         (
             lambda folder: (folder / "conllu-1-py3-none-any.whl").write_bytes(b"PK"),
-            "is no wheel that can be read",
+            "is not a wheel that can be read",
         ),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_folder_that_is_not_pyodides_is_refused(folder, spoil, said):
 
 
 def test_a_folder_that_is_none_and_one_that_is_too_high_say_what_is_wanted(folder, tmp_path):
-    with pytest.raises(ExportError, match=r"is no folder. --lite wants the folder of Pyodide 3"):
+    with pytest.raises(ExportError, match=r"is not a folder. --lite wants the folder of Pyodide 3"):
         lite.lite_files(tmp_path / "nowhere")
     with pytest.raises(ExportError, match="one level deeper"):
         lite.lite_files(folder.parent)
@@ -161,7 +161,7 @@ def test_a_folder_that_is_none_and_one_that_is_too_high_say_what_is_wanted(folde
 def test_the_command_refuses_before_anything_is_made(tmp_path, capsys):
     out = tmp_path / "public"
     assert line.main(["site", "--out", str(out), "--only", "read", "--lite", str(tmp_path / "nowhere")]) != 0
-    assert "is no folder" in capsys.readouterr().err and not (out / "read").exists()
+    assert "is not a folder" in capsys.readouterr().err and not (out / "read").exists()
     assert line.main(["site", "--out", str(out), "--only", "lite"]) != 0
     assert "--lite FOLDER" in capsys.readouterr().err
 

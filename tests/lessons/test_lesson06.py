@@ -366,7 +366,11 @@ def test_a_gain_is_a_hollow_dot_with_its_interval_and_what_was_printed_is_filled
     assert list(drawn["here"].get_xdata()) == [18, 2] and list(drawn["here"].get_ydata()) == [0, 2]
     assert list(drawn["printed"].get_xdata()) == [46.8, 7.7] and list(drawn["printed"].get_ydata()) == [0, 1]
     assert drawn["here"].get_markerfacecolor() == palette.PAPER
-    assert drawn["printed"].get_markerfacecolor() == drawn["printed"].get_color() == marks.MODELS["BERT-base"].colour
+    assert (
+        drawn["printed"].get_markerfacecolor()
+        == drawn["printed"].get_color()
+        == marks.MODELS["BERT-base"].colour
+    )
     assert [list(line.get_xdata()) for line in axes.lines if line.get_label() == "_interval"] == [
         [11, 25],
         [1, 3],

@@ -1,9 +1,5 @@
 """Lesson 11 beside its measures: the claims' statistics, what was published, tables and figures, the ablation lens."""
 
-import json
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
