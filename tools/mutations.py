@@ -35,7 +35,7 @@ BREAKS = [
     ("corpora/documents.py", "places = document_numbers(sentences) % 2", "places = np.arange(len(sentences)) % 2", "corpora"),
     ("corpora/treebank.py", "if len(roots) != 1:", "if len(roots) > 2:", "corpora"),
     ("corpora/stanford.py", 'return "tmod" if lemma in TIMES else "npadvmod"', 'return "npadvmod"', "corpora"),
-    ("analyses/syntax/predictors.py", "(guess < n), guess", "(guess <= n), guess", "analyses/syntax"),
+    ("analyses/syntax/gold.py", "np.clip(offsets, -before, after)", "np.clip(offsets, -before, after + 1)", "analyses/syntax"),
     ("analyses/syntax/relations.py", "half = documents[gold.sentences[words]] % 2", "half = gold.sentences[words] % 2", "analyses/syntax"),
     ("analyses/patterns/counting.py", "if not fewest <= n < len(self.cases):", "if True:", "analyses/patterns"),
     ("analyses/coreference/antecedents.py", "key=lambda m: (m.head < mention.head, m.head)", "key=lambda m: m.head", "analyses/coreference"),

@@ -24,6 +24,7 @@ from bertlook_teach.classroom import (
     student_rows,
     walled,
 )
+from bertlook_teach.commands.line import main
 from bertlook_teach.measures import CLASSES
 
 NAMES = list(lesson05.sheet().answers)
@@ -363,3 +364,11 @@ def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeyp
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(OSError, match="needs Linux .*--unprotected"):
         run_handed_in(notebook(cell("1")).encode())
+
+
+def test_the_current_folder_need_not_be_one_that_can_be_written(shut, monkeypatch, capsys):
+    (shut / "in").mkdir()
+    (shut / "in" / "ben.json").write_text(sheet().to_json())
+    monkeypatch.chdir("/proc")
+    assert main(["collect", str(shut / "in"), "--run", "--out", str(shut / "out")]) == 0
+    assert "1 students, 1 lessons" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,8 @@ def run(args: Namespace) -> int:
     rerun = None
     if args.run:
         if not args.unprotected:
-            shut_in(Path.cwd())  # before anything is read: is it possible here?
+            with tempfile.TemporaryDirectory(prefix="bertlook-") as folder:
+                shut_in(Path(folder).resolve())  # before anything is read: is it possible here?
         rerun = partial(run_handed_in, seconds=args.seconds, protected=not args.unprotected)
     found = gather(args.folder, rerun)
     out = writable_folder(args.out or "bertlook-class")
