@@ -15,8 +15,9 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -279,6 +280,11 @@ def _requires(lines: Iterable[str] | None) -> list[str]:
 
 def own_wheel(depends: Sequence[str]) -> Wheel:
     """This package with its data, as a wheel has it."""
+    return replace(_own(), depends=list(depends))
+
+
+@cache
+def _own() -> Wheel:
     packed = _tree(_PACKAGE, "bertlook_teach") | _tree(data_path(), "bertlook_teach/data")
     bibliography = _PACKAGE.parent / "docs" / "bibliography.bib"
     if bibliography.is_file():
@@ -289,7 +295,7 @@ def own_wheel(depends: Sequence[str]) -> Wheel:
     packed[f"{about}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: bertlook\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
-    return _wheel("bertlook-teach", number, packed, ["bertlook_teach"], list(depends))
+    return _wheel("bertlook-teach", number, packed, ["bertlook_teach"], [])
 
 
 def _tree(folder: Path, place: str) -> dict[str, bytes]:
