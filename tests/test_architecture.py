@@ -71,6 +71,7 @@ COMES_WITH = {
     "distributed": "scale: the commands say where it is missing",
     "IPython": "ipywidgets",
     "pandas": "lab: to_frame says where it is missing",
+    "tornado": "jupyter-server, whose extension answers requests with it",
     "traitlets": "ipywidgets",
     "sklearn": "scikit-learn",
 }

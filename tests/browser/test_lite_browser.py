@@ -94,7 +94,7 @@ def opened(site, browser):
 
     def opened(notebook: str):
         page = context.new_page()
-        page.set_default_timeout(300_000)
+        page.set_default_timeout(180_000)
         page.goto(f"http://127.0.0.1:{server.server_port}/{lite.LAB}?path={notebook}")
         page.locator(".jp-Notebook .jp-Cell").first.click()
         page.keyboard.press("Escape")

@@ -54,6 +54,8 @@ WANTED = (
 )
 KERNEL = ("micropip", "packaging", "comm", "ipython", "jedi")
 
+KERNEL_OF_THE_PAGE = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+
 FRONT_END = ("widgetsnbextension", "jupyterlab-widgets")  # required by ipywidgets; here the page has them
 
 EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "anywidget", "@jupyterlite/pyodide-kernel-extension")
@@ -343,7 +345,9 @@ def build_lite(out: Path, exercises: Iterable[Path], pyodide: Pyodide) -> list[s
     with tempfile.TemporaryDirectory(prefix="bertlook-lite-") as place:
         room = Path(place)
         for path in exercises:
-            write_file(room / "contents" / path.name, path.read_bytes())
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            notebook["metadata"]["kernelspec"] = KERNEL_OF_THE_PAGE  # or the page asks which kernel is meant
+            write_json(room / "contents" / path.name, notebook)
         for name, content in pyodide.files.items():
             write_file(room / "static" / "pyodide" / name, content)
         kernel = {"disablePyPIFallback": True, "loadPyodideOptions": {"packages": list(KERNEL)}}
