@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import cache
 
@@ -16,7 +17,6 @@ def _load_jupyter_server_extension(server) -> None:
     """Called by Jupyter's server when it starts; nothing is loaded until a page asks."""
     from jupyter_server.base.handlers import JupyterHandler
     from jupyter_server.utils import url_path_join
-    from tornado.ioloop import IOLoop
     from tornado.web import authenticated
 
     class Given(JupyterHandler):
@@ -25,7 +25,7 @@ def _load_jupyter_server_extension(server) -> None:
 
         @authenticated
         async def get(self):
-            content = await IOLoop.current().run_in_executor(None, self.make)
+            content = await asyncio.get_running_loop().run_in_executor(None, self.make)
             self.set_header("Content-Type", self.kind)
             self.finish(content)
 

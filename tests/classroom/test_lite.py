@@ -188,7 +188,10 @@ def test_a_whole_jupyterlite_is_built_and_the_exercises_lead_to_it(folder, tmp_p
     page = (out / "exercises" / "index.html").read_text(encoding="utf-8")
     for stem in stems:
         assert f'href="../lite/lab/index.html?path={stem}.ipynb"' in page
-        assert (out / "lite" / "files" / f"{stem}.ipynb").is_file()
+        notebook = json.loads((out / "lite" / "files" / f"{stem}.ipynb").read_text(encoding="utf-8"))
+        assert notebook["metadata"]["kernelspec"]["name"] == "python"  # that of the page
+        source = json.loads((root / "notebooks" / "exercises" / f"{stem}.ipynb").read_text(encoding="utf-8"))
+        assert notebook["cells"] == source["cells"]
     assert page.count("Run here</a>") == len(stems)
     again = build_site(root, out, **options)
     assert "lite/lab/index.html" in again.kept and "lite/lab/index.html" not in again.made

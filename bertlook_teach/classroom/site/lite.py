@@ -15,8 +15,9 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -52,6 +53,8 @@ WANTED = (
     "packaging",
 )
 KERNEL = ("micropip", "packaging", "comm", "ipython", "jedi")
+
+KERNEL_OF_THE_PAGE = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
 
 FRONT_END = ("widgetsnbextension", "jupyterlab-widgets")  # required by ipywidgets; here the page has them
 
@@ -279,6 +282,11 @@ def _requires(lines: Iterable[str] | None) -> list[str]:
 
 def own_wheel(depends: Sequence[str]) -> Wheel:
     """This package with its data, as a wheel has it."""
+    return replace(_own(), depends=list(depends))
+
+
+@cache
+def _own() -> Wheel:
     packed = _tree(_PACKAGE, "bertlook_teach") | _tree(data_path(), "bertlook_teach/data")
     bibliography = _PACKAGE.parent / "docs" / "bibliography.bib"
     if bibliography.is_file():
@@ -289,7 +297,7 @@ def own_wheel(depends: Sequence[str]) -> Wheel:
     packed[f"{about}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: bertlook\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
-    return _wheel("bertlook-teach", number, packed, ["bertlook_teach"], list(depends))
+    return _wheel("bertlook-teach", number, packed, ["bertlook_teach"], [])
 
 
 def _tree(folder: Path, place: str) -> dict[str, bytes]:
@@ -337,7 +345,9 @@ def build_lite(out: Path, exercises: Iterable[Path], pyodide: Pyodide) -> list[s
     with tempfile.TemporaryDirectory(prefix="bertlook-lite-") as place:
         room = Path(place)
         for path in exercises:
-            write_file(room / "contents" / path.name, path.read_bytes())
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            notebook["metadata"]["kernelspec"] = KERNEL_OF_THE_PAGE  # or the page asks which kernel is meant
+            write_json(room / "contents" / path.name, notebook)
         for name, content in pyodide.files.items():
             write_file(room / "static" / "pyodide" / name, content)
         kernel = {"disablePyPIFallback": True, "loadPyodideOptions": {"packages": list(KERNEL)}}
