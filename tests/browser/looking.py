@@ -48,6 +48,13 @@ class Walk:
         """All of some kinds."""
         return [what for kind in kinds for what in self.wrong[kind]]
 
+    def empty(self, meant=()) -> list[str]:
+        """Slides, the emptiest first, with an empty part of more than a third that is not meant."""
+        worst = sorted(((share, heading) for heading, share in self.unused), reverse=True)
+        return [
+            f"{share:.2f} {heading}" for share, heading in worst if share > UNUSED and heading not in meant
+        ]
+
     def list(self, *kinds: str) -> str:
         """The same for a message, a line each."""
         return "\n" + "\n".join(self.complaints(*kinds))

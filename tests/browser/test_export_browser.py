@@ -20,7 +20,7 @@ from nbformat.v4 import new_notebook
 from .conftest import HANGS_AFTER, ROOT, Deck, use_encoder
 from .growth import ALLOWED, recorded_bytes
 from .looking import SIZES, walk
-from .test_decks import DECKS
+from .test_decks import DECKS, EMPTY
 
 CHOSEN = DECKS if os.environ.get("BERTLOOK_ALL_EXPORTS") else DECKS[:1]
 
@@ -92,6 +92,11 @@ def deck(request, open_file, tmp_path_factory):
 def test_every_slide_fits_three_screens_with_nothing_cut_off(deck):
     assert deck.walked.slides >= 15
     assert not deck.walked.complaints("outside", "cut"), deck.walked.list("outside", "cut")
+
+
+def test_no_slide_is_empty_for_more_than_a_third(deck):
+    assert len(deck.walked.unused) == deck.walked.slides
+    assert deck.walked.empty({heading for number, heading in EMPTY if number == deck.name}) == []
 
 
 def test_recordings_make_a_deck_little_larger(deck):

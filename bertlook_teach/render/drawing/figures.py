@@ -75,7 +75,7 @@ def layer_curves(
     drawn = [*ours.values(), *theirs.values()]
     _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
     if len(drawn) > 1:
-        _legend(figure, axes)
+        legend_outside(figure, axes)
     return figure
 
 
@@ -128,7 +128,7 @@ def scatter_by_layer(
         _curve(axes, curve, name, look)
     drawn = [values.ravel(), *theirs.values()]
     _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
-    _legend(figure, axes)
+    legend_outside(figure, axes)
     return figure
 
 
@@ -186,17 +186,17 @@ def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
 
 
-def _legend(figure, axes) -> None:
-    """Beneath the axes, where it hides no point; in several rows if one is wider than the figure."""
+def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> None:
+    """Outside the axes, where it hides no point; in several rows if one is wider than the figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     handles, labels = axes.get_legend_handles_labels()
     renderer = FigureCanvasAgg(figure).get_renderer()
-    for columns in range(len(labels), 0, -1):
+    for columns in range(min(most or len(labels), len(labels)), 0, -1):
         legend = figure.legend(
             handles,
             labels,
-            loc="outside lower center",
+            loc=loc,
             ncols=columns,
             frameon=False,
             fontsize=axes.xaxis.label.get_size(),

@@ -146,7 +146,7 @@ def interval_curves(
     ValueError
         If an interval does not lie around its mean.
     """
-    from .figures import layer_curves
+    from .figures import layer_curves, legend_outside
 
     for name, (mean, low, high) in series.items():
         if not (np.all(np.asarray(low) <= mean) and np.all(np.asarray(mean) <= high)):
@@ -163,8 +163,7 @@ def interval_curves(
         axes.axhline(value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name, zorder=1)
     for legend in list(figure.legends):  # once more, now that the baseline has a name too
         legend.remove()
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+    legend_outside(figure, axes, "outside upper left", most=2)
     return figure
 
 

@@ -74,8 +74,8 @@ def map_thumbnail(weights, name: str, size: float = 56) -> str:
     """One map as a small ``<img>``; ``name`` is its alternative text and its tooltip."""
     return (
         f'<img src="{map_address(weights)}" alt="{content(name)}" title="{content(name)}" width="{coordinate(size)}" '
-        f'height="{coordinate(size)}" style="image-rendering:pixelated;border:1px solid {RULE};margin:2px">'
-    )
+        f'height="{coordinate(size)}" style="width:max({coordinate(size)}px,5vw);height:auto;image-rendering:pixelated;border:1px solid {RULE};margin:2px">'
+    )  # on a larger screen it grows
 
 
 def describe_map(weights, tokens: Sequence[str], segment_ids: Sequence[int] | None = None) -> str:

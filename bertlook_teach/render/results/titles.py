@@ -18,7 +18,8 @@ from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, text, text_width
 from ..heads.map_classes import map_address
 
-_WIDTH, _HEIGHT, _EM = 1180.0, 250.0, 30.0
+_WIDTH, _EM = 1180.0, 30.0
+_TALL = 390.0  # of the points
 _TIRED = "the animal didn't cross the street because it was too tired."
 _APPLES = "i bought seven apples today but i didn't like the way they tasted."
 _STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
@@ -199,17 +200,17 @@ def _grids(
         largest = max(np.abs(grid).max() for grid in found.values())
         shade = difference_colour if signed else magnitude_colour
         pitch, top = _WIDTH / len(found), 1.7 * _EM
-        cell = min(20.0, 0.94 * pitch / 12)
+        wide, high = min(44.0, 0.94 * pitch / 12), 22.0  # wider than high: two panels fill the slide, too
         body = []
         for k, (name, grid) in enumerate(found.items()):
-            left = k * pitch + (pitch - 12 * cell) / 2
-            body.append(text(left + 6 * cell, 0.8 * _EM, name, anchor="middle"))
+            left = k * pitch + (pitch - 12 * wide) / 2
+            body.append(text(left + 6 * wide, 0.8 * _EM, name, anchor="middle"))
             body += [
-                f'<rect x="{coordinate(left + head * cell)}" y="{coordinate(top + layer * cell)}" '
-                f'width="{coordinate(0.9 * cell)}" height="{coordinate(0.9 * cell)}" rx="3" fill="{shade(value / largest)}"/>'
+                f'<rect x="{coordinate(left + head * wide)}" y="{coordinate(top + layer * high)}" '
+                f'width="{coordinate(0.92 * wide)}" height="{coordinate(0.9 * high)}" rx="3" fill="{shade(value / largest)}"/>'
                 for (layer, head), value in np.ndenumerate(grid)
             ]
-        return body, top + 12 * cell, sentence, badge
+        return body, top + 12 * high, sentence, badge
 
     return draw
 
@@ -271,19 +272,19 @@ def _points(colour: str):
     apart = measures.head_distances(recording.values(), keep=False).per_token
     points = stats.classical_mds(apart)  # the exact map takes 20 s
     low, high = points.min(axis=0), points.max(axis=0)
-    at = (points - low) / (high - low) * [_WIDTH - 60, _HEIGHT - 60] + 30
+    at = (points - low) / (high - low) * [_WIDTH - 60, _TALL - 60] + 30
     body = []
     for k, (x, y) in enumerate(at):
         layer = k // 12
         body.append(
-            f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(5 + 0.7 * layer)}" fill="{colour}" '
+            f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(6 + 0.9 * layer)}" fill="{colour}" '
             f'fill-opacity="{0.25 + 0.06 * layer:.2f}" stroke="{colour}" stroke-width="1.5"/>'
         )
     sentence = (
         f"BERT-base: 144 heads on a plane, near where their maps are alike; larger is a later layer. "
         f"{len(recording)} inputs, stress {stats.kruskal_stress(apart, points):.2f}."
     )
-    return body, _HEIGHT, sentence, recording.badge
+    return body, _TALL, sentence, recording.badge
 
 
 def _strongest(seen) -> np.ndarray:
@@ -310,7 +311,7 @@ _PICTURES = {
         _CATS, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
     ),
     "05": _maps(
-        _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 16, "the 48 heads of layers 5 to 8"
+        _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"
     ),
     "06": _arcs(_STORE, _of_head("8-10"), "head 8-10"),
     "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
@@ -319,7 +320,7 @@ _PICTURES = {
     "10": _maps(
         _STORE,
         lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
-        12,
+        6,
         "the mean map of each of 12 layers",
     ),
     "11": _grids(

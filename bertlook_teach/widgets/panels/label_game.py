@@ -374,7 +374,7 @@ class ThresholdBoard(ipywidgets.VBox):
         *,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
         game: LabelGame | None = None,
-        size: float = 52,
+        size: float = 64,
     ):
         attentions = list(attentions)
         self.scores = stack_scores(attentions)

@@ -17,7 +17,7 @@ function fillSlide() {
   const live = slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas");
   const pictures = live ? [] : [...slide.querySelectorAll("figure > svg, figure > img")].filter((one) => one.checkVisibility());
   if (pictures.length === 1) fillPicture(slide, pictures[0]);
-  growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1]);
+  growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1], live ? 0.12 * window.innerHeight : 0);
   lowerBody(slide);
 }
 
@@ -33,7 +33,7 @@ function fillPicture(slide, picture) {
   if (!w || !h) return;
   const figure = picture.parentElement;
   const caption = figure.querySelector("figcaption");
-  const beside = caption?.innerText.trim() && w < 1.4 * h && figure.clientWidth > 900;
+  const beside = caption?.textContent.trim() && w < 1.4 * h && figure.clientWidth > 900;
   const free = restOf(slide) + (beside ? caption.offsetHeight : 0);
   const widest = (beside ? 0.62 : 1) * figure.clientWidth;
   let height = Math.min(picture.getBoundingClientRect().height + free, (widest * h) / w);
@@ -48,14 +48,15 @@ function fillPicture(slide, picture) {
 }
 
 // Type grows as far as all of the slide, hidden fragments too, keeps its room and no line of code breaks; then lines move apart.
-function growWords(slide, sizes) {
+// A live view may still grow a little: some room is spared for it.
+function growWords(slide, sizes, spare) {
   const boxes = [slide, ...slide.querySelectorAll("pre, table, .jp-RenderedHTMLCommon, .rendered_html, .cm-content, .jp-OutputArea-output")];
   const wide = () => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length;
   const lines = () => codes.reduce((sum, code) => sum + Math.round(code.offsetHeight / parseFloat(getComputedStyle(code).lineHeight)), 0);
   const codes = [...slide.querySelectorAll("pre, div.cm-content, .CodeMirror-code")];
   const before = [wide(), lines()];
   const set = (grow) => slide.style.setProperty("--slide-grow", grow);
-  if (!sizes.some((grow) => (set(grow), restOf(slide) >= 0 && wide() <= before[0] && lines() <= before[1]))) slide.style.removeProperty("--slide-grow");
+  if (!sizes.some((grow) => (set(grow), restOf(slide) >= spare && wide() <= before[0] && lines() <= before[1]))) slide.style.removeProperty("--slide-grow");
   const blocks = slide.querySelectorAll(":is(.jp-RenderedMarkdown, .text_cell_render) :is(p, li)").length;
   const air = Math.min(0.03 * window.innerHeight, (0.4 * restOf(slide)) / (blocks + 1));
   if (air > 2) slide.style.setProperty("--slide-air", `${Math.floor(air)}px`);
@@ -159,6 +160,6 @@ function keepFilled() {
   for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
   window.addEventListener("keydown", turnCode, { capture: true });
   window.addEventListener("resize", fillSlide);
-  window.addEventListener("load", soon, { capture: true }); // a picture inside a slide
+  document.addEventListener("load", soon, { capture: true }); // a picture inside a slide; the window never hears of it
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
 }

@@ -1,0 +1,172 @@
+"""A slide uses its room: type grows, a narrow picture has its words beside it, the rest is shared above and below; code folds; pictures wear its typeface."""
+
+# ruff: noqa: F811 - a fixture of another file is imported, and asked for by name
+from __future__ import annotations
+
+import base64
+import shutil
+
+import pytest
+from classroom.test_export import cell, exported
+from nbformat.v4 import new_notebook, new_output
+
+from bertlook_teach.render import Picture
+
+from .conftest import ROOT, still
+from .looking import UNUSED, largest_empty, unused
+from .test_export_browser import open_file  # noqa: F401 - a fixture
+
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" role="img" width="400" height="400" viewBox="0 0 400 400" font-family="monospace" '
+    'font-size="30"><title>A square</title><rect width="400" height="400" fill="#0072b2"/><text x="20" y="60" fill="#fff">word</text></svg>'
+)
+
+
+def shown(source, *outputs, kind="slide"):
+    """A cell of code with what it gave."""
+    made = cell(source, kind)
+    made.outputs, made.execution_count = list(outputs), 1
+    return made
+
+
+def said(text):
+    return new_output("stream", name="stdout", text=text)
+
+
+def drawn(sentence):
+    html = Picture(SVG, sentence)._repr_html_()
+    return new_output("execute_result", data={"text/html": html, "text/plain": "Picture"}, execution_count=1)
+
+
+@pytest.fixture(scope="module")
+def deck(open_file, tmp_path_factory):
+    """Words, code with its result, a narrow picture, code that is to be changed, code without a result."""
+    folder = tmp_path_factory.mktemp("filled")
+    cells = [
+        cell(
+            "M ## Words\n\nA sentence of some length, as slides have them, over one line and into another one.\n\n"
+            + "- a line that goes over most of the slide\n" * 2
+        ),
+        cell("M ## Code"),
+        shown("a = 1\nprint(a)  # the result of all this, and words about it", said("1\n"), kind="-"),
+        cell(
+            "M Words below it that say what was to be seen, over more than one line of the slide.\n\nAnd a second paragraph.",
+            "-",
+        ),
+        cell("M ## Picture"),
+        shown(
+            "picture",
+            drawn(
+                "A sentence about the picture, which stands beside it, and one more about what is to be seen."
+            ),
+            kind="-",
+        ),
+        cell("M ## Yours"),
+        shown("guess = 3  # change me\nprint(guess)", said("3\n"), kind="-"),
+        cell("M ## No result"),
+        shown("b = 2", kind="-"),
+    ]
+    cells[5].metadata["jupyter"] = {"source_hidden": True}
+    for number, one in enumerate(cells):
+        one.id = f"cell-{number}"
+    shutil.copy(ROOT / "slides" / "rise.css", folder)
+    shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
+    notebook = new_notebook(
+        cells=cells, metadata={"title": "Filled", "rise": {"center": False, "controls": False}}
+    )
+    opened = open_file(exported(notebook, folder).page)
+    opened.wait_until_ready()
+    return opened
+
+
+WORDS, CODE, PICTURE, YOURS, BARE = (f"{number}-0" for number in range(5))
+PLAIN = """() => {  // what the slide would be without all this
+    const slide = document.querySelector("section.present section.present");
+    for (const name of ["picture", "grow", "air", "drop"]) slide.style.removeProperty(`--slide-${name}`);
+    slide.classList.remove("bertlook-fills", "bertlook-beside");
+    window.held = fillSlide;
+    fillSlide = () => {};
+}"""
+
+
+def test_a_rectangle_is_the_largest():
+    assert largest_empty([[False] * 3] * 2) == 6
+    assert largest_empty([[True] * 3] * 2) == 0
+    assert largest_empty([[False, True, False], [False, False, False], [False, True, False]]) == 3
+    assert largest_empty([[True, False, False], [False, False, False], [False, False, True]]) == 4
+
+
+@pytest.mark.parametrize("slide", [WORDS, CODE, PICTURE])
+def test_no_third_of_a_slide_stays_empty_where_it_would(deck, slide):
+    camera = deck.page.context.new_cdp_session(deck.page)
+    deck.go(slide)
+    still(deck.page)
+    share = unused(camera)
+    deck.screenshot(f"filled-{slide}")
+    assert share <= UNUSED
+    room = "(() => { const slide = document.querySelector('section.present section.present'); return [slide.scrollHeight, slide.clientHeight, innerHeight]; })()"
+    high, inner, window = deck.ask(room)
+    assert high <= inner + 1 and high <= 0.93 * window
+    if slide == PICTURE:
+        return  # plainly drawn it is smaller, and its caption below it: another test
+    deck.page.evaluate(PLAIN)
+    try:
+        assert unused(camera, patience=0) > UNUSED
+    finally:
+        deck.page.evaluate("fillSlide = window.held")
+
+
+def test_a_narrow_picture_has_its_caption_at_its_side(deck):
+    deck.go(WORDS)
+    deck.go(PICTURE)
+    boxes = "selector => { const box = document.querySelector(`section.present section.present ${selector}`).getBoundingClientRect(); return [box.left, box.right, box.height]; }"
+    deck.wait("!!document.querySelector('section.present .bertlook-beside')")
+    still(deck.page)
+    left, right, high = deck.page.evaluate(boxes, "figure img")
+    assert deck.page.evaluate(boxes, "figcaption")[0] >= right and high > 0.6 * 720
+    assert right - left == pytest.approx(high, abs=1)  # as drawn: square
+
+
+def test_code_is_folded_once_it_was_left_and_a_key_or_a_click_shows_it(deck):
+    code = deck.page.locator("section.present section.present .cm-content")
+    button = deck.page.locator("section.present section.present .bertlook-unfold")
+    deck.go(WORDS)
+    deck.page.evaluate(
+        "document.querySelectorAll('.bertlook-folded').forEach(one => one.classList.remove('bertlook-folded'))"
+    )
+    deck.go(CODE)
+    assert code.is_visible()
+    deck.go(WORDS)
+    deck.go(CODE)
+    assert not code.is_visible() and button.inner_text() == "code: 2 lines (C)"
+    assert deck.page.locator("section.present section.present .jp-OutputArea-output").is_visible()
+    deck.page.keyboard.press("Tab")
+    deck.wait("document.activeElement.matches('.bertlook-unfold')")
+    deck.page.keyboard.press("Enter")
+    assert code.is_visible() and deck.slide == CODE
+    deck.page.evaluate("document.activeElement.blur()")
+    deck.page.keyboard.press("c")
+    assert not code.is_visible()
+    deck.page.keyboard.press("c")
+    assert code.is_visible() and not button.is_visible()
+
+
+def test_what_is_to_be_changed_and_what_has_no_result_stay_open(deck):
+    code = deck.page.locator("section.present section.present .cm-content")
+    for slide in (YOURS, BARE):
+        deck.go(slide)
+        deck.go(WORDS)
+        deck.go(slide)
+        assert code.is_visible()
+
+
+def test_a_picture_that_is_an_image_has_the_typeface_of_the_slides(deck):
+    deck.go(PICTURE)
+    deck.wait("document.querySelector('figure img').src.length > 20000")
+    source = deck.ask("document.querySelector('figure img').src")
+    svg = base64.b64decode(source.partition(",")[2]).decode()
+    assert svg.startswith("<svg") and "@font-face" in svg and "<title>A square</title>" in svg
+    assert svg.count("@font-face") == 1  # nothing in it is bold
+    assert deck.ask("document.querySelector('figure img').naturalWidth") == 400
+    assert deck.ask("document.querySelector('figure img').alt") == "A square"
+    assert deck.errors == []
