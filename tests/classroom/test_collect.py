@@ -357,7 +357,9 @@ def test_a_notebook_that_fills_the_disk_is_ended(shut, monkeypatch):
 def test_a_notebook_that_prints_a_gigabyte_is_ended(shut):
     code = "for _ in range(1000): print('x' * 1_000_000)"
     with pytest.raises(ValueError, match="printed without end"):
-        run_handed_in(notebook(cell(code)).encode(), seconds=120)
+        run_handed_in(
+            notebook(cell(code)).encode(), seconds=300
+        )  # 20 s, on a machine that is full ten times that
 
 
 def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeypatch):
