@@ -51,6 +51,7 @@ INSTALLED_FROM = (
     "bertlook_teach/classroom/labextension/static/remoteEntry.js",
     "bertlook_teach/classroom/nbextension/main.js",
     "bertlook_teach/classroom/nbextension/notebook.json",
+    "bertlook_teach/classroom/server_extension.json",
 )
 # The whole suite runs in several processes, a notebook, test file or class in one of them, in the order that tests/conftest.py
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits.

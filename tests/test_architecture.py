@@ -71,6 +71,7 @@ COMES_WITH = {
     "distributed": "scale: the commands say where it is missing",
     "IPython": "ipywidgets",
     "pandas": "lab: to_frame says where it is missing",
+    "tornado": "jupyter-server, whose extension answers requests with it",
     "traitlets": "ipywidgets",
     "sklearn": "scikit-learn",
 }
@@ -88,8 +89,9 @@ EXTRAS = {
     },
     "lab": {"bertlook_teach", "bertviz", "pandas", "python-dateutil"},  # with the extras classic, slides and torch
     "docs": {"pdoc"},
+    "lite": {"jupyterlite-core", "jupyterlite-pyodide-kernel", "packaging"},
     "scale": {"dask"},
-    "test": {"dask", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
+    "test": {"dask", "jupyterlite-core", "jupyterlite-pyodide-kernel", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
@@ -366,7 +368,12 @@ def test_torch_is_imported_in_one_place_which_says_how_to_install_it():
 
 def test_every_library_is_declared():
     runtime, extras = declared_dependencies()
-    assert undeclared_libraries(PACKAGE, runtime | extras["torch"], extras["slides"] | extras["lab"]) == []
+    assert (
+        undeclared_libraries(
+            PACKAGE, runtime | extras["torch"], extras["slides"] | extras["lab"] | extras["lite"]
+        )
+        == []
+    )
 
 
 def test_nothing_can_run_what_was_only_to_be_read():

@@ -1,4 +1,4 @@
-"""What SECURITY.md and two pages of docs promise, a test holds: each that they name is there."""
+"""What SECURITY.md and two pages of docs promise, a test holds: each promise names one, and each that is named is there."""
 
 from __future__ import annotations
 
@@ -43,3 +43,10 @@ def test_every_row_of_the_catalogue_names_its_test():
     ]
     assert len(rows) >= 40
     assert [row for row in rows if not TEST.search(row)] == []
+
+
+def test_every_promise_about_security_names_its_test():
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Not promised")[0]
+    promises = re.findall(r"^- .*(?:\n(?!- |#|\n).*)*", text, re.MULTILINE)
+    assert len(promises) >= 20
+    assert [promise for promise in promises if not TEST.search(promise)] == []

@@ -124,11 +124,18 @@ def test_the_palette_of_the_slides_is_that_of_the_views():
 
 def test_all_hosts_fill_a_slide_by_the_same_functions():
     functions = re.split(r"\n\n(?://[^\n]*\n)*", (HOSTS / "export" / "page" / "fill.js").read_text("utf-8"))
-    functions = [text.strip() for text in functions if text.startswith("function ")]
+    functions = [text.strip() for text in functions if re.match(r"(async )?function ", text)]
     assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
         "showPlace",
         "fillSlide",
+        "restOf",
+        "fillPicture",
         "growWords",
+        "lowerBody",
+        "foldCode",
+        "turnCode",
+        "dressPictures",
+        "pageType",
         "keepFilled",
     ]
     for script in RISES:

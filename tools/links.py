@@ -6,9 +6,8 @@
     python tools/links.py --check                       write nothing, exit 1 if a link is not what would be written
 
 Links stand in README.md between the lines <!-- links:begin --> and <!-- links:end -->, and in notebooks in cells
-tagged ``links`` (text) and ``colab`` (code that installs the package there, and does nothing elsewhere). In exercises they are
-copied from the solutions by tools/build_exercises.py, so run that afterwards. While the repository is
-OWNER/REPO a line says how to set it, rather than broken links.
+tagged ``links`` (text) and ``colab`` (code that installs the package there, and does nothing elsewhere). In an exercise they say
+what tools/build_exercises.py copies from its solution. While the repository is OWNER/REPO a line says how to set it, rather than broken links.
 """
 
 from __future__ import annotations
@@ -21,7 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import nbformat
+try:
+    import nbformat
+except ModuleNotFoundError:
+    raise SystemExit(
+        "links: this Python has no nbformat. The one that start.py made has: .venv/bin/python tools/links.py (Windows: .venv\\Scripts\\python)."
+    ) from None
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,7 +43,7 @@ NO_LINKS = (  # what stands in the place of links until the address is known
     "`python tools/links.py --repository YOU/YOURS`.*"
 )
 BADGES = ("tests", "newest")  # workflows
-FOLDERS = ("slides", "notebooks/solutions")  # exercises are generated
+FOLDERS = ("slides", "notebooks/solutions", "notebooks/exercises")
 
 
 @dataclass(frozen=True)

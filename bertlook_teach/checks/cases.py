@@ -76,7 +76,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "one layer": "a layer is a row of 12 cells",
             "one head, and the mean share of its attention that goes to the kind of token named above": None,
         },
-        "A cell a head, layers down, heads across: with a mean in each cell all 144 heads are seen at once, and no sentence any more.",
+        "One cell for each head, layers down, heads across: with a mean in each cell all 144 heads are seen at once, and no sentence any more.",
     ),
     "04": (
         {
@@ -113,7 +113,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     "08": (
         {
             "what the distance alone would give": None,
-            "the number of heads": "it makes the choice larger, but it is no rule that could be right or wrong about a word",
+            "the number of heads": "it makes the choice larger, but it is not a rule that could be right or wrong about a word",
             "the length of the sentence": "it is the same for all lines of the picture",
         },
         "Governors are often neighbours. What looks at neighbours is often right, and knows nothing for it.",

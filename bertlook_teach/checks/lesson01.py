@@ -248,10 +248,20 @@ def check_word_weight(answer, attention, layer, head, query, word):
 
 def check_caution(answer):
     """A sentence on what to try before believing a picture."""
-    ways = r"other|more|many|several|average|mean|corpus|texts|sentences|baseline|random|untrained|twin|chance|control|neighbou?r|previous|next|gradient|remov|ablat|prun|value|norm"
+    texts = r"\b(other|more|many|several|new|hundreds?|thousands?|different)\b.{0,20}\b(texts?|sentences?|inputs?|examples?|cases?|documents?|pronouns?)|corpus|treebank"
+    rival = r"baseline|rule|random|untrained|twin|chance|control|nearest|closest|neighbou?r|previous|next (word|token)|gradient|remov|ablat|prun|switch|without (it|the head)|norm"
     return check_text(
         answer,
-        [(ways, "name something you would compute: on which texts, or compared with what?")],
+        [
+            (
+                texts,
+                "one sentence shows what the head can do; on which texts would you measure what it does?",
+            ),
+            (
+                rival,
+                "a number alone says little; compared with what: a fixed rule, a model that never learnt, the model without the head?",
+            ),
+        ],
         min_words=6,
         mistakes=[
             (
@@ -417,7 +427,7 @@ def EXAMPLES():
             args(..., *where, 1, 1),
         ),
         "check_caution": (
-            "I would measure it on many other sentences.",
+            "I would measure it on many other sentences, beside a fixed rule.",
             "It is clear that it understands grammar.",
             ...,
         ),

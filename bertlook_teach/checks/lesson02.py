@@ -353,7 +353,10 @@ def check_rotated_scores(answer, queries, keys, rotation):
         tolerance=1e-3,
         axes=("query", "key"),
         mistakes=[
-            (queries @ rotation @ keys.T / root, "only the queries are rotated; rotate the keys alike"),
+            (
+                queries @ rotation @ keys.T / root,
+                "only the queries are rotated; rotate the keys in the same way",
+            ),
             (queries @ (keys @ rotation).T / root, "only the keys are rotated; rotate the queries alike"),
             (queries @ keys.T, "scores are divided by the root of the number of dimensions"),
             (queries @ rotation @ (keys @ rotation).T, "divide by the root of the number of dimensions"),

@@ -182,7 +182,7 @@ def check_baseline(answer, attention):
             (sep, "that is how many there are; the share of all tokens was asked for"),
             (
                 float(attention_share(attention, token_masks(attention)["sep"]).mean()),
-                "that is what the heads do; what would a head do that looks everywhere alike?",
+                "that is what the heads do; what would a head do that looks at all tokens equally?",
             ),
         ],
         learnt=f"{sep} of {n} tokens: {sep / n:.4f}. The baseline depends on the length of the text, so it is computed from the "
@@ -255,7 +255,7 @@ def check_head_focus(function):
                 "the entropy of the columns: sum over the last axis, the keys",
             ),
         ],
-        learnt="Entropy first, mean after. 0 is a head that looks at one token each time, 1 one that looks everywhere alike.",
+        learnt="Entropy first, mean after. 0 is a head that looks at one token each time, 1 one that looks at all tokens equally.",
     )
 
 

@@ -122,11 +122,11 @@ def check_block(function):
         mistakes=[
             (
                 kept,
-                "that is what stays at home; uniform attention keeps something there too, so take that off",
+                "that is what stays inside its own text; uniform attention keeps something there too, so take that off",
             ),
             (
                 lambda w, s: kept(w, s) - 0.5,
-                "chance is one half only for two segments of equal length: count the cells at home",
+                "chance is one half only for two segments of equal length: count the cells inside its own text",
             ),
             (
                 lambda w, s: float(w[s == 0][:, s == 0].sum() / len(w) - ((s == 0).mean()) ** 2),
@@ -195,7 +195,7 @@ def check_classify(function):
             ),
             (
                 lambda v, d, b, e: _classify(v, d, b, 1.0),
-                "a block also needs spread: a previous-token head stays at home without being a block",
+                "a block also needs spread: a previous-token head stays in its own text without being a block",
             ),
             (above, "a score *at* its threshold counts: at least, `>=`, not more than"),
         ],
@@ -220,7 +220,7 @@ def check_turned(answer):
             ),
             (TURN_OPTIONS[1], "no diagonal can come out of a column by turning it round"),
         ],
-        learnt="Vertical is about keys. After the turn all rows must sum to 1 again, and every query looks everywhere alike.",
+        learnt="Vertical is about keys. After the turn all rows must sum to 1 again, and every query looks at all tokens equally.",
     )
 
 

@@ -85,7 +85,7 @@ def check_largest(answer):
                 "that is the Kullback-Leibler divergence. The mixture is never 0 where a row is not",
             ),
         ],
-        learnt="However many tokens there are: from which of two rows a look came is one yes or no, and that is at most ln 2 nats.",
+        learnt="However many tokens there are: from which of two rows a draw came is one yes or no, and that is at most ln 2 nats.",
     )
 
 

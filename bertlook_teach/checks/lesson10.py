@@ -43,7 +43,7 @@ def check_mix(function):
             ),
             (
                 lambda h, a, g: g * np.tensordot(a / a.sum(), h, axes=1),
-                "dividing by the sum is no softmax: scores may be negative",
+                "dividing by the sum is not a softmax: scores may be negative",
             ),
         ],
         learnt="Seven shares and one scale: with so little to learn, the mix can be read as an answer.",
@@ -148,7 +148,7 @@ def check_flat(answer):
         options=FLAT_OPTIONS,
         mistakes=[
             (FLAT_OPTIONS[0], "equal shares over layers 0 to 24 have their centre at 12, too; look at K(s)"),
-            (FLAT_OPTIONS[2], "a mean is no place where anything has to be; look at K(s)"),
+            (FLAT_OPTIONS[2], "a mean is not a place where anything has to be; look at K(s)"),
         ],
         learnt="Near L / 2 with a small K(s) means flat, not middle.",
     )

@@ -59,7 +59,7 @@ def check_mask(function):
 
 
 def check_disable(function):
-    """``disable(contexts, values, head)``: the head looks at all tokens alike."""
+    """``disable(contexts, values, head)``: the head looks at all tokens equally."""
 
     def right(contexts, values, head):
         out = contexts.copy()
@@ -122,7 +122,7 @@ def check_control(answer):
 
 
 # --- 4: one head at a time -----------------------------------------------------------------------------------
-def check_dearest(answer, change):
+def check_most_costly(answer, change):
     """The printed name of the head without which the loss rises most."""
     change = np.asarray(change, dtype=float)
     at, least = (np.unravel_index(i, change.shape) for i in (change.argmax(), change.argmin()))
@@ -370,7 +370,7 @@ def EXAMPLES():
         "check_mask": (_masked, lambda c, h: np.delete(c, h, axis=1), ...),
         "check_disable": (disable, lambda c, v, h: _masked(c, h), ...),
         "check_control": (CONTROL_OPTIONS[2], CONTROL_OPTIONS[0], ...),
-        "check_dearest": (args("1-2", change), args("2-1", change), args(..., change)),
+        "check_most_costly": (args("1-2", change), args("2-1", change), args(..., change)),
         "check_holm": (holm, lambda p: np.minimum(np.asarray(p) * len(p), 1), ...),
         "check_flips": (
             lambda a, b: (int((a & ~b).sum()), int((~a & b).sum())),

@@ -77,7 +77,7 @@ def check_of_words(function):
                 "that is the first piece alone",
             ),
         ],
-        learnt="So a word of three pieces has three times as much from a head that looks everywhere alike. Remember it at exercise 4.",
+        learnt="So a word of three pieces has three times as much from a head that looks at all tokens equally. Remember it at exercise 4.",
     )
 
 

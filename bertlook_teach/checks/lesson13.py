@@ -120,7 +120,7 @@ def check_explained(function):
                 "that is the explained sum of squares; the share of the total was asked for",
             ),
         ],
-        learnt="1 if layers of a phase are all alike, 0 if phases do not differ.",
+        learnt="1 if layers of a phase are the same, 0 if phases do not differ.",
     )
 
 

@@ -79,7 +79,7 @@ def read_sheet(path) -> Sheet:
     Raises
     ------
     ValueError
-        If the file is no sheet, or was changed after it was written.
+        If the file is not a sheet, or was changed after it was written.
     """
     path = Path(path)
     return sheet_from(path.read_bytes(), path.name)

@@ -48,7 +48,7 @@ def reveal(digest: str, guess, *, secret: str = ""):
     Raises
     ------
     ValueError
-        If it is not, or ``digest`` is none.
+        If the guess does not match, or ``digest`` is not a digest.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from .course_claims import evidence_table
 from .evidence import Resources
 from .verdicts import iter_verdicts
 
-# Claims that a share is small: on short inputs a head that looks everywhere alike is near the line already.
+# Claims that a share is small: on short inputs a head that looks at all tokens equally is near the line already.
 _WANT_LENGTH = {"03-broad-at-most-a-tenth": 20}
 
 NO_TWIN = "no random twin was recorded on these inputs (`bertlook record --random-twin`, then --twin)"
@@ -177,7 +177,7 @@ def check_twin(recording: Recording, twin: Recording) -> None:
         )
     if not twin.twin_of:
         raise ValueError(
-            f"{twin.name} was not recorded as a random twin, and a trained model is no control; write one with `bertlook record --random-twin`."
+            f"{twin.name} was not recorded as a random twin, and a trained model is not a control; write one with `bertlook record --random-twin`."
         )
     if recording.model_fingerprint and twin.twin_of != recording.model_fingerprint:
         raise ValueError(
@@ -230,5 +230,5 @@ def _if_long(verdict: Verdict, recording: Recording) -> Verdict:
     return replace(
         verdict,
         verdict=OPEN,
-        why=f"it takes inputs of {wanted} tokens or more, as a head that looks everywhere alike gives 1/n; the shortest here has {min(lengths)}",
+        why=f"it takes inputs of {wanted} tokens or more, as a head that looks at all tokens equally gives 1/n; the shortest here has {min(lengths)}",
     )

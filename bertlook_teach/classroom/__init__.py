@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "class_report": "SEAL class_page student_rows",
-    "collect": "Gathered HandIn Labels MOST_BYTES games gather",
+    "collect": "Gathered HandIn Labels MOST_BYTES first_notes games gather",
     "doctor": """
         CHECKS Check Failed GIB NEWEST OLDEST SMALLEST_SCREEN browser decks disk evidence examine
         fingerprint fonts kept kernel lab_extension memory note_network_use offline packages port

@@ -22,6 +22,7 @@ from ..stats import agree
 
 MOST_BYTES = 50_000_000  # of one file
 MOST_FILES = 5_000
+_KINDS = (".json", ".ipynb", ".csv", ".txt")
 _FEWEST = 2  # students who labelled a map, before it says something about the class
 _LONGEST = 500  # characters of a mistake
 _SPACE = re.compile(r"\s+")
@@ -126,11 +127,16 @@ def gather(folder: str | Path, run: Callable[[bytes], bytes] | None = None) -> G
         except _UNREADABLE as error:
             found.notes.append(f"{name}: left out, {error}")
     if not found.hand_ins and not found.labels:
-        said = "".join(f"\n  {note}" for note in found.notes[:10])
+        said = "".join(f"\n  {note}" for note in first_notes(found.notes, 10))
         raise ValueError(
             f"nothing in {folder} is a hand-in: a .json that check.sheet wrote, a notebook of an exercise, or labels of the game.{said}"
         )
     return found
+
+
+def first_notes(notes: list[str], most: int) -> list[str]:
+    """The first notes, and how many more there are."""
+    return notes if len(notes) <= most else [*notes[: most - 1], f"... and {len(notes) - most + 1} more"]
 
 
 def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callable[[], bytes]]]:
@@ -146,6 +152,8 @@ def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callabl
             yield from _entries(path, name, notes)
         elif path.is_file() and _wanted(name):
             yield name, path.stat().st_mtime, lambda path=path: bounded(path.open("rb"))
+        elif path.is_file() and not _hidden(name):
+            notes.append(f"{name}: left out, not a file of one of these kinds: {' '.join(_KINDS)} .zip")
 
 
 def _entries(path: Path, name: str, notes: list[str]):
@@ -162,6 +170,10 @@ def _entries(path: Path, name: str, notes: list[str]):
                 ]
                 inside = "/".join(parts)
                 if entry.is_dir() or not _wanted(inside):
+                    if not entry.is_dir() and not _hidden(inside):
+                        notes.append(
+                            f"{name}, {inside}: left out, not a file of one of these kinds: {' '.join(_KINDS)}"
+                        )
                     continue
                 # A zip with one folder for all is the class's; one of loose files is its owner's.
                 owner = [] if len(parts) > 1 else [Path(name).with_suffix("").as_posix()]
@@ -174,9 +186,11 @@ def _entries(path: Path, name: str, notes: list[str]):
 
 
 def _wanted(name: str) -> bool:
-    path = PurePosixPath(name)
-    hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
-    return not hidden and path.suffix.lower() in (".json", ".ipynb", ".csv", ".txt")
+    return not _hidden(name) and PurePosixPath(name).suffix.lower() in _KINDS
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
 def bounded(file) -> bytes:

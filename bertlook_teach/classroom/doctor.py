@@ -262,12 +262,14 @@ def decks() -> str:
     """There are decks to present."""
     from ..course import find_root
 
-    found = sorted((find_root() / "slides").glob("[0-9][0-9]_*.ipynb"))
+    try:
+        folder = find_root() / "slides"
+    except OSError as error:  # a folder that others can write to, that holds other files, or none
+        raise Failed("none", str(error)) from None
+    found = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
     if not found:
-        raise Failed(
-            f"none in {find_root() / 'slides'}", "Install a complete wheel, or run bertlook in a clone."
-        )
-    return f"{len(found)} in {find_root() / 'slides'}"
+        raise Failed(f"none in {folder}", "Install a complete wheel, or run bertlook in a clone.")
+    return f"{len(found)} in {folder}"
 
 
 def memory() -> str:
@@ -470,7 +472,7 @@ def examine(checks=CHECKS, write: Callable[[str], None] = print) -> bool:
             write(f"{'FAIL' if check.needed else 'note'}  {check.name:{width}}  {found}")
             write(f"      {'':{width}}  -> {advice}")
             ready = ready and not check.needed
-        except Exception as error:  # noqa: BLE001 - a check that cannot be made is no proof of health
+        except Exception as error:  # noqa: BLE001 - a check that cannot be made is not a proof of health
             write(f"FAIL  {check.name:{width}}  {type(error).__name__}: {error}")
             write(f"      {'':{width}}  -> Install anew: delete .venv and run `python3 start.py`.")
             ready = False

@@ -33,7 +33,10 @@ POLICY = (
 SETTINGS = {
     "ipython/profile_default/ipython_kernel_config.json": {"IPKernelApp": {"log_level": "ERROR"}},
     "config/labconfig/page_config.json": {
-        "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}
+        "disabledExtensions": {
+            "@jupyterlab/apputils-extension:announcements": True,
+            "@jupyterlite/pyodide-kernel-extension": True,  # of `bertlook site --lite`; it belongs to another page than this server's
+        }
     },
     "config/labconfig/default_setting_overrides.json": {
         "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},

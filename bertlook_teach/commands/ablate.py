@@ -1,4 +1,4 @@
-"""``bertlook ablate``: every head switched off in turn, with an interval, n and a p that knows how many heads were tried."""
+"""``bertlook ablate``: every head switched off in turn, with an interval, n and a p-value corrected for the number of heads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--train", metavar="FILE", help=train)
     common.add_limit(parser, "examples of each file")
     common.add_out(parser)
-    how = f"{WAYS[0]}: the head gives nothing; uniform: it looks at all tokens alike (default: {WAYS[0]})"
+    how = f"{WAYS[0]}: the head gives nothing; uniform: it looks at all tokens equally (default: {WAYS[0]})"
     add("--ablation", choices=WAYS, default=WAYS[0], help=how)
     outcome = "what the p-values are about (default: score for a classifier, loss for masked words)"
     add("--outcome", choices=("score", "loss"), help=outcome)
@@ -193,7 +193,7 @@ def _masked(args) -> tuple:
     needed = 8 if args.curve else 4
     if len(texts) < needed:
         raise ValueError(
-            f"{', '.join(args.masked_lm)}: {len(texts)} texts (one a line); at least {needed} are needed, to be halved."
+            f"{', '.join(args.masked_lm)}: {len(texts)} texts (one on each line); at least {needed} are needed, to be halved."
         )
     scorer = MaskedLM(load_encoder(args.model, device=args.device))
     encode = partial(scorer.encode, batch_size=args.batch_size, seed=args.seed, truncate=True, by_length=True)

@@ -6,6 +6,7 @@ however many workers there were, and however often a run was stopped.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
@@ -28,9 +29,7 @@ AHEAD = 3  # chunks a worker has waiting
 
 PATIENCE = 5.0  # seconds until a scheduler counts as not there
 
-WORKERLESS = (
-    20.0  # seconds without any worker of ours until a run ends; a worker is started again in two or three
-)
+WORKERLESS = 20.0  # seconds without any worker of ours until a run ends; one is started again in two or three
 
 SPAWN = "distributed.nanny.pre-spawn-environ"  # variables of the environment of Dask's processes
 
@@ -211,23 +210,44 @@ def _client(args: Namespace) -> Iterator:
             )
             client = stack.enter_context(Client(cluster))
         else:
+            _ask_who_is_there(address)
+            client = stack.enter_context(Client(address, timeout=PATIENCE))
             try:
-                client = stack.enter_context(Client(address, timeout=PATIENCE))
                 client.wait_for_workers(1, timeout=PATIENCE)
-            except ValueError as error:
-                raise ValueError(
-                    f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
-                ) from None
-            except OSError:  # a TimeoutError too
-                connected = "client" in locals()
+            except (OSError, asyncio.TimeoutError):  # a TimeoutError, of two kinds before Python 3.11
                 raise OSError(
                     f"the scheduler at {address} has no worker; start one there: dask worker {address}"
-                    if connected
-                    else f"there is no Dask scheduler at {address} ({PATIENCE:g} seconds were waited for it). Start one with `dask scheduler`, "
-                    "its first lines say the address; or use --workers N on this computer."
                 ) from None
             _same_versions(client, address)
         yield client
+
+
+def _ask_who_is_there(address: str) -> None:
+    """An error if no scheduler answers: Dask's client waits for ever for one that says nothing, and takes what another server says for a length."""
+    from distributed import rpc
+
+    async def ask() -> str:
+        async with rpc(address) as there:
+            return str((await there.identity()).get("type"))
+
+    why = "somebody answers who is none"
+    try:
+        found = asyncio.run(asyncio.wait_for(ask(), PATIENCE))
+        if found == "Scheduler":
+            return
+        why = f"a {found.lower()} of Dask answers"
+    except ValueError as error:
+        raise ValueError(
+            f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
+        ) from None
+    except (OSError, asyncio.TimeoutError):
+        why = f"{PATIENCE:g} seconds were waited for it"
+    except Exception:  # noqa: BLE001, S110 - what another server says can be taken for anything
+        pass
+    raise OSError(
+        f"there is no Dask scheduler at {address} ({why}). Start one with `dask scheduler`, its first lines say the address; "
+        "or use --workers N on this computer."
+    )
 
 
 @contextmanager

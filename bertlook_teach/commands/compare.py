@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Compares every head of two checkpoints on the same texts (default: the shipped sentences): cosine and Jensen-Shannon "
         "divergence of the maps with intervals, the curves of what heads look at, and whether the best pairing of heads gives each "
         "to itself. Beside it stands the first checkpoint against its random twin: what two models give that share nothing. Writes "
-        "compare.csv (a row a head), compare-layers.csv (a row a layer) and both as JSON.",
+        "compare.csv (one row for each head), compare-layers.csv (one for each layer) and both as JSON.",
         "compare specimen result/negation-0 --texts my.txt --out comparison",
         "Two recordings (recorded:FILE) are compared on what both were recorded on, unless --texts or --pairs choose among it; their random "
         "twin is recorded too, --twin.",

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--metric", choices=METRICS, help="(default: matthews for CoLA, spearman for numbers, else accuracy)")
     overlap = "examples in two files: refuse, or drop the earlier (default: refuse)"
     add("--overlap", choices=OVERLAP, default="refuse", help=overlap)
-    limit = "train on N examples only, drawn by lot (the same for every seed)"
+    limit = "train on N examples only, drawn at random (the same for every seed)"
     add("--limit", type=int, metavar="N", help=limit)
     common.add_out(parser)
     common.add_training(parser, epochs=10)

@@ -26,8 +26,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         "Do heads look at the words that a text is about? Scores each word by the attention it receives, head by head, fits regressions "
         "and a mix of all heads on one half of the texts, and reports AUC within a text, F1 and cross-entropy on the other half, with "
-        "place, length, wordpieces, tf-idf, RAKE and the random twin beside them. Writes keywords.csv (a row a score), heads.csv (a row a "
-        "head), removal.csv (heads taken away step by step), each with a .json.",
+        "place, length, wordpieces, tf-idf, RAKE and the random twin beside them. Writes keywords.csv (one row for each score), heads.csv (one for "
+        "each head), removal.csv (heads taken away step by step), each with a .json.",
         "keywords --data my.jsonl --tune --out result",
     )
     common.add_model(parser)

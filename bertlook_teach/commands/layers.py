@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--test", metavar="FILE", help=test)
     common.add_limit(parser, "sentences of each file")
     common.add_out(parser)
-    add("--max-cases", type=int, metavar="N", help="fit on at most N questions, drawn by lot")
+    add("--max-cases", type=int, metavar="N", help="fit on at most N questions, drawn at random")
     hidden = "units of a hidden layer (default: 0, a linear probe)"
     add("--hidden", type=int, default=0, metavar="N", help=hidden)
     add(

@@ -169,6 +169,7 @@ def _as_typed(message: str, args: argparse.Namespace) -> str:
     """A message of a function in the words of the command line: its option, and lines counted from 1."""
     if hasattr(args, "truncate"):
         message = message.replace("truncate=True", "--truncate")
+    message = re.sub(r"\S*bertlook-\w+[\\/]stdin(\.gz)?", "what was piped in", message)
     return re.sub(
         r"\bitem (\d+) of the corpus", lambda found: f"text {int(found[1]) + 1} of the corpus", message
     )

@@ -295,7 +295,7 @@ def _items(kind: str, paths: Sequence[Path], on_error: str, broken: list) -> Ite
 def _is_whole(item: str | tuple[str, str]) -> bool:
     try:
         return all(part.strip().encode() for part in ((item,) if isinstance(item, str) else item))
-    except UnicodeEncodeError:  # a byte that is no character
+    except UnicodeEncodeError:  # a byte that is not a character
         return False
 
 

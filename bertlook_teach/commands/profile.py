@@ -176,7 +176,7 @@ def measure_chunk(
 ) -> dict:
     """Every measure of every head for each input, in their order; inputs that cannot be read are named, if they are to be skipped.
 
-    Where torch computes, maps are measured on its device, and one number a head, measure and input comes back.
+    Where torch computes, maps are measured on its device, and one number for each head, measure and input comes back.
 
     Raises
     ------

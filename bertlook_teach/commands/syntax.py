@@ -92,7 +92,7 @@ def format_table(table: RelationTable, *, digits: int = 1) -> str:
 
 
 def save_table(table: RelationTable, folder: str | Path) -> str:
-    """Write ``syntax.csv`` (one row a relation, fractions) and ``syntax.json``, and say where they are.
+    """Write ``syntax.csv`` (one row for each relation, fractions) and ``syntax.json``, and say where they are.
 
     Raises
     ------

@@ -21,7 +21,7 @@ def read_bibliography(text: str) -> dict[str, dict[str, str]]:
     Raises
     ------
     ValueError
-        If a line is no entry, no field and no end, or a key comes twice.
+        If a line is not an entry, no field and no end, or a key comes twice.
     """
     entries: dict[str, dict[str, str]] = {}
     fields: dict[str, str] = {}

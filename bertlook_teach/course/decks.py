@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
-from ..disk import course_folder, store_folder
+from ..disk import course_folder, others_can_write, store_folder
 from .copies import copy_course
 from .lessons import GUEST
 
@@ -20,13 +21,29 @@ def find_root() -> Path:
     ------
     FileNotFoundError
         If the package was installed without its decks.
+    OSError
+        If somebody else could have written into that copy: a deck's cells run when it opens.
     """
     root = course_folder()
     if (root / "slides").is_dir():
         return root
-    kept = store_folder() or Path(tempfile.gettempdir()) / "bertlook"
+    kept = store_folder() or Path(tempfile.gettempdir()) / f"bertlook-{getattr(os, 'getuid', int)()}"
+    _refuse_if_others_can_write(kept)
     copy_course(kept / "course", update=True)
+    _refuse_if_others_can_write(kept)
     return kept / "course"
+
+
+def _refuse_if_others_can_write(kept: Path) -> None:
+    """Cells of a deck run when it opens, so what lies there must be our own."""
+    course = kept / "course"
+    for place in (kept, course, *sorted(course.rglob("*"))):
+        foreign_link = place.is_symlink() and hasattr(os, "getuid") and place.lstat().st_uid != os.getuid()
+        if foreign_link or others_can_write(place):
+            raise OSError(
+                f"{place} belongs to somebody else, or everybody can write to it, and what a deck holds is run. "
+                "Name a folder of your own in BERTLOOK_CACHE, or copy the course with `bertlook course DIR` and start in DIR."
+            )
 
 
 def find_deck(root: Path, which: str | None = None) -> Path:

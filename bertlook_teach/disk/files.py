@@ -145,7 +145,9 @@ def writable_folder(folder: str | Path) -> Path:
     """
     folder = Path(folder)
     try:
+        new = [place for place in (folder.absolute(), *folder.absolute().parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
+        _made.extend(new)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -156,6 +158,7 @@ def writable_folder(folder: str | Path) -> Path:
 _LOCK = ".bertlook-run"
 
 _held: list[tuple[Path, IO]] = []
+_made: list[Path] = []  # folders that were not there before
 
 
 def claim_folder(folder: str | Path) -> Path:
@@ -204,12 +207,16 @@ def _sweep(folder: Path) -> None:
 
 
 def release_folders() -> None:
-    """Let other runs write into the folders that this process has claimed."""
+    """Let other runs write into the folders that this process has claimed; those it made and left empty go again."""
     while _held:
         path, file = _held.pop()
         with contextlib.suppress(OSError):  # Windows keeps a file that is open
             path.unlink()
         file.close()
+    for place in sorted(_made, key=lambda place: -len(place.parts)):
+        with contextlib.suppress(OSError):  # something is in it
+            place.rmdir()
+    _made.clear()
 
 
 def _lock(file: IO) -> None:
@@ -228,7 +235,9 @@ def _lock(file: IO) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> OSError:
-    reason = error.strerror or error
+    reason = (
+        "a file of this name is in the way" if isinstance(error, FileExistsError) else error.strerror or error
+    )
     told = re.search(r"os error (\d+)", str(error))  # Rust (safetensors) names the number in its text only
     advice = {
         errno.ENOSPC: "make room, or choose a folder on another disk",

@@ -222,11 +222,11 @@ def _fill(tree, arrays: list) -> Any:
 
 def _class(module: str, name: str) -> type:
     if not module.startswith("bertlook_teach."):
-        raise ValueError(f"{module} is no part of bertlook_teach.")
+        raise ValueError(f"{module} is not a part of bertlook_teach.")
     try:
         found = functools.reduce(getattr, name.split("."), importlib.import_module(module))
     except (ImportError, AttributeError):
         raise ValueError(f"there is no class {module}.{name}.") from None
     if not (dataclasses.is_dataclass(found) or (isinstance(found, type) and issubclass(found, tuple))):
-        raise ValueError(f"{module}.{name} is no dataclass.")
+        raise ValueError(f"{module}.{name} is not a dataclass.")
     return found

@@ -91,7 +91,7 @@ def computing_sources(module: str) -> list[Path]:
     """
     start = _file(tuple(module.removeprefix("bertlook_teach").strip(".").split(".")))
     if start is None:
-        raise ValueError(f"{module} is no module of bertlook_teach, so it can ship no evidence.")
+        raise ValueError(f"{module} is not a module of bertlook_teach, so it can ship no evidence.")
     found, waiting = set(), [start]
     while waiting:
         file = waiting.pop()
@@ -226,7 +226,7 @@ def _made_with() -> str:
 def differences(shipped: Any, again: Any, where: str = "") -> list[str]:
     """Where what was computed again is another thing than what is shipped, in words.
 
-    Structure, names, whole numbers that are no counts of an array, and shapes have to be the same; the numbers of an array may differ by
+    Structure, names, whole numbers that are not counts of an array, and shapes have to be the same; the numbers of an array may differ by
     ``TOLERANCE`` of their mean size, on average, and so may a single number.
     """
     if dataclasses.is_dataclass(shipped) and type(shipped) is type(again):

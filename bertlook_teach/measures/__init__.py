@@ -1,4 +1,4 @@
-"""One attention map in, one number a head out."""
+"""One attention map in, one number for each head out."""
 
 from .. import hand_on
 

@@ -90,7 +90,7 @@ def read_film(path=None, baselines=None) -> Film:
     Parameters
     ----------
     path : str or Path, optional
-        A CSV with the columns ``tokens``, ``layer``, ``head`` and one a measure, a row a head and checkpoint, layers and heads from 0.
+        A CSV with the columns ``tokens``, ``layer``, ``head`` and one for each measure, one row for each head and checkpoint, layers and heads from 0.
     baselines : str or Path, optional
         A CSV with the columns ``measure``, ``baseline``, ``value``, ``n``. By default the specimen's if the film is the specimen's, and
         none otherwise.
@@ -104,7 +104,7 @@ def read_film(path=None, baselines=None) -> Film:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a column or a head is missing or there twice, or a cell is no number from 0 to 1; the message names file and line.
+        If a column or a head is missing or there twice, or a cell is not a number from 0 to 1; the message names file and line.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Edge probing as published (Tenney et al. 2019): F1 of every cumulative probe, expected layers, centres of gravity.
 
-BERT-base has 12 layers, BERT-large 24. Their layer numbers are not interchangeable, so one call gives one model, and there
-is no call that gives both.
+BERT-base has 12 layers, BERT-large 24. Their layer numbers are not interchangeable, so each call returns one
+model; the two are never mixed.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class MeasuredTable(NamedTuple):
             float(number.replace(",", "")) for number in _NUMBER.findall(cell.partition(": ")[2] or cell)
         ]
         if not found:
-            raise ValueError(f"{cell!r} in row {row!r}, column {column!r} is no number.")
+            raise ValueError(f"{cell!r} in row {row!r}, column {column!r} is not a number.")
         return Measured(*found[:3]) if "[" in cell and len(found) >= 3 else Measured(found[0])
 
 

@@ -17,7 +17,7 @@ _HOMES = {
     "drawing.model_pictures": "render_layer render_model render_one_head",
     "drawing.number_table": "NumberTable",
     "drawing.palette": """
-        CATEGORY_CYCLE DASH_CYCLE INK LESS LESS_STOPS LINE MAGNITUDE_STOPS MARKER_CYCLE MISSING
+        CATEGORY_CYCLE INK LESS LESS_STOPS LINE MAGNITUDE_STOPS MARKER_CYCLE MISSING
         MORE_STOPS MUTED OKABE_ITO PAPER PART_COLOURS RULE SEGMENT_A SEGMENT_B SELECTED SELECTED_INK contrast
         difference_colour for_views magnitude_colour relative_luminance rgb text_colour
     """,

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 import traitlets
 
 from .assets import mime_bundle
+from .in_page import InPage
 
 _OF_IPYWIDGETS = ("comm", "model_id")
 
@@ -48,7 +49,7 @@ def _arguments(view: type) -> list[str]:
     return [name for name, parameter in parameters if parameter.kind in named and name != "self"]
 
 
-class ChosenHead(traitlets.HasTraits):
+class ChosenHead(InPage):
     """One layer and one head are chosen, counted from 0; a view with this has a ``shape`` that begins with (layers, heads).
 
     The choice is linked with other views in the browser and reported to Python. ``font_size`` is in pixels; 0 follows the page.

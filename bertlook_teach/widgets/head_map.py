@@ -19,6 +19,7 @@ from ..render import (
 )
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
+from .given import given_attention
 from .map_measures import default_measures
 
 
@@ -101,7 +102,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         **options,
     ):
         if tokens is not None or grid is not None or isinstance(values, Attention):
-            attention = Attention.from_arrays(values, tokens, key_tokens, grid=grid)
+            attention = given_attention(values, tokens, key_tokens, grid)
             values = {name: take(attention) for name, take in default_measures(attention).items()}
         state = self._packed(values, name, ranges or {}, minus)
         measure = state["measures"][0] if measure is None else measure

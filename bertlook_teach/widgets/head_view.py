@@ -8,7 +8,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..model import Attention, head_label, merge_weights, word_groups
+from ..model import head_label, merge_weights, word_groups
 from ..render import (
     as_array,
     check_same_text,
@@ -26,6 +26,7 @@ from ..render import (
 )
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
+from .given import given_attention
 
 STYLES = ("lines", "grid", "rows")
 
@@ -164,8 +165,9 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         if bits not in (None, 8, 16):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits, self._badge = bits, badge
-        if tokens is not None or key_tokens is not None or not hasattr(attention, "weights"):
-            attention = Attention.from_arrays(attention, tokens, key_tokens, grid=grid)
+        given = (tokens, key_tokens, grid)
+        if any(value is not None for value in given) or not hasattr(attention, "weights"):
+            attention = given_attention(attention, *given)
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,

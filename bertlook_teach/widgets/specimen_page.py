@@ -87,5 +87,5 @@ def specimen_script(data: bytes) -> str:
 
 
 def specimen_source() -> str:
-    """What runs it, `bertlookSpecimen.open(bytes)` and `.worker(bytes)`, and what makes traits of views of it; see the files' own words."""
-    return asset("specimen.js") + asset("specimen_views.js") + asset("patterns.js")
+    """What runs it, `bertlookSpecimen.open(bytes)` and `.worker(bytes)`, and what answers a reader with it; see the files' own words."""
+    return "".join(asset(f"{part}.js") for part in ("specimen", "specimen_views", "patterns", "page_answers"))

@@ -35,7 +35,7 @@ class TrainingFilm(ChosenHead, anywidget.AnyWidget):
     Raises
     ------
     TypeError
-        If ``film`` is no `Film`.
+        If ``film`` is not a `Film`.
     traitlets.TraitError
         If a checkpoint, layer, head or measure is set that is not there.
     """

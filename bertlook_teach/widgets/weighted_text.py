@@ -182,7 +182,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
     @traitlets.validate("show_index")
     def _has_a_mix(self, proposal):
         if proposal["value"] and not any(text["mix"] for text in self.texts):
-            raise traitlets.TraitError("there is no learnt mix to show; give mix=, one number a word.")
+            raise traitlets.TraitError("there is no learnt mix to show; give mix=, one number for each word.")
         return proposal["value"]
 
     @property
@@ -230,7 +230,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         return svg, self.sentence
 
     def table(self):
-        """The numbers in view, a row a word."""
+        """The numbers in view, one row for each word."""
         return word_table(self.weights(), self.texts[self.document]["words"], **self._about())
 
     def __repr__(self) -> str:
@@ -266,7 +266,7 @@ def _checked(documents) -> tuple[list, list, list]:
             found.append(checked_scores(scores, words))
             if mix is not None and np.ndim(mix) != 1:
                 raise ValueError(
-                    f"a mix has one number a word, shape ({len(words)},); got {as_array(mix).shape}."
+                    f"a mix has one number for each word, shape ({len(words)},); got {as_array(mix).shape}."
                 )
             mixes.append(None if mix is None else checked_scores(mix, words))
             key = None if key is None else list(checked_key(key, words))
@@ -284,7 +284,7 @@ def _checked(documents) -> tuple[list, list, list]:
 
 
 def _before(minus, texts) -> tuple[list, list]:
-    """Scores and mixes to be subtracted, one a text."""
+    """Scores and mixes to be subtracted, one for each text."""
     if isinstance(minus, WeightedText):
         if minus.difference:
             raise ValueError(

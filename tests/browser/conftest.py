@@ -29,9 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 # What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
 # The stylesheets named like the notebook are optional; a missing one is answered with a page. The classic notebook's MathJax asks
-# for a font at about:blank to see what happens.
+# for a font at about:blank to see what happens. The extra `lite` puts an extension beside the others that wants a newer JupyterLab than jupyterlab-rise bundles.
 NOISE = re.compile(
     r"Maximum call stack size exceeded"
+    r"|Cannot read properties of undefined \(reading 'LicensesClient'\)"
     r"|getter for the shared module is not a function"
     r"|Refused to apply style from '[^']*/files/[^']*\.css'"
     r"|Failed to load resource: .* 404"
@@ -39,7 +40,7 @@ NOISE = re.compile(
 )
 
 # Milliseconds. An event that does not come by then does not come, however busy the machine: only a test that fails waits so long.
-HANGS_AFTER = 180_000
+HANGS_AFTER = 60_000
 
 # Two servers that look for a free port at the same moment may find the same one: each test process looks in a range of its own.
 FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

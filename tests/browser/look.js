@@ -290,6 +290,7 @@ window.bertlookTests = (() => {
   async function round(slides, turn, patience) {
     const found = [];
     for (const id of slides) {
+      for (const code of document.querySelectorAll(".bertlook-folded")) code.classList.remove("bertlook-folded"); // a slide is fullest with its code
       turn(id);
       const given_up = performance.now() + 60_000;
       while (present()?.id !== `slide-${id}` || getComputedStyle(present()).visibility !== "visible") {
@@ -450,5 +451,7 @@ window.bertlookTests = (() => {
     for (let frame = 0; frame < 2; frame++) await new Promise((done) => requestAnimationFrame(done));
   }
 
-  return { look, round, frames, prepare, enter, arrived, answered, leave, contrast, colour };
+  const heading = () => said(present().querySelector("h1, h2, h3")).replace(/¶$/, "");
+
+  return { look, round, heading, frames, prepare, enter, arrived, answered, leave, contrast, colour };
 })();

@@ -23,6 +23,10 @@ THUMB = (480, 270)
 # Views are laid out anew when the frame changes, on a busy machine after a while; words and colours do not change by waiting.
 PASSING = ("outside", "cut", "small")
 
+# The largest empty rectangle of a slide, as a share of it, in squares of this many pixels.
+UNUSED = 1 / 3
+SQUARE = 16
+
 
 @dataclass
 class Walk:
@@ -31,6 +35,9 @@ class Walk:
     slides: int = 0
     stops: int = 0  # controls that were tried by key
     wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unused: list[tuple[str, float]] = field(
+        default_factory=list
+    )  # heading of each slide, its largest empty part
     sheet: Path | None = None
 
     def add(self, where: str, found: dict[str, list[str]]) -> None:
@@ -119,6 +126,44 @@ def _arrived(deck, places) -> tuple[object, dict]:
     return None, at
 
 
+def largest_empty(used) -> int:
+    """Cells of the largest rectangle in which none is used.
+
+    >>> largest_empty([[True, False, False], [False, False, False]])
+    4
+    """
+    best, heights = 0, [0] * len(used[0])
+    for row in used:
+        heights = [0 if cell else height + 1 for cell, height in zip(row, heights)]
+        open_ = []  # where a rectangle of a height begins; heights rise
+        for x, height in enumerate([*heights, 0]):
+            start = x
+            while open_ and open_[-1][1] >= height:
+                start, tall = open_.pop()
+                best = max(best, tall * (x - start))
+            open_.append((start, height))
+    return best
+
+
+def unused(camera, limit: float = UNUSED, patience: float = 4) -> float:
+    """The largest empty part of what the page shows; views are drawn a moment later, for which there are some seconds."""
+    import numpy as np
+    from PIL import Image
+
+    end = time.monotonic() + patience
+    while True:
+        taken = camera.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+        seen = np.asarray(Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB"), dtype=int)
+        paper = seen[2, seen.shape[1] // 2]  # above the heading
+        inked = np.abs(seen - paper).max(axis=2) > 12
+        high, wide = (length // SQUARE for length in inked.shape)
+        squares = inked[: high * SQUARE, : wide * SQUARE].reshape(high, SQUARE, wide, SQUARE).any(axis=(1, 3))
+        share = largest_empty(squares.tolist()) / squares.size
+        if share <= limit or time.monotonic() > end:
+            return share
+        time.sleep(0.2)
+
+
 def walk(deck, name: str, patience: float = 4) -> Walk:
     """Look at every slide of an open deck; pictures of them are kept under that name, if a folder for them is named."""
     seen = Walk()
@@ -144,6 +189,7 @@ def walk(deck, name: str, patience: float = 4) -> Walk:
             found = look(deck, everything=first, patience=patience)
             seen.add(where, found)
             if first:
+                seen.unused.append((deck.ask("bertlookTests.heading()"), unused(camera, patience=patience)))
                 if kept:
                     thumbs.append(thumbnail(camera))
                 stops, wrong = try_keys(deck)

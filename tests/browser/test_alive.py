@@ -154,7 +154,7 @@ def use_bench(deck, place):
     view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
     answered("7 of ")
     view.locator("select").first.select_option("uniform")
-    answered("they look at all tokens alike")
+    answered("they look at all tokens equally")
     view.get_by_text("birds", exact=True).or_(view.get_by_text("small", exact=True)).first.click()
     answered("")
     view.get_by_text("all off").click()

@@ -7,10 +7,19 @@ import pytest
 from bertlook_teach.course import GUEST, LESSONS
 
 from .conftest import ROOT, use_encoder
-from .looking import SIZES, walk
+from .looking import SIZES, UNUSED, walk
 
 DECKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))
 GUEST_DECK = f"slides/{GUEST}.ipynb"
+
+# Slides with an empty part of more than a third that is meant, and why. A heading as look.js says it: its first 40 characters.
+EMPTY = {
+    ("11", "How sure? Few heads are beyond chance"): "the empty part of the axes says that few heads matter",
+    (
+        "02",
+        "The picture everybody knows: BertViz's h",
+    ): "BertViz draws a column as high as its text and as wide as two words",
+}
 
 
 @pytest.fixture(scope="class")
@@ -32,6 +41,16 @@ class Walk:
     def test_every_slide_fits_three_screens_with_nothing_cut_off(self, deck):
         assert deck.walked.slides >= (12 if self.path == GUEST_DECK else 15)
         assert not deck.walked.complaints("outside", "cut"), deck.walked.list("outside", "cut")
+
+    def test_no_slide_is_empty_for_more_than_a_third(self, deck):
+        assert len(deck.walked.unused) == deck.walked.slides
+        meant = {heading for number, heading in EMPTY if number == deck.name}
+        assert meant <= {heading for heading, _ in deck.walked.unused}  # or the list has grown old
+        worst = sorted(((share, heading) for heading, share in deck.walked.unused), reverse=True)
+        empty = [
+            f"{share:.2f} {heading}" for share, heading in worst if share > UNUSED and heading not in meant
+        ]
+        assert not empty, empty
 
     def test_every_text_can_be_read_from_the_last_row(self, deck):
         assert not deck.walked.complaints("small", "faint"), deck.walked.list("small", "faint")

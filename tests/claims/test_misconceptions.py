@@ -146,6 +146,14 @@ IDENTITY = Basis(np.eye(8), np.eye(8))
         ("only-learning-has-an-expected-layer", {"f1": (0.5, 0.9)}),
         ("cosine-near-one-is-unchanged", {"padding": 0}),
         ("one-word-one-token", {"text": "the"}),
+        (
+            "cls-is-the-meaning",
+            {
+                "other_meaning": "Ships came home late, and nobody sang.",
+                "same_meaning": "The dog chased the cat.",
+            },
+        ),
+        ("attention-is-the-explanation", {"values": ((1.0, 0.0), (0.0, 1.0), (0.0, 0.0))}),
         ("padding-needs-no-mask", {"padding": 0}),
     ],
 )
@@ -155,6 +163,14 @@ def test_on_other_data_it_is_not_refuted(key, inputs):
 
 def test_a_tiny_random_model_with_wide_weights_is_not_even(tiny):
     assert not refute("random-means-wild", encoder=tiny).refuted
+
+
+def test_a_model_whose_head_of_that_name_has_the_habit_does_not_refute_names():
+    from bertlook_teach import load_recording
+
+    recorded = load_recording("bert-base-uncased")
+    assert refute("names-carry-over").refuted
+    assert not on_models.names_carry_over(encoder=recorded).refuted  # a model has its own heads
 
 
 def test_the_hooks_act_where_head_mask_does_not(tiny):

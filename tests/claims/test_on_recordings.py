@@ -121,7 +121,7 @@ def test_a_twin_of_other_inputs_or_heads_is_refused(files):
 
 
 def test_short_inputs_do_not_refute_that_a_share_is_small():
-    """On seven tokens a head that looks everywhere alike gives .14 to each."""
+    """On seven tokens a head that looks at all tokens equally gives .14 to each."""
     claims = [claim for claim in ledger("03") if claim.key == "03-broad-at-most-a-tenth"]
     (verdict,) = iter_recorded_verdicts(claims, load_recording("bert-base-uncased"))
     assert (

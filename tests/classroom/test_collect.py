@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -12,7 +14,17 @@ import zipfile
 import pytest
 
 from bertlook_teach.checks import Sheet, lesson05
-from bertlook_teach.classroom import class_page, collect, gather, run_handed_in, shut_in, student_rows
+from bertlook_teach.classroom import (
+    class_page,
+    collect,
+    gather,
+    no_sockets,
+    run_handed_in,
+    shut_in,
+    student_rows,
+    walled,
+)
+from bertlook_teach.commands.line import main
 from bertlook_teach.measures import CLASSES
 
 NAMES = list(lesson05.sheet().answers)
@@ -103,6 +115,22 @@ def test_what_is_not_a_hand_in_is_left_out_and_said(name, content, said, tmp_pat
     (tmp_path / "ben.json").write_text(sheet().to_json())
     found = gather(tmp_path)
     assert found.students == ["ben"] and said in " ".join(found.notes)
+
+
+def test_a_file_of_another_kind_is_left_out_and_said_and_so_is_how_many_there_are(tmp_path):
+    for i in range(12):
+        (tmp_path / f"ada_{i:02}.html").write_text("<p>my answers</p>")
+    (tmp_path / ".hidden").write_text("not said")
+    with pytest.raises(ValueError, match="nothing in .* is a hand-in") as error:
+        gather(tmp_path)
+    lines = str(error.value).splitlines()
+    assert lines[1].startswith("  ada_00.html: left out, not a file of one of these kinds: .json .ipynb")
+    assert len(lines) == 11 and lines[-1] == "  ... and 3 more" and "hidden" not in str(error.value)
+    with zipfile.ZipFile(tmp_path / "ben.zip", "w") as archive:
+        archive.writestr("ben.json", sheet().to_json())
+        archive.writestr("ben.pdf", "%PDF")
+    found = gather(tmp_path)
+    assert len(found.notes) == 13 and found.notes[-1].startswith("ben.zip, ben.pdf: left out")
 
 
 def test_a_sheet_made_by_hand_with_the_right_digest_counts_and_the_page_says_that_this_can_be(tmp_path):
@@ -243,6 +271,89 @@ def processes():
     return subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
 
 
+def test_a_notebook_that_is_run_reaches_no_socket_no_device_and_no_setting_of_the_system(shut):
+    """A socket with a name answers without any network, and the disk's being read-only stops nobody from writing to it."""
+    heard, name = socket.socket(socket.AF_UNIX), str(shut / "bus")
+    heard.bind(name)
+    heard.listen()
+    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    datagrams.bind(name + "-datagrams")
+    code = f"""
+import ctypes, os, socket
+def tries(what):
+    try: what(); return "did"
+    except OSError: return "could not"
+def device(): os.listdir("/dev").index("shm"); os.close(os.open("/dev/zero", os.O_RDONLY)); os.stat("/dev/tty"); os.stat("/dev/fuse")
+def ring():
+    if ctypes.CDLL(None).syscall(425, 8, bytes(256)) == -1: raise OSError
+said = [tries(lambda: socket.socket(socket.AF_UNIX).connect({name!r})),
+        tries(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", {name + "-datagrams"!r})),
+        tries(ring), tries(device), tries(lambda: open("/proc/sys/kernel/hostname", "r+")), tries(lambda: socket.socketpair())]
+said"""
+    done = json.loads(run_handed_in(notebook(cell(code)).encode(), seconds=120))
+    (said,) = done["cells"][0]["outputs"][0]["data"]["text/plain"]
+    assert said == str(["could not"] * 5 + ["did"])
+    heard.close(), datagrams.close()
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_of_calls_lets_the_internet_through_and_no_other_socket(machine):
+    _, opens, pair, ring, foreign = no_sockets._CALLS[machine]
+    stream, datagram, flags = 1, 2, 0o2000000
+    allowed = [
+        (opens, 2),
+        (opens, 10),
+        (opens, 16),
+        (pair, 1, stream),
+        (pair, 1, stream | flags),
+        (0,),
+        (foreign - 1,),
+    ]
+    forbidden = [
+        (opens, 1),
+        (opens, 40),
+        (opens, 0),
+        (pair, 1, datagram),
+        (pair, 1, 5 | flags),
+        (ring,),
+        (foreign + opens, 2),
+    ]
+    assert [filtered(machine, *call) for call in allowed] == [True] * len(allowed)
+    assert [filtered(machine, *call) for call in forbidden] == [False] * len(forbidden)
+    assert not filtered(
+        machine, 0, mark=0x40000003
+    )  # a call in the way of another processor, whose numbers mean other things
+
+
+def filtered(machine, number, *arguments, mark=None):
+    """Does the filter let a call through? What Linux does with the program, step by step."""
+    code = no_sockets.program(machine)
+    lines = [struct.unpack_from("=HBBI", code, place) for place in range(0, len(code), 8)]
+    mark = no_sockets._CALLS[machine][0] if mark is None else mark
+    call = struct.pack("<IIQ6Q", number, mark, 0, *arguments, *[0] * (6 - len(arguments)))
+    place = held = 0
+    while True:
+        what, yes, no, value = lines[place]
+        place += 1
+        if what == no_sockets._RETURN:
+            return value == no_sockets._ALLOW
+        if what == no_sockets._LOAD:
+            held = struct.unpack_from("<I", call, value)[0]
+        elif what == no_sockets._AND:
+            held &= value
+        else:
+            place += yes if (held == value if what == no_sockets._EQUAL else held >= value) else no
+
+
+def test_a_notebook_that_fills_the_disk_is_ended(shut, monkeypatch):
+    monkeypatch.setattr(walled, "MOST_WRITTEN", 20_000_000)
+    code = "import time\nfor i in range(100):\n    open(f'{i}', 'wb').write(bytes(1_000_000))\n    time.sleep(.01)\ntime.sleep(60)"
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="wrote more than 19 MB"):
+        run_handed_in(notebook(cell(code)).encode(), seconds=60)
+    assert time.monotonic() - start < 50
+
+
 def test_a_notebook_that_prints_a_gigabyte_is_ended(shut):
     code = "for _ in range(1000): print('x' * 1_000_000)"
     with pytest.raises(ValueError, match="printed without end"):
@@ -253,3 +364,11 @@ def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeyp
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(OSError, match="needs Linux .*--unprotected"):
         run_handed_in(notebook(cell("1")).encode())
+
+
+def test_the_current_folder_need_not_be_one_that_can_be_written(shut, monkeypatch, capsys):
+    (shut / "in").mkdir()
+    (shut / "in" / "ben.json").write_text(sheet().to_json())
+    monkeypatch.chdir("/proc")
+    assert main(["collect", str(shut / "in"), "--run", "--out", str(shut / "out")]) == 0
+    assert "1 students, 1 lessons" in capsys.readouterr().out

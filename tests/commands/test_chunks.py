@@ -2,11 +2,13 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from argparse import Namespace
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 
@@ -271,6 +273,41 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
         assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 0
     assert cli.main(words(folder, tmp_path / "b", "--quiet")) == 0
     assert result(tmp_path / "a") == result(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("says", "said"),
+    [
+        (None, "1 seconds were waited for it"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"x" * 500, "somebody answers who is none"),
+        (b"SSH-2.0-OpenSSH_9\r\n", "somebody answers who is none"),
+        (bytes(400), "somebody answers who is none"),
+    ],
+)
+def test_another_server_at_the_address_of_a_scheduler_is_said(
+    says, said, folder, tmp_path, capsys, monkeypatch
+):
+    """One that says nothing was waited for without end, a web server's words were taken for a length of exabytes."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(chunks, "PATIENCE", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def answer():
+            with ExitStack() as held, suppress(OSError):
+                while True:
+                    there, _ = server.accept()
+                    held.enter_context(there)
+                    if says is not None:
+                        there.sendall(says)
+                        there.shutdown(socket.SHUT_RDWR)
+
+        pool.submit(answer)
+        address, start = f"tcp://127.0.0.1:{server.getsockname()[1]}", time.monotonic()
+        code = cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address))
+        server.shutdown(socket.SHUT_RDWR)
+    errors = capsys.readouterr().err
+    assert code == 1 and f"there is no Dask scheduler at {address} ({said})" in errors, errors
+    assert "Traceback" not in errors and time.monotonic() - start < 60
 
 
 def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):

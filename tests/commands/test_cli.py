@@ -103,6 +103,24 @@ def test_a_second_run_in_one_folder_is_refused_and_the_folder_is_free_afterwards
         assert "there is no file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["profile", "--texts", "nowhere.txt"],
+        ["coref", "--data", "nowhere.conllu"],
+        ["finetune", "--task", "nowhere"],
+        ["export", "77"],
+        ["collect", "nowhere"],
+    ],
+)
+def test_a_folder_that_was_made_for_a_result_goes_again_if_there_is_none(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    for out in ("new/and/deep", "mine"):
+        assert cli.main([*line, "--out", out]) == 1
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine"]
+
+
 def test_a_module_that_stands_in_the_way_of_a_library_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "conllu", SimpleNamespace(__file__="/mine/conllu.py"))
     assert cli.main(["syntax", "--limit", "5", "--out", str(tmp_path)]) == 1

@@ -316,6 +316,15 @@ def test_a_pipe_is_read_whole_and_as_often_as_wanted(tmp_path, packed):
     writer.join()
 
 
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_an_error_in_standard_input_does_not_name_the_file_it_was_copied_to(
+    packed, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(packed(b"good\ncaf\xe9\n"))))
+    assert cli.main(["profile", "--quiet", "--texts", "-", "--out", str(tmp_path / "out")]) == 1
+    assert "profile: what was piped in is not UTF-8 (line 2: byte 0xe9)" in capsys.readouterr().err
+
+
 def _scandir(scan, path):
     if Path(path).name == "closed":
         raise PermissionError(13, "Permission denied", str(path))

@@ -98,7 +98,7 @@ def test_a_second_run_in_one_folder_is_refused_until_the_first_has_ended(tmp_pat
     release_folders()
     assert claim_folder(tmp_path / "out").is_dir()
     release_folders()
-    assert not list((tmp_path / "out").iterdir())  # nothing is left of it
+    assert not list(tmp_path.iterdir())  # nothing is left of it
 
 
 @pytest.mark.usefixtures("released")

@@ -234,7 +234,7 @@ BAD = [
     (another_format, "has format 2, not 1"),
     (without_a_note, "has format None, not 1"),
     (a_foreign_class, "is damaged .its parts do not belong together"),
-    (a_foreign_class_in_earnest, "subprocess is no part of bertlook_teach"),
+    (a_foreign_class_in_earnest, "subprocess is not a part of bertlook_teach"),
     (arrays_of_another_shape, "is damaged"),
     (arrays_cut_short, "is damaged"),
     (a_folder, "cannot be read"),
@@ -447,7 +447,7 @@ def shipped_files_of_the_course():
 
 
 def test_a_module_that_is_none_of_ours_has_no_sources():
-    with pytest.raises(ValueError, match="is no module of bertlook_teach"):
+    with pytest.raises(ValueError, match="is not a module of bertlook_teach"):
         computing_sources("bertlook_teach.nowhere")
 
 

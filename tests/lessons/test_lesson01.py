@@ -343,4 +343,10 @@ def test_mistakes_with_a_word_of_two_pieces(attention):
 
 def test_a_sentence_that_names_no_test_is_sent_back():
     assert "on which texts" in said(lesson01.check_caution("I would look at the picture again, longer."))
-    assert lesson01.check_caution("I would compare it with the random twin on the same task.")
+    assert "on which texts" in said(
+        lesson01.check_caution("I would compare it with the random twin on the same task.")
+    )
+    assert "compared with what" in said(
+        lesson01.check_caution("I would look at more sentences with other words.")
+    )
+    assert lesson01.check_caution("I would compare it with the random twin on many other sentences.")

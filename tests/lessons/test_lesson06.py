@@ -31,6 +31,7 @@ from bertlook_teach.render import (
     relation_gains,
 )
 from bertlook_teach.render import signed_gain as signed
+from bertlook_teach.render.drawing import marks, palette
 from bertlook_teach.stats import CannotDecide
 
 by_key = {claim.key.removeprefix("06-"): claim for claim in CLAIMS}
@@ -354,7 +355,7 @@ def test_bars_without_their_relation_or_their_interval_are_refused():
         relation_bars_figure({"a": {"det": (1, 2, 3, None)}})
 
 
-def test_a_gain_is_a_dot_with_its_interval_and_what_was_printed_is_hollow():
+def test_a_gain_is_a_hollow_dot_with_its_interval_and_what_was_printed_is_filled():
     figure = gain_figure(
         {"dobj": (18, 11, 25, 46.8), "prt": (None, None, None, 7.7), "mwe": (2, 1, 3, None)},
         ours="here",
@@ -364,7 +365,12 @@ def test_a_gain_is_a_dot_with_its_interval_and_what_was_printed_is_hollow():
     drawn = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_child")}
     assert list(drawn["here"].get_xdata()) == [18, 2] and list(drawn["here"].get_ydata()) == [0, 2]
     assert list(drawn["printed"].get_xdata()) == [46.8, 7.7] and list(drawn["printed"].get_ydata()) == [0, 1]
-    assert drawn["printed"].get_markerfacecolor() == "white"
+    assert drawn["here"].get_markerfacecolor() == palette.PAPER
+    assert (
+        drawn["printed"].get_markerfacecolor()
+        == drawn["printed"].get_color()
+        == marks.MODELS["BERT-base"].colour
+    )
     assert [list(line.get_xdata()) for line in axes.lines if line.get_label() == "_interval"] == [
         [11, 25],
         [1, 3],

@@ -213,7 +213,7 @@ def test_figures_show_every_head_and_each_map_in_its_own_scale():
     assert {t.get_text() for t in figure.legends[0].get_texts()} == {"next", "[SEP]", "unlabelled", "<b>"}
     with pytest.raises(ValueError, match="at least one map"):
         distance_map_figure({})
-    with pytest.raises(ValueError, match=r"'one' needs one point a head, shape \(6, 2\)"):
+    with pytest.raises(ValueError, match=r"'one' needs one point for each head, shape \(6, 2\)"):
         distance_map_figure({"one": (POINTS[:3], GROUPS)})
 
 

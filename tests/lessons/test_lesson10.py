@@ -189,7 +189,7 @@ def test_a_table_of_where_says_no_gain_and_refuses_two_models(small):
     row = where_table({"POS": falling}).rows[0]
     assert row[2] == "no gain" and row[3] != ""
     short = replace(scores["pos"], counts=scores["pos"].counts[:3])
-    with pytest.raises(ValueError, match="all of one model: layer 6 of 12 is no layer 6 of 24"):
+    with pytest.raises(ValueError, match="all of one model: layer 6 of 12 is not a layer 6 of 24"):
         where_table({"a": scores["pos"], "b": short})
     assert "nan" not in repr(where_table({name: s for name, s in scores.items()}))
 

@@ -1,9 +1,5 @@
 """Lesson 11 beside its measures: the claims' statistics, what was published, tables and figures, the ablation lens."""
 
-import json
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -113,7 +109,7 @@ def test_shares_of_heads_and_of_the_loss():
     ours = values([[0.5, 0.019], [0.021, -0.1]])
     assert lesson.share_unnoticed(ours) == 0.5
     other = values([[0.0, 0.1], [0.4, 0.2]])
-    assert lesson.dearest_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
+    assert lesson.most_costly_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
     assert lesson.gain_without("zero")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
     assert lesson.mean_gain(values(np.zeros((2, 2)), uniform=[[0.2, 0], [0, -0.1]])) == pytest.approx(
         -0.025 / 2
@@ -306,21 +302,3 @@ def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
 
 
 # --- the deck ------------------------------------------------------------------------------------------
-
-
-def test_the_slide_on_agreement_quotes_the_page_of_results():
-    """Nothing is fitted on that slide, so its numbers must be those of docs/results.md."""
-    root = Path(__file__).resolve().parents[2]
-    results = (root / "docs" / "results.md").read_text(encoding="utf-8")
-    deck = json.loads((root / "slides" / "11_which_heads_matter.ipynb").read_text(encoding="utf-8"))
-    made = next("".join(cell["source"]) for cell in deck["cells"] if cell["id"] == "c11-agreement-made")
-    rows = re.findall(
-        r"^\| (\d+) of 36 \| ([\d.]+) \[.*?\] \| ([\d.]+) \[.*?\] \| ([\d.]+) \[([\d.]+), ([\d.]+)\] \|$",
-        results,
-        re.MULTILINE,
-    )
-    off, *columns = zip(*rows)
-    listed = [re.findall(r"[\d.]+", numbers) for numbers in re.findall(r"\[([\d., ]+)\]", made)]
-    assert [list(off), *map(list, columns)] == listed
-    said = next("".join(cell["source"]) for cell in deck["cells"] if cell["id"] == "c11-agreement-said")
-    assert "**13.8 points** [9.1, 18.1]" in said and "1-6: -13.8 [-18.1, -9.1]" in results

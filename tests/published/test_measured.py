@@ -68,7 +68,7 @@ def test_what_is_not_there_is_said():
         table().value("q", "b")
     with pytest.raises(KeyError, match="0 columns begin with 'z'"):
         table().value("x", "z")
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         table().value("x", "c")
     with pytest.raises(KeyError, match="no table 'nothing'; there is: .*LitBank"):
         measured("nothing")

@@ -1,5 +1,6 @@
 """The links to Binder and Colab: right in a fork, and those in the files are those that would be written."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,12 +73,50 @@ def test_a_colab_link_opens_the_notebook():
 
 def test_every_file_is_written_once_and_then_agrees(tmp_path):
     root = project(tmp_path)
-    names = ["README.md", "slides/01_first deck.ipynb", "notebooks/solutions/01_first deck.ipynb"]
+    names = ["README.md", *(f"{folder}/01_first deck.ipynb" for folder in links.FOLDERS)]
     assert links.update(root, FORK, check=True) == names
     assert (root / "README.md").read_text(encoding="utf-8") == MARKED  # only checked
     assert links.update(root, FORK) == names
     assert links.update(root, FORK) == []
     assert links.update(root, links.Home("eve/fork")) == names  # another home, other links
+
+
+def test_once_the_address_is_set_no_notebook_says_the_placeholder(tmp_path):
+    """Exercises too: it is they that the README's links to Colab open."""
+    for name in ("slides", "notebooks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    shutil.copy(ROOT / "README.md", tmp_path)
+    links.update(tmp_path, FORK)
+    notebooks = [
+        *tmp_path.glob("slides/[0-9][0-9]_*.ipynb"),
+        *tmp_path.glob("notebooks/*/[0-9][0-9]_*.ipynb"),
+    ]
+    assert len(notebooks) >= 43
+    for path in [tmp_path / "README.md", *notebooks]:
+        text = path.read_text(encoding="utf-8")
+        assert links.PLACEHOLDER not in text and "Whoever publishes" not in text, path
+        assert FORK.repository in text, path
+    for exercise in tmp_path.glob("notebooks/exercises/*.ipynb"):  # as they are generated
+        pair = [
+            nbformat.read(path, as_version=4).cells
+            for path in (exercise, tmp_path / "notebooks/solutions" / exercise.name)
+        ]
+        tagged = [
+            [cell.source for cell in cells if {"links", "colab"} & set(cell.metadata.get("tags", []))]
+            for cells in pair
+        ]
+        assert tagged[0] == tagged[1] and len(tagged[0]) == 2
+
+
+def test_a_python_without_nbformat_names_the_one_that_has_it():
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "tools/links.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (
+        done.returncode == 1
+        and ".venv/bin/python tools/links.py" in done.stderr
+        and "Traceback" not in done.stderr
+    )
 
 
 def test_what_is_written(tmp_path):

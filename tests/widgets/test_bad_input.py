@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from any_view import BAD_NAME, FROM_WEIGHTS, HOSTILE, ON_A_PAGE, VIEWS, arcs, attention, maps
 
-from bertlook_teach.model import load_recording
+from bertlook_teach.model import Attention, load_recording
 from bertlook_teach.widgets import (
     ArcView,
     HeadExplorer,
@@ -24,6 +24,22 @@ from bertlook_teach.widgets import (
 def test_a_name_in_the_place_of_a_model_is_refused_with_what_to_do():
     with pytest.raises(TypeError, match=r"only a name: give load_encoder\('specimen'\)"):
         HeadExplorer("specimen", "a cat sat.")
+
+
+@pytest.mark.parametrize("view", [HeadView, HeadMap, HeadExplorer])
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [((2, 3), "6 patches"), ((2,), "two whole numbers"), ((2.5, 2), "two whole numbers"), ("22", "two whole numbers"), (4, "two whole numbers")],
+)  # fmt: skip
+def test_a_grid_that_does_not_fit_is_not_passed_over(view, grid, said):
+    weights, tokens = maps(9, 1, 2), list("abcdefghi")
+    for given in ([tokens], []):
+        with pytest.raises(ValueError, match=said):
+            view(weights, *given, grid=grid)
+    words, patches = Attention.from_arrays(weights, tokens), Attention.from_arrays(weights, grid=(3, 3))
+    with pytest.raises(ValueError, match="of words or of patches from the beginning"):
+        view(words, grid=(3, 3))
+    view(patches, grid=(3, 3)), view(weights, grid=(3, 3)), view(weights, tokens, grid=(4, 2))
 
 
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")

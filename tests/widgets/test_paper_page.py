@@ -111,7 +111,7 @@ def test_what_cannot_be_shown_is_said(papers, monkeypatch):
     view = PaperPage("clark2019")
     [(content, buffers)] = asked(view, "pdf")
     assert content == {
-        "trouble": "clark2019.pdf is no PDF. A page saved from a browser is not the paper itself."
+        "trouble": "clark2019.pdf is not a PDF. A page saved from a browser is not the paper itself."
     }
     assert not buffers
     monkeypatch.setattr(paper_page, "LARGEST", 10)

@@ -126,7 +126,7 @@ def test_a_difference_is_after_minus_before():
         ({"words": WORDS, "scores": -SCORES}, r"not negative; layer 0, head 0, word 1 \('marsh'\)"),
         ({"words": WORDS, "scores": np.where(SCORES == 0, np.nan, SCORES)}, r"finite; layer 0, head 0, word 0 \('Salt'\)"),
         ({"words": WORDS, "scores": SCORES, "key": KEY[:4]}, "5 expected, got 4"),
-        ({"words": WORDS, "scores": SCORES, "mix": SCORES[0]}, "a mix has one number a word"),
+        ({"words": WORDS, "scores": SCORES, "mix": SCORES[0]}, "a mix has one number for each word"),
         ({"words": [], "scores": SCORES}, "no tokens"),
         ({"scores": SCORES}, "give words and scores"),
         ({"documents": []}, "at least one text"),

@@ -245,7 +245,7 @@ def load_pruned(folder: str | Path, *, device: str = "auto") -> PrunedEncoder:
     for name in (RECORD, WEIGHTS):
         if not (folder / name).is_file():
             raise FileNotFoundError(
-                f"{folder} is no folder of a pruned model: it holds no {name}. save_pruned(encoder, folder) writes one; an ordinary model is "
+                f"{folder} is not a folder of a pruned model: it holds no {name}. save_pruned(encoder, folder) writes one; an ordinary model is "
                 "opened with load_encoder."
             )
     record = _read_record(folder / RECORD)

@@ -85,7 +85,7 @@ def ask_heads(
 def pronoun_table(right: np.ndarray, cases: Sequence[PronounCase], *, seed: int = 0) -> list[PronounScore]:
     """The best head (chosen on one half of the pairs, scored on the other, both ways) beside the rules, for all and by group.
 
-    Halves are drawn by lot: in files of minimal pairs every second sentence often has the first candidate for its answer, so
+    Halves are drawn at random: in files of minimal pairs every second sentence often has the first candidate for its answer, so
     that halves by turns would be two different tasks.
     """
     pairs = {pair: i for i, pair in enumerate(dict.fromkeys(case.pair for case in cases))}

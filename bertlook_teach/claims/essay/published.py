@@ -83,7 +83,7 @@ def _cls(claim: Claim) -> Measurement:
     """Layer means without texts: a value with its reading error, and no p."""
     value = float(cls_differences()[deep_layers(12)].min())
     why = (
-        f"on the claim's side by {value:.2f} nats (reading error {READING_ERROR}), but two layer means are no sample: without the texts "
+        f"on the claim's side by {value:.2f} nats (reading error {READING_ERROR}), but two layer means are not a sample: without the texts "
         "there is no p; and no model without next-sentence prediction was measured"
     )
     return Measurement(value=value, low=value - READING_ERROR, high=value + READING_ERROR, n=2, reason=why)

@@ -1,4 +1,4 @@
-"""The claims of each lesson and how their evidence is collected: one file a lesson, loaded when it is asked for.
+"""The claims of each lesson and how their evidence is collected: one file for each lesson, loaded when it is asked for.
 
 A file holds ``CLAIMS``, a tuple of `bertlook_teach.claims.Claim`, and ``EVIDENCE``, a dict of name -> collector.
 A collector is a function of (encoder, resources) that gives one dict of quantities an input; it leaves out what is

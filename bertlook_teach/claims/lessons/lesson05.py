@@ -169,7 +169,7 @@ claim(
     refuted_if="a share above a tenth",
     threshold=-0.1,
     below=True,
-    control=False,  # a random model has none: the claim is an upper limit, which it is no surprise to keep
+    control=False,  # a random model has none: the claim is an upper limit, which it is not a surprise to keep
     statistic=at_most("pair", DIAGONAL),
 )
 claim(

@@ -79,7 +79,7 @@ def _better() -> str:
     return f"{(significant & (change > 0)).sum()} of {len(change)} (translation)"
 
 
-def _dearest() -> str:
+def _most_costly() -> str:
     change, _ = _table1()
     return f"{change.min():+.2f} BLEU (translation)".replace("-", "−")
 
@@ -143,15 +143,15 @@ def share_unnoticed(values: Values, choice: Values | None = None) -> float:
 
 @claim(
     key="few-are-dear",
-    sentence="A few heads cannot be spared",
+    sentence="A few heads cannot be removed without loss",
     section="3.2, Table 1",
-    original=_dearest,
+    original=_most_costly,
     exactness="P",
-    operational="share of the loss that the dearest head costs, chosen on other texts",
+    operational="share of the loss that the most costly head costs, chosen on other texts",
     refuted_if="no head that costs a hundredth of the loss",
     threshold=NOTICED,
 )
-def dearest_head(values: Values, choice: Values) -> float:
+def most_costly_head(values: Values, choice: Values) -> float:
     return values["zero"].flat[int(choice["zero"].argmax())] / values["loss"]
 
 
@@ -210,7 +210,7 @@ claim(
 
 @claim(
     key="one-head-is-enough",
-    sentence="One head a layer is enough",
+    sentence="One head in each layer is enough",
     section="3.3, Table 3",
     original=_worst_kept,
     exactness="N",

@@ -62,7 +62,7 @@ def read_misconceptions(text: str) -> tuple[Misconception, ...]:
     Raises
     ------
     TypeError
-        If it is no list.
+        If it is not a list.
     ValueError
         If a field is missing or unknown, or two entries share a key.
     """

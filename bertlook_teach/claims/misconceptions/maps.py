@@ -64,6 +64,18 @@ def dividing_changes_nothing(scores=_SCORES, size: int = 32) -> Refutation:
     return Refutation(sentence, change, change > 0.01)
 
 
+def attention_is_the_explanation(
+    values=((1.0, 0.0), (0.0, 1.0), (0.5, 0.5)), one=(0.5, 0.5, 0.0), other=(0.0, 0.0, 1.0)
+) -> Refutation:
+    """Lesson 04. Two rows of weights over three value vectors."""
+    values, one, other = (np.asarray(array, dtype=float) for array in (values, one, other))
+    moved, apart = float(np.abs(one - other).sum() / 2), float(np.abs(one @ values - other @ values).max())
+    sentence = (
+        f"Two rows that share {1 - moved:.2f} of their weight hand over vectors that differ by {apart:.2f}."
+    )
+    return Refutation(sentence, moved - apart, moved > 0.5 and apart < 0.01)
+
+
 def a_head_is_linear(stream=None, query=((2.0, 0.0), (0.0, 2.0))) -> Refutation:
     """Lesson 01. The keys and values are the vectors themselves."""
     x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]) if stream is None else np.asarray(stream)
@@ -150,7 +162,7 @@ def entropy_needs_no_length(short: int = 8, long: int = 100) -> Refutation:
     nats = [float(attention_entropy(m)) for m in maps]
     shares = [float(attention_entropy(m, normalized=True)) for m in maps]
     sentence = (
-        f"Looking everywhere alike has {nats[0]:.2f} nats over {short} tokens and {nats[1]:.2f} over {long}; "
+        f"Looking at all tokens equally has {nats[0]:.2f} nats over {short} tokens and {nats[1]:.2f} over {long}; "
         f"divided by ln n, {shares[0]:.2f} and {shares[1]:.2f}."
     )
     return Refutation(
@@ -186,7 +198,7 @@ def ten_per_cent_is_much(tokens=None, share: float = 0.1) -> Refutation:
     )
     uniform = np.full((len(tokens), len(tokens)), 1 / len(tokens))
     chance = float(attention_share(uniform, token_masks(tokens)["punct"]))
-    sentence = f"Here a head that looks everywhere alike gives {chance:.2f} to full stops and commas, so {share:.2f} is no preference."
+    sentence = f"Here a head that looks at all tokens equally gives {chance:.2f} to full stops and commas, so {share:.2f} is not a preference."
     return Refutation(sentence, share / chance if chance else float("inf"), chance > 0.8 * share)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...analyses.ablation import ablated, all_heads
-from ...measures import attention_entropy, attention_gradients, map_classes
-from ...model import extract_attention, read
+from ...measures import attention_entropy, attention_gradients, map_classes, offset_attention
+from ...model import extract_attention, head_label, load_recording, read
 from .refutation import Refutation
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ def _states(encoder: Encoder, **options) -> np.ndarray:
     return encoder.model(**_inputs(encoder), **options).last_hidden_state.detach().cpu().numpy()
 
 
+def _cls(encoder: Encoder, text: str) -> np.ndarray:
+    ids = encoder.tokenizer(text, return_tensors="pt").to(encoder.device)
+    states = encoder.model(input_ids=ids["input_ids"], attention_mask=ids["attention_mask"]).last_hidden_state
+    return states[0, 0].detach().cpu().numpy()
+
+
 def one_word_one_token(
     encoder: Encoder | None = None, text: str = "An unbelievably photogenic astronomer."
 ) -> Refutation:
@@ -49,10 +55,40 @@ def random_means_wild(encoder: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
     attention = extract_attention(encoder or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
-    sentence = (
-        f"The sharpest head of a model that never learnt has an entropy of {even:.2f} of what is possible."
-    )
+    sentence = f"The sharpest head of a model that never learnt has {100 * even:.0f} % of the largest possible entropy."
     return Refutation(sentence, even, even > 0.9)
+
+
+def names_carry_over(
+    encoder: Encoder | None = None, text: str = "The cat sat on the mat", recorded: str = "bert-base-uncased"
+) -> Refutation:
+    """Lesson 02. BERT-base, recorded: its head that looks most at the next token, and the head of that name in another BERT."""
+    here, there = extract_attention(encoder or _shipped("specimen"), text), load_recording(recorded)[text]
+    ours, theirs = offset_attention(here, +1), offset_attention(there, +1)
+    ours, theirs = (
+        shares[: min(len(ours), len(theirs))] for shares in (ours, theirs)
+    )  # the layers that both have
+    ours, theirs = (shares[:, : min(ours.shape[1], theirs.shape[1])] for shares in (ours, theirs))
+    place = np.unravel_index(theirs.argmax(), theirs.shape)
+    one, other = float(theirs[place]), float(ours[place])
+    sentence = f"Head {head_label(*map(int, place))} gives the next token {one:.2f} in BERT-base, recorded, and {other:.2f} in another BERT."
+    return Refutation(sentence, one - other, one > 2 * other)
+
+
+def cls_is_the_meaning(
+    encoder: Encoder | None = None,
+    text: str = "The dog chased the cat.",
+    other_meaning: str = "The cat chased the dog.",
+    same_meaning: str = "The cat was chased by the dog.",
+) -> Refutation:
+    """Lesson 01. The last vector of [CLS] for a sentence, for its words in another order, and for its meaning in other words."""
+    encoder = encoder or _shipped("specimen")
+    vectors = [_cls(encoder, one) for one in (text, other_meaning, same_meaning)]
+    other, same = (
+        float(vectors[0] @ one / np.linalg.norm(vectors[0]) / np.linalg.norm(one)) for one in vectors[1:]
+    )
+    sentence = f"The [CLS] of “{text}” has a cosine of {other:.3f} with “{other_meaning}”, of {same:.3f} with “{same_meaning}”."
+    return Refutation(sentence, other - same, other > same)
 
 
 def padding_needs_no_mask(encoder: Encoder | None = None, padding: int = 20) -> Refutation:

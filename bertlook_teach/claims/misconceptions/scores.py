@@ -76,7 +76,7 @@ def best_of_many_is_a_discovery(heads: int = 288, cases: int = 30, truth: float 
 
 
 def removing_helped_so_the_head_hurts(examples: int = 300, heads: int = 144) -> Refutation:
-    """Lesson 11. No head matters; switching one off changes a tenth of the answers, for better or worse by lot."""
+    """Lesson 11. No head matters; switching one off changes a tenth of the answers, for better or worse at random."""
     gain = float(best_gain_by_chance(examples, heads, runs=300).mean())
     sentence = (
         f"Of {heads} heads without effect, the best removal gains {gain:.1f} points on {examples} examples."
@@ -144,12 +144,12 @@ def large_probe_weight_is_importance(copies=((5.0, -4.0), (0.5, 0.5), (0.0, 1.0)
 
 
 def a_probe_reads_what_is_there(types: int = 40, words: int = 2000, classes: int = 5) -> Refutation:
-    """Lesson 08. Every word form draws a class by lot; the probe learns the list on one half and is asked the other."""
+    """Lesson 08. Every word form draws a class at random; the probe learns the list on one half and is asked the other."""
     generator = np.random.default_rng(0)
     label, text = generator.integers(classes, size=types), generator.integers(types, size=words)
     learnt = {int(form): int(label[form]) for form in text[::2]}
     right = float(np.mean([learnt.get(int(form), 0) == label[form] for form in text[1::2]]))
-    sentence = f"A list of words is right about {right:.0%} of classes that were drawn by lot; guessing, {1 / classes:.0%}."
+    sentence = f"A list of words is right about {right:.0%} of classes that were drawn at random; guessing, {1 / classes:.0%}."
     return Refutation(sentence, right, right > 2 / classes)
 
 

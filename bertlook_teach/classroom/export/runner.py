@@ -43,7 +43,7 @@ def read_deck(path: Path):
     Raises
     ------
     ExportError
-        If it is none.
+        If the file is not a notebook.
     """
     import nbformat
 

@@ -138,47 +138,152 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
   function fillSlide() {
     const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
     if (!slide) return;
-    for (const name of ["--slide-picture", "--slide-grow"]) slide.style.removeProperty(name);
-    slide.classList.remove("bertlook-fills");
-    const held = [...slide.querySelectorAll(".jp-CodeCell, .code_cell, svg, img, iframe, canvas")];
-    if (!held.some((part) => part.checkVisibility())) return growWords(slide); // a hidden set-up cell does not count
-    if (slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas")) return;
-    const pictures = [...slide.querySelectorAll("figure > svg, figure > img")];
-    if (pictures.length !== 1) return;
-    const box = pictures[0].viewBox?.baseVal;
-    const [w, h] = box ? [box.width, box.height] : [pictures[0].naturalWidth, pictures[0].naturalHeight];
+    for (const name of ["picture", "grow", "air", "drop"]) slide.style.removeProperty(`--slide-${name}`);
+    slide.classList.remove("bertlook-fills", "bertlook-beside");
+    const live = slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas");
+    const pictures = live ? [] : [...slide.querySelectorAll("figure > svg, figure > img")].filter((one) => one.checkVisibility());
+    if (pictures.length === 1) fillPicture(slide, pictures[0]);
+    growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1]);
+    lowerBody(slide);
+  }
+
+  // The height that is left above the footer.
+  function restOf(slide) {
+    return 0.93 * window.innerHeight - slide.scrollHeight - 4;
+  }
+
+  // The one picture takes the room that is left; where it is narrow, its caption stands beside it.
+  function fillPicture(slide, picture) {
+    const box = picture.viewBox?.baseVal;
+    const [w, h] = box ? [box.width, box.height] : [picture.naturalWidth, picture.naturalHeight];
     if (!w || !h) return;
-    const free = 0.93 * window.innerHeight - slide.scrollHeight - 4;
-    let height = Math.min(pictures[0].getBoundingClientRect().height + free, (pictures[0].parentElement.clientWidth * h) / w);
+    const figure = picture.parentElement;
+    const caption = figure.querySelector("figcaption");
+    const beside = caption?.innerText.trim() && w < 1.4 * h && figure.clientWidth > 900;
+    const free = restOf(slide) + (beside ? caption.offsetHeight : 0);
+    const widest = (beside ? 0.62 : 1) * figure.clientWidth;
+    let height = Math.min(picture.getBoundingClientRect().height + free, (widest * h) / w);
     slide.classList.add("bertlook-fills");
+    slide.classList.toggle("bertlook-beside", Boolean(beside));
     for (; height >= 0.25 * window.innerHeight; height *= 0.95) {
       slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
-      if (slide.scrollHeight <= slide.clientHeight + 1) return;
+      if (restOf(slide) >= 0) return;
     }
     slide.style.removeProperty("--slide-picture");
-    slide.classList.remove("bertlook-fills");
+    slide.classList.remove("bertlook-fills", "bertlook-beside");
   }
 
-  // On a slide of words alone the type grows as far as all of it, hidden fragments too, keeps its room in height and width.
-  function growWords(slide) {
-    const boxes = [slide, ...slide.querySelectorAll("pre, table, .jp-RenderedHTMLCommon, .rendered_html")];
+  // Type grows as far as all of the slide, hidden fragments too, keeps its room and no line of code breaks; then lines move apart.
+  function growWords(slide, sizes) {
+    const boxes = [slide, ...slide.querySelectorAll("pre, table, .jp-RenderedHTMLCommon, .rendered_html, .cm-content, .jp-OutputArea-output")];
     const wide = () => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length;
-    const before = wide();
-    for (const grow of [1.3, 1.2, 1.1]) {
-      slide.style.setProperty("--slide-grow", grow);
-      if (slide.scrollHeight <= slide.clientHeight + 1 && slide.scrollHeight < 0.92 * window.innerHeight && wide() <= before) return;
-    }
-    slide.style.removeProperty("--slide-grow");
+    const lines = () => codes.reduce((sum, code) => sum + Math.round(code.offsetHeight / parseFloat(getComputedStyle(code).lineHeight)), 0);
+    const codes = [...slide.querySelectorAll("pre, div.cm-content, .CodeMirror-code")];
+    const before = [wide(), lines()];
+    const set = (grow) => slide.style.setProperty("--slide-grow", grow);
+    if (!sizes.some((grow) => (set(grow), restOf(slide) >= 0 && wide() <= before[0] && lines() <= before[1]))) slide.style.removeProperty("--slide-grow");
+    const blocks = slide.querySelectorAll(":is(.jp-RenderedMarkdown, .text_cell_render) :is(p, li)").length;
+    const air = Math.min(0.03 * window.innerHeight, (0.4 * restOf(slide)) / (blocks + 1));
+    if (air > 2) slide.style.setProperty("--slide-air", `${Math.floor(air)}px`);
+    if (restOf(slide) < 0) slide.style.removeProperty("--slide-air");
   }
 
-  // Whenever another slide comes, the window changes, or a cell has shown something.
+  // What is below the heading stands in the middle of the room that is left.
+  function lowerBody(slide) {
+    const free = restOf(slide);
+    if (free > 8) slide.style.setProperty("--slide-drop", `${Math.floor(0.45 * free)}px`);
+  }
+
+  // Code is looked at once: after its slide has been left it is one line, and a click, Enter or the key C shows it again. What the
+  // class is to change stays, and what has no result.
+  function foldCode(slide, folded) {
+    if (!slide.querySelector(":is(.jp-OutputArea-output, .output_subarea):not(:empty)")) return;
+    for (const cell of slide.querySelectorAll(".jp-CodeCell, .code_cell")) {
+      const code = cell.querySelector(":scope > :is(.jp-Cell-inputWrapper, .input)");
+      if (!code || (folded && (!code.offsetHeight || code.textContent.includes("# change me")))) continue;
+      if (folded && !cell.querySelector(":scope > .bertlook-unfold")) {
+        const lines = code.querySelectorAll(".cm-line, .CodeMirror-line").length || code.textContent.trim().split("\n").length;
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "bertlook-unfold";
+        button.textContent = `code: ${lines} line${lines === 1 ? "" : "s"} (C)`;
+        button.addEventListener("click", () => foldCode(slide, false));
+        code.before(button);
+      }
+      cell.classList.toggle("bertlook-folded", folded);
+    }
+    fillSlide();
+  }
+
+  function turnCode(event) {
+    if (event.key?.toLowerCase() !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typed = "input, textarea, select, [contenteditable='true'], .cm-editor, .CodeMirror, .jp-OutputArea-output, .output_subarea";
+    const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
+    if (!slide || event.target?.closest?.(typed)) return;
+    foldCode(slide, !slide.querySelector(".bertlook-folded"));
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  // A picture that is an image cannot use the page's typeface: the slides' own is put into it.
+  async function dressPictures() {
+    const bare = [...document.querySelectorAll(".reveal figure > img[src^='data:image/svg+xml;base64,']:not([data-dressed])")];
+    for (const image of bare) image.dataset.dressed = "";
+    if (!bare.length) return;
+    window.bertlookType ??= pageType();
+    const faces = await window.bertlookType;
+    for (const image of faces.length ? bare : []) {
+      const [head, body] = image.src.split(",");
+      const svg = atob(body);
+      const used = faces.filter(({ weight }) => weight === 400 || svg.includes("font-weight"));
+      const rules = used.map(({ weight, data }) => `@font-face{font-family:SlideType;font-weight:${weight};src:url(${data})}`).join("");
+      const dress = `<style>${rules}svg,text,tspan{font-family:SlideType,sans-serif!important}</style>`;
+      image.src = `${head},${btoa(svg.replace(/<svg\b[^>]*>/, (tag) => tag + dress))}`;
+    }
+  }
+
+  // The two weights of the slides' typeface, as addresses that carry them.
+  async function pageType() {
+    const found = [];
+    for (const sheet of document.styleSheets) {
+      let rules = [];
+      try {
+        rules = [...sheet.cssRules].filter((rule) => rule instanceof CSSFontFaceRule);
+      } catch {} // of another host
+      for (const { style } of rules) {
+        const weight = { normal: 400, 400: 400, bold: 600, 600: 600 }[style.getPropertyValue("font-weight") || "normal"];
+        const address = style.getPropertyValue("src").match(/url\("?(data:[^")]+|[^")]+\.woff)"?\)/)?.[1];
+        if (!/Source Sans Pro/.test(style.getPropertyValue("font-family")) || /italic/.test(style.getPropertyValue("font-style"))) continue;
+        if (!address || !weight || found.some((one) => one.weight === weight)) continue;
+        const file = address.startsWith("data:") ? null : await fetch(new URL(address, sheet.href ?? document.baseURI)).catch(() => null);
+        if (!address.startsWith("data:") && !file?.ok) continue;
+        const bytes = file && new Uint8Array(await file.arrayBuffer());
+        found.push({ weight, data: bytes ? `data:font/woff;base64,${btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""))}` : address });
+      }
+    }
+    return found;
+  }
+
+  // Whenever another slide comes, the window changes, or a cell has shown something or taken another size.
   function keepFilled() {
     let waiting = false;
+    let shown = null;
     const soon = () => {
-      if (!waiting) requestAnimationFrame(() => ((waiting = false), fillSlide()));
+      if (!waiting) requestAnimationFrame(() => ((waiting = false), fillSlide(), dressPictures()));
       waiting = true;
     };
-    for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, fillSlide);
+    const sizes = new ResizeObserver(soon);
+    const turned = () => {
+      const slide = document.querySelector(".reveal .slides > section > section.present");
+      if (shown && shown !== slide) foldCode(shown, true);
+      shown = slide;
+      sizes.disconnect();
+      for (const part of slide?.querySelectorAll(".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure") ?? []) sizes.observe(part);
+      fillSlide();
+      dressPictures();
+    };
+    for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
+    window.addEventListener("keydown", turnCode, { capture: true });
     window.addEventListener("resize", fillSlide);
     window.addEventListener("load", soon, { capture: true }); // a picture inside a slide
     new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
-from ...classroom import class_page, gather, run_handed_in, shut_in, student_rows
+from ...classroom import class_page, first_notes, gather, run_handed_in, shut_in, student_rows
 from ...disk import csv_text, writable_folder, write_files
 from .. import common
 
@@ -40,7 +41,8 @@ def run(args: Namespace) -> int:
     rerun = None
     if args.run:
         if not args.unprotected:
-            shut_in(Path.cwd())  # before anything is read: is it possible here?
+            with tempfile.TemporaryDirectory(prefix="bertlook-") as folder:
+                shut_in(Path(folder).resolve())  # before anything is read: is it possible here?
         rerun = partial(run_handed_in, seconds=args.seconds, protected=not args.unprotected)
     found = gather(args.folder, rerun)
     out = writable_folder(args.out or "bertlook-class")
@@ -49,7 +51,7 @@ def run(args: Namespace) -> int:
         contents[out / "class.csv"] = csv_text(student_rows(found))
     write_files(contents)
     print(f"{len(found.students)} students, {len(found.hand_ins)} lessons, {len(found.labels)} games.")
-    for note in found.notes[:20]:
+    for note in first_notes(found.notes, 20):
         print(f"  {note}")
     for path in contents:
         print(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from .palette import INK, PAPER
+from .marks import model_of
+from .palette import BADGES, INK, PAPER
 from .pictures import Picture
 from .svg import attribute, content, coordinate, text_width
 
@@ -77,11 +78,12 @@ def with_badge(svg: str, badge: str, *, font_size: float | None = None) -> str:
     words = 1.15 * text_width(badge, em)
     fit = min(1.0, (width - 0.2 * em) / (words + 1.2 * em))
     words, wide = words * fit, (words + 1.2 * em) * fit
+    fill, edge, ink = BADGES.get(model_of(badge) or "", (INK, INK, PAPER))
     chip = (
         f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(width)}" height="{coordinate(strip)}" fill="{PAPER}"/>'
         f'<rect x="{coordinate(x + 0.1 * em)}" y="{coordinate(y + 0.1 * em)}" width="{coordinate(wide)}" '
-        f'height="{coordinate(1.35 * em)}" rx="{coordinate(0.3 * em)}" fill="{INK}"/>'
-        f'<text x="{coordinate(x + (0.1 + 0.6 * fit) * em)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" fill="{PAPER}" font-weight="600" '
+        f'height="{coordinate(1.35 * em)}" rx="{coordinate(0.3 * em)}" fill="{fill}" stroke="{edge}" stroke-width="{coordinate(0.1 * em)}"/>'
+        f'<text x="{coordinate(x + (0.1 + 0.6 * fit) * em)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" fill="{ink}" font-weight="600" '
         f'textLength="{coordinate(words)}" lengthAdjust="spacingAndGlyphs" '
         f'font-size="{coordinate(em)}" font-family="inherit">{content(badge)}</text>'
     )
@@ -109,6 +111,7 @@ def badge_figure(figure, badge: str, *, font_size: float = 18):
         raise ValueError(
             f"the figure is already marked {figure.get_suptitle()!r}; make another figure for {badge!r}."
         )
-    chip = {"boxstyle": "round,pad=0.25", "facecolor": INK, "edgecolor": INK}
-    figure.suptitle(badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=PAPER, bbox=chip)
+    fill, edge, ink = BADGES.get(model_of(badge) or "", (INK, INK, PAPER))
+    chip = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 2}
+    figure.suptitle(badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=ink, bbox=chip)
     return figure

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from .inputs import as_array, checked_values
-from .palette import CATEGORY_CYCLE, DASH_CYCLE, INK, LINE, MARKER_CYCLE, MUTED, RULE, SELECTED
+from .marks import line_looks
+from .palette import INK, LINE, MUTED, RULE, SELECTED
 
 FORMATS = (".svg", ".pdf", ".png")
 
@@ -68,11 +69,9 @@ def layer_curves(
     if not ours and not theirs:
         raise ValueError("there is no series to draw; give at least one name and its numbers per layer.")
     figure, axes = _axes(size, font_size)
-    for position, (name, values) in enumerate(ours.items()):
-        _curve(axes, values, name, position, mfc=None, dash=DASH_CYCLE[position % len(DASH_CYCLE)])
-    for position, (name, values) in enumerate(theirs.items(), start=len(ours)):
-        label = name if "published" in name else f"{name} (published)"
-        _curve(axes, values, label, position, mfc="white", dash=(0, (4, 2)))
+    curves = ours | {_published(name): values for name, values in theirs.items()}
+    for look, (name, values) in zip(line_looks(curves), curves.items()):
+        _curve(axes, values, name, look)
     drawn = [*ours.values(), *theirs.values()]
     _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
     if len(drawn) > 1:
@@ -124,9 +123,9 @@ def scatter_by_layer(
     )
     mean = f"layer mean, {label}" if label else "layer mean"
     axes.plot(np.arange(1, n_layers + 1), values.mean(axis=1), color=SELECTED, linewidth=2.2, label=mean)
-    for position, (name, curve) in enumerate(theirs.items(), start=2):
-        text = name if "published" in name else f"{name} (published)"
-        _curve(axes, curve, text, position, mfc="white", dash=(0, (4, 2)))
+    names = [_published(name) for name in theirs]
+    for look, name, curve in zip(line_looks(names), names, theirs.values()):
+        _curve(axes, curve, name, look)
     drawn = [values.ravel(), *theirs.values()]
     _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
     _legend(figure, axes)
@@ -179,19 +178,12 @@ def _axes(size, font_size):
     return figure, axes
 
 
-def _curve(axes, values, name: str, position: int, *, mfc, dash) -> None:
-    colour = CATEGORY_CYCLE[position % len(CATEGORY_CYCLE)]
-    axes.plot(
-        np.arange(1, len(values) + 1),
-        values,
-        color=colour,
-        marker=MARKER_CYCLE[position % len(MARKER_CYCLE)],
-        markerfacecolor=mfc or colour,
-        markersize=7,
-        linestyle=dash,
-        linewidth=2.2,
-        label=name,
-    )
+def _published(name: str) -> str:
+    return name if "published" in name else f"{name} (published)"
+
+
+def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
+    axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
 
 
 def _legend(figure, axes) -> None:

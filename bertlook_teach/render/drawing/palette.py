@@ -40,16 +40,22 @@ CATEGORY_CYCLE = tuple(
 # With the colours above, so that two series also differ in shape when colours do not help.
 MARKER_CYCLE = ("o", "s", "^", "D", "v", "P", "X")
 
-DASH_CYCLE = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
-
-
-def series_look(position: int) -> dict[str, object]:
-    """How matplotlib draws the line of one series on a slide: colour, marker and dash each tell it from the others."""
-    cycles = {"color": CATEGORY_CYCLE, "marker": MARKER_CYCLE, "linestyle": DASH_CYCLE}
-    return {name: cycle[position % len(cycle)] for name, cycle in cycles.items()} | {"linewidth": 2.5}
-
-
 LINE = OKABE_ITO["blue"]
+
+# How a model is known by the name of a series, a row or a badge: the first that fits.
+MODEL_WORDS = {
+    "random twin": r"twin|random network|untrained",
+    "BERT-base": r"\bBERT\b(?!-large)|\bpublished\b",
+    "specimen": r"specimen",
+    "baseline": r"\bchance\b|\bguessing\b|\bbaseline\b|\b(best|fixed) (offset|distance)\b|\bnearest\b|\bcommonest\b",
+}
+
+# The badge of a model: paper, frame and words. The colours of drawing/marks.py, dark enough to be read; the specimen's is hollow, too.
+BADGES = {
+    "specimen": (PAPER, "#005a8c", "#005a8c"),
+    "random twin": (MUTED, MUTED, PAPER),
+    "BERT-base": ("#00705a", "#00705a", PAPER),
+}
 
 SELECTED = OKABE_ITO["vermillion"]
 
@@ -157,5 +163,6 @@ def for_views() -> dict[str, object]:
         "onMagnitude": [text_colour(colour) for colour in magnitudes],
         "less": LESS,
         "difference": differences,
+        "badges": [[MODEL_WORDS[model], *look] for model, look in BADGES.items()],
         "onDifference": [text_colour(colour) for colour in differences],
     }

@@ -186,7 +186,7 @@ def render_offset_bars(
         Shares, from 0 to 1; the scale is the same for every head, so that two pictures can be compared.
     offsets : sequence of int
     baseline : float, optional
-        Drawn as a dashed line: what a head that looks everywhere alike would give.
+        Drawn as a dashed line: what a head that looks at all tokens equally would give.
 
     Returns
     -------

@@ -102,7 +102,7 @@ def image_tag(svg: str) -> str:
     """The picture as an ``<img>`` that carries it inside its address; its name is the alternative text.
 
     For the outputs a notebook saves. JupyterLab and GitHub take every drawing tag out of a notebook that its reader has
-    not run, and leave a heap of words; images they keep.
+    not run, and leave only its text; images they keep.
     """
     name = svg.partition("<title>")[2].partition("</title>")[0].replace('"', "&quot;")  # escaped when drawn
     address = base64.b64encode(svg.encode("utf-8")).decode("ascii")

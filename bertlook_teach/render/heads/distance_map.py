@@ -78,7 +78,7 @@ def group_styles(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def checked_map(points, distances, groups, shape) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Points of shape (head, 2), their distances and their groups, one a head, layer by layer."""
+    """Points of shape (head, 2), their distances and their groups, one for each head, layer by layer."""
     points, distances = as_array(points), as_array(distances)
     heads = shape[0] * shape[1]
     if points.shape != (heads, 2):
@@ -315,7 +315,7 @@ def distance_map_figure(
 
     Parameters
     ----------
-    maps : mapping of title to (points of shape (head, 2), groups, one a head)
+    maps : mapping of title to (points of shape (head, 2), groups, one for each head)
         They are not turned onto each other; see `bertlook_teach.stats.procrustes` for when that may be done.
 
     Returns
@@ -340,7 +340,7 @@ def distance_map_figure(
         groups = np.array([str(g) for g in np.asarray(groups, dtype=object).ravel()])
         if points.shape != (len(groups), 2):
             raise ValueError(
-                f"map {title!r} needs one point a head, shape ({len(groups)}, 2); got {points.shape}."
+                f"map {title!r} needs one point for each head, shape ({len(groups)}, 2); got {points.shape}."
             )
         for name, (colour, form) in sorted(styles.items(), key=lambda item: item[0] != "unlabelled"):
             at = points[groups == name]

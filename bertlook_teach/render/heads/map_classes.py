@@ -11,7 +11,18 @@ import numpy as np
 
 from ...measures import CLASSES, Fractions, map_scores
 from ..drawing.inputs import checked_attention, special_tokens
-from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, RULE, SEGMENT_A, SEGMENT_B, magnitude_colour, rgb
+from ..drawing.marks import marks_of
+from ..drawing.palette import (
+    CATEGORY_CYCLE,
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    SEGMENT_A,
+    SEGMENT_B,
+    magnitude_colour,
+    rgb,
+)
 from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
 from ..drawing.svg import content, coordinate, frame, text, upright
@@ -34,7 +45,7 @@ def shades(weights) -> np.ndarray:
 
 
 def map_address(weights) -> str:
-    """One map as the address of a picture with a pixel a cell, the same bytes on every machine.
+    """One map as the address of a picture with one pixel for each cell, the same bytes on every machine.
 
     Uncompressed: compressors of different versions give different bytes, and a map of 40 tokens is only 2 kB.
     """
@@ -109,7 +120,7 @@ def render_map(
     size: float = 330,
     font_size: float = 24,
 ) -> str:
-    """Draw one map for its shape: a pixel a cell, darkest is its largest weight, only special tokens are named.
+    """Draw one map for its shape: one pixel for each cell, darkest is its largest weight, only special tokens are named.
 
     Parameters
     ----------
@@ -285,11 +296,15 @@ def fraction_bars(
     body = [text(0.2 * em, 0.9 * em, title, extra=' font-weight="600"')] if title else []
     x = left
     names = [*series, *(ranges or {})]
+    paints = {
+        name: f'fill="{mark.colour if mark.filled else PAPER}" stroke="{mark.colour}" stroke-width="3"'
+        for name, mark in zip(series, marks_of(series))
+    }
     for position, name in enumerate(names):
-        colour, y = CATEGORY_CYCLE[position], top - 1.2 * em
+        y = top - 1.2 * em
         if name in series:
             body.append(
-                f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.7 * em)}" height="{coordinate(0.7 * em)}" fill="{colour}"/>'
+                f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.7 * em)}" height="{coordinate(0.7 * em)}" {paints[name]}/>'
             )
         else:
             body.append(_bracket(x, x + 0.9 * em, y, em, INK))
@@ -312,7 +327,7 @@ def fraction_bars(
             middle = y + (position + 0.5) * bar
             body.append(
                 f'<rect x="{coordinate(left)}" y="{coordinate(middle - 0.38 * bar)}" width="{coordinate(max(mean * scale, 1))}" '
-                f'height="{coordinate(0.76 * bar)}" fill="{CATEGORY_CYCLE[position]}"/>'
+                f'height="{coordinate(0.76 * bar)}" {paints[name]}/>'
             )
             number = _short(mean)
             if isinstance(values, Fractions):

@@ -152,7 +152,7 @@ def render_neurons(
     ValueError
         If the view holds NaN, or there is no room for the bars.
     IndexError
-        If ``key`` is no token of the text.
+        If ``key`` is not a token of the text.
     """
     for name in ("query_vector", "key_vectors", "products", "scores", "weights"):
         if not np.isfinite(getattr(view, name)).all():

@@ -147,7 +147,7 @@ def head_map_table(values, *, caption: str = "", difference: bool = False) -> st
 
 
 def format_strongest_heads(values, *, top: int = 5) -> str:
-    """The heads with the largest numbers, one a line.
+    """The heads with the largest numbers, one on each line.
 
     >>> print(format_strongest_heads([[.1, .2], [.3, .4]], top=2))
     2-2  0.400

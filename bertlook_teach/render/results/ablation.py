@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...model import head_label
+from ..drawing.marks import line_looks, model_of
 from ..drawing.palette import (
     INK,
     LINE,
@@ -16,13 +17,13 @@ from ..drawing.palette import (
     SELECTED,
     SELECTED_INK,
     difference_colour,
-    series_look,
     text_colour,
 )
 from ..drawing.sentences import short_number
 from ..drawing.svg import attribute, content
 
 _CHANCE = ("#e1e6eb", "#bcc5cf")  # what chance reaches: pale, and darker where even less chance would do
+_HEADS = {"color": LINE, "marker": "o", "linestyle": "none"}
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
 
 
@@ -126,7 +127,7 @@ def _figure(size, font_size, columns: int = 1):
 
 
 def heat_figure(panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18):
-    """What each head's removal changes, a panel a task: a cell a head, blue with a plus where the score rises, brown with a minus where it falls.
+    """What each head's removal changes, one panel for each task: one cell for each head, blue with a plus where the score rises, brown with a minus where it falls.
 
     Parameters
     ----------
@@ -216,11 +217,13 @@ def ranked_effects_figure(
         if place < 3:
             axes.annotate(
                 head_label(*(int(x) for x in at)),
-                (place, changes[at]),
-                (10, 0),
+                (place, max(intervals[at][1], changes[at])),
+                (0, 5),
                 textcoords="offset points",
                 fontsize=font_size,
-                va="center",
+                rotation=90,  # as narrow as its interval: it meets no other
+                ha="center",
+                va="bottom",
             )
     axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
     axes.set_ylabel(ylabel, fontsize=font_size)
@@ -307,12 +310,16 @@ def prediction_figure(panels: Mapping[str, tuple[object, object]], *, size=(9.8,
             linewidth=1.5,
             linestyle=(0, (1, 2)),
         )
-        axes.plot(predicted.ravel(), true.ravel(), MARKER_CYCLE[0], color=LINE, markersize=7, alpha=0.8)
+        look = line_looks([title])[0] | {"linestyle": "none"} if model_of(title) else _HEADS
+        axes.plot(predicted.ravel(), true.ravel(), markersize=7, **look)
         far = np.unravel_index(np.abs(true - predicted).argmax(), true.shape)
         axes.annotate(
             head_label(*(int(x) for x in far)),
             (predicted[far], true[far]),
-            (9, -2),
+            (-9, 6)
+            if predicted[far] > (low + high) / 2
+            else (9, -2),  # away from the line and from the frame
+            ha="right" if predicted[far] > (low + high) / 2 else "left",
             textcoords="offset points",
             fontsize=font_size,
             color=SELECTED_INK,
@@ -346,8 +353,8 @@ def pruning_figure(
     figure, rows = _figure(size, font_size, len(panels))
     percent = 100 * np.asarray(shares, float)
     for axes, (title, curves) in zip(rows, panels.items()):
-        for i, (name, values) in enumerate(curves.items()):
-            axes.plot(percent, np.asarray(values, float), label=name, markersize=8, **series_look(i))
+        for look, (name, values) in zip(line_looks(curves), curves.items()):
+            axes.plot(percent, np.asarray(values, float), label=name, markersize=8, **look)
         if bands and title in bands:
             band = np.asarray(bands[title], float)
             axes.fill_between(percent, band.min(axis=0), band.max(axis=0), color=RULE, linewidth=0, zorder=0)
@@ -374,8 +381,8 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
     steps = np.diff(np.unique(everything))
     width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
     bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
-    for i, (name, values) in enumerate(gains.items()):
-        look = {key: value for key, value in series_look(i).items() if key != "marker"}
+    for whole, (name, values) in zip(line_looks(gains), gains.items()):
+        look = {key: whole[key] for key in ("color", "linestyle", "linewidth")}
         shares = np.full(len(values), 100 / len(values))
         axes.hist(np.asarray(values, float), bins, histtype="step", label=name, weights=shares, **look)
     axes.axvline(observed, color=SELECTED, linewidth=3)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ...analyses.coreference import BASELINES
 from ...corpora import KINDS, CorefDocument, anaphors
-from ..drawing.palette import CATEGORY_CYCLE, MARKER_CYCLE, RULE
+from ..drawing.marks import line_looks
+from ..drawing.palette import RULE
 from ..drawing.text_table import TextTable
 
 COLUMNS = ("all", *KINDS)
@@ -115,6 +116,7 @@ def points_figure(
 
     from ..drawing.figures import FIGURE_STYLE
 
+    looks = line_looks(panels)
     names = [[name for name, *_ in points] for points in panels.values()]
     if any(other != names[0] for other in names[1:]):
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")
@@ -125,13 +127,14 @@ def points_figure(
             figure.get_layout_engine().set(wspace=0.06)
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
+            look = looks[i] | {"linestyle": "none", "markersize": 11}
             for y, (_, value, low, high) in enumerate(points):
                 axes.axhline(y, color=RULE, linewidth=1, zorder=0)
                 if value is None:
                     continue
                 if low is not None:
-                    axes.plot([100 * low, 100 * high], [y, y], color=CATEGORY_CYCLE[i], linewidth=3)
-                axes.plot(100 * value, y, MARKER_CYCLE[i], color=CATEGORY_CYCLE[i], markersize=11)
+                    axes.plot([100 * low, 100 * high], [y, y], color=look["color"], linewidth=3)
+                axes.plot(100 * value, y, **look)
                 axes.annotate(
                     f"{100 * value:.0f}",
                     (100 * value, y),

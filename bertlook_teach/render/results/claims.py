@@ -128,7 +128,7 @@ def value_cell(verdict) -> str:
 
 
 def twin_cell(verdict) -> str:
-    """The random twin's value; a dash where it is no control, or has none."""
+    """The random twin's value; a dash where it is not a control, or has none."""
     if not verdict.claim.control and not np.isnan(verdict.value):
         return NO_CONTROL
     if np.isnan(verdict.twin):

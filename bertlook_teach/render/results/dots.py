@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..drawing.palette import CATEGORY_CYCLE, INK, MUTED, OKABE_ITO, RULE
+from ..drawing.marks import MODELS, Mark, draw_mark, marks_of, model_of
+from ..drawing.palette import INK, MUTED, RULE
 from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 _WIDTH, _EM = 1180.0, 30.0
+_DOT = 0.34 * _EM
 _LEAST = 200.0  # height of the rows together, so that few of them still fill a slide
 _NUMBER = r"[+\-−–]?\d*\.?\d+"
 _CELL = re.compile(
@@ -33,23 +35,14 @@ def _values(cell: object) -> tuple[float, float, float] | None:
     return value, low, high
 
 
-def _mark(x: float, y: float, name: str, position: int) -> str:
-    """BERT-base filled, the specimen hollow, a twin grey and square, as everywhere in the course; others by colour and shape."""
-    c, r = coordinate, 0.34 * _EM
-    colour = _ink(name, position)
-    if "twin" in name:
-        return f'<rect x="{c(x - r * 0.85)}" y="{c(y - r * 0.85)}" width="{c(1.7 * r)}" height="{c(1.7 * r)}" fill="{colour}"/>'
-    if position % 3 == 2:
-        corners = f"M{c(x)} {c(y - 1.2 * r)}L{c(x + 1.2 * r)} {c(y)}L{c(x)} {c(y + 1.2 * r)}L{c(x - 1.2 * r)} {c(y)}Z"
-        return f'<path d="{corners}" fill="{colour}"/>'
-    fill = colour if position % 3 == 1 or "BERT" in name else "#ffffff"
-    return f'<circle cx="{c(x)}" cy="{c(y)}" r="{c(r)}" fill="{fill}" stroke="{colour}" stroke-width="4"/>'
-
-
-def _ink(name: str, position: int) -> str:
-    if "twin" in name:
-        return MUTED
-    return OKABE_ITO["green"] if "BERT" in name else CATEGORY_CYCLE[position % len(CATEGORY_CYCLE)]
+def _all_marks(columns: Sequence[str], rows: Sequence[str]) -> list[list[Mark]]:
+    """Row by row the mark of each column; where one column is drawn, its rows may be models."""
+    if len(columns) > 1:
+        return [marks_of(columns)] * len(rows)
+    own = MODELS.get(model_of(columns[0]) or "", MODELS["specimen"])
+    if not any(model_of(row) for row in rows):
+        return [[own]] * len(rows)
+    return [[MODELS.get(model_of(row) or "", own)] for row in rows]
 
 
 def table_dots(
@@ -116,6 +109,7 @@ def table_dots(
     # The last number of the axis stands half beyond it.
     left, right = names_wide + 0.5 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
     c = coordinate
+    marks = _all_marks(chosen, [str(row[0]) for row in table.rows])
 
     def across(value: float) -> float:
         return left + (value - low) / (high - low) * (right - left)
@@ -128,7 +122,7 @@ def table_dots(
     # A long key begins further to the left: all of it must be seen.
     body, x = [], max(0.0, min(left, _WIDTH - sum(text_width(name, _EM) + 2.4 * _EM for name in key)))
     for k, name in enumerate(chosen if several else []):
-        body += [_mark(x + 0.4 * _EM, 0.8 * _EM, name, k), text(x + 1.1 * _EM, 0.8 * _EM, name)]
+        body += [draw_mark(marks[0][k], x + 0.4 * _EM, 0.8 * _EM, _DOT), text(x + 1.1 * _EM, 0.8 * _EM, name)]
         x += text_width(name, _EM) + 2.4 * _EM
     tick = low
     while tick <= high + step / 2:
@@ -157,15 +151,15 @@ def table_dots(
     for r, (row, cells) in enumerate(zip(table.rows, found)):
         y = top + r * pitch + pitch / 2
         body.append(text(names_wide, y, shortened(str(row[0]), _EM, names_wide), anchor="end"))
-        for k, (name, cell) in enumerate(zip(chosen, cells)):
+        for k, (mark, cell) in enumerate(zip(marks[r], cells)):
             height = y if together else y + (k - (lines - 1) / 2) * 1.2 * _EM
             if cell:
                 value, *ends = map(across, cell)
                 if ends[1] > ends[0]:
                     body.append(
-                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{_ink(name, k)}" stroke-width="7" stroke-opacity=".45"/>'
+                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{mark.colour}" stroke-width="7" stroke-opacity=".45"/>'
                     )
-                body.append(_mark(value, height, name, k))
+                body.append(draw_mark(mark, value, height, _DOT))
             if not together:
                 body.append(
                     text(right + 0.9 * _EM, height, shortened(words[r][k], _EM, cells_wide), fill=INK)

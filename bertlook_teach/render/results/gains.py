@@ -1,10 +1,11 @@
-"""Gains over the best fixed distance on a slide: a dot a relation with its interval, what was printed as a hollow dot."""
+"""Gains over the best fixed distance on a slide: a hollow dot for each relation with its interval, a filled one for what was printed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..drawing.palette import INK, LINE, MUTED, RULE
+from ..drawing.marks import line_looks
+from ..drawing.palette import LINE, MUTED, RULE
 
 
 def gain_figure(
@@ -18,7 +19,7 @@ def gain_figure(
         Points of per cent, from top to bottom. The first three are None where nothing was measured, the last where nothing was
         printed.
     ours, theirs : str
-        Whose the filled dots are, and whose the hollow ones.
+        Whose the hollow dots are, and whose the filled ones.
 
     Returns
     -------
@@ -52,14 +53,12 @@ def gain_figure(
         axes.axvline(0, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), zorder=1)
         for place, (_, low, high) in measured.items():
             axes.plot([low, high], [place, place], color=LINE, linewidth=3, label="_interval")
-        dots = {"linestyle": "", "marker": "o", "markersize": 11}
         if measured:
-            axes.plot(
-                [gain for gain, _, _ in measured.values()], list(measured), color=LINE, label=ours, **dots
-            )
+            dots = line_looks(["specimen"])[0] | {"linestyle": "", "markersize": 11}
+            axes.plot([gain for gain, _, _ in measured.values()], list(measured), label=ours, **dots)
         if printed:
-            hollow = {"markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 2}
-            axes.plot(list(printed.values()), list(printed), label=theirs, **dots, **hollow)
+            dots = line_looks(["BERT-base"])[0] | {"linestyle": "", "markersize": 11}
+            axes.plot(list(printed.values()), list(printed), label=theirs, **dots)
         axes.set_yticks(range(len(gains)), list(gains))
         axes.set_ylim(len(gains) - 0.5, -0.5)
         axes.set_xlabel("points above the best fixed distance (dotted line: no more than it)")

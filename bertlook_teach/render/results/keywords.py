@@ -49,10 +49,16 @@ def heads_figure(
         axes.set_xlabel(name, fontsize=font_size)
         axes.locator_params(nbins=4)
         axes.margins(0.12)
-    for i, head in enumerate(marked[:2]):  # more names would cover each other
-        x, y = (np.asarray(side, float)[tuple(head)] for side in next(iter(panels.values())))
+    first = [np.asarray(side, float) for side in next(iter(panels.values()))]
+    lower_first = sorted(marked[:2], key=lambda head: float(first[1][tuple(head)]))
+    for i, head in enumerate(lower_first):  # more names would cover each other
         rows[0].annotate(
-            head_label(*head), (x, y), (10, 14 * i - 4), textcoords="offset points", fontsize=font_size
+            head_label(*head),
+            tuple(float(side[tuple(head)]) for side in first),
+            (34, 1.3 * font_size * i - 0.4 * font_size),
+            textcoords="offset points",
+            fontsize=font_size,
+            arrowprops={"arrowstyle": "-", "color": MUTED, "shrinkB": 4},
         )
     rows[0].set_ylabel(ylabel, fontsize=font_size)
     return figure

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...published import published_probing
+from ..drawing.marks import line_looks
 from ..drawing.palette import (
     INK,
     MUTED,
     RULE,
     SELECTED,
     magnitude_colour,
-    series_look,
     text_colour,
 )
 from ..drawing.sentences import percent, quoted
@@ -45,7 +45,7 @@ def depth_figure(
         A dotted line.
     ylim : (float, float), optional
     ticks : sequence of str, optional
-        Names of the points, where they are no layers: before, after one task, after another.
+        Names of the points, where they are not layers: before, after one task, after another.
 
     Raises
     ------
@@ -84,8 +84,7 @@ def depth_figure(
 
 def _draw_curves(axes, parts) -> None:
     """The lines of one pair of axes with their bands: name to (values, low, high), None where there is no band."""
-    for i, (name, (value, low, high)) in enumerate(parts.items()):
-        look = series_look(i)
+    for look, (name, (value, low, high)) in zip(line_looks(parts), parts.items()):
         axes.plot(range(len(value)), value, label=name, markersize=8, **look)
         if low is not None:
             axes.fill_between(range(len(value)), low, high, color=look["color"], alpha=0.18, linewidth=0)
@@ -100,7 +99,7 @@ def depth_panels_figure(
     xlabel: str = "layers 0 to ...",
     size: tuple[float, float] = (9.8, 3.6),
 ):
-    """A panel a task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
+    """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
 
     Parameters
     ----------
@@ -167,7 +166,7 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
     """
     if len({s.n_layers for s in scores.values()}) != 1:
         raise ValueError(
-            "a table of layers needs at least one row, all of one model: layer 6 of 12 is no layer 6 of 24."
+            "a table of layers needs at least one row, all of one model: layer 6 of 12 is not a layer 6 of 24."
         )
     depth = next(iter(scores.values())).n_layers
     rows = []

@@ -1,4 +1,4 @@
-"""All decided claims as one HTML page for the record: contents, a summary, a filter, a table a lesson. It runs no script."""
+"""All decided claims as one HTML page for the record: contents, a summary, a filter, one table for each lesson. It runs no script."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def claims_page(
 ) -> str:
     """All verdicts as one HTML page that asks nobody for anything: no script, no font, no address to load.
 
-    A summary links to a table a lesson; buttons show the claims of one verdict only, by style alone, so that they work in a file
+    A summary links to one table for each lesson; buttons show the claims of one verdict only, by style alone, so that they work in a file
     from a mail. Each claim has its key as address: ``claims.html#03-back``. Printed, the page is a landscape report.
 
     Parameters

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...model import head_label
 from ...published import read_published
-from ..drawing.palette import INK, MUTED, RULE, series_look
+from ..drawing.marks import line_looks
+from ..drawing.palette import INK, MUTED, RULE
 from ..drawing.text_table import TextTable
 
 
@@ -82,9 +83,8 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
         figure = Figure(figsize=(9.8, 4.0), layout="constrained")
         axes = figure.subplots()
-        for i, (name, curve) in enumerate(curves.items()):
+        for look, (name, curve) in zip(line_looks(curves), curves.items()):
             sizes = list(curve)
-            look = series_look(i)
             axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)
             low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
             axes.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)

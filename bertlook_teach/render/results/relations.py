@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.palette import INK, LINE, MUTED, series_look
+from ..drawing.marks import bar_look, line_looks
+from ..drawing.palette import INK, MUTED
 from ..drawing.text_table import TextTable
 
 _RIVAL = "#b4bcc6"  # behind the bar of a head; dark enough for a weak lamp
@@ -129,8 +130,8 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
     with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
         figure = Figure(figsize=(9.8, 4.0), layout="constrained")
         axes = figure.subplots()
-        for i, (name, values) in enumerate(curves.items()):
-            axes.plot(heads, values, label=name, markersize=9, **series_look(i))
+        for look, (name, values) in zip(line_looks(curves), curves.items()):
+            axes.plot(heads, values, label=name, markersize=9, **look)
         axes.axhline(
             level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label="what each head truly reaches"
         )
@@ -179,7 +180,8 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
             if known:
                 axes.barh(*zip(*known), height=0.84, color=_RIVAL, label="best offset")
             shares = [relations[name][0] for name in names]
-            axes.barh(range(len(names)), shares, height=0.36, color=LINE, label="best head")
+            bar = bar_look(title)
+            axes.barh(range(len(names)), shares, height=0.36, label="best head", **bar)
             for i, name in enumerate(names):
                 accuracy, low, high, _ = relations[name]
                 if not low <= accuracy <= high:

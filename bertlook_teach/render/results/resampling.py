@@ -175,7 +175,7 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
     Raises
     ------
     ValueError
-        If there is no head or no case, or the rate is none.
+        If there is no head or no case, or the rate is not one.
     """
     if heads < 1 or cases < 1 or not 0 < rate < 1:
         raise ValueError(

@@ -192,7 +192,7 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
 def _grids(
     panels: Callable[[], Mapping[str, np.ndarray]], sentence: str, badge: str, *, signed: bool = False
 ):
-    """A cell a head, 12 layers down, 12 heads across; all panels share one scale."""
+    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale."""
 
     def draw(colour: str):
         found = panels()
@@ -324,7 +324,7 @@ _PICTURES = {
     ),
     "11": _grids(
         _disabled,
-        "BERT-base, a cell a head, each disabled in turn: blue where the score rises, brown where it falls (Kovaleva et al. 2019, read off Figure 8).",
+        "BERT-base, one cell for each head, each disabled in turn: blue where the score rises, brown where it falls (Kovaleva et al. 2019, read off Figure 8).",
         _PRINTED,
         signed=True,
     ),
@@ -332,7 +332,7 @@ _PICTURES = {
     "13": _columns(_TIRED, "one sentence", special=True),
     "14": _grids(
         _moved,
-        "BERT-base, a cell a head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).",
+        "BERT-base, one cell for each head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).",
         _PRINTED,
     ),
 }

@@ -16,7 +16,7 @@ OFF = SELECTED_INK
 
 WAYS = {
     "zero": ("it gives nothing", "they give nothing"),
-    "uniform": ("it looks at all tokens alike", "they look at all tokens alike"),
+    "uniform": ("it looks at all tokens equally", "they look at all tokens equally"),
 }
 
 _NAMED = 4  # more heads than this are counted, not named

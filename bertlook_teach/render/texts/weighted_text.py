@@ -18,12 +18,12 @@ STRONG = 0.1  # of the largest: from here on a difference gets its sign written 
 
 
 def checked_scores(scores, words: Sequence[str], *, negative: bool = False) -> np.ndarray:
-    """One number a word in the last axis, as float64; names the place of what is no score.
+    """One number a word in the last axis, as float64; names the place of what is not a score.
 
     Raises
     ------
     ValueError
-        If there is not one number a word, one is not finite, or one is negative although ``negative`` is False.
+        If there is not one number for each word, one is not finite, or one is negative although ``negative`` is False.
     """
     scores = as_array(scores)
     if scores.ndim not in (1, 3) or 0 in scores.shape or scores.shape[-1] != len(words):

@@ -409,6 +409,14 @@ function tallest(host, em) {
   return slide ? Math.max(12 * em, 0.54 * window.innerHeight) : Math.max(18.6 * em, 420);
 }
 
+// Which model a view shows, in the colour that the model has in every picture.
+function showBadge(node, text) {
+  node.textContent = text;
+  node.hidden = !text;
+  const [, fill, edge, ink] = PALETTE.badges.find(([words]) => new RegExp(words).test(text)) ?? [];
+  Object.assign(node.style, fill ? { background: fill, color: ink, boxShadow: `inset 0 0 0 0.1em ${edge}` } : { background: "", color: "", boxShadow: "" });
+}
+
 // Keys that a view uses must reach neither the notebook nor the slides.
 function keep(event) {
   event.preventDefault();
@@ -471,6 +479,7 @@ function mount({ model, el }, names, create) {
   const redraw = oncePerTurn(view.update);
   for (const name of names) model.on(`change:${name}`, redraw);
   view.update();
+  globalThis.bertlookMounted?.(model); // in Jupyter, our extension: it answers where Python does not
   return () => {
     for (const name of names) model.off(`change:${name}`, redraw);
     view.destroy();

@@ -92,13 +92,17 @@ function createHeadMap(host, get, emit) {
     const [layers, heads] = shape();
     const side = [1.2 * em, 1.8 * em]; // the word layer, and the layers' numbers
     const aside = side[0] + side[1] + 4;
-    root.style.width = `${aside + heads * 2.5 * em}px`;
+    // A map of few heads that has its slide for itself fills it.
+    const slide = document.body.classList.contains("rise-enabled") || host.closest(".reveal");
+    const alone = slide && heads < 9 && !host.closest(".bertlook, .bertlook-views, .bertlook-explorer, .widget-hbox");
+    const widest = (alone ? 5 : 2.5) * em;
+    root.style.width = `${aside + heads * widest}px`;
     const width = root.clientWidth;
     if (!width) return false;
-    const key = JSON.stringify([em, width, tallest(host, em), built, get("height")]);
+    const key = JSON.stringify([em, width, alone, tallest(host, em), built, get("height")]);
     if (key === laidOut) return true;
     laidOut = key;
-    const across = Math.min(2.5 * em, (width - aside) / heads);
+    const across = Math.min(widest, (width - aside) / heads);
     const limit = get("height") || tallest(host, em);
     const down = Math.max(0.5 * em, Math.min(across, (limit - 4.7 * em) / layers));
     grid.style.gridTemplateColumns = `${side[0]}px ${side[1]}px repeat(${heads}, ${across}px)`;
@@ -128,8 +132,7 @@ function createHeadMap(host, get, emit) {
       cell.textContent = gone ? "–" : numbers ? short(v) : sign;
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
-    badge.textContent = get("badge") ?? "";
-    badge.hidden = !badge.textContent;
+    showBadge(badge, get("badge") ?? "");
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
     low.textContent = (difference ? "less " : "") + short(bottom);

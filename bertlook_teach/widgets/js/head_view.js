@@ -439,8 +439,7 @@ function createHeadView(host, get, emit) {
   function speak() {
     const focus = focusOf();
     const [layer, head] = [get("layer"), get("head")];
-    badge.textContent = get("badge") ?? "";
-    badge.hidden = !badge.textContent;
+    showBadge(badge, get("badge") ?? "");
     gap.data = badge.hidden ? "" : " ";
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
     const position = focus && (focus.side === "key" ? columns : shown)[focus.position];

@@ -197,8 +197,7 @@ function createNeuronView(host, get, emit) {
     const [, , tokens, size] = get("shape");
     menu(text);
     querySelect.value = String(get("query"));
-    badge.textContent = get("badge") ?? "";
-    badge.hidden = !badge.textContent;
+    showBadge(badge, get("badge") ?? "");
     name.textContent = `Head ${headLabel(layer, head)}`;
     allBox.checked = get("all_dimensions");
     allText.textContent = `all ${size} dimensions`;

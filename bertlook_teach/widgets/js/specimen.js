@@ -403,7 +403,7 @@ const bertlookMakeSpecimen = () => {
     // The probability that a wordpiece has at a place.
     function probability(found, position, piece) {
       const number = vocabulary.get(piece);
-      if (number === undefined) throw new Error(`${piece} is no wordpiece of this model.`);
+      if (number === undefined) throw new Error(`${piece} is not a wordpiece of this model.`);
       return shares(found, position)[number];
     }
 

@@ -140,7 +140,7 @@ globalThis.bertlookSpecimenViews = (() => {
   // ---- heads off: what widgets/panels/ablation_bench.py makes of a masked word and of a batch ----
   const WAYS = {
     zero: ["it gives nothing", "they give nothing"],
-    uniform: ["it looks at all tokens alike", "they look at all tokens alike"],
+    uniform: ["it looks at all tokens equally", "they look at all tokens equally"],
   };
   const NAMED = 4, TOP = 5; // more heads than this are counted, not named; guesses
   const percent = (p) => (p > 0 && p < 0.005 ? "under 1 %" : p >= 0.995 && p < 0.9999 ? "over 99 %" : `${Math.floor(100 * p + 0.5)} %`);
@@ -186,7 +186,7 @@ globalThis.bertlookSpecimenViews = (() => {
   }
 
   // Losses of each text before and after as bench_result and stats/bootstrap.py say them: means, and the change with its interval, whole texts
-  // drawn as `draws` has it (a string of digits a resample, one a text).
+  // drawn as `draws` has it (a string of digits a resample, one for each text).
   function lossLine(before, after, { draws, widening }) {
     const sum = (list) => list.reduce((a, b) => a + b, 0), mean = (lists) => sum(lists.flat()) / lists.flat().length;
     const counts = before.map((one) => one.length), sums = before.map((one, i) => sum(after[i]) - sum(one));

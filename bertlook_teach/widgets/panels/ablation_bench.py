@@ -15,10 +15,11 @@ from ...model import choose_masked, random_twin, read, with_pretraining_head
 from ...render import bench_result, describe_off, render_bench
 from ...stats import draws, widening
 from ..assets import mime_bundle, module_source, style_source, view_style
+from ..in_page import InPage
 from .explorer import TextBox
 
 
-class BenchView(anywidget.AnyWidget):
+class BenchView(InPage, anywidget.AnyWidget):
     """The switches and what they did, drawn from texts; it knows no model. `AblationBench` computes for it.
 
     In the map: arrows move, Space or Enter switches a head, a whole layer (the number at its left) or one head of every
@@ -163,6 +164,7 @@ class AblationBench(ipywidgets.VBox):
         self.view.layout.flex, self.view.layout.min_width = "1 1 0%", "0"
         super().__init__([self.text_box, views])
         self.add_class("bertlook-explorer")
+        self.view._in_page = self.in_page(twin=False)
 
     # --- what can be done -------------------------------------------------------------------------------
 
@@ -237,8 +239,11 @@ class AblationBench(ipywidgets.VBox):
     def _say(self, error: Exception) -> None:
         self.view.result = self.view.result | {"message": _capital(error)}
 
-    def in_page(self) -> dict[str, object]:
-        """What a page that holds the same model needs to switch heads off in Python's place; the task score stays Python's."""
+    def in_page(self, *, twin: bool = True) -> dict[str, object]:
+        """What a page that holds the same model needs to switch heads off in Python's place; the task score stays Python's.
+
+        For the random twin it takes torch, some seconds and 0.1 MB more.
+        """
         first, *others = self._benches
         places = {"text": self.text_box.text, "message": self.text_box.message, "bench": self.view}
         n = len(first.texts)
@@ -250,7 +255,7 @@ class AblationBench(ipywidgets.VBox):
                 "draws": ["".join(map(str, np.minimum(row, 9))) for row in draws(n)],
                 "widening": widening(n) if n > 1 else None,
             },
-            "twin": _twin_in_page(self.encoder, others[0].encoder) if others else None,
+            "twin": _twin_in_page(self.encoder, others[0].encoder) if twin and others else None,
             "scores": [] if task is None else [f"{task}, share right: needs Jupyter."],
             "places": {name: widget.model_id for name, widget in places.items()},
         }
@@ -277,7 +282,7 @@ def _masked_in_page(encoder, text: str, number: int) -> dict[str, list[int]]:
 
 
 def _twin_in_page(encoder, twin) -> dict[str, object] | None:
-    """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is no random twin."""
+    """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is not a random twin."""
     if twin.seed is None or twin.fingerprint != random_twin(encoder, twin.seed).fingerprint:
         return None
     head = with_pretraining_head(twin, "AutoModelForMaskedLM", ValueError, f"{twin.name} has no head", "")

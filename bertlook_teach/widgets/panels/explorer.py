@@ -12,6 +12,7 @@ from ...model import Attention, head_label
 from ...render import check_same_text, with_badge
 from ..assets import mime_bundle
 from ..chosen_head import refuse_unknown
+from ..given import given_attention
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..links import link_heads, link_traits
@@ -219,6 +220,7 @@ class HeadExplorer(ipywidgets.VBox):
         self.add_class("bertlook-explorer")
         if switch:
             self.add_class("bertlook-two")
+        self.head_view._in_page = (given is None and self.in_page()) or {}
 
     def _make_switch(self, recording, options, shows: str, sizes) -> RecordedView | None:
         """The views of the recorded model with the switch between it and the encoder."""
@@ -395,7 +397,7 @@ def _given_attention(encoder, tokens, key_tokens, grid) -> Attention | None:
     """The attention to be explored where there is no encoder to compute it."""
     if not isinstance(encoder, Attention) and grid is None and (isinstance(tokens, str) or tokens is None):
         return None
-    return Attention.from_arrays(encoder, tokens, key_tokens, grid=grid)
+    return given_attention(encoder, tokens, key_tokens, grid)
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

@@ -12,12 +12,13 @@ from ...analyses.ablation import guess_masked
 from ...model import read
 from ...render import percent, quoted
 from ..assets import module_source, page_bundle, style_source, view_style
+from ..in_page import InPage
 from .explorer import TextBox
 
 TOP = 5
 
 
-class MaskedWordView(anywidget.AnyWidget):
+class MaskedWordView(InPage, anywidget.AnyWidget):
     """A sentence with a hidden word, a line for a guess, and the model's guesses when they are asked for; `MaskedWord` computes for it.
 
     Attributes
@@ -102,6 +103,7 @@ class MaskedWord(ipywidgets.VBox):
         self.view.observe(self._chosen, names="chosen")
         super().__init__([self.text_box, self.view])
         self.add_class("bertlook-explorer")
+        self.view._in_page = self.in_page()
 
     def _hide(self, text: str, masked: int | None = None) -> None:
         tokenizer = self.encoder.tokenizer

@@ -34,6 +34,7 @@ class NeuronExplorer(ipywidgets.VBox):
         self.text_box = TextBox(self._show, text)
         super().__init__([self.text_box, self.neuron_view])
         self.add_class("bertlook-explorer")
+        self.neuron_view._in_page = self.in_page()
 
     def _show(self, text: str, text_pair: str | None = None) -> None:
         self.neuron_view.set_attention(extract_attention(self.encoder, text, vectors=True))

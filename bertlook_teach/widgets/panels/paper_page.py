@@ -94,7 +94,7 @@ def read_paper(key: str) -> bytes:
     FileNotFoundError
         If it is not in the folder; the message names the file.
     ValueError
-        If the file is no PDF, or too large to be sent to a browser.
+        If the file is not a PDF, or too large to be sent to a browser.
     """
     path = find_paper(key)
     if path is None:
@@ -108,5 +108,5 @@ def read_paper(key: str) -> bytes:
         )
     data = path.read_bytes()
     if b"%PDF-" not in data[:1024]:
-        raise ValueError(f"{path.name} is no PDF. A page saved from a browser is not the paper itself.")
+        raise ValueError(f"{path.name} is not a PDF. A page saved from a browser is not the paper itself.")
     return data

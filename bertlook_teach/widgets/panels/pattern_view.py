@@ -19,12 +19,12 @@ class PatternView(TextView):
     Parameters
     ----------
     maps : WordMaps
-        From `word_maps`; or a list of Attention, one a text, such as `Attention.from_arrays` makes. One text alone is refused: the
+        From `word_maps`; or a list of Attention, one for each text, such as `Attention.from_arrays` makes. One text alone is refused: the
         head is chosen on one half of the documents and scored on the other.
     twin : WordMaps, optional
         Of the random twin on the same texts.
     pattern : str, optional
-        The first one; without trees ``PLAIN_PATTERN``. A wrong one is said to be so beside the box, and the last picture stays.
+        The first one; without trees ``PLAIN_PATTERN``. If it is not valid, a message beside the box says so, and the last picture stays.
     measure : {"accuracy", "mass"}
     """
 

@@ -64,7 +64,7 @@ class RecordingFile(widgets.VBox):
         Raises
         ------
         ValueError
-            If it is no recording, too large, damaged, or of another version.
+            If it is not a recording, too large, damaged, or of another version.
         """
         if len(content) > LARGEST:
             raise ValueError(

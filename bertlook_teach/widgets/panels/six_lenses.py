@@ -286,6 +286,7 @@ class SixLenses(ipywidgets.VBox):
         self.view.layout.flex, self.view.layout.min_width = "1 1 0%", "0"
         super().__init__([*([] if given else [self.text_box]), self.controls, views])
         self.add_class("bertlook-explorer")
+        self.view._in_page = self.in_page() or {}
 
     def _make_controls(self) -> ipywidgets.HBox:
         """Menus, linked in the browser by their index."""

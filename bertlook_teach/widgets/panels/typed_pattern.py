@@ -55,8 +55,8 @@ class TypedPattern(ipywidgets.VBox):
     Raises
     ------
     ValueError
-        If text or pattern cannot be read, or the pattern tells nothing apart on this text. What is typed later is said to be so beside its
-        line, and the picture stays.
+        If text or pattern cannot be read, or the pattern tells nothing apart on this text. For what is typed later a message stands beside
+        the line, and the picture stays.
     """
 
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
@@ -91,6 +91,7 @@ class TypedPattern(ipywidgets.VBox):
         views.add_class("bertlook-views")
         super().__init__([self.text_box, self.pattern_box, views])
         self.add_class("bertlook-explorer")
+        self.head_map._in_page = self.in_page()
 
     def _scored(self, line: str, text: str, text_pair: str | None) -> tuple[dict[str, np.ndarray], str]:
         """Shares of all heads, (layer, head), and what is said beneath the map."""

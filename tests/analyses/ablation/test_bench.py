@@ -149,7 +149,7 @@ def test_other_families_give_what_a_whole_pass_gives(tmp_path, family):
 
 
 def test_padding_takes_no_part(encoder):
-    """The loss of a short text is the same beside a long one, also where heads look at all real tokens alike."""
+    """The loss of a short text is the same beside a long one, also where heads look at all real tokens equally."""
     alone = Bench(encoder, "the cat", texts=[TEXTS[2]])
     beside = Bench(encoder, "the cat", texts=[TEXTS[2], TEXTS[1]])
     for how in ablation.WAYS:
@@ -347,7 +347,7 @@ def test_words_for_one_head_and_for_many():
     said = bench_result(bench, outcome(()), outcome(((0, 1),)))
     assert (
         said["sentence"]
-        == "Head 1-2 off (it looks at all tokens alike). First guess “a” (50 %), now “a” (50 %)."
+        == "Head 1-2 off (it looks at all tokens equally). First guess “a” (50 %), now “a” (50 %)."
     )
     assert "of 1 text)" in said["scores"][0]
 

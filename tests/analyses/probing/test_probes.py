@@ -309,7 +309,7 @@ def test_smaller_sets_of_a_learning_curve_are_part_of_the_larger():
     learning_curve(fit, sentences[:8], sentences[8:], (2, 5, 8))
     assert [len(ids) for ids in seen] == [2, 5, 8]
     assert seen[2][:2] == seen[0] and seen[2][:5] == seen[1]
-    assert seen[2] != [id(s) for s in sentences[:8]], "the order is drawn by lot, not that of the treebank"
+    assert seen[2] != [id(s) for s in sentences[:8]], "the order is drawn at random, not that of the treebank"
     for sizes in ((0, 3), (9,), ()):
         with pytest.raises(ValueError, match="sizes from 1 to the 8 sentences to fit on; got"):
             learning_curve(fit, sentences[:8], sentences[8:], sizes)

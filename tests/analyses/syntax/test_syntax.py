@@ -222,6 +222,18 @@ def test_an_offset_that_points_outside_answers_nothing_or_as_published():
     ]  # the root on the left, the last word on the right
 
 
+def test_the_predictor_of_an_offset_answers_as_the_table_does():
+    """One sentence at a time; the word after the last is outside by one place already."""
+    tree = sentence("a b c", [2, 0, 2], "x root x")
+    for offset in range(-4, 5):
+        for edge in ("none", "clip", "published"):
+            distances = offset_answers([tree], (offset,), edge)[:, 0].tolist()
+            places = {_NOWHERE: NO_ANSWER, _ROOT: -1}
+            told = [places.get(distance, word + distance) for word, distance in enumerate(distances)]
+            assert offset_predictor(offset, edge=edge)(tree).tolist() == told, (offset, edge)
+    assert offset_predictor(1)(tree).tolist() == [1, 2, NO_ANSWER]
+
+
 # --- the judge -----------------------------------------------------------------------------------------
 
 

@@ -103,7 +103,7 @@ function replay({ inputs, rows, outputs, answers, values }) {
   }
 }
 
-// ---- texts that the page computes itself, with the specimen in a worker ----
+// ---- texts that the page computes itself (widgets/js/page_answers.js), with the specimen in a worker ----
 
 let specimen = null; // read when it is first asked for: a deck opens no slower for it
 
@@ -123,172 +123,6 @@ async function theSpecimen(fingerprint) {
   const model = await (specimen ??= readSpecimen());
   if (model.about.fingerprint !== fingerprint) throw new Error(`${parts.weights} holds another model than this deck was made with. ${parts.without_weights}`);
   return model;
-}
-
-// What a reader changes is asked of the specimen: `ask` gives what shows the answer, `refuse` shows an error. Late answers are dropped; `ask` is
-// told whether its own still counts.
-function answering(ask, refuse) {
-  let turn = 0;
-  return async () => {
-    const mine = (turn += 1);
-    try {
-      const show = await ask(() => mine === turn);
-      if (mine === turn) show();
-    } catch (error) {
-      if (mine === turn) refuse(String(error.message ?? error));
-    }
-    if (mine === turn) globalThis.bertlookAnswers = (globalThis.bertlookAnswers ?? 0) + 1; // tests wait for it
-  };
-}
-
-function compute(given) {
-  const { fingerprint, norms, most, note, places } = given;
-  const { text, pair, message, map, view, neurons, lenses, bench, hidden, pattern, wrong, said } = Object.fromEntries(Object.entries(places).map(([name, id]) => [name, modelOf(id)]));
-  const say = (words) => speak(message, words);
-  if (bench) return switchHeads({ ...given, text, bench });
-  if (hidden) return hideWord({ fingerprint, text, hidden, say });
-  if (pattern) return tryPattern({ ...given, text, pair, message, pattern, wrong, map, said });
-  const answer = answering(
-    async () => {
-      const second = pair?.get("value") ?? "", model = await theSpecimen(fingerprint);
-      const run = await model.run(text.get("value"), second.trim() ? second : null, { norms: norms || Boolean(lenses), vectors: Boolean(neurons) });
-      if (run.n > most) throw new Error(`The text is ${run.n} wordpieces long; the lenses are computed for at most ${most}.`);
-      const shape = (map ?? neurons ?? lenses).get("shape"), { mapTraits, viewTraits, neuronTraits, lensTraits } = globalThis.bertlookSpecimenViews;
-      return () => {
-        map?.set(mapTraits(run, map.get("measures"), shape, map));
-        view?.set(viewTraits(run, shape));
-        neurons?.set(neuronTraits(run, shape));
-        lenses?.set(lensTraits(run, note, lenses));
-        say(run.cut ? `The model reads ${run.n} wordpieces at most; the rest was cut.` : "");
-      };
-    },
-    (error) => say(`${error} The picture still shows the last text.`),
-  );
-  for (const box of [text, pair]) box?.on("change:value", answer);
-}
-
-// What is said beside a line; an empty text takes no room.
-function speak(place, words) {
-  const line = make("div", "", { role: "alert", dir: "auto" });
-  line.textContent = words;
-  place.set("value", words ? line.outerHTML : "");
-}
-
-// A pattern and a sentence, both typed: where each head is right, and what is said of it. An error stands beside the line that was changed.
-function tryPattern({ fingerprint, conditions, text, pair, message, pattern, wrong, map, said }) {
-  const { capital, percent } = globalThis.bertlookSpecimenViews;
-  let changed = message;
-  const answer = answering(
-    async () => {
-      const second = pair?.get("value") ?? "", model = await theSpecimen(fingerprint);
-      const run = await model.run(text.get("value"), second.trim() ? second : null);
-      if (run.cut) throw new Error(`The model reads ${run.n} wordpieces at most, and this text has more.`);
-      const { shares, sentence } = globalThis.bertlookPatterns.score(pattern.get("value"), run, conditions, percent);
-      return () => {
-        map.set({ data: new DataView(shares.buffer) });
-        const line = make("div", "", { "aria-live": "polite", dir: "auto" });
-        line.textContent = sentence;
-        said.set("value", line.outerHTML);
-        for (const place of [message, wrong]) speak(place, "");
-      };
-    },
-    (error) => speak(changed, `${capital(error)} The picture still shows the last text.`),
-  );
-  for (const [box, place] of [[text, message], [pair, message], [pattern, wrong]]) {
-    box?.on("change:value", () => {
-      changed = place;
-      answer();
-    });
-  }
-}
-
-// A masked word with heads off: its guesses at once, then the loss over the bench's batch. What else it scores stays Python's.
-function switchHeads({ fingerprint, batch, interval, twin, scores, text, bench }) {
-  const { benchTraits, lossLine, capital } = globalThis.bertlookSpecimenViews;
-  let wanted = bench.get("text").masked; // the token to be masked; -1: the last word of a new sentence
-  const asked = () => ({ off: bench.get("off"), how: bench.get("how"), shape: bench.get("shape"), which: bench.get("model_index") });
-  const kept = new Map(); // losses of each text, by model and heads
-  let random = null; // the twin, drawn when it is first asked for
-  async function losses(model, { off, how, which }, wants) {
-    const key = JSON.stringify([which, off, off.length && how]), found = [];
-    if (kept.has(key)) return kept.get(key);
-    for (const one of batch) {
-      found.push(await model.losses(one, { off, how }));
-      if (!wants()) return null; // another click waits for the worker
-    }
-    kept.set(key, found);
-    return found;
-  }
-  const answer = answering(
-    async (wants) => {
-      const now = asked();
-      if (now.which && !twin) throw new Error(`${bench.get("models")[now.which]} is not in this file. It needs Jupyter.`);
-      const specimen = await theSpecimen(fingerprint), model = now.which ? await (random ??= specimen.twin(twin)) : specimen;
-      const traits = await benchTraits(model, text.get("value"), { ...now, wanted, scores: ["Masked-LM loss: computing …", ...scores] });
-      if (wants()) bench.set(traits);
-      const before = await losses(model, { ...now, off: [] }, wants), after = before && (await losses(model, now, wants));
-      return () => bench.set("result", { ...traits.result, scores: [lossLine(before, after, interval), ...scores] });
-    },
-    (error) => {
-      const { off, how, which } = asked(), place = { off, how, model: which, masked: bench.get("text").masked };
-      bench.set("result", { ...bench.get("result"), message: capital(error), ...place });
-    },
-  );
-  bench.on("change:off change:how change:model_index", answer);
-  bench.on("change:chosen", (_, chosen) => {
-    if (chosen < 0) return;
-    wanted = chosen;
-    bench.set("chosen", -1);
-    answer();
-  });
-  text.on("change:value", () => {
-    wanted = -1;
-    answer();
-  });
-}
-
-// The masked word: one piece is hidden, a reader says which it was.
-function hideWord({ fingerprint, text, hidden, say }) {
-  const { hiddenTraits, capital } = globalThis.bertlookSpecimenViews;
-  let wanted = hidden.get("text").masked, found = null;
-  const hide = async () => hiddenTraits(await theSpecimen(fingerprint), text.get("value"), wanted);
-  const answer = (refuse) =>
-    answering(
-      async () => {
-        const now = await hide();
-        return () => {
-          found = now;
-          hidden.set(now.traits);
-          say("");
-        };
-      },
-      refuse,
-    );
-  const read = answer((error) => say(`${error} The picture still shows the last text.`));
-  const choose = answer((error) => {
-    wanted = hidden.get("text").masked;
-    hidden.set("message", capital(error));
-  });
-  const reply = answering(
-    async () => {
-      found ??= await hide();
-      const said = await (await theSpecimen(fingerprint)).tokenize(hidden.get("answer")).catch(() => null); // nothing in it is known
-      const pieces = said?.tokens.filter((_, i) => !said.special[i]) ?? [];
-      return () => hidden.set({ message: "", reply: pieces.length === 1 ? found.placed(pieces[0]) : [pieces.length] });
-    },
-    (error) => hidden.set("message", capital(error)),
-  );
-  hidden.on("change:answer", (_, said) => said.trim() && reply());
-  hidden.on("change:chosen", (_, chosen) => {
-    if (chosen < 0) return;
-    wanted = chosen;
-    hidden.set("chosen", -1);
-    choose();
-  });
-  text.on("change:value", () => {
-    wanted = -1;
-    read();
-  });
 }
 
 // ---- pieces of page ----
@@ -570,7 +404,10 @@ async function bringToLife() {
   for (const [id, saved] of Object.entries(parts.models)) models.set(id, new Model(id, saved));
   for (const model of models.values()) if (/^(Directional)?LinkModel$/.test(model.kind)) link(model);
   for (const recording of parts.recordings) replay(recording);
-  for (const one of parts.computed) compute(one);
+  if (parts.computed.length) {
+    const always = () => true;
+    parts.computed.forEach(globalThis.bertlookPageAnswers({ modelOf, specimen: theSpecimen, mine: always, alone: always }));
+  }
   guardKeys();
   let failed = false;
   for (const place of document.querySelectorAll("[data-model]")) {
