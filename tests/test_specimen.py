@@ -120,7 +120,7 @@ def test_other_tables_are_other_words():
     said = card_words.words(card)
     assert "to the next token: 3-1 (.91) and 5-6 (.51)." in said and "previous token: no head." in said
     assert "in layers 2 and 6; " in said
-    assert "`det` by 4-2 d>g: .80 against .60 (+1)" in said and "random twin on `list` and `det`" in said
+    assert "`det` by 4-2 d>g: .80 against .60 (+1)" in said and re.search("random twin on .*`det`", said)
     with pytest.raises(ValueError, match="no row"):
         card_words.words(card.replace("next-sentence accuracy", "other"))
     with pytest.raises(ValueError, match="once each"):
