@@ -135,7 +135,9 @@ def exercises_page(pages: Mapping[str, str], there: frozenset[str]) -> str:
                 f'<li><h3>{_number(one.number)}{escape(one.title)}</h3><p class="links">{_links(place, links, there, one.stem)}</p></li>'
             )
     here = (
-        "<em>Run here</em> starts Python in this browser, tens of megabytes the first time. " if LAB in there else ""
+        "<em>Run here</em> starts Python in this browser, tens of megabytes the first time. "
+        if LAB in there
+        else ""
     )
     body = (
         f'<h1>Exercises</h1><p class="lead">Each notebook checks its answers itself. {here}Read them here; run them where bertlook is installed, '
