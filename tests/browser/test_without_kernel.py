@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import nbformat
 import pytest
@@ -12,7 +13,9 @@ from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from bertlook_teach.classroom import execute
-from bertlook_teach.widgets import specimen_source
+from bertlook_teach.classroom.specimen_server import SCRIPT, WEIGHTS
+from bertlook_teach.model import load_encoder
+from bertlook_teach.widgets import specimen_bytes, specimen_source
 
 from .conftest import ROOT, make_deck
 
@@ -91,6 +94,18 @@ READ = "[...document.querySelector('section.present').querySelectorAll('.bl-quer
 def read(deck) -> str:
     """The wordpieces of the head view in one."""
     return deck.ask(READ)
+
+
+def test_scripts_and_weights_are_given_to_the_reader_alone(server):
+    encoder = load_encoder("specimen")
+    for place in (SCRIPT, WEIGHTS):
+        with urlopen(server.address(place).split("?")[0]) as reply:
+            assert "/login" in reply.url  # nobody without the token
+    with urlopen(server.address(WEIGHTS)) as reply:
+        assert reply.read() == specimen_bytes(encoder)
+    with urlopen(server.address(SCRIPT)) as reply:
+        script = reply.read().decode()
+    assert specimen_source() in script and encoder.fingerprint in script
 
 
 def test_an_idle_kernel_answers_itself(live):

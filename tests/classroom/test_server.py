@@ -40,7 +40,10 @@ def test_the_configuration_folder_is_ours():
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         assert Path(environ[name]).is_relative_to(home)
     page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
-    assert page["disabledExtensions"] == {"@jupyterlab/apputils-extension:announcements": True}
+    assert page["disabledExtensions"] == {
+        "@jupyterlab/apputils-extension:announcements": True,
+        "@jupyterlite/pyodide-kernel-extension": True,
+    }
 
 
 def test_where_the_environment_cannot_be_written_a_temporary_folder_serves(monkeypatch, tmp_path):

@@ -56,15 +56,14 @@ globalThis.bertlookPageAnswers = (host) => {
     };
   }
 
+  // A line of text as the markup that Python would have set; every sign of it is text.
   function lined(words, attributes) {
-    const line = document.createElement("div");
-    for (const [name, value] of Object.entries({ ...attributes, dir: "auto" })) line.setAttribute(name, value);
-    line.textContent = words;
-    return line.outerHTML;
+    const escaped = words.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+    return `<div ${attributes} dir="auto">${escaped}</div>`;
   }
 
   // What is said beside a line; an empty text takes no room.
-  const speak = (place, words) => tell(place, { value: words ? lined(words, { role: "alert" }) : "" });
+  const speak = (place, words) => tell(place, { value: words ? lined(words, 'role="alert"') : "" });
   const refused = (error) => `${error} The picture still shows the last text.`;
   const pairOf = (pair) => (pair?.get("value").trim() ? pair.get("value") : null);
 
@@ -110,7 +109,7 @@ globalThis.bertlookPageAnswers = (host) => {
         const { shares, sentence } = globalThis.bertlookPatterns.score(pattern.get("value"), run, conditions, percent);
         return () => {
           tell(map, { data: new DataView(shares.buffer) });
-          tell(said, { value: lined(sentence, { "aria-live": "polite" }) });
+          tell(said, { value: lined(sentence, 'aria-live="polite"') });
           for (const place of [message, wrong]) speak(place, "");
         };
       },
