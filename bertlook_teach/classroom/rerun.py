@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from pathlib import Path
 
 from .export.errors import ExportError
 from .export.runner import CellStopped, execute, read_deck
 
+GRACE = 10.0  # seconds beyond its time after which it ends itself: whoever started it, and would end it, may be gone
 MOST_MEMORY = (
     6_000_000_000  # addresses a process may take, and bytes of a file: a kernel uses a part of the first
 )
@@ -24,6 +27,10 @@ def main(source: str, target: str, seconds: str) -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_MEMORY // 6, MOST_MEMORY // 6))
     import nbformat
 
+    # Not a signal: in a namespace of its own this is process 1, which signals do not end.
+    ended = threading.Timer(float(seconds) + GRACE, os._exit, (1,))
+    ended.daemon = True
+    ended.start()
     try:
         notebook = read_deck(Path(source))
         for cell in notebook.cells:  # an answer that raises is one wrong answer, not the end of the others

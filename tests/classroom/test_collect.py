@@ -354,6 +354,18 @@ def test_a_notebook_that_fills_the_disk_is_ended(shut, monkeypatch):
     assert time.monotonic() - start < 50
 
 
+def test_a_run_whose_starter_is_gone_ends_itself(tmp_path):
+    """The starter ends what takes too long; where it was killed nobody else would."""
+    (tmp_path / "in.ipynb").write_text(notebook(cell("1")))
+    code = """
+import sys, time
+from bertlook_teach.classroom import rerun
+rerun.execute, rerun.GRACE = lambda *_, **__: time.sleep(1000), 1.0
+sys.exit(rerun.main("in.ipynb", "out.ipynb", "2"))"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=120, capture_output=True)
+    assert ended.returncode == 1 and not (tmp_path / "out.ipynb").exists()
+
+
 def test_a_notebook_that_prints_a_gigabyte_is_ended(shut):
     code = "for _ in range(1000): print('x' * 1_000_000)"
     with pytest.raises(ValueError, match="printed without end"):
