@@ -14,11 +14,15 @@ GUEST_DECK = f"slides/{GUEST}.ipynb"
 
 # Slides with an empty part of more than a third that is meant, and why. A heading as look.js says it: its first 40 characters.
 EMPTY = {
-    ("11", "How sure? Few heads are beyond chance"): "the empty part of the axes says that few heads matter",
+    (
+        "11",
+        "How sure? Which heads are beyond chance?",
+    ): "the empty part of the axes says that few heads matter",
     (
         "02",
         "The picture everybody knows: BertViz's h",
     ): "BertViz draws a column as high as its text and as wide as two words",
+    ("12", "For 90 minutes"): "a section's title and its list; the slides stand below it",
 }
 
 

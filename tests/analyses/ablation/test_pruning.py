@@ -213,7 +213,8 @@ def test_load_encoder_says_how_to_open_it(saved, bert):
     with pytest.raises(ValueError, match=r"holds a pruned model, .*load_pruned\(folder\)"):
         load_encoder(saved)
     with pytest.raises(
-        FileNotFoundError, match="no folder of a pruned model: it holds no bertlook_pruned.json.*load_encoder"
+        FileNotFoundError,
+        match="not a folder of a pruned model: it holds no bertlook_pruned.json.*load_encoder",
     ):
         load_pruned(bert.folder)
     with pytest.raises(TypeError, match="is not pruned"):
