@@ -537,11 +537,33 @@ def test_a_picture_beside_the_notebook_is_carried_and_another_is_named(tmp_path)
     assert [line.split()[2] for line in said if "is not carried" in line] == ["../secret.png", "nowhere.svg"]
 
 
-def test_a_cell_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_cell_that_prints_without_end_is_stopped(stops, tmp_path, monkeypatch):
+    """Also where its interrupt is lost, as happens to one in some hundreds."""
     monkeypatch.setattr(runner, "MOST_OUTPUT", 100_000)
-    deck = new_notebook(cells=[cell("1"), cell("while True:\n    print('x' * 1000)")])
+    monkeypatch.setattr(runner, "SECONDS_TO_STOP", 5.0 if stops else 0.2)
+    prints = "while True:\n    print('x' * 1000)"
+    if not stops:
+        prints = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{prints}"
+    deck = new_notebook(cells=[cell("1"), cell(prints)])
     with pytest.raises(ExportError, match=r"endless: cell 2 shows without end: the deck has more than 0 MB"):
         runner.run_deck(deck, folder=tmp_path, name="endless", say=print)
+
+
+def test_streams_are_joined_as_jupyters_own_tools_do_and_long_lines_take_no_time(tmp_path):
+    shows = """
+import sys
+from IPython.display import display
+print("half", end=""), sys.stdout.flush()
+print("wrong\\rright\\r", file=sys.stderr), sys.stderr.flush()
+display(1)
+print("10 %\\r100 %"), print("-" * 3_000_000 + "\\rover")
+display(2)"""
+    done = runner.execute(new_notebook(cells=[cell(shows)]), folder=tmp_path, timeout=100)
+    out, errors, *shown = done.cells[0].outputs
+    assert (out.name, out.text) == ("stdout", "100 %\nover\n")
+    assert (errors.name, errors.text) == ("stderr", "right\r\n")
+    assert [one.data["text/plain"] for one in shown] == ["1", "2"]
 
 
 def test_ctrl_c_in_an_export_is_one_line(tmp_path, monkeypatch, capsys):

@@ -20,6 +20,7 @@ from .state import LINKS, STATE, displayed
 RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
 
 MOST_OUTPUT = 100_000_000  # characters of a notebook
+SECONDS_TO_STOP = 5.0  # that a kernel has after each interrupt
 
 _PICTURES = {
     ".png": "image/png",
@@ -34,6 +35,7 @@ _PICTURE = re.compile(
     re.IGNORECASE,
 )
 
+_PRINTED_OVER = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -150,6 +152,29 @@ def _size(content: Mapping) -> int:
     return sum(len(value) for value in data.values() if isinstance(value, str))
 
 
+def _joined(outputs: list) -> list:
+    """A cell's outputs with one of each stream, standard output before the errors, and without what was printed over.
+
+    As ``coalesce_streams`` of nbclient does it, whose time grows with the square of a line's length: a line of a million takes it an hour.
+    """
+    joined, streams = [], {}
+    for output in outputs:
+        if output["output_type"] != "stream":
+            joined.append(output)
+        elif output["name"] in streams:
+            streams[output["name"]].append(output["text"])
+        else:
+            streams[output["name"]] = [output["text"]]
+            joined.append(output)
+    for place, output in enumerate(joined):
+        if output["output_type"] == "stream":
+            output["text"] = _PRINTED_OVER.sub("", "".join(streams[output["name"]]))
+            before = joined[place - 1] if place else {}
+            if output["name"] == "stdout" and before.get("name") == "stderr":
+                joined[place - 1 : place + 1] = output, before
+    return joined
+
+
 class CellStopped(Exception):
     """The cell of this number (from 1) raised, took too long, showed without end, or took Python with it.
 
@@ -228,9 +253,16 @@ def execute(
                 self.taken += _size(msg["content"])
                 if self.taken > MOST_OUTPUT:
                     if self.interrupting is None:
-                        self.interrupting = asyncio.ensure_future(self.km.interrupt_kernel())
+                        self.interrupting = asyncio.ensure_future(self._stop())
                     return None
             return super().process_message(msg, cell, cell_index)
+
+        async def _stop(self):
+            """A kernel that prints may take no notice of one interrupt: it is asked again, then ended."""
+            for _ in range(2):
+                await self.km.interrupt_kernel()
+                await asyncio.sleep(SECONDS_TO_STOP)
+            await self.km.provisioner.kill()
 
     client = Bounded(
         notebook,
@@ -246,7 +278,6 @@ def execute(
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=at_end is not None,
-        coalesce_streams=True,
     )
     environment = dict(os.environ)
     isolate(environment)
@@ -254,22 +285,26 @@ def execute(
     try:
         client.reset_execution_trackers()
         with client.setup_kernel(env=environment):
-            for number, cell in enumerate(notebook.cells, 1):
-                on_cell(number)
-                client.execute_cell(cell, number - 1)
-            if at_end is not None:
-                at_end(client)
-                client.set_widgets_metadata()
-        if client.interrupting is not None:  # the cell took no notice
-            raise CellStopped(number, "output")
-    except CellExecutionError as error:
+            try:
+                for number, cell in enumerate(notebook.cells, 1):
+                    on_cell(number)
+                    client.execute_cell(cell, number - 1)
+                    if client.interrupting is not None:  # and the error it gave is one that may be
+                        raise CellStopped(number, "output")
+                    if cell.cell_type == "code":
+                        cell.outputs = _joined(cell.outputs)
+                if at_end is not None:
+                    at_end(client)
+                    client.set_widgets_metadata()
+            finally:
+                if client.interrupting is not None:
+                    client.interrupting.cancel()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         if client.interrupting is not None:
             raise CellStopped(number, "output") from None
-        raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
-    except CellTimeoutError:
-        raise CellStopped(number, "time") from None
-    except DeadKernelError:
-        raise CellStopped(number, "died") from None
+        if isinstance(error, CellExecutionError):
+            raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
+        raise CellStopped(number, "time" if isinstance(error, CellTimeoutError) else "died") from None
     return notebook
 
 
