@@ -39,46 +39,7 @@ BANNED = {
 BANNED = {re.compile(pattern): instead for pattern, instead in BANNED.items()}
 
 # Sources whose bytes are in the digest of the shipped evidence: mended when it is made anew for another reason. May only become fewer.
-LEFT = {
-    "bertlook_teach/analyses/ablation/heads_off.py": 5,
-    "bertlook_teach/analyses/ablation/scorers.py": 1,
-    "bertlook_teach/analyses/finetuning/checkpoints.py": 1,
-    "bertlook_teach/analyses/finetuning/classifier.py": 1,
-    "bertlook_teach/analyses/keywords/models.py": 1,
-    "bertlook_teach/analyses/keywords/scores.py": 2,
-    "bertlook_teach/analyses/negation/cues.py": 3,
-    "bertlook_teach/analyses/patterns/language.py": 5,
-    "bertlook_teach/analyses/probing/attention_probes.py": 1,
-    "bertlook_teach/analyses/probing/layer_baselines.py": 3,
-    "bertlook_teach/analyses/probing/layer_probes.py": 2,
-    "bertlook_teach/analyses/probing/pairwise.py": 1,
-    "bertlook_teach/analyses/probing/structural.py": 1,
-    "bertlook_teach/analyses/probing/vectors.py": 4,
-    "bertlook_teach/analyses/syntax/relations.py": 1,
-    "bertlook_teach/claims/collectors/lesson14.py": 1,
-    "bertlook_teach/claims/essay/statistics.py": 3,
-    "bertlook_teach/claims/evidence.py": 2,
-    "bertlook_teach/claims/lessons/lesson01.py": 3,
-    "bertlook_teach/claims/lessons/lesson06.py": 1,
-    "bertlook_teach/claims/lessons/lesson07.py": 2,
-    "bertlook_teach/corpora/coreference.py": 1,
-    "bertlook_teach/corpora/negation.py": 1,
-    "bertlook_teach/corpora/texts.py": 3,
-    "bertlook_teach/measures/bases.py": 1,
-    "bertlook_teach/measures/distances.py": 2,
-    "bertlook_teach/measures/neurons.py": 1,
-    "bertlook_teach/measures/pair_shares.py": 3,
-    "bertlook_teach/measures/segments.py": 1,
-    "bertlook_teach/measures/surface.py": 1,
-    "bertlook_teach/measures/vig_patterns.py": 1,
-    "bertlook_teach/model/attention.py": 1,
-    "bertlook_teach/model/encoder.py": 2,
-    "bertlook_teach/model/folders.py": 1,
-    "bertlook_teach/model/head_names.py": 1,
-    "bertlook_teach/model/recording.py": 1,
-    "bertlook_teach/model/trial.py": 1,
-    "bertlook_teach/stats/bootstrap.py": 1,
-}
+LEFT: dict[str, int] = {}
 
 
 def notebooks() -> Iterator[tuple[str, str]]:

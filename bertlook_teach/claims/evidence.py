@@ -109,7 +109,7 @@ class Evidence:
                 try:
                     value = np.asarray(value, dtype=float)
                 except (TypeError, ValueError):
-                    raise ValueError(f"{where} is no array of numbers: {value!r:.80}.") from None
+                    raise ValueError(f"{where} is not an array of numbers: {value!r:.80}.") from None
                 if not np.isfinite(value).all():
                     raise ValueError(
                         f"{where} holds NaN or infinity. A quantity that is undefined for an input is left out of its dict."
@@ -164,7 +164,7 @@ class _Sample:
         return _Means(self, index)
 
     def means(self, quantity: str) -> tuple[np.ndarray, np.ndarray]:
-        """Means of a quantity, one a row, and the number of inputs behind each; a row without inputs holds zeros."""
+        """Means of a quantity, one for each row, and the number of inputs behind each; a row without inputs holds zeros."""
         if quantity not in self._known:
             weights = self.weights[:, self.evidence.inputs[quantity]]
             values = self.evidence.values[quantity]

@@ -412,7 +412,7 @@ def _part(document: CorefDocument, sentences) -> CorefDocument:
 def anaphors(document: CorefDocument) -> list[tuple[Mention, list[Mention]]]:
     """Each mention that refers back, with all the mentions before it.
 
-    A mention that shares its head word with an earlier one of the same thing (nested, "[her] [mother]" apart) is no anaphor
+    A mention that shares its head word with an earlier one of the same thing (nested, "[her] [mother]" apart) is not an anaphor
     of it: the pair would be one and the same word.
     """
     found = []

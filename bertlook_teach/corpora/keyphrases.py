@@ -121,7 +121,7 @@ def iter_keyphrases(
     Parameters
     ----------
     path : str or Path
-        UTF-8, plain or ``.gz``; one object a line with ``id``, ``text`` and ``keyphrases``, and if known ``title``, ``split`` and
+        UTF-8, plain or ``.gz``; one object for each line with ``id``, ``text`` and ``keyphrases``, and if known ``title``, ``split`` and
         ``truncated``. Other fields are ignored, among them ``in_text``: public files count a phrase as present when it stands inside
         another word ("US" in "business"); here it must be whole words.
     on_empty : {"stop", "skip"}

@@ -74,7 +74,7 @@ def iter_negation(path: str | Path) -> Iterator[NegationSentence]:
     Parameters
     ----------
     path : str or Path
-        UTF-8, plain or ``.gz``; one object a line with ``id``, ``words`` and ``negations`` (a list of objects with ``cue`` and ``scope``,
+        UTF-8, plain or ``.gz``; one object for each line with ``id``, ``words`` and ``negations`` (a list of objects with ``cue`` and ``scope``,
         lists of places counted from 0; empty in a sentence without negation), and if known ``split`` and ``false_cues``.
 
     Raises

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 SAME, DIFFERENT = "same", "different"
 
-# Task -> (spans, label that is no find, what is asked). Micro-F1 counts every label but the one that is no find.
+# Task -> (spans, negative label, what is asked). Micro-F1 counts every label but the negative one.
 TASKS = {
     "pos": (1, None, "word class"),
     "dep": (2, None, "relation"),

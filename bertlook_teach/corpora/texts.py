@@ -14,7 +14,7 @@ from ..disk import data_path
 
 # --- plain texts ---------------------------------------------------------------------------------------
 def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
-    """The texts of a file, one a line; empty lines and lines starting with "# " are skipped.
+    """The texts of a file, one on each line; empty lines and lines starting with "# " are skipped.
 
     With ``on_error="skip"`` a line that is not UTF-8 comes with halves of characters in it, which every model refuses: whoever leaves out
     what cannot be read leaves it out too, and counts it.
@@ -29,7 +29,7 @@ def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
 
 
 def read_texts(path: str | Path) -> list[str]:
-    """All texts of a file, one a line; see :func:`iter_texts`."""
+    """All texts of a file, one on each line; see :func:`iter_texts`."""
     return list(iter_texts(path))
 
 
@@ -38,7 +38,7 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
 
     Two lines a pair and an empty line between pairs (the form of ``data/texts/paragraphs.txt``), or, if the
     first line with text holds a tab, one pair a line with a tab between the texts. Lines starting with "# "
-    are comments. ``on_error="skip"``: as in `iter_texts`; what is no pair comes as one that no model reads.
+    are comments. ``on_error="skip"``: as in `iter_texts`; what is not a pair comes as one that no model reads.
 
     Raises
     ------

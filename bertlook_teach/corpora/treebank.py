@@ -77,8 +77,8 @@ def iter_conllu(
     Raises
     ------
     ValueError
-        With file and line, if a line has not ten columns, ids are not in order, a governor is out of range,
-        or the arcs are no tree (no root, two roots, a cycle); also if the file holds no sentence, or none that
+        With file and line, if a line does not have ten columns, ids are not in order, a governor is out of range,
+        or the arcs are not a tree (no root, two roots, a cycle); also if the file holds no sentence, or none that
         could be read.
     """
     if on_error not in ON_ERROR:

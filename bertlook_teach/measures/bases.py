@@ -114,8 +114,8 @@ def query_key_matrices(encoder: Encoder, layer: int, head: int) -> tuple[np.ndar
         found = [m for path, m in encoder.model.named_modules() if path.rpartition(".")[2] in endings]
         if len(found) not in (1, encoder.n_layers):
             raise ValueError(
-                f"cannot find the {endings[0]} projections of {encoder.name} ({encoder.model.config.model_type}): expected one a "
-                f"layer, found {len(found)}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
+                f"cannot find the {endings[0]} projections of {encoder.name} ({encoder.model.config.model_type}): expected one for "
+                f"each layer, found {len(found)}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
             )
         module = found[0] if len(found) == 1 else found[layer]  # ALBERT shares one block among all layers
         # torch keeps a matrix as (to, from); here it reads x @ matrix.

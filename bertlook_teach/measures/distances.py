@@ -373,7 +373,7 @@ def group_test(distances, labels: Sequence, *, permutations: int = 999, seed: in
     Parameters
     ----------
     distances : array of shape (heads, heads)
-    labels : sequence, one a head
+    labels : sequence, one for each head
         Its group, for instance its layer; heads labelled None or "unlabelled" are left out.
     permutations : int
         How many times the labels are shuffled over the heads; 0 leaves the test out (p is 1).
@@ -386,7 +386,7 @@ def group_test(distances, labels: Sequence, *, permutations: int = 999, seed: in
     distances = checked_distances(distances)
     labels = list(labels)
     if len(labels) != len(distances):
-        raise ValueError(f"one label a head is needed: {len(distances)} heads, {len(labels)} labels.")
+        raise ValueError(f"one label for each head is needed: {len(distances)} heads, {len(labels)} labels.")
     used = [i for i, label in enumerate(labels) if label is not None and label != UNLABELLED]
     distances = distances[np.ix_(used, used)]
     _, codes = np.unique(np.array([str(labels[i]) for i in used]), return_inverse=True)

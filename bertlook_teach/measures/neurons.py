@@ -238,7 +238,7 @@ def participation_ratio(contributions):
     Returns
     -------
     ndarray of shape (...)
-        From 1 (one dimension does it all) to dim (all alike); 0 where none is positive.
+        From 1 (one dimension does it all) to dim (all equal); 0 where none is positive.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def looks_alike(attention, groups: Sequence[int] | None = None):
     Parameters
     ----------
     attention : Attention or array of shape (..., layer, head, query, key)
-    groups : sequence of int, one a token, optional
+    groups : sequence of int, one for each token, optional
         Rows are averaged within a group. By default `text_groups` for an Attention, and one group for an array.
 
     Returns
@@ -201,7 +201,7 @@ def within_segment_mass(attention, segment_ids: Sequence[int] | None = None, que
     Parameters
     ----------
     attention : Attention or array of shape (..., layer, head, query, key)
-    segment_ids : sequence of int, one a token
+    segment_ids : sequence of int, one for each token
         By default those of the Attention: which text a token belongs to, its [CLS] and [SEP] included, whatever
         the model itself was told.
     queries : boolean array of shape (token,), optional
@@ -236,7 +236,7 @@ def within_segment_entropy(attention, segment_ids: Sequence[int] | None = None, 
 def bag_of_words(attention, segment_ids: Sequence[int] | None = None, queries=None):
     """Evenly over one's own text and nowhere else: mean of mass times normalised entropy within the text.
 
-    1 is a perfect bag of words; a head that looks everywhere alike scores the share of its text, its chance level.
+    1 is a perfect bag of words; a head that looks at all tokens equally scores the share of its text, its chance level.
     Parameters and errors as `within_segment_mass`.
 
     Examples

@@ -29,7 +29,7 @@ class SegmentSwitch:
     bag : ndarray of shape (pair, layer, head)
         `bag_of_words` minus its null model, with segment ids as usual: what a head is chosen by.
     chance : ndarray of shape (pair,)
-        What a head would give that looks everywhere alike.
+        What a head would give that looks at all tokens equally.
     """
 
     standard: np.ndarray

@@ -122,7 +122,9 @@ def _checked_rows(weights):
             f"got {tuple(weights.shape)}."
         )
     xp = array_namespace(weights)
-    if not xp.isdtype(weights.dtype, "real floating"):  # maps of 0 and 1: a mean of them is no whole number
+    if not xp.isdtype(
+        weights.dtype, "real floating"
+    ):  # maps of 0 and 1: a mean of them is not a whole number
         weights = xp.astype(weights, xp.float32)
     sums = xp.sum(weights, axis=-1)
     bad = ~(xp.abs(sums - 1) <= _ROW_SUM_TOLERANCE)  # written so that NaN counts as bad
@@ -282,7 +284,7 @@ def attention_share(attention, key_mask, query_mask=None):
     for name, mask, n in (("key_mask", key_mask, n_keys), ("query_mask", query_mask, n_queries)):
         if np.shape(mask) != (n,) or np.asarray(mask).dtype != bool:
             raise ValueError(
-                f"{name} must be {n} booleans, one a token; got shape {np.shape(mask)}, dtype {np.asarray(mask).dtype}."
+                f"{name} must be {n} booleans, one for each token; got shape {np.shape(mask)}, dtype {np.asarray(mask).dtype}."
             )
     if not np.any(query_mask):
         raise ValueError(

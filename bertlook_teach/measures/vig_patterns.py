@@ -148,7 +148,7 @@ def _bag_null(attention):
 
 _COLUMN = "the mean row of its text: who looks does not matter"
 
-_EVEN = "looks at all tokens alike"
+_EVEN = "looks at all tokens equally"
 
 PATTERNS: dict[str, VigPattern] = {
     pattern.key: pattern

@@ -97,7 +97,7 @@ class Attention:
             ``outputs.attentions`` of Hugging Face, a cache of TransformerLens, or an array of one map, one layer or all: see
             `bertlook_teach.model.stacked_weights`. An array with four axes is (layer, head, query, key).
         tokens : sequence of str
-            What looks, one a row of each map. For the patches of an image it may be left out where ``grid`` is given.
+            What looks, one for each row of each map. For the patches of an image it may be left out where ``grid`` is given.
         key_tokens : sequence of str, optional
             What is looked at, one a column, where that is another text: cross attention.
         sentence_b_start : int, optional

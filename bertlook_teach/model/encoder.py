@@ -175,12 +175,12 @@ class Encoder:
         Returns
         -------
         maps : list of one array or tensor a layer, (batch, head, query, key)
-        vectors : dict, name -> list of one a layer, (batch, head, token, dim); empty unless asked for
+        vectors : dict, name -> list of one for each layer, (batch, head, token, dim); empty unless asked for
 
         Raises
         ------
         RuntimeError
-            If the model does not give one map a layer.
+            If the model does not give one map for each layer.
         """
         if precision is None and self.engine is not None and isinstance(input_ids, np.ndarray):
             done = self.engine.run(input_ids, attention_mask, segment_ids)

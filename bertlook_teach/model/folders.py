@@ -48,7 +48,7 @@ def read_config(folder: Path) -> dict:
         twin = str(folder).removesuffix("-random")
         if twin != str(folder):
             raise FileNotFoundError(
-                f"there is no model folder {folder}. A random twin is no folder: it is drawn from its model, "
+                f"there is no model folder {folder}. A random twin is not a folder: it is drawn from its model, "
                 f"random_twin(load_encoder({twin!r}))."
             )
         raise FileNotFoundError(

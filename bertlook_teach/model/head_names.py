@@ -23,7 +23,7 @@ def check_head(layer: int, head: int, n_layers: int, n_heads: int) -> tuple[int,
     Raises
     ------
     TypeError
-        If one is no whole number.
+        If one is not a whole number.
     IndexError
         If there is no such head.
 

@@ -316,7 +316,7 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
 
 def _read(path: Path) -> Recording:
     try:
-        # Opened here, so that a file which is no archive is closed too.
+        # Opened here, so that a file which is not an archive is closed too.
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             members = {name: file[name] for name in file.files}
     except FileNotFoundError:
@@ -331,7 +331,7 @@ def _read(path: Path) -> Recording:
     except (KeyError, ValueError, AttributeError, RecursionError):
         about = None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ValueError(f"{path} is no recording of this course; `bertlook record` writes one.")
+        raise ValueError(f"{path} is not a recording of this course; `bertlook record` writes one.")
     if type(about.get("version")) is not int or about["version"] != VERSION:
         raise ValueError(
             f"{path} was written in version {about.get('version')!r:.20} of the format, and this bertlook reads version {VERSION}. "

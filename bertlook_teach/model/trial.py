@@ -58,7 +58,7 @@ def checked(encoder):
             )
     if not all(torch.allclose(layer.sum(-1), torch.ones(()), atol=1e-3) for layer in (m.cpu() for m in maps)):
         raise ValueError(
-            f"what {name} hands out as attention are no weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
+            f"what {name} hands out as attention are not weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
             "scores before the softmax (SqueezeBERT does so), which no measure of attention can be taken from."
         )
     if all(float(layer.triu(1).abs().max()) == 0 for layer in maps):

@@ -128,7 +128,7 @@ def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0) -> tu
     n : int
         Units that have a case. A single one gives NaN: it says nothing about others.
     acceleration : float or array of shape (...), optional
-        A sixth of the skewness of a mean of the units, see `acceleration_of`. Where a statistic is no mean it is read off the resampled numbers:
+        A sixth of the skewness of a mean of the units, see `acceleration_of`. Where a statistic is not a mean it is read off the resampled numbers:
         how much farther their upper tail reaches than the lower one.
     outward : float
         1; 0 for a share of cases, which has no long tail.

@@ -325,7 +325,7 @@ def test_a_change_of_shape_is_named():
 
 
 def test_what_is_no_number_is_named():
-    with pytest.raises(ValueError, match="input 0: quantity 'x' is no array of numbers: 'many'"):
+    with pytest.raises(ValueError, match="input 0: quantity 'x' is not an array of numbers: 'many'"):
         Evidence.of("made", [{"x": "many"}])
 
 

@@ -182,7 +182,9 @@ def test_no_such_key_is_zero_and_no_such_query_is_an_error():
 
 
 def test_errors_of_masks_and_targets_say_what_was_expected():
-    with pytest.raises(ValueError, match=r"key_mask must be 5 booleans, one a token; got shape \(4,\)"):
+    with pytest.raises(
+        ValueError, match=r"key_mask must be 5 booleans, one for each token; got shape \(4,\)"
+    ):
         attention_share(uniform(), np.ones(4, dtype=bool))
     with pytest.raises(ValueError, match="booleans"):
         attention_share(uniform(), np.arange(5))

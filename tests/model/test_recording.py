@@ -393,7 +393,7 @@ WRONG = {
     ),
     "text": (lambda about, _: about["inputs"][0].update(text=3), "text and text_pair must be texts"),
     "version": (lambda about, _: about.update(version=2), "version 2 of the format.*reads version 1"),
-    "format": (lambda about, _: about.update(format="zip"), "no recording of this course"),
+    "format": (lambda about, _: about.update(format="zip"), "not a recording of this course"),
     "name": (lambda about, _: about.pop("model"), "does not say its 'model'"),
     "matching": (lambda about, _: about.update(matching="most"), "matching must be one of"),
     "no inputs": (lambda about, _: about.update(inputs=[]), "lists no inputs"),
@@ -488,7 +488,7 @@ def test_other_files_are_refused_and_nothing_in_them_is_run(tmp_path):
         load_recording(path)
     with path.open("wb") as file:
         np.savez(file, weights=np.eye(2))
-    with pytest.raises(ValueError, match="no recording of this course"):
+    with pytest.raises(ValueError, match="not a recording of this course"):
         load_recording(path)
 
 
@@ -497,10 +497,10 @@ def test_a_foreign_archive_is_no_recording(tmp_path, about):
     path = tmp_path / "foreign.bertlook"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("about", about)
-    with pytest.raises(ValueError, match="is no recording of this course"):
+    with pytest.raises(ValueError, match="is not a recording of this course"):
         load_recording(path)
     np.savez(tmp_path / "deep.npz", about=np.frombuffer(about, dtype=np.uint8))
-    with pytest.raises(ValueError, match="is no recording of this course"):
+    with pytest.raises(ValueError, match="is not a recording of this course"):
         load_recording((tmp_path / "deep.npz").rename(path))
 
 

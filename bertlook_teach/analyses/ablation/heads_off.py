@@ -5,7 +5,7 @@ Two ways of switching a head off circulate under one name, and they are not the 
 ``"zero"``
     The head gives nothing: its context vectors are multiplied by 0 (Michel's xi = 0). The output bias stays.
 ``"uniform"``
-    The head looks at all real tokens alike: each weight becomes 1/L (Kovaleva's "disable"). It still gives something,
+    The head looks at all real tokens equally: each weight becomes 1/L (Kovaleva's "disable"). It still gives something,
     the mean of its value vectors.
 
 Neither touches the weights: both are hooks, and leave with the ``with`` block. ``head_mask``, which transformers once
@@ -168,7 +168,7 @@ def ablated(encoder: Encoder, heads, how: str = "zero", *, allow_all: bool = Fal
 def check_way(how: str) -> None:
     if how not in WAYS:
         raise ValueError(
-            f"how is 'zero' (the head gives nothing) or 'uniform' (it looks at all tokens alike); got {how!r}."
+            f"how is 'zero' (the head gives nothing) or 'uniform' (it looks at all tokens equally); got {how!r}."
         )
 
 
@@ -288,7 +288,7 @@ class _Zeroing:
 
 
 class _Uniform:
-    """The heads look at all real tokens alike."""
+    """The heads look at all real tokens equally."""
 
     def __init__(self, encoder: Encoder, by_layer):
         torch = import_torch()
@@ -307,7 +307,7 @@ class _Uniform:
 
 
 def uniform_context(values, mask):
-    """The mean value vector of the real tokens, for every token: what heads give that look at all alike.
+    """The mean value vector of the real tokens, for every token: what heads give that look at all equally.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def uniform_context(values, mask):
         return values.mean(dim=1, keepdim=True)
     if mask.shape != values.shape[:2]:
         raise ValueError(
-            f"to look at all real tokens alike, the attention mask must say which are real, in shape (batch, token) = "
+            f"to look at all real tokens equally, the attention mask must say which are real, in shape (batch, token) = "
             f"{tuple(values.shape[:2])}; got {tuple(mask.shape)}."
         )
     real = mask.to(values.dtype).unsqueeze(-1)

@@ -275,7 +275,7 @@ def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> 
 
 
 def checked_batches(batches: Iterable) -> Iterator[tuple]:
-    """The batches, refused if there is none or if they are no batches."""
+    """The batches, refused if there is none or if they are not batches."""
     number = -1
     for number, batch in enumerate(batches):
         if not isinstance(batch, (tuple, list)) or len(batch) != 4:

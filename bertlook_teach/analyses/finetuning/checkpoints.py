@@ -32,7 +32,7 @@ CURVES = ("previous", "next", "self", "cls", "sep", "punct", "entropy_normalized
 
 
 def require_comparable(before: Encoder, after: Encoder) -> None:
-    """Refuse two models whose heads are no namesakes.
+    """Refuse two models whose heads are not namesakes.
 
     Raises
     ------
@@ -306,7 +306,7 @@ class CheckpointComparison(Table):
         return sample_interval(np.tensordot(self._draws, values, 1), values.mean(axis=0), self.n_texts)
 
     def heads(self) -> list[dict]:
-        """A row a head: name, cosine with interval, floor, divergence with interval, and its partner if heads were paired."""
+        """One row for each head: name, cosine with interval, floor, divergence with interval, and its partner if heads were paired."""
         bounds = {name: self.interval(getattr(self, name)) for name in ("cosine", "js")}
         partners = self.matching().partners if self.cross is not None else None
         rows = []
@@ -325,7 +325,7 @@ class CheckpointComparison(Table):
         return rows
 
     def layers(self) -> list[dict]:
-        """A row a layer: mean cosine, floor and divergence of its heads, and each curve before, after and their difference.
+        """One row for each layer: mean cosine, floor and divergence of its heads, and each curve before, after and their difference.
 
         Differences are paired: both models read the same texts, so what makes a text easy or hard cancels.
         """

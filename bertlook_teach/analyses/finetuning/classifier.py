@@ -94,7 +94,7 @@ class Classifier:
         Raises
         ------
         ValueError
-            If an input is too long (and ``truncate`` is off), a label is no class of this task, or pairs are mixed with texts.
+            If an input is too long (and ``truncate`` is off), a label is not a class of this task, or pairs are mixed with texts.
         """
         examples = list(examples)
         _check_kind(self, examples)

@@ -183,7 +183,7 @@ def fine_tune_tagger(
     documents : sequence of sequences of str
         The words of each sentence or document.
     labels : sequence of sequences of str or None
-        A label a word; None for a word that has none, which is read but not learnt from.
+        One label for each word; None for a word that has none, which is read but not learnt from.
     seed : int
         For the head, the order of the documents and the dropout: the same seed on the same machine gives the same tagger.
     epochs, batch_size : int

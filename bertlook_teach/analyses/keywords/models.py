@@ -217,7 +217,7 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
 
 # --- choosing and cross-validating, whole texts at a time ----------------------------------------------------
 def folds_by_text(n_texts: int, folds: int = FOLDS, *, seed: int = 0) -> np.ndarray:
-    """The fold of each text, drawn by lot, as even as can be: words of one text never stand on both sides.
+    """The fold of each text, drawn at random, as even as can be: words of one text never stand on both sides.
 
     Raises
     ------

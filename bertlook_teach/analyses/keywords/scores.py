@@ -108,7 +108,7 @@ def relative_attention(scores, is_key) -> np.ndarray:
 def unnormalised_entropy(scores) -> np.ndarray:
     """Sum over words of ``-t ln t``: one reading of the "entropy" by which the slides rank heads, whose formula is not given.
 
-    The scores of a text do not sum to 1, so this is no entropy. A score near 0 and a score near 1 add nothing: a head that gives
+    The scores of a text do not sum to 1, so this is not an entropy. A score near 0 and a score near 1 add nothing: a head that gives
     (almost) all it has to a single key, whatever that is, comes out lowest.
 
     Parameters
@@ -147,7 +147,7 @@ class KeywordData:
     text_ids : int ndarray of shape (word,)
         The text each word stands in, counted from 0.
     n_pieces : int ndarray of shape (word,)
-        Wordpieces of each word. A split word has the sum of what its pieces receive, so even a model that looks everywhere alike gives
+        Wordpieces of each word. A split word has the sum of what its pieces receive, so even a model that looks at all tokens equally gives
         it more: a rule by itself, and the reason why a random twin does not stand at .5.
     words : tuple of str
         Punctuation marks are words.

@@ -11,7 +11,7 @@ the score: where attention is uniform, a word of several pieces receives most.
 References
 ----------
 Zhao and Bethard (2020), How does BERT's attention change when you fine-tune? Known to us: abstract, released code and scores. Not
-taken from there: a word of the cue itself is no query of its negation (in *neither ... nor* the two could point at each other); marks are
+taken from there: a word of the cue itself is not a query of its negation (in *neither ... nor* the two could point at each other); marks are
 words like any other; a word in two scopes counts in each.
 """
 
@@ -220,7 +220,7 @@ def score_heads(
 
 
 def random_cue(encoder: Encoder, sentences: Iterable[NegationSentence], *, batch_size: int = 16) -> CueScores:
-    """The same heads, and in each sentence another word in the place of the cue: the mean over all words that are no cue.
+    """The same heads, and in each sentence another word in the place of the cue: the mean over all words that are not a cue.
 
     What is left is a head's habit of agreeing on *some* word. Counts are expected numbers, not a draw.
     """
@@ -330,7 +330,7 @@ def most_pieces(encoder: Encoder) -> Rule:
 
 
 def random_word(sentences: Iterable[NegationSentence]) -> CueScores:
-    """Every word points at another word of its sentence, drawn by lot: expected numbers."""
+    """Every word points at another word of its sentence, drawn at random: expected numbers."""
     sentences = negated(sentences)
     counts = []
     for sentence in sentences:

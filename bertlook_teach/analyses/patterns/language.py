@@ -188,7 +188,7 @@ class Both(Pattern):
 
     def _said(self, no=False):
         said = f"{_bracketed(self.left, Either)} and {_bracketed(self.right, Either)}"
-        return f"it is not so that ({said})" if no else said
+        return f"it is not the case that ({said})" if no else said
 
     def __repr__(self):
         return f"{_in_brackets(self.left, Either)} & {_in_brackets(self.right, Both, Either)}"
@@ -207,7 +207,7 @@ class Either(Pattern):
 
     def _said(self, no=False):
         said = f"{_bracketed(self.left, Both)} or {_bracketed(self.right, Both)}"
-        return f"it is not so that ({said})" if no else said
+        return f"it is not the case that ({said})" if no else said
 
     def __repr__(self):
         return f"{self.left!r} | {_in_brackets(self.right, Either)}"
@@ -227,7 +227,7 @@ class Not(Pattern):
         return self.inner.asks_beyond_words(not wanted)
 
     def _said(self, no=False):
-        return f"it is not so that ({self._said()})" if no else self.inner._said(no=True)
+        return f"it is not the case that ({self._said()})" if no else self.inner._said(no=True)
 
     def __repr__(self):
         return f"~{_in_brackets(self.inner, Both, Either)}"
@@ -344,7 +344,7 @@ def parse_pattern(text: str) -> Pattern:
     ValueError
         If it holds anything else, saying what and where.
     TypeError
-        If it is no text.
+        If it is not a text.
 
     Examples
     --------
@@ -364,12 +364,12 @@ def parse_pattern(text: str) -> Pattern:
     text = " ".join(text.split("\n")).strip()  # a text box may break the line
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a doubtful escape in a text is no matter here
+            warnings.simplefilter("ignore")  # a doubtful escape in a text is not a matter here
             tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         curly = " Quotes must be straight: \" or '." if set(text) & set("“”„‘’«»") else ""
         raise ValueError(
-            f"this is no expression: {error.msg}, in column {error.offset or 1} of {text!r:.120}.{curly} "
+            f"this is not an expression: {error.msg}, in column {error.offset or 1} of {text!r:.120}.{curly} "
             'Expected for example: query.pos("DET") & key.governor().'
         ) from None
     except (MemoryError, RecursionError, ValueError) as error:

@@ -296,7 +296,7 @@ def right_branching(sentence) -> np.ndarray:
 
 
 def control_task(sentences: Iterable[ProbeSentence], *, seed: int = 0) -> list[ProbeSentence]:
-    """The same sentences with a made-up grammar: each word form has, always, one of three governors drawn by lot.
+    """The same sentences with a made-up grammar: each word form has, always, one of three governors drawn at random.
 
     Itself, the first word or the last. A probe that does well here learns word lists, not syntax; its UAS on the treebank minus
     that on this task is its selectivity (Hewitt and Liang 2019).

@@ -30,7 +30,7 @@ def sentence_beliefs(
     number : int
         Which of them.
     top : int
-        So many labels a question: those that some probe believes in most, the treebank's among them.
+        Number of labels for each question: those that some probe finds most likely, always with the treebank's own.
 
     Returns
     -------

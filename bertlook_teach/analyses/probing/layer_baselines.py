@@ -13,7 +13,7 @@ from .vectors import SpanVectors
 
 
 def majority_baseline(train: SpanVectors, test: SpanVectors) -> Counts:
-    """The commonest label for every case; where one label is no find, the other one always."""
+    """The commonest label for every case; where one label is the negative one, always the other."""
     labels = [label for label in train.labels if label != train.negative]
     commonest = Counter(labels).most_common(1)[0][0]
     return count_answers(np.ones((len(test), 1), bool), [commonest], test)
@@ -40,7 +40,7 @@ def form_baseline(train: SpanVectors, test: SpanVectors) -> Counts:
 def control_labels(
     train: SpanVectors, test: SpanVectors, *, seed: int = 0
 ) -> tuple[SpanVectors, SpanVectors]:
-    """The same cases with made-up labels: every form has, always, one label, drawn by lot as often as the label occurs.
+    """The same cases with made-up labels: every form has, always, one label, drawn at random as often as the label occurs.
 
     Only a list of words can be learnt from it. The F1 on the treebank minus the F1 here is a probe's *selectivity* (Hewitt and Liang 2019).
     """

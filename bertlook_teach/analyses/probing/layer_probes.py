@@ -67,7 +67,7 @@ class MixProbe:
         ``s``, the softmax of the mix.
     gamma : float
     labels : tuple of str
-        Those of the training cases, without the label that is no find.
+        Those of the training cases, without the negative label.
     parameters : dict of str to ndarray
         ``out`` (feature, label), ``bias`` (label,), with a hidden layer also ``in`` and ``in_bias``.
     mean, spread : float ndarrays of shape (span * dim,)

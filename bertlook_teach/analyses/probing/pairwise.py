@@ -1,7 +1,7 @@
 """Is there an arc between two words? A probe that looks at one pair at a time, and the rule it must beat.
 
 Coenen et al. (2019) give a linear classifier the attention of all heads from one word to another and ask whether a dependency links
-the two; it is right in 85.8 % of balanced pairs. That is no parsing score: most unrelated pairs stand far apart, so the distance alone
+the two; it is right in 85.8 % of balanced pairs. That is not a parsing score: most unrelated pairs stand far apart, so the distance alone
 tells much. Here negatives are drawn two ways, from all unrelated pairs and matched in distance, and a rule that
 knows only the signed distance is scored beside the probe.
 """

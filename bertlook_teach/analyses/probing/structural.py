@@ -92,7 +92,7 @@ def spanning_edges(distances) -> Edges:
     Raises
     ------
     ValueError
-        If distances are no square matrix of finite numbers.
+        If distances are not a square matrix of finite numbers.
     """
     distances = np.asarray(distances, float)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not np.isfinite(distances).all():

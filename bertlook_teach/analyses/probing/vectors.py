@@ -23,15 +23,15 @@ class SpanVectors:
         Of two spans the first comes first.
     n_spans : {1, 2}
     labels : tuple of str
-        The treebank's, one a case.
+        The treebank's, one for each case.
     forms : tuple of str
         The words of the span or spans, in lower case: what a list of words could go by.
     documents : tuple of str
-        Where a case comes from; a text that names no document is its own.
+        Where a case comes from; a text without a document id counts as its own document.
     places : tuple of (int, int)
         Which sentence, and which of its targets.
     negative : str or None
-        The label that is no find: micro-F1 counts only the others.
+        The negative label, which micro-F1 ignores.
     n_skipped : int
         Sentences left out because the model cannot read them whole.
     """
@@ -65,9 +65,9 @@ class SpanVectors:
         return replace(self, vectors=np.ascontiguousarray(self.vectors[:, cases]), **picked)
 
     def swapped(self) -> SpanVectors:
-        """The same with the spans of each pair changed over: a test of whether a probe minds which is which."""
+        """The same with the spans of each pair swapped: a test of whether a probe uses their order."""
         if self.n_spans != 2:
-            raise ValueError(f"only pairs can be changed over; the task {self.task!r} has one span.")
+            raise ValueError(f"only pairs can be swapped; the task {self.task!r} has one span.")
         first, second = np.split(self.vectors, 2, axis=-1)
         return replace(self, vectors=np.concatenate([second, first], axis=-1))
 
@@ -139,7 +139,7 @@ def four_fifths(data: SpanVectors, seed: int) -> SpanVectors:
 
 
 def draw_cases(data: SpanVectors, most: int, *, seed: int = 0) -> SpanVectors:
-    """At most so many cases, drawn by lot and left in order."""
+    """At most so many cases, drawn at random and left in order."""
     if most >= len(data):
         return data
     return data.take(np.sort(np.random.default_rng(seed).permutation(len(data))[:most]))

@@ -14,7 +14,7 @@ from .predictors import predicted_governors
 
 SCHEMES = ("ud", "stanford")
 
-_NOWHERE, _ROOT = np.iinfo(np.int16).min, np.iinfo(np.int16).min + 1  # answers that are no distance
+_NOWHERE, _ROOT = np.iinfo(np.int16).min, np.iinfo(np.int16).min + 1  # answers that are not distances
 
 
 def in_scheme(

@@ -335,7 +335,7 @@ def score_cases(
 
 
 def _rows(answers, words: np.ndarray) -> np.ndarray:
-    """The answers for some words, from an array or from disk: one row a word."""
+    """The answers for some words, from an array or from disk: one row for each word."""
     found = answers.rows(words) if hasattr(answers, "rows") else answers[words]
     return found.reshape(len(words), -1)
 

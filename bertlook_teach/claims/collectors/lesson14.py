@@ -20,7 +20,7 @@ from ...disk import Memory, cached
 from ...model import Attention, check_reading
 from ...stats import CannotDecide
 
-MOST_PARAMETERS = 20_000_000  # on a CPU: six rounds of training a larger model are no matter of a minute
+MOST_PARAMETERS = 20_000_000  # on a CPU: six rounds of training a larger model take longer than a minute
 
 FEWEST = 20  # sentences of either half that the model can read whole
 
@@ -117,7 +117,7 @@ def measured(encoder) -> Tuned:
 
 
 def against(encoder, other) -> tuple[CheckpointComparison, Matching]:
-    """Two models of one shape on the same sentences, as far as the lesson shows it: for comparison, a model that is no descendant."""
+    """Two models of one shape on the same sentences, as far as the lesson shows it: for comparison, a model that is not a descendant."""
     return _known.once(
         ("against", encoder.fingerprint, other.fingerprint),
         lambda: cached("against", (encoder, other), lambda: _compared(encoder, other)),

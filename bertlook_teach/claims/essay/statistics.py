@@ -77,7 +77,7 @@ def deep_layers(n_layers: int) -> np.ndarray:
     Raises
     ------
     CannotDecide
-        If there are fewer than four layers: then two of them are no end.
+        If there are fewer than four layers: then two of them are not an end.
     """
     if n_layers < 4:
         raise CannotDecide(f"a model of {n_layers} layers has no deep layers to set apart from the others")
@@ -279,7 +279,7 @@ def clause_ids(lengths: Sequence[int]) -> np.ndarray:
 
 
 def arrangements(lengths: Sequence[int], most: int = 60, seed: int = 0) -> list[tuple[int, ...]]:
-    """The same clauses in other orders of their lengths, without the true one: all of them, or ``most`` drawn by lot.
+    """The same clauses in other orders of their lengths, without the true one: all of them, or ``most`` drawn at random.
 
     Boundaries moved in this way leave as many pairs of tokens at each distance inside a clause as there were. A head that
     goes by distance alone has as much inside as before, exactly.
@@ -372,7 +372,7 @@ def _splits(n_layers: int, groups: int) -> tuple[tuple[int, ...], ...]:
 
 @lru_cache(maxsize=4)
 def _orders(n_layers: int, shuffles: int, seed: int) -> np.ndarray:
-    """All orders of few layers, or so many drawn by lot; the true one first."""
+    """All orders of few layers, or so many drawn at random; the true one first."""
     if n_layers <= EXACT_UP_TO:
         return np.array(list(permutations(range(n_layers))))
     random = np.random.default_rng(seed)
@@ -551,7 +551,7 @@ def syntax_p(values: Values, choice: Values | None = None) -> tuple[float, float
 # --- 11: what the phases learn -----------------------------------------------------------------------------
 PROBED = {"pos": "word classes", "dep": "relations", "clause": "ends of clauses"}  # in the essay's order
 
-WORTH_A_SENTENCE = 0.02  # F1: less than this is no gain to speak of
+WORTH_A_SENTENCE = 0.02  # F1: less than this is not a gain to speak of
 
 
 def phases_in_order(values: Values, choice: Values | None = None) -> float:

@@ -22,7 +22,7 @@ EXACT = 1e-3  # single precision, after a softmax over at most 512 keys
 
 # --- evidence ------------------------------------------------------------------------------------------
 def reading(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
-    """For each pair of texts: do the rows add up, wordpieces and words, and the look at the next token."""
+    """For each pair of texts: do the rows add up, wordpieces and words, and attention to the next token."""
     from ...model import iter_attention
 
     for attention in iter_attention(encoder, resources.pairs, truncate=True):
@@ -145,7 +145,7 @@ claim(
     sentence="Weights are a softmax",
     source=VASWANI,
     section="3.2.1, equation 1",
-    operational="largest deviation of softmax(QK/√d) (arithmetic: no control)",
+    operational="largest deviation of softmax(QKᵀ/√d) (arithmetic: no control)",
     refuted_if="the softmax of the scaled scores gives other weights",
     evidence="scores",
     threshold=-EXACT,
@@ -170,7 +170,7 @@ claim(
     key="unscaled",
     sentence="Weights are an unscaled softmax",
     section="2",
-    operational="largest deviation of softmax(QK) (arithmetic: no control)",
+    operational="largest deviation of softmax(QKᵀ) (arithmetic: no control)",
     refuted_if="the softmax of query times key, not divided, gives other weights",
     evidence="scores",
     threshold=-EXACT,
@@ -212,7 +212,7 @@ claim(
     section="4.1",
     original=lambda: f"{_published('words split into several pieces')} of the words",
     exactness="P",
-    operational="distance from 0.08 (the twin shares the tokenizer, and is no control)",
+    operational="distance from 0.08 (the twin shares the tokenizer, and is not a control)",
     refuted_if="the share of split words is not within 0.05 to 0.11",
     evidence="reading",
     threshold=-0.03,
@@ -229,7 +229,7 @@ def share_of_split_words_near_published(values, choice) -> float:
     key="first-piece",
     sentence="A word looks where its first piece looks",
     section="released code",
-    operational="split words: share of attention that moves, mean of all heads (a twin looks everywhere alike)",
+    operational="split words: share of attention that moves, mean of all heads (a twin looks at all tokens equally)",
     refuted_if="over a twentieth of the attention moves when the first piece stands for the word",
     evidence="reading",
     threshold=-0.05,

@@ -67,7 +67,9 @@ def surface_quantities(attention) -> dict[str, np.ndarray]:
     if masks["sep"].any():
         found["sep_to_sep"] = sep_to_sep(attention)
         found["other_to_sep"] = other_to_sep(attention)
-        found["sep_uniform"] = masks["sep"].mean()  # what a head gives to [SEP] that looks everywhere alike
+        found["sep_uniform"] = masks[
+            "sep"
+        ].mean()  # what a head gives to [SEP] that looks at all tokens equally
     if masks["cls"].any():
         found["entropy_from_cls"] = cls_entropy(attention)
         found["entropy_from_cls_normalized"] = cls_entropy(attention, normalized=True)

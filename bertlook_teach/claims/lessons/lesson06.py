@@ -176,7 +176,7 @@ claim(
     section="4.2",
     published=lambda: f"{published_table_1()['all'].accuracy / 100:.3f}, {published_table_1()['all'].head}",
     exactness="P",
-    operational="accuracy of the best head on all arcs (a random twin has no such head either, and so is no control)",
+    operational="accuracy of the best head on all arcs (a random twin has no such head either, and so is not a control)",
     refuted_if="one head finds half of all governors",
     threshold=-0.5,
     below=True,

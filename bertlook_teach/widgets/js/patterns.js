@@ -13,7 +13,7 @@ globalThis.bertlookPatterns = (() => {
 
   function fail(why, column, text) {
     const curly = /[“”„‘’«»]/u.test(text) ? " Quotes must be straight: \" or '." : "";
-    throw new Error(`this is no expression: ${why}, in column ${column} of '${[...text].slice(0, 120).join("")}'.${curly} Expected for example: ${EXAMPLE}.`);
+    throw new Error(`this is not an expression: ${why}, in column ${column} of '${[...text].slice(0, 120).join("")}'.${curly} Expected for example: ${EXAMPLE}.`);
   }
 
   function partsOf(text) {
@@ -162,10 +162,10 @@ globalThis.bertlookPatterns = (() => {
   function said(node, conditions, no = false) {
     const own = (one, not) => said(one, conditions, not);
     const within = (one, kind) => (one.kind === kind ? `(${own(one)})` : own(one));
-    const negated = (words) => (no ? `it is not so that (${words})` : words);
+    const negated = (words) => (no ? `it is not the case that (${words})` : words);
     if (node.kind === "both") return negated(`${within(node.left, "either")} and ${within(node.right, "either")}`);
     if (node.kind === "either") return negated(`${within(node.left, "both")} or ${within(node.right, "both")}`);
-    if (node.kind === "not") return no ? `it is not so that (${own(node)})` : own(node.inner, true);
+    if (node.kind === "not") return no ? `it is not the case that (${own(node)})` : own(node.inner, true);
     const { side, name, given } = node, [sentence, takes] = conditions[name], search = takes.startsWith("nothing, words");
     let args = given.map((one) => (["word", "token", "lemma"].includes(name) || search ? literal(one) : `${one}`)).join(" or ");
     if (name === "offset") args = given.map((n) => `${counted(Math.abs(n))} ${n < 0 ? "before" : "after"}`).join(" or ");

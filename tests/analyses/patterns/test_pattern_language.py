@@ -228,9 +228,9 @@ def test_a_mask_is_ones_own():
         ("key.word('a', 'b') | ~key.special()", 'The key is the word "a" or "b" or the key is not a special token.'),
         (
             "~(key.after() & key.split())",
-            "It is not so that (the key is after the query and the key is cut into several wordpieces).",
+            "It is not the case that (the key is after the query and the key is cut into several wordpieces).",
         ),
-        ("~~key.after()", "It is not so that (the key is not after the query)."),
+        ("~~key.after()", "It is not the case that (the key is not after the query)."),
         (
             "key.next(key.pos('VERB')) & (key.itself() | key.within(1))",
             "The key is the next word for which (the key is tagged VERB) after the query and (the key is the query itself or the key is at most 1 word from the query).",
@@ -286,7 +286,7 @@ def test_any_text_survives_and_nothing_becomes_markup(text):
         ("", "empty; write for example"),
         ("query.pos('DET') and key.governor()", "with &, | and ~, not with and, or, not"),
         ("not key.governor()", "with &, | and ~"),
-        ("query.pos('DET') &", "no expression.*column.*Expected for example"),
+        ("query.pos('DET') &", "not an expression.*column.*Expected for example"),
         ("query.pos(“DET”)", "Quotes must be straight"),
         ("query.governer()", "no condition 'governer'. Did you mean query.governor"),
         ("query.fly()", "no condition 'fly'. There are: after, before"),
@@ -317,11 +317,11 @@ def test_any_text_survives_and_nothing_becomes_markup(text):
         ("(x := key.governor())", "made of conditions"),
         ("f'{key}'", "made of conditions"),
         ("-key.governor()", "made of conditions"),
-        ("key.governor(); key.next()", "no expression"),
+        ("key.governor(); key.next()", "not an expression"),
         ("~" * 300 + "key.next()", "parts within one another"),
-        ("(" * 300 + "key.next()" + ")" * 300, "cannot be read|no expression"),
+        ("(" * 300 + "key.next()" + ")" * 300, "cannot be read|not an expression"),
         ("key.next() | " * 200, "at most 2000 characters"),
-        ("key.word('a\0b')", "cannot be read|no expression"),
+        ("key.word('a\0b')", "cannot be read|not an expression"),
     ],
 )
 def test_anything_else_is_refused_and_said_why(source, message):

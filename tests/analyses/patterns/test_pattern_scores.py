@@ -554,7 +554,7 @@ def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
         ("key.segment_other()", "asks for two segments"),
         ("key.word('zebra')", "cannot be decided: the pattern matches no pair"),
         ("key.fly()", "no condition 'fly'"),
-        ("import os", "this is no expression"),
+        ("import os", "this is not an expression"),
     ]:
         assert bertlook(source, "--texts", texts, *out) == 1
         assert message in capsys.readouterr().err
@@ -600,7 +600,7 @@ def test_a_pattern_can_be_typed(maps):
     for wrong, message in [
         ("key.governer()", "Did you mean key.governor"),
         ("key.word('zebra')", "Cannot be decided: the pattern matches no pair"),
-        ("<img src=x>", "This is no expression"),
+        ("<img src=x>", "This is not an expression"),
     ]:
         view.text_box.text.value = wrong
         assert message in view.text_box.message.value and "<img" not in view.text_box.message.value
