@@ -84,6 +84,7 @@ def pytest_collection_finish(session):
     """A single process has one where it will start many kernels."""
     if (
         "BERTLOOK_NURSERY" not in os.environ
+        and not session.config.option.collectonly
         and sum(_needs_kernel(item.nodeid) for item in session.items) > 50
     ):
         start_nursery(session.config)
