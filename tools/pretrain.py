@@ -75,7 +75,10 @@ PHASE = {
     "dropout": float,
     "attention_dropout": float,
 }
-PHASE_DEFAULTS = {"mask": 0.15}  # share of the wordpieces to predict; a phase may leave it out
+PHASE_DEFAULTS = {  # a phase may leave them out
+    "mask": 0.15,  # share of the wordpieces to predict
+    "whole_words": False,  # or of the words, with all their pieces
+}
 LOG_COLUMNS = ("phase", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "lr")
 HELDOUT_COLUMNS = ("phase", "step", "tokens", "mlm_loss", "mlm_accuracy", "nsp_accuracy")
 
@@ -101,7 +104,7 @@ def read_recipe(path):
         where = f"{path}, phase {number}"
         for key, value in PHASE_DEFAULTS.items():
             phase.setdefault(key, value)
-        _check_keys(phase, {**PHASE, **dict.fromkeys(PHASE_DEFAULTS, float)}, where)
+        _check_keys(phase, {**PHASE, **{key: type(value) for key, value in PHASE_DEFAULTS.items()}}, where)
         if not 0 < phase["mask"] < 1:
             raise PretrainError(f"{where}: mask must lie between 0 and 1, got {phase['mask']}")
         if layers and phase["layers"] % layers:
@@ -310,6 +313,8 @@ class Run:
                 )
             self.tensors, packed = read_packed(continue_from)
         self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary, packed)
+        pieces = (folder / "tokenizer" / "vocab.txt").read_text(encoding="utf-8").splitlines()
+        self.continues = np.array([piece.startswith("##") for piece in pieces])
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
         machine = {
             "device": self.device.type,
@@ -435,7 +440,13 @@ class Run:
 
         state, phase, seed = self.state, self.phase, self.recipe["seed"]
         rng = np.random.default_rng([seed, 3, state["step"]])
-        masked, targets = data.mask_tokens(batch[0], vocab_size=self.vocab_size, rng=rng, share=phase["mask"])
+        masked, targets = data.mask_tokens(
+            batch[0],
+            vocab_size=self.vocab_size,
+            rng=rng,
+            share=phase["mask"],
+            continues=self.continues if phase["whole_words"] else None,
+        )
         torch.manual_seed(int(rng.integers(2**62)))  # dropout
         mlm, nsp = models.losses(
             *models.forward(self.model, batch, masked, targets, self.device, self.precision)

@@ -776,6 +776,22 @@ def test_the_counts_go_on_from_the_first_weights(finished, tmp_path):
     assert not points, "50,000 tokens is the first film point"
 
 
+def test_of_a_whole_word_all_pieces_are_chosen_or_none():
+    continues = np.arange(100) >= 60  # wordpieces 60 to 99 begin with ##
+    ids = np.random.default_rng(1).integers(5, 100, (2000, 30))
+    ids[:, 0] = data.CLS  # a word's first piece stands before every ##
+    _, targets = data.mask_tokens(
+        ids, vocab_size=100, rng=np.random.default_rng(2), share=0.2, continues=continues
+    )
+    chosen = targets != data.NOT_A_TARGET
+    inside = continues[ids[:, 1:]] & (ids[:, :-1] != data.CLS)
+    assert (chosen[:, 1:] == chosen[:, :-1])[inside].all()
+    assert chosen[:, 1:][~continues[ids[:, 1:]]].mean() == pytest.approx(0.2, abs=0.01)
+    _, targets = data.mask_tokens(ids, vocab_size=100, rng=np.random.default_rng(2), share=0.2)
+    chosen = targets != data.NOT_A_TARGET
+    assert not (chosen[:, 1:] == chosen[:, :-1])[inside].all()
+
+
 def test_a_phase_sets_its_share_of_masks(recipe, texts, tmp_path):
     assert recipe["phases"][0]["mask"] == 0.15
     recipe["phases"][0]["mask"] = 0.5
