@@ -13,7 +13,8 @@ def pretraining_scores(encoder) -> dict[str, float | int | str]:
     Returns
     -------
     dict
-        ``guessed`` and ``always``: shares of the masked pieces, means over ``n_texts`` texts; ``commonest``: the rule's piece;
+        ``guessed`` and ``always``: shares of the masked pieces, means over ``n_texts`` texts; ``guessed_low`` and ``guessed_high``: the 95 % interval
+        of the first, over texts; ``commonest``: the rule's piece;
         ``follows``: the share of ``n_pairs`` pairs of adjoining sentences that are told from a pair with a wrong second sentence.
     """
     return cached("pre-training scores", (encoder,), lambda: _score(encoder))
@@ -22,15 +23,20 @@ def pretraining_scores(encoder) -> dict[str, float | int | str]:
 def _score(encoder) -> dict[str, float | int | str]:
     from ...analyses.ablation import MaskedLM, NextSentence, adjoining_sentences, score_batches
     from ...corpora import load_texts
+    from ...stats import mean_interval
 
     scorer, texts, seams = MaskedLM(encoder), load_texts(), adjoining_sentences()
     gaps = scorer.encode(texts, truncate=True)
     hidden = [
         row[row >= 0] for batch in gaps for row in batch[3].numpy()
     ]  # the pieces to guess, text by text
+    right = score_batches(scorer, gaps)[1]
+    low, high = mean_interval(right)
     commonest = int(np.bincount(np.concatenate(hidden)).argmax())
     return {
-        "guessed": float(score_batches(scorer, gaps)[1].mean()),
+        "guessed": float(right.mean()),
+        "guessed_low": float(low),
+        "guessed_high": float(high),
         "always": float(np.mean([(pieces == commonest).mean() for pieces in hidden])),
         "commonest": encoder.tokenizer.convert_ids_to_tokens(commonest),
         "n_texts": len(texts),

@@ -110,13 +110,14 @@ def _published(quantity: str) -> str:
     return next(row.value for row in read_published("clark_text_claims") if row.quantity == quantity)
 
 
-def _next_heads() -> str:
+def _next_head() -> str:
     rows = [
         row
         for row in read_published("clark_relative_position")
         if row.quantity == "average attention to next token"
     ]
-    return f"{max(float(row.value) for row in rows):.2f}, {len(rows)} heads"
+    best = max(rows, key=lambda row: float(row.value))
+    return f"{float(best.value):.2f}, {best.layer}-{best.head}"
 
 
 # --- the claims ------------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ claim(
     key="next",
     sentence="A head looks at the next token",
     section="3.1",
-    published=_next_heads,
+    published=_next_head,
     exactness="A",
     operational="share of the best head",
     refuted_if="no head gives half of its attention to the next token",
