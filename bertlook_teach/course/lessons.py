@@ -161,7 +161,7 @@ LESSONS = (
         "Which heads matter: ablate, rank, prune",
         "Which heads matter",
         "Which heads matter",
-        "What is lost without a head, and can it be told before?",
+        "What is lost without a head, and can we know it beforehand?",
         ("06",),
         3,
     ),
