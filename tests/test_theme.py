@@ -130,6 +130,7 @@ def test_all_hosts_fill_a_slide_by_the_same_functions():
         "fillSlide",
         "restOf",
         "fillPicture",
+        "fillPictures",
         "growWords",
         "lowerBody",
         "foldCode",

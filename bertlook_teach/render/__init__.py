@@ -98,6 +98,6 @@ _HOMES = {
     "texts.bench": "OFF WAYS describe_change describe_off render_bench bench_result",
     "texts.patterns": "pattern_table render_pattern render_pattern_score",
     "texts.reading": "describe_reading render_reading",
-    "texts.weighted_text": "checked_key checked_scores describe_words render_words word_table",
+    "texts.weighted_text": "checked_darkest checked_key checked_scores describe_words render_words word_table",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -12,6 +12,7 @@ import traitlets
 from ..model import head_label
 from ..render import (
     as_array,
+    checked_darkest,
     checked_key,
     checked_scores,
     checked_tokens,
@@ -59,6 +60,9 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         Several texts instead of one: each with ``words`` and ``scores``, and perhaps ``key``, ``mix`` and ``title``.
     unit, mix_name : str
         What the numbers are, and what the mix is called.
+    darkest : float
+        Darkest is this many times what a word has on average in the text and head in view, and whatever is more; 0: the largest. With
+        it a head that prefers no word is evenly pale, and heads can be compared.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text up to what a slide has room for (then it scrolls).
 
@@ -66,13 +70,13 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
     ------
     ValueError
         If scores, key or mix do not fit the words, hold NaN or are negative; if texts differ in layers and heads; if what is
-        subtracted has other words or another shape.
+        subtracted has other words or another shape; if ``darkest`` is negative, or given with a difference.
     traitlets.TraitError
         If a layer, head or text is set that is not there, or a mix is asked for and there is none.
 
     Notes
     -----
-    The darkest word is the one with most in the text in view, so colours are compared within a text and not between heads; the numbers
+    Unless ``darkest`` is given, the darkest word is the one with most in the text in view, so colours are compared within a text and not between heads; the numbers
     in the sentence can be compared. Differences are drawn from minus to plus the largest size, blue for more and brown for less, and
     from a tenth of it on with the sign before the word.
     """
@@ -94,6 +98,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)
     unit = traitlets.Unicode("weight").tag(sync=True)
     mix_name = traitlets.Unicode("learnt mix").tag(sync=True)
+    darkest = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -112,6 +117,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         documents: Sequence[Mapping] | None = None,
         unit: str = "weight",
         mix_name: str = "learnt mix",
+        darkest: float = 0,
         font_size: float = 0,
         height: float = 0,
         **options,
@@ -125,6 +131,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             minus = minus if minus is None or isinstance(minus, WeightedText) else [minus]
         if show not in SHOWS:
             raise ValueError(f"a view shows one of {', '.join(SHOWS)}; got {show!r}.")
+        darkest = checked_darkest(darkest, minus is not None)
         self._scores, self._mixes, texts = _checked(documents)
         if minus is not None:
             before = _before(minus, texts)
@@ -146,6 +153,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             difference=minus is not None,
             unit=unit,
             mix_name=mix_name,
+            darkest=darkest,
             font_size=font_size,
             height=height,
             **options,
@@ -225,7 +233,12 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         """The view as it stands now: a standalone SVG and its sentence."""
         text = self.texts[self.document]
         svg = render_words(
-            self.weights(), text["words"], name=self.name, title=text["title"], **self._about()
+            self.weights(),
+            text["words"],
+            name=self.name,
+            title=text["title"],
+            darkest=self.darkest,
+            **self._about(),
         )
         return svg, self.sentence
 

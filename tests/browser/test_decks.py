@@ -22,7 +22,6 @@ EMPTY = {
         "02",
         "The picture everybody knows: BertViz's h",
     ): "BertViz draws a column as high as its text and as wide as two words",
-    ("12", "For 90 minutes"): "a section's title and its list; the slides stand below it",
 }
 
 

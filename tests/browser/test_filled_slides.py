@@ -11,9 +11,10 @@ from classroom.test_export import cell, exported
 from nbformat.v4 import new_notebook, new_output
 
 from bertlook_teach.render import Picture
+from bertlook_teach.widgets.assets import static_page
 
 from .conftest import ROOT, still
-from .looking import UNUSED, largest_empty, unused
+from .looking import SIZES, UNUSED, largest_empty, unused
 from .test_export_browser import open_file  # noqa: F401 - a fixture
 
 SVG = (
@@ -36,6 +37,14 @@ def said(text):
 def drawn(sentence):
     html = Picture(SVG, sentence)._repr_html_()
     return new_output("execute_result", data={"text/html": html, "text/plain": "Picture"}, execution_count=1)
+
+
+def stands_in(*pictures):
+    """What is shown where a live view of two parts cannot run."""
+    html = static_page(
+        *((svg, "A sentence that goes over some lines of half a slide. " * 3) for svg in pictures)
+    )
+    return new_output("execute_result", data={"text/html": html, "text/plain": "View"}, execution_count=1)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +74,8 @@ def deck(open_file, tmp_path_factory):
         shown("guess = 3  # change me\nprint(guess)", said("3\n"), kind="-"),
         cell("M ## No result"),
         shown("b = 2", kind="-"),
+        cell("M ## A view that cannot run"),
+        shown("view", stands_in(SVG, SVG), kind="-"),
     ]
     cells[5].metadata["jupyter"] = {"source_hidden": True}
     for number, one in enumerate(cells):
@@ -79,7 +90,7 @@ def deck(open_file, tmp_path_factory):
     return opened
 
 
-WORDS, CODE, PICTURE, YOURS, BARE = (f"{number}-0" for number in range(5))
+WORDS, CODE, PICTURE, YOURS, BARE, VIEW = (f"{number}-0" for number in range(6))
 PLAIN = """() => {  // what the slide would be without all this
     const slide = document.querySelector("section.present section.present");
     for (const name of ["picture", "grow", "air", "drop"]) slide.style.removeProperty(`--slide-${name}`);
@@ -125,6 +136,26 @@ def test_a_narrow_picture_has_its_caption_at_its_side(deck):
     left, right, high = deck.page.evaluate(boxes, "figure img")
     assert deck.page.evaluate(boxes, "figcaption")[0] >= right and high > 0.6 * 720
     assert right - left == pytest.approx(high, abs=1)  # as drawn: square
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_stands_in_for_a_view_is_side_by_side_and_nothing_of_it_is_cut(deck, size):
+    width, height = SIZES[size]
+    deck.page.set_viewport_size({"width": width, "height": height})
+    try:
+        deck.go(VIEW)
+        still(deck.page)
+        boxes = "[...document.querySelectorAll('section.present section.present figure')].map(one => one.getBoundingClientRect().toJSON())"
+        left, right = deck.ask(boxes)
+        assert right["left"] >= left["right"] and left["top"] == right["top"]
+        assert max(left["bottom"], right["bottom"]) <= 0.94 * height
+        assert (
+            deck.ask("document.querySelector('section.present section.present figure img').offsetHeight")
+            > 0.3 * height
+        )
+        deck.screenshot(f"filled-view-{size}")
+    finally:
+        deck.page.set_viewport_size({"width": SIZES["laptop"][0], "height": SIZES["laptop"][1]})
 
 
 def test_code_is_folded_once_it_was_left_and_a_key_or_a_click_shows_it(deck):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bertlook_teach.render import magnitude_colour
 from bertlook_teach.widgets import WeightedText
 
 from .conftest import still
@@ -56,6 +57,24 @@ def test_every_head_is_said_as_python_says_it_and_hostile_words_stay_text(show, 
     assert view.sentence in page.get_attribute(".bl-weighted-stage", "aria-label")
     assert page.locator(".bl-unseen tr").count() == 1 + min(12, len(words))
     assert page.errors == [] and not page.evaluate("window.broken")
+
+
+def test_a_head_that_prefers_no_word_is_evenly_pale_where_the_average_is_the_scale(show):  # noqa: F811
+    words = ["Salt", "marshes", "stop", "waves"]
+    scores = np.array([[[0.2] * 4, [0.0, 0.1, 0.1, 0.6]]])
+    for darkest, even in ((0, 1), (4, 0.25)):
+        page = show(view=WeightedText(words, scores, unit="weight", darkest=darkest))
+        wanted = page.evaluate(
+            "colour => { document.body.style.color = colour; return getComputedStyle(document.body).color; }",
+            magnitude_colour(even),
+        )
+        paints = "[...document.querySelectorAll('.bl-weighted-word')].map(one => getComputedStyle(one).backgroundColor)"
+        assert set(page.evaluate(paints)) == {wanted}
+    assert "0.800 weight or more: 4 times the average" in page.inner_text(".bl-weighted-foot")
+    page.evaluate("models.view.set('head', 1)")
+    still(page)
+    none, some, _, most = page.evaluate(paints)
+    assert most != some != none and page.errors == []
 
 
 def test_keys_choose_head_text_and_mix_and_stay_in_the_view(show):  # noqa: F811

@@ -7,8 +7,10 @@ import re
 import pytest
 
 from bertlook_teach.render import TextTable, table_dots
-from bertlook_teach.render.drawing.svg import text_width
-from bertlook_teach.render.results.dots import _EM, _values
+from bertlook_teach.render.drawing.marks import MODELS, OTHERS
+from bertlook_teach.render.drawing.palette import PAPER
+from bertlook_teach.render.drawing.svg import coordinate, text_width
+from bertlook_teach.render.results.dots import _DOT, _EM, _values
 
 TABLE = TextTable(
     ["head", "specimen", "random twin"],
@@ -77,6 +79,50 @@ def test_what_cannot_be_drawn_is_said():
         table_dots(TABLE, ["twin"])
     with pytest.raises(ValueError, match="leave it a table"):
         table_dots(TextTable(["a", "b"], [["x", "yes"]]))
+
+
+def forms(table, **how):
+    """The mark of each row, as its form and whether it is hollow."""
+    svg = table_dots(table, **how).svg
+    mark = rf'<(circle|rect|path) (?!x="0")[^>]*fill="([^"]*)" stroke="([^"]*)" stroke-width="{coordinate(0.4 * _DOT)}"'
+    return [(MARKS[form, stroke], fill == PAPER) for form, fill, stroke in re.findall(mark, svg)]
+
+
+MARKS = {
+    ({"disc": "circle", "square": "rect"}.get(mark.form, "path"), mark.colour): name
+    for name, mark in MODELS.items()
+}
+MARKS["path", OTHERS[0].colour] = None
+ONE = TextTable(["head", "share"], [["3-1", "0.98"], ["by chance", "0.02"]], "One column.")
+
+
+@pytest.mark.parametrize(
+    ("header", "model", "drawn"),
+    [
+        (["head", "share"], None, None),  # nobody says whose it is
+        (["head", "share"], "BERT-base", "BERT-base"),
+        (["head", "share"], "specimen", "specimen"),
+        (["head", "share"], ["random twin", None], "random twin"),
+        (["head of BERT-base", "share"], None, "BERT-base"),
+        (["head", "share, specimen"], None, "specimen"),
+        (["head", "share, specimen"], "BERT-base", "BERT-base"),
+    ],
+)
+def test_one_column_has_the_mark_of_the_model_that_is_named_and_of_none_otherwise(header, model, drawn):
+    first, second = forms(TextTable(header, ONE.rows, "One column."), model=model)
+    assert first == (drawn, drawn == "specimen")
+    assert second == (None if isinstance(model, list) else "baseline", False)
+
+
+def test_a_model_that_does_not_fit_is_said():
+    with pytest.raises(
+        ValueError, match="no mark for 'BERT'; there is one for specimen, random twin, BERT-base"
+    ):
+        table_dots(ONE, model="BERT")
+    with pytest.raises(ValueError, match="2 rows, and model names 1"):
+        table_dots(ONE, model=["specimen"])
+    with pytest.raises(ValueError, match="name the models in their headers"):
+        table_dots(TABLE, model="specimen")
 
 
 def test_a_long_key_begins_further_to_the_left_and_is_seen_to_its_end():

@@ -46,6 +46,17 @@ def test_the_darkest_word_has_most_and_key_words_stand_over_a_line():
     assert svg == render_words([0.0, 0.2, 0.4, 0.1, 0.3], WORDS, key=KEY)
 
 
+def test_darkest_may_be_so_many_times_the_average_and_whatever_is_more():
+    svg = render_words([0.0, 0.1, 0.2, 0.1, 0.6], WORDS, darkest=2)
+    assert colours(svg) == [magnitude_colour(x) for x in (0, 0.25, 0.5, 0.25, 1)]
+    assert "darkest: 2 times the average or more (0.400), palest: 0" in svg
+    even = render_words([0.2] * 5, WORDS, darkest=4)  # a head that prefers no word
+    assert colours(even) == [magnitude_colour(0.25)] * 5
+    assert colours(render_words([0.0] * 5, WORDS, darkest=4)) == [magnitude_colour(0)] * 5
+    view = WeightedText(WORDS, SCORES, KEY, layer=1, darkest=2)
+    assert view.picture()[0] == render_words(view.weights(), WORDS, key=KEY, name="Head 2-1", darkest=2)
+
+
 def test_a_difference_is_drawn_from_minus_to_plus_its_largest_with_signs():
     svg = render_words([0.4, -0.4, 0.0, 0.2, -0.01], WORDS, difference=True)
     assert colours(svg) == [difference_colour(x) for x in (1, -1, 0, 0.5, -0.025)]
@@ -139,6 +150,8 @@ def test_a_difference_is_after_minus_before():
         ({"words": WORDS, "scores": SCORES, "minus": WeightedText(WORDS, SCORES, minus=SCORES)}, "is a difference itself"),
         ({"documents": [{"words": WORDS, "scores": SCORES}], "minus": []}, "an entry a text: 1 expected, got 0"),
         ({"words": WORDS, "scores": SCORES, "show": "all"}, "one of head, mix"),
+        ({"words": WORDS, "scores": SCORES, "darkest": -1}, "0 or more, got -1"),
+        ({"words": WORDS, "scores": SCORES, "darkest": 4, "minus": SCORES}, "a difference is drawn to its largest"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_with_its_place(given, message):

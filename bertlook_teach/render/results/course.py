@@ -13,11 +13,14 @@ from ..drawing.svg import attribute, content, coordinate
 from ..drawing.text_table import TextTable
 
 # In units of the drawing, 1000 wide; the boxes stand over it in per cents of the same frame.
-_WIDTH, _HEIGHT = 1000.0, 470.0
+_WIDTH, _HEIGHT = 1000.0, 400.0
 
-_BOX_WIDTH, _BOX_HEIGHT, _HEADING = 214.0, 84.0, 52.0
+# It is as wide as a slide of 16 to 9, and this much of the window high at most: what a heading and a line of text leave.
+_MOST = 67
 
-_COLUMN, _ROW, _LANE = (_WIDTH - _BOX_WIDTH) / (len(PARTS) - 1), 108.0, 16.0
+_BOX_WIDTH, _BOX_HEIGHT, _HEADING = 214.0, 74.0, 44.0
+
+_COLUMN, _ROW, _LANE = (_WIDTH - _BOX_WIDTH) / (len(PARTS) - 1), 94.0, 16.0
 
 
 class CourseMap:
@@ -47,7 +50,7 @@ class CourseMap:
         boxes = "".join(self._box(one) for one in LESSONS)
         return (
             f'<nav class="bertlook-course" aria-label="{attribute(self.sentence)}" style="position:relative;'
-            f"width:min(100%,{61 * _WIDTH / _HEIGHT:.0f}vh);aspect-ratio:{ratio};font-size:max(24px,3.2vh);line-height:1.12;color:{INK};"
+            f"width:min(100%,{_MOST * _WIDTH / _HEIGHT:.0f}vh);aspect-ratio:{ratio};font-size:max(24px,min(4vh,2.4vw));line-height:1.12;color:{INK};"
             f'background:{PAPER}">{_arrows(self.on_the_way)}{parts}{boxes}</nav>'
         )
 
@@ -60,13 +63,14 @@ class CourseMap:
             f"border:2px solid {INK};background:{INK if on else PAPER};color:{PAPER if on else INK};"
             f'border-radius:.25em">{one.number}</span>'
         )
+        label = content(one.label).replace("-", "\u2011")  # no line ends inside "no-op"
         return (
             f'<a href="{escape(one.stem, quote=True)}.ipynb" title="{attribute(one.question)}" '
             f'aria-label="{attribute(_spoken(one))}" '
             f'style="position:absolute;box-sizing:border-box;left:{_percent(x, _WIDTH)};top:{_percent(y, _HEIGHT)};'
             f"width:{_percent(_BOX_WIDTH, _WIDTH)};height:{_percent(_BOX_HEIGHT, _HEIGHT)};padding:.1em .3em;"
             f"border:3px {'solid' if on else 'dashed'} {colour if on else MUTED};border-radius:.3em;background:{PAPER};"
-            f'color:{INK};text-decoration:none;overflow:hidden">{number}{content(one.label)}</a>'
+            f'color:{INK};text-decoration:none;overflow:hidden">{number}{label}</a>'
         )
 
     def __repr__(self) -> str:

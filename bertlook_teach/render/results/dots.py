@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..drawing.marks import MODELS, Mark, draw_mark, marks_of, model_of
+from ..drawing.marks import MODELS, OTHERS, Mark, draw_mark, marks_of, model_of
 from ..drawing.palette import INK, MUTED, RULE
 from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, shortened, text, text_width
@@ -35,14 +35,32 @@ def _values(cell: object) -> tuple[float, float, float] | None:
     return value, low, high
 
 
-def _all_marks(columns: Sequence[str], rows: Sequence[str]) -> list[list[Mark]]:
-    """Row by row the mark of each column; where one column is drawn, its rows may be models."""
+def _all_marks(
+    columns: Sequence[str], heading: str, rows: Sequence[str], model: str | Sequence[str | None] | None
+) -> list[list[Mark]]:
+    """Row by row the mark of each column; where one column is drawn, a row may be a model's, or the whole table."""
     if len(columns) > 1:
         return [marks_of(columns)] * len(rows)
-    own = MODELS.get(model_of(columns[0]) or "", MODELS["specimen"])
-    if not any(model_of(row) for row in rows):
-        return [[own]] * len(rows)
-    return [[MODELS.get(model_of(row) or "", own)] for row in rows]
+    if isinstance(model, str) or model is None:
+        named = model or model_of(columns[0]) or model_of(heading)
+        said = [model_of(row) or named for row in rows]
+    else:
+        said = list(model)
+    return [[MODELS.get(name or "", OTHERS[0])] for name in said]
+
+
+def _checked_model(model: str | Sequence[str | None] | None, columns: int, rows: int) -> None:
+    if model is None:
+        return
+    if columns > 1:
+        raise ValueError(
+            f"model goes with one column, and {columns} are drawn: name the models in their headers."
+        )
+    names = [model] if isinstance(model, str) else model
+    if unknown := [name for name in names if name is not None and name not in MODELS]:
+        raise ValueError(f"there is no mark for {unknown[0]!r}; there is one for {', '.join(MODELS)}.")
+    if not isinstance(model, str) and len(model) != rows:
+        raise ValueError(f"the table has {rows} rows, and model names {len(model)}: one for each row.")
 
 
 def table_dots(
@@ -52,6 +70,7 @@ def table_dots(
     axis: str = "",
     line: tuple[str, float] | None = None,
     together: bool = False,
+    model: str | Sequence[str | None] | None = None,
 ) -> WidePicture:
     """Draw columns of a table as dots with their intervals; the table itself goes along for handouts and those who do not see it.
 
@@ -67,6 +86,8 @@ def table_dots(
         A level to compare with, and its name.
     together : bool
         All dots of a row on one line, without the words of the cells: for more than six rows of more than one column.
+    model : {"specimen", "random twin", "BERT-base", "baseline"}, or one of them or None for each row, optional
+        Whose values one column holds, where no name of a row or header says it. What nobody names is drawn as no model's.
 
     Returns
     -------
@@ -78,7 +99,7 @@ def table_dots(
     KeyError
         If the table has no such column.
     ValueError
-        If no cell of these columns begins with a number.
+        If no cell of these columns begins with a number, or ``model`` does not fit them.
 
     Examples
     --------
@@ -94,6 +115,7 @@ def table_dots(
     numbers = [value for row in found for cell in row if cell for value in cell]
     if not numbers:
         raise ValueError(f"no cell of {', '.join(map(repr, chosen))} begins with a number; leave it a table.")
+    _checked_model(model, len(chosen), len(table.rows))
     level = [line[1]] if line else []
     low, high = min(0.0, *numbers, *level), max(0.0, *numbers, *level)
     step = next((s for s in _STEPS if (high - low) / s <= 6), high - low)
@@ -109,7 +131,7 @@ def table_dots(
     # The last number of the axis stands half beyond it.
     left, right = names_wide + 0.5 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
     c = coordinate
-    marks = _all_marks(chosen, [str(row[0]) for row in table.rows])
+    marks = _all_marks(chosen, header[0], [str(row[0]) for row in table.rows], model)
 
     def across(value: float) -> float:
         return left + (value - low) / (high - low) * (right - left)

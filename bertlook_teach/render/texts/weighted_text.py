@@ -54,6 +54,17 @@ def checked_key(key, words: Sequence[str]) -> tuple[bool, ...]:
     return key
 
 
+def checked_darkest(darkest: float, difference: bool) -> float:
+    """How many times the average is darkest; 0: the largest is."""
+    if not 0 <= darkest < np.inf:
+        raise ValueError(f"darkest says how many times the average; it is 0 or more, got {darkest!r}.")
+    if darkest and difference:
+        raise ValueError(
+            "darkest counts from an average of weights; a difference is drawn to its largest. Leave it out."
+        )
+    return float(darkest)
+
+
 def describe_words(
     scores, words: Sequence[str], *, key=None, name: str = "", unit: str = "weight", difference: bool = False
 ) -> str:
@@ -131,6 +142,7 @@ def render_words(
     title: str = "",
     unit: str = "weight",
     difference: bool = False,
+    darkest: float = 0,
     font_size: float = 24,
     width: float = 900,
 ) -> str:
@@ -139,7 +151,7 @@ def render_words(
     Parameters
     ----------
     scores : array of shape (word,)
-        Drawn from 0 to the largest; a difference from minus to plus the largest size, its sign before the word.
+        Drawn from 0 to the largest, or as ``darkest`` says; a difference from minus to plus the largest size, its sign before the word.
     words : sequence of str
     key : sequence of bool, optional
     name : str
@@ -148,19 +160,22 @@ def render_words(
         Of the text, and what the number is.
     difference : bool
         The numbers are after minus before.
+    darkest : float
+        Darkest is this many times what a word has on average, and whatever is more; 0: the largest.
     font_size, width : float
         In pixels.
 
     Raises
     ------
     ValueError
-        As `checked_scores`; if key has not one entry a word.
+        As `checked_scores`; if key has not one entry a word, or ``darkest`` is no number of times.
     """
+    checked_darkest(darkest, difference)
     words = checked_tokens(words)
     values = checked_scores(scores, words, negative=difference)
     marks = (False,) * len(words) if key is None else checked_key(key, words)
     em = float(font_size)
-    top = float(np.abs(values).max()) or 1.0
+    top = darkest * float(values.mean()) or float(np.abs(values).max()) or 1.0
     write = signed_number if difference else number
     heading = ": ".join(part for part in (title, name) if part) or "Words"
     body = [text(0.4 * em, 1.0 * em, heading, extra=' font-weight="600"')]
@@ -185,17 +200,19 @@ def render_words(
         )
         x += wide + 0.2 * em
     y += 0.5 * em
-    for line in legend_lines(top, unit, difference, key is not None):
+    for line in legend_lines(top, unit, difference, key is not None, darkest):
         y += 1.4 * em
         body.append(text(0.4 * em, y, shortened(line, em, width - em), fill=MUTED))
     sentence = describe_words(values, words, key=key, name=name, unit=unit, difference=difference)
     return frame(body, width, y + 1.1 * em, title=heading, sentence=sentence, font_size=em)
 
 
-def legend_lines(top: float, unit: str, difference: bool, keyed: bool) -> list[str]:
+def legend_lines(top: float, unit: str, difference: bool, keyed: bool, darkest: float = 0) -> list[str]:
     """What dark means, and the line under a word."""
     if difference:
         scale = f"+ blue: more than before, - brown: less; darkest: {number(top)} {unit}"
+    elif darkest:
+        scale = f"darkest: {darkest:g} times the average or more ({number(top)}), palest: 0"
     else:
         scale = f"darkest: {number(top)} {unit}, palest: 0"
     return [scale, "underlined: key word"] if keyed else [scale]

@@ -112,7 +112,9 @@ function createWeightedText(host, get, emit) {
   function paint() {
     const { words, key } = text();
     const difference = get("difference");
-    const top = Math.max(...values.map(Math.abs)) || 1;
+    const times = get("darkest"); // the average; 0: the largest is darkest
+    const mean = values.reduce((sum, x) => sum + x, 0) / values.length;
+    const top = times * mean || Math.max(...values.map(Math.abs)) || 1;
     const [colours, inks] = difference
       ? [PALETTE.difference, PALETTE.onDifference]
       : [PALETTE.magnitude, PALETTE.onMagnitude];
@@ -126,7 +128,7 @@ function createWeightedText(host, get, emit) {
       if (span.textContent !== label) span.textContent = label;
     });
     low.textContent = difference ? `less ${signedNumber(-top)}` : "0";
-    high.textContent = difference ? `${signedNumber(top)} more` : `${number(top)} ${get("unit")}`;
+    high.textContent = difference ? `${signedNumber(top)} more` : `${number(top)} ${get("unit")}${times ? ` or more: ${times} times the average` : ""}`;
     scale.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
     swatch.hidden = !key;
   }
@@ -223,7 +225,7 @@ function createWeightedText(host, get, emit) {
 }
 
 const WEIGHTED_TEXT_TRAITS = [
-  "data", "shape", "texts", "layer", "head", "document", "show_index", "difference", "unit", "mix_name", "font_size", "height",
+  "data", "shape", "texts", "layer", "head", "document", "show_index", "difference", "unit", "mix_name", "darkest", "font_size", "height",
 ];
 
 export default {

@@ -16,7 +16,9 @@ function fillSlide() {
   slide.classList.remove("bertlook-fills", "bertlook-beside");
   const live = slide.querySelector(".bertlook, .bertlook-course, .bertlook-explorer:not(:has(figure)), iframe, canvas");
   const pictures = live ? [] : [...slide.querySelectorAll("figure > svg, figure > img")].filter((one) => one.checkVisibility());
+  const several = slide.querySelector(".bertlook-static:has(> figure + figure)");
   if (pictures.length === 1) fillPicture(slide, pictures[0]);
+  else if (pictures.length && several) fillPictures(slide, several);
   growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1], live ? 0.12 * window.innerHeight : 0);
   lowerBody(slide);
 }
@@ -45,6 +47,15 @@ function fillPicture(slide, picture) {
   }
   slide.style.removeProperty("--slide-picture");
   slide.classList.remove("bertlook-fills", "bertlook-beside");
+}
+
+// Pictures that stand in for a live view are side by side, and as high as the room that is left.
+function fillPictures(slide, group) {
+  const heights = [...group.querySelectorAll("img")].map((one) => (one.parentElement.clientWidth * one.naturalHeight) / (one.naturalWidth || 1));
+  for (let height = Math.min(Math.max(...heights), 0.8 * window.innerHeight); height >= 0.25 * window.innerHeight; height *= 0.95) {
+    slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
+    if (restOf(slide) >= 0) return;
+  }
 }
 
 // Type grows as far as all of the slide, hidden fragments too, keeps its room and no line of code breaks; then lines move apart.
