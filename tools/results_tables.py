@@ -127,7 +127,10 @@ def layers_table(result):
         where = "no gain" if found["expected layer"] is None else f"{found['expected layer']:.2f}"
         if found["low"] is not None:
             where += f" [{found['low']:.2f}, {found['high']:.2f}]"
-        rest = [f"{found[name]:.2f}" for name in ("centre of gravity", "K(Delta)", "K(s)")]
+        rest = [
+            "-" if found[name] is None else f"{found[name]:.2f}"
+            for name in ("centre of gravity", "K(Delta)", "K(s)")
+        ]
         lines.append([run, interval(rows[0], "f1"), interval(rows[-1], "f1"), where, *rest])
     return table(header, lines)
 
