@@ -133,3 +133,13 @@ def test_a_long_key_begins_further_to_the_left_and_is_seen_to_its_end():
     assert list(places) == header[1:]
     for word, x in places.items():
         assert x + text_width(word, _EM) <= width, word
+
+
+def test_an_interval_beyond_the_ends_is_said_and_not_drawn():
+    rows = [["a", "1.0 [0.5, 1.5]"], ["b", "2.0 [-150, 3.0]"], ["c", "-90 [-91, -89]"]]
+    table = TextTable(["task", "layer"], rows, "Three.")
+    wide, narrow = table_dots(table), table_dots(table, within=(-6, 12))
+    assert len(forms(table)) == 3 and len(forms(table, within=(-6, 12))) == 2
+    assert "[-150, 3.0]" in narrow.svg and "-90 [-91, -89]" in narrow.svg
+    assert re.search(r">\D?100<", wide.svg) and not re.search(r">\D?100<", narrow.svg)
+    assert table_dots(table, within=(-200, 12)).svg == wide.svg

@@ -42,7 +42,7 @@ def test_both_lines_change_the_picture_and_a_wrong_one_does_not(typed):
     last = typed.sentence, typed.head_map.data
     for box, line, said in (
         (typed.pattern_box, "key.nexxt()", "Did you mean key.next?"),
-        (typed.pattern_box, "query.pos(&#x27;DET&#x27;)", "no expression"),
+        (typed.pattern_box, "query.pos(&#x27;DET&#x27;)", "not an expression"),
         (typed.pattern_box, "key.governor()", "can only be asked of a treebank"),
         (typed.pattern_box, "key.segment_other()", "asks for two segments"),
         (typed.pattern_box, "key.word('nowhere')", "Cannot be decided: the pattern matches no pair of words"),

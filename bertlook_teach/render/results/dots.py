@@ -25,6 +25,15 @@ def _number(written: str) -> float:
     return float(re.sub("[−–]", "-", written))
 
 
+def _within(
+    values: tuple[float, float, float] | None, ends: tuple[float, float] | None
+) -> tuple[float, float, float] | None:
+    """A number with its interval, the number alone, or nothing: what lies between the ends."""
+    if values is None or ends is None or all(ends[0] <= value <= ends[1] for value in values):
+        return values
+    return (values[0],) * 3 if ends[0] <= values[0] <= ends[1] else None
+
+
 def _values(cell: object) -> tuple[float, float, float] | None:
     """Value and interval of a cell: "0.98 [0.97, 0.99] in 1-1", "1-5: 0.85", "+3.2 %"; None where it holds no number."""
     found = _CELL.match(str(cell).replace("\u2011", "-"))
@@ -71,6 +80,7 @@ def table_dots(
     line: tuple[str, float] | None = None,
     together: bool = False,
     model: str | Sequence[str | None] | None = None,
+    within: tuple[float, float] | None = None,
 ) -> WidePicture:
     """Draw columns of a table as dots with their intervals; the table itself goes along for handouts and those who do not see it.
 
@@ -88,6 +98,8 @@ def table_dots(
         All dots of a row on one line, without the words of the cells: for more than six rows of more than one column.
     model : {"specimen", "random twin", "BERT-base", "baseline"}, or one of them or None for each row, optional
         Whose values one column holds, where no name of a row or header says it. What nobody names is drawn as no model's.
+    within : (float, float), optional
+        The most that the scale may show. An interval or number that goes beyond is said and not drawn: it would make the others small.
 
     Returns
     -------
@@ -111,7 +123,7 @@ def table_dots(
     if unknown := [name for name in chosen if name not in header]:
         raise KeyError(f"the table has no column {unknown[0]!r}; it has {', '.join(map(repr, header))}.")
     at = [header.index(name) for name in chosen]
-    found = [[_values(row[k]) for k in at] for row in table.rows]
+    found = [[_within(_values(row[k]), within) for k in at] for row in table.rows]
     numbers = [value for row in found for cell in row if cell for value in cell]
     if not numbers:
         raise ValueError(f"no cell of {', '.join(map(repr, chosen))} begins with a number; leave it a table.")

@@ -168,7 +168,7 @@ def render_words(
     Raises
     ------
     ValueError
-        As `checked_scores`; if key has not one entry a word, or ``darkest`` is no number of times.
+        As `checked_scores`; if key has not one entry a word, or ``darkest`` is negative or infinite.
     """
     checked_darkest(darkest, difference)
     words = checked_tokens(words)
