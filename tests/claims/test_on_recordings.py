@@ -78,7 +78,7 @@ def test_relations_are_decided_as_on_the_model_itself_but_nothing_holds_without_
         no_twin = "no random twin was recorded" in verdict.why and verdict.claim.control
         assert no_twin and not with_twin and own.verdict == HOLDS
     assert (
-        len(rounded) <= 1
+        len(rounded) <= 2
     )  # a recording rounds: of two words with nearly the same weight it may name the other
     assert FAILS in kinds and OPEN in kinds
 
