@@ -166,7 +166,7 @@ def near_ties(specimen, text, pair):
 def test_every_condition_is_that_of_python(text, pair, asked, specimen):
     found = asked([[line, text, pair] for line in PATTERNS])
     scored, ties = 0, near_ties(specimen, text, pair)
-    assert ties.mean() < 0.1
+    assert ties.mean() < 0.3  # of the heads; most of a text's heads are compared
     for line, one in zip(PATTERNS, found, strict=True):
         expected = in_python(specimen, line, text, pair)
         assert {**one, "shares": None, "kind": None} == {**expected, "shares": None, "kind": None}, line

@@ -9,13 +9,13 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
 import pytest
+import torch
+from transformers import BertForPreTraining
 
 from bertlook_teach import extract_attention, load_encoder, measures
 from bertlook_teach.classroom import USUAL_PARTS, build_site
 from bertlook_teach.course import find_deck, find_root
-from bertlook_teach.model import masked_lm_scores
 from bertlook_teach.widgets import NeuronView
 
 from .conftest import HANGS_AFTER
@@ -298,8 +298,13 @@ def test_the_page_computes_what_python_does(play):
     assert f"Head 6-2: {entropies[5, 1]:.3f}" in page.locator(".bl-readout").first.inner_text()
     page.locator("#words button", has_text="bird").click()
     page.locator(".guess").nth(4).wait_for()
-    ids = encoder.tokenizer("The old man saw a [MASK].", "It sang.")["input_ids"]
-    best = np.argsort(-masked_lm_scores(encoder, ids, 6))[:5]
+    given = {
+        name: torch.tensor([ids])
+        for name, ids in encoder.tokenizer("The old man saw a [MASK].", "It sang.").items()
+    }
+    model = BertForPreTraining.from_pretrained(find_root() / "data" / "model").float().eval()
+    with torch.inference_mode():
+        best = model(**given).prediction_logits[0, 6].argsort(descending=True)[:5].tolist()
     shown = page.locator(".guess > :first-child").all_inner_texts()
     assert [one.removesuffix(" ✓") for one in shown] == encoder.tokenizer.convert_ids_to_tokens(best)
     assert "Does the second sentence follow the first?" in page.locator("#next").inner_text()

@@ -143,3 +143,14 @@ def test_an_interval_beyond_the_ends_is_said_and_not_drawn():
     assert "[-150, 3.0]" in narrow.svg and "-90 [-91, -89]" in narrow.svg
     assert re.search(r">\D?100<", wide.svg) and not re.search(r">\D?100<", narrow.svg)
     assert table_dots(table, within=(-200, 12)).svg == wide.svg
+
+
+def test_a_key_too_long_for_its_line_has_two():
+    columns = ["specimen [95 %]", "random twin [95 %]", "word list, each form", "commonest label of all"]
+    svg = table_dots(TextTable(["task", *columns], [["POS", "1", "2", "3", "4"]], "F1."), together=True).svg
+    for name in columns:
+        x, y = map(
+            float, re.search(rf'<text x="([\d.]+)" y="([\d.]+)"[^>]*>{re.escape(name)}<', svg).groups()
+        )
+        assert x + text_width(name, _EM) <= 1180
+    assert y > 2 * _EM  # the last one stands below the first

@@ -25,6 +25,19 @@ def _number(written: str) -> float:
     return float(re.sub("[−–]", "-", written))
 
 
+def _key_places(names: Sequence[str], left: float) -> list[tuple[float, int]]:
+    """Where each entry of the key begins, and in which of its lines; a long key begins further to the left, and a longer one has more lines."""
+    wide = [text_width(name, _EM) + 2.4 * _EM for name in names]
+    places: list[tuple[float, int]] = []
+    x, row = max(0.0, min(left, _WIDTH + _EM - sum(wide))), 0
+    for width in wide:
+        if places and x + width - _EM > _WIDTH:
+            x, row = 0.0, row + 1
+        places.append((x, row))
+        x += width
+    return places
+
+
 def _within(
     values: tuple[float, float, float] | None, ends: tuple[float, float] | None
 ) -> tuple[float, float, float] | None:
@@ -150,14 +163,13 @@ def table_dots(
 
     lines = 1 if together else len(chosen)
     pitch = max((lines * 1.2 + 0.3) * _EM, _LEAST / len(table.rows))
-    top = (1.8 if several or line else 0.4) * _EM
+    key = _key_places([*(chosen if several else []), *([line[0]] if line and several else [])], left)
+    top = (1.8 + 1.4 * key[-1][1] if key else 1.8 if line else 0.4) * _EM
     bottom = top + pitch * len(table.rows)
-    key = [*(chosen if several else []), *([line[0]] if line and several else [])]
-    # A long key begins further to the left: all of it must be seen.
-    body, x = [], max(0.0, min(left, _WIDTH - sum(text_width(name, _EM) + 2.4 * _EM for name in key)))
-    for k, name in enumerate(chosen if several else []):
-        body += [draw_mark(marks[0][k], x + 0.4 * _EM, 0.8 * _EM, _DOT), text(x + 1.1 * _EM, 0.8 * _EM, name)]
-        x += text_width(name, _EM) + 2.4 * _EM
+    body = []
+    for k, (name, (x, row)) in enumerate(zip(chosen, key)):
+        y = (0.8 + 1.4 * row) * _EM
+        body += [draw_mark(marks[0][k], x + 0.4 * _EM, y, _DOT), text(x + 1.1 * _EM, y, name)]
     tick = low
     while tick <= high + step / 2:
         body.append(f'<path d="M{c(across(tick))} {c(top)}V{c(bottom)}" stroke="{RULE}"/>')
@@ -176,10 +188,11 @@ def table_dots(
             f'<path d="M{c(across(line[1]))} {c(top)}V{c(bottom)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
         )
         if several:  # in the key, after the last column
+            x, y = key[-1][0], (0.8 + 1.4 * key[-1][1]) * _EM
             body.append(
-                f'<path d="M{c(x + 0.4 * _EM)} {c(0.1 * _EM)}v{c(1.4 * _EM)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
+                f'<path d="M{c(x + 0.4 * _EM)} {c(y - 0.7 * _EM)}v{c(1.4 * _EM)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
             )
-            body.append(text(x + 1.1 * _EM, 0.8 * _EM, line[0]))
+            body.append(text(x + 1.1 * _EM, y, line[0]))
         else:
             body.append(text(across(line[1]), 0.8 * _EM, line[0], anchor="middle"))
     for r, (row, cells) in enumerate(zip(table.rows, found)):
