@@ -234,7 +234,9 @@ def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file,
     assert [path.name for path in page.parent.iterdir()] == [page.name] and page.stat().st_size < 14_000_000
     opened = open_file(page)
     opened.wait_until_ready()
-    assert typed(opened, TEXT) == "" and any(word in text for text in shown(opened) for word in ("rain", "fell", "roof")), shown(opened)
+    assert typed(opened, TEXT) == "" and any(
+        word in text for text in shown(opened) for word in ("rain", "fell", "roof")
+    ), shown(opened)
     page = export(source, tmp_path / "none", "--no-weights")
     assert [path.name for path in page.parent.iterdir()] == [page.name] and page.stat().st_size < 2_000_000
     opened = open_file(page)
