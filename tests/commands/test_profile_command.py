@@ -248,7 +248,7 @@ def test_where_torch_computes_no_map_travels(monkeypatch):
     by_numpy = command.measure_chunk(load_encoder("specimen"), texts, skip=False, batch_size=4)
     assert by_numpy["n_tokens"] == found["n_tokens"]
     for name, value in found["values"].items():
-        assert value == pytest.approx(by_numpy["values"][name], abs=1e-5)
+        assert value == pytest.approx(by_numpy["values"][name], abs=3e-5)
 
 
 @pytest.mark.parametrize("precision, least, most", [("bfloat16", 1e-5, 0.1), ("float16", 1e-6, 0.01)])

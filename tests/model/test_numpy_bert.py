@@ -38,10 +38,10 @@ PAIRS = load_pairs()[:9]
 
 
 def close(found, expected, **_):
-    """To 1e-5 of the largest number: torch itself is as far from the same sum in double precision."""
+    """To 3e-5 of the largest number: on a processor without AVX-512 torch is up to 1.5e-5 away, and itself about as far from the same sum in double precision."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.dtype == np.float32 and found.shape == expected.shape
-    assert np.abs(found - expected).max() <= 1e-5 * max(1, np.abs(expected).max())
+    assert np.abs(found - expected).max() <= 3e-5 * max(1, np.abs(expected).max())
 
 
 def save_bert(folder, *, seed=3, **changes):
