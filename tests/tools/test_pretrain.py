@@ -835,7 +835,8 @@ def test_a_phase_at_a_constant_rate_may_end_earlier(recipe):
 
 def test_the_second_recipe_goes_on_from_the_first_past_200_million_tokens_and_ends_at_zero():
     shipped, long = (
-        pretrain.read_recipe(ROOT / path) for path in ("data/model/recipe.toml", "data/model/recipe_second.toml")
+        pretrain.read_recipe(ROOT / path)
+        for path in ("data/model/recipe.toml", "data/model/recipe_second.toml")
     )
     assert all(long[section] == shipped[section] for section in ("tokenizer", "model", "data"))
     read = [sum(phase["tokens"] for phase in recipe["phases"]) for recipe in (shipped, long)]
