@@ -160,9 +160,10 @@ def unused(camera, limit: float = UNUSED, patience: float = 4) -> float:
     end = time.monotonic() + patience
     while True:
         taken = camera.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
-        seen = np.asarray(Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB"), dtype=int)
+        seen = np.asarray(Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB"))
         paper = seen[2, seen.shape[1] // 2]  # above the heading
-        inked = np.abs(seen - paper).max(axis=2) > 12
+        differs = np.maximum(seen, paper) - np.minimum(seen, paper) > 12  # bytes have no sign
+        inked = differs[..., 0] | differs[..., 1] | differs[..., 2]  # five times as fast as any()
         high, wide = (length // SQUARE for length in inked.shape)
         squares = inked[: high * SQUARE, : wide * SQUARE].reshape(high, SQUARE, wide, SQUARE).any(axis=(1, 3))
         share = largest_empty(squares.tolist()) / squares.size
