@@ -383,3 +383,16 @@ def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(browser,
     page.wait_for_selector("body.bertlook-ready", state="attached")
     assert page.locator(".noUi-handle").count() == 1
     page.context.close()
+
+
+def test_in_classic_rise_a_manager_that_is_ready_late_takes_no_widget_away(open_deck, trial):
+    """Once it has asked the kernel what was there before, which takes seconds on a busy computer, it draws anew all cells with widgets;
+    views that stand already go away with that, and do not come back."""
+    page = open_deck(trial, classic=True).page
+    assert page.locator(".noUi-handle").count() == 1
+    page.evaluate(
+        "Jupyter.notebook.get_cells().filter((cell) => cell.output_area).forEach((cell) => Jupyter.notebook.render_cell_output(cell))"
+    )
+    page.wait_for_timeout(500)
+    assert page.locator(".noUi-handle").count() == 1
+    page.close()

@@ -48,6 +48,18 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     });
   }
 
+  // When the manager has asked the kernel what was there before, it has all cells with widgets drawn anew, on a busy computer after
+  // they have run; their views go away with that, and do not come back. What has run here shows what it should, and is left alone.
+  function keepViews() {
+    const kind = Object.getPrototypeOf(Jupyter.notebook); // the notebook itself takes no new properties
+    const drawAnew = kind.render_cell_output;
+    const ran = new WeakSet();
+    events.on("execute.CodeCell", (event, { cell }) => ran.add(cell));
+    kind.render_cell_output = function (cell) {
+      if (!ran.has(cell)) drawAnew.call(this, cell);
+    };
+  }
+
   // RISE reads its settings from the notebook as soon as it is loaded, now and then before the notebook is there; then
   // theme, footer and autolaunch are lost. So notebook.json switches it off, and it is loaded from here, in time.
   function loadRise() {
@@ -317,6 +329,7 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     guardKeys();
     guardLook();
     await until(loaded, 60000);
+    keepViews();
     const rise = Jupyter.notebook.metadata.rise || {};
     wear(new URLSearchParams(window.location.search).get("look") ?? rise.look);
     showPlace(rise);
