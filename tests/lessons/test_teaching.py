@@ -93,6 +93,17 @@ def test_a_route_of_20_or_50_minutes_ends_on_the_answer(deck):
         assert minutes == 90 or "**What would change the answer" in texts[chosen[-1] - 1], minutes
 
 
+@pytest.mark.parametrize("deck", [*DECKS.values(), GUEST_DECK], ids=lambda path: path.stem[:2])
+def test_a_route_shows_the_next_slide_where_a_slide_or_its_notes_speak_of_it(deck):
+    texts = slides(deck)
+    for minutes, chosen in deck_routes(json.loads(deck.read_text(encoding="utf-8"))).items():
+        for number in chosen:
+            text = texts[number - 1]
+            for words, meant in ((r"[Nn]ext slide\b", number + 1), (r"\bslide before\b", number - 1)):
+                if re.search(words, text) and meant not in chosen:
+                    assert "On the route of 20 minutes" in text and minutes == 20, (minutes, number)
+
+
 @pytest.mark.parametrize("lesson", sorted(SECTIONS))
 def test_a_route_keeps_the_question_the_answer_and_a_picture(lesson):
     notebook = json.loads(DECKS[lesson].read_text(encoding="utf-8"))
