@@ -127,6 +127,7 @@ def test_all_hosts_fill_a_slide_by_the_same_functions():
     functions = [text.strip() for text in functions if re.match(r"(async )?function ", text)]
     assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
         "showPlace",
+        "keepNumbers",
         "fillSlide",
         "restOf",
         "fillPicture",

@@ -40,6 +40,8 @@ def deck_routes(notebook: Mapping) -> dict[int, list[int]]:
 def on_route(notebook: Mapping, minutes: int) -> Mapping:
     """A copy in which all other slides are skipped. Their cells still run: later ones may need what they define.
 
+    The numbers that its slides have in the whole deck go along in the metadata: they stay, since texts and notes name them.
+
     Raises
     ------
     ValueError
@@ -53,6 +55,8 @@ def on_route(notebook: Mapping, minutes: int) -> Mapping:
             f"first cell of each slide of the route with route-{minutes}."
         )
     copied, shown = deepcopy(notebook), True
+    rise = copied.setdefault("metadata", {}).setdefault("rise", {})
+    rise["numbers"], rise["slides"] = there[minutes], len(there[ROUTES[-1]])
     for cell in copied["cells"]:
         if _kind(cell) in _STARTS:
             shown = minutes in routes_of(cell)

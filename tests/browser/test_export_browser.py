@@ -287,7 +287,14 @@ def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file,
         opened.page.goto(page.resolve().as_uri() + query)
         return total()
 
+    def number():
+        return "".join(opened.page.locator(".slide-number").inner_text().split())
+
     assert (total(), go_to("?route=20"), go_to("?route=90"), go_to("?route=30")) == (6, 2, 6, 6)
+    assert (number(), go_to("?route=20"), number()) == ("1/6", 2, "1/6")
+    opened.press("End")
+    assert number() == "3/6"  # as in the whole deck: slides, notes and the teaching guide name it
+    go_to("?route=30")
     said = opened.page.locator("#bertlook-route")
     assert said.inner_text() == "No route “30”; there is: 20, 90. All slides are shown."
     opened.press("r")

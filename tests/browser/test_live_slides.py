@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from bertlook_teach.course import route_copy
 from bertlook_teach.render.drawing import palette
 
 from .conftest import HANGS_AFTER, ROOT, make_deck
@@ -365,6 +367,39 @@ def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
         assert opened.page.locator(".bertlook-source-hidden").count() == 1
         assert opened.foreign == []
         opened.page.close()
+
+
+@pytest.mark.parametrize("classic", [False, True], ids=["rise", "classic"])
+def test_a_route_is_played_to_its_end_and_its_slides_keep_their_numbers(open_deck, folder, classic):
+    """Slides, notes and the teaching guide name a slide by its number in the whole deck."""
+    kinds = ["slide", "slide", "fragment", "slide", "subslide", "slide", "slide"]
+    deck = make_deck(
+        [(new_markdown_cell(f"# Cell {place}"), kind) for place, kind in enumerate(kinds)], slideNumber="c/t"
+    )
+    for place in (1, 4, 5):
+        deck.cells[place].metadata["tags"] = ["route-20"]
+    save(deck, folder, "routes.ipynb")
+    seen = []
+    with route_copy(folder, Path("routes.ipynb"), 20) as copy:
+        opened = open_deck(folder / copy, classic=classic)
+        opened.page.wait_for_selector("section section.present", state="attached")
+        for _ in range(5):  # one more than there is to see
+            shown = "[...document.querySelectorAll('section.present > section.present :is(h1, .fragment.visible h1)')]"
+            heading = opened.ask(
+                f"{shown}.filter((one) => one.checkVisibility({{visibilityProperty: true}})).at(-1).textContent"
+            )
+            seen.append(
+                (heading.strip("¶"), "".join(opened.page.locator(".slide-number").inner_text().split()))
+            )
+            opened.press("Space")
+        opened.page.close()
+    assert seen == [
+        ("Cell 1", "2/6"),
+        ("Cell 2", "2/6"),
+        ("Cell 4", "4/6"),
+        ("Cell 5", "5/6"),
+        ("Cell 5", "5/6"),
+    ]
 
 
 def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(browser, server, trial):

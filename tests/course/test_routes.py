@@ -48,6 +48,12 @@ def test_what_is_not_on_the_route_is_skipped_with_all_that_belongs_to_it():
     assert kinds(on_route(given, 90)) == kinds(given) == kinds(deck())
 
 
+def test_slides_take_their_numbers_in_the_whole_deck_along():
+    given = {**deck(), "metadata": {"rise": {"lesson": 3}}}
+    assert on_route(given, 20)["metadata"]["rise"] == {"lesson": 3, "numbers": [1, 4], "slides": 4}
+    assert given["metadata"] == {"rise": {"lesson": 3}}
+
+
 @pytest.mark.parametrize(
     ("minutes", "notebook", "has"), [(30, deck(), "20 and 50 and 90"), (20, {"cells": [cell("slide")]}, "90")]
 )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import deck_routes, on_route
+from bertlook_teach.course import GUEST, deck_routes, on_route
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
 DECKS = {path.name[:2]: path for path in sorted((ROOT / "slides").glob("[0-9][0-9]_*.ipynb"))}
+GUEST_DECK = ROOT / "slides" / f"{GUEST}.ipynb"
 SECTIONS = dict(re.findall(r"^## Lesson (\d\d) · .*?\n(.*?)(?=^## |\Z)", GUIDE, re.MULTILINE | re.DOTALL))
 FIGURE = re.compile(r"(?<![\w.])(?:\d*\.\d+|\d+(?:\.\d+)? %)")  # .5, 0.5, 51.7 %
 
@@ -70,10 +71,37 @@ def test_the_guide_and_the_tags_of_the_slides_name_the_same_routes(lesson):
     assert deck_routes(json.loads(DECKS[lesson].read_text(encoding="utf-8"))) == routes(SECTIONS[lesson])
 
 
-def test_the_opening_decks_short_route_is_the_one_that_the_guide_names():
-    (said,) = re.findall(r"slides ([\d, to]+) and (\d+) take 20 minutes", GUIDE)
-    named = numbers(said[0].replace(" to ", "-")) + [int(said[1])]
-    assert deck_routes(json.loads(DECKS["00"].read_text(encoding="utf-8")))[20] == named
+@pytest.mark.parametrize(
+    ("deck", "said"),
+    [
+        (DECKS["00"], r"slides ([\d, to]+) and (\d+) take 20 minutes"),
+        (GUEST_DECK, r"--route 20` shows slides ([\d, to]+) and (\d+)\."),
+    ],
+    ids=["00", GUEST],
+)
+def test_a_short_route_without_a_table_is_the_one_that_the_guide_names(deck, said):
+    ((first, last),) = re.findall(said, GUIDE)
+    named = numbers(first.replace(" to ", "-")) + [int(last)]
+    assert deck_routes(json.loads(deck.read_text(encoding="utf-8")))[20] == named
+
+
+@pytest.mark.parametrize("deck", [*DECKS.values(), GUEST_DECK], ids=lambda path: path.stem[:2])
+def test_a_route_of_20_or_50_minutes_ends_on_the_answer(deck):
+    """What stands behind the answer belongs to 90 minutes."""
+    texts = slides(deck)
+    for minutes, chosen in deck_routes(json.loads(deck.read_text(encoding="utf-8"))).items():
+        assert minutes == 90 or "**What would change the answer" in texts[chosen[-1] - 1], minutes
+
+
+@pytest.mark.parametrize("deck", [*DECKS.values(), GUEST_DECK], ids=lambda path: path.stem[:2])
+def test_a_route_shows_the_next_slide_where_a_slide_or_its_notes_speak_of_it(deck):
+    texts = slides(deck)
+    for minutes, chosen in deck_routes(json.loads(deck.read_text(encoding="utf-8"))).items():
+        for number in chosen:
+            text = texts[number - 1]
+            for words, meant in ((r"[Nn]ext slide\b", number + 1), (r"\bslide before\b", number - 1)):
+                if re.search(words, text) and meant not in chosen:
+                    assert "On the route of 20 minutes" in text and minutes == 20, (minutes, number)
 
 
 @pytest.mark.parametrize("lesson", sorted(SECTIONS))

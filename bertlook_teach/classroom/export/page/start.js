@@ -37,8 +37,12 @@ function routeAddress(minutes) {
   return address.href; // the hash names the slide; if the route leaves it out, the show begins anew
 }
 if (route) {
-  for (const slide of document.querySelectorAll(".slides section section")) {
-    if (slide.dataset.routes.split(" ").includes(String(route))) continue;
+  const all = [...document.querySelectorAll(".slides section section")];
+  const shown = (slide) => slide.dataset.routes.split(" ").includes(String(route));
+  rise.slides = all.length;
+  rise.numbers = all.flatMap((slide, i) => (shown(slide) ? [i + 1] : []));
+  for (const slide of all) {
+    if (shown(slide)) continue;
     const stack = slide.parentElement;
     slide.remove();
     if (!stack.querySelector("section")) stack.remove();

@@ -171,10 +171,25 @@
 
   // 5. The part of the course gives the deck its colour, the lesson its place in the strip at the foot (rise.part, rise.lesson).
   function showPlace(rise) {
+    if (rise.numbers) keepNumbers(rise.numbers, rise.slides);
     if (rise.part) document.body.dataset.part = rise.part;
     if (!rise.lesson) return;
     document.body.dataset.lesson = rise.lesson;
     document.body.style.setProperty("--lesson", rise.lesson);
+  }
+
+  // On a route a slide keeps the number that it has in the whole deck: slides, notes and the teaching guide name it (rise.numbers, rise.slides).
+  function keepNumbers(numbers, all) {
+    const write = () => {
+      const slides = [...document.querySelectorAll(".reveal .slides > section > section")];
+      const own = numbers[slides.findIndex((one) => one.matches(".present > .present"))];
+      for (const [part, text] of own ? [["a", `${own}`], ["b", `${all}`]] : []) {
+        const place = document.querySelector(`.reveal .slide-number-${part}`);
+        if (place && place.textContent !== text) place.textContent = text;
+      }
+    };
+    new MutationObserver(write).observe(document.body, { childList: true, subtree: true });
+    write();
   }
 
   // 6. A slide fills its room; fillSlide, keepFilled and showPlace are those of ../../export/page/fill.js.
