@@ -33,12 +33,12 @@ def story_picture() -> WidePicture:
     >>> story_picture().sentence[:11]
     'A schematic'
     """
-    c, em, wide, high = coordinate, 28.0, 1180.0, 190.0
+    c, em, wide, high = coordinate, 30.0, 1180.0, 200.0
     accent, body = OKABE_ITO["vermillion"], []
     for place, (who, what, lines) in enumerate(_IMAGES):
         left, top = (0.51 * wide) * (place % 2), high * (place // 2)
         base = top + 5.1 * em
-        at = [left + (1.4 + 3.45 * k) * em for k in range(len(_TOKENS))]
+        at = [left + (1.4 + 3.25 * k) * em for k in range(len(_TOKENS))]
         body.append(text(left, top + 0.6 * em, who, extra=' font-weight="600"'))
         body.append(text(left, top + 1.8 * em, what, fill=MUTED))
         for start, end in lines:
