@@ -38,7 +38,7 @@ def story_picture() -> WidePicture:
     for place, (who, what, lines) in enumerate(_IMAGES):
         left, top = (0.51 * wide) * (place % 2), high * (place // 2)
         base = top + 5.1 * em
-        at = [left + (1.4 + 3.25 * k) * em for k in range(len(_TOKENS))]
+        at = [left + (1.5 + 3.25 * k) * em for k in range(len(_TOKENS))]
         body.append(text(left, top + 0.6 * em, who, extra=' font-weight="600"'))
         body.append(text(left, top + 1.8 * em, what, fill=MUTED))
         for start, end in lines:
