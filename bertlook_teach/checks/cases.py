@@ -137,7 +137,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     "11": (
         {
             "the score rose": None,
-            "the score fell": "brown is a fall; look at the words below the picture",
+            "the score fell": "blue is a fall; look at the words below the picture",
             "the head looked at other tokens": "nothing here says where a head looks, only what the task lost or won without it",
         },
         "Rises are published, too. Before one is believed, its interval and the number of heads that were tried belong beside it.",

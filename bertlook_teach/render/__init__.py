@@ -77,7 +77,7 @@ _HOMES = {
     """,
     "results.course": "CourseMap describe_course lesson_table",
     "results.dots": "table_dots",
-    "results.essay": "compared_table outcome_table phases_figure register_table why_lines",
+    "results.essay": "compared_table outcome_table phases_figure register_table story_picture why_lines",
     "results.evidence": "evidence_line",
     "results.gains": "gain_figure",
     "results.keywords": "heads_figure",

@@ -11,7 +11,15 @@ from bertlook_teach.checks import lesson13 as check
 from bertlook_teach.claims import Measurement, evidence_table, ledger, settle
 from bertlook_teach.claims.essay import register as h
 from bertlook_teach.claims.lessons import lesson13
-from bertlook_teach.render import compared_table, outcome_table, phases_figure, register_table, why_lines
+from bertlook_teach.render import (
+    compared_table,
+    outcome_table,
+    phases_figure,
+    register_table,
+    story_picture,
+    why_lines,
+)
+from bertlook_teach.render.drawing.svg import text_width
 
 CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}
 BY_NUMBER = dict(enumerate(h.REGISTER, 1))
@@ -97,6 +105,24 @@ def test_markup_in_a_name_is_escaped():
     bad = replace(BY_NUMBER[6], title="6 <b>clauses</b>")
     page = outcome_table(settle([bad], [Measurement(reason="no")]))._repr_html_()
     assert "<b>clauses" not in page and "clauses" in page
+
+
+def test_the_picture_of_the_story_says_that_it_is_a_schematic_and_stays_inside():
+    picture = story_picture()
+    assert "schematic" in picture.sentence and "nothing here is measured" in picture.sentence
+    wide = float(re.search(r'viewBox="0 0 ([\d.]+)', picture.svg)[1])
+    for x, anchor, words in re.findall(
+        r'<text x="([\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]+)<', picture.svg
+    ):
+        half = text_width(words, 30) / 2
+        middle = float(x) + (half if anchor == "start" else 0)
+        assert 0 <= middle - half and middle + half <= wide, words
+    said = re.findall(r">([^<>]+)</text>", picture.svg)
+    assert [word for word in said if word.isdigit()] == [str(layer) for layer in range(1, 13)]
+    ends = {
+        (a, b) for a, b in re.findall(r'<path d="M([\d.]+) [^"]* ([\d.]+) [\d.]+" fill="none"', picture.svg)
+    }
+    assert len(ends) == picture.svg.count("<circle") == 12  # 1, 5, 3 and 3 lines, each with its dot
 
 
 def test_cuts_are_drawn_between_layers():

@@ -33,7 +33,6 @@ OF_BERT_BASE = {
 # Of BERT-base, but for the walk of lesson 1 (any head of layer 1 would do) and the example of how names count.
 HEADS = {
     "01": {"1-4"}, "02": {"3-1", "1-1"}, "03": {"2-2", "3-1"}, "06": {"5-4"}, "07": {"5-4"}, "09": {"3-1"}, "12": {"3-1"},
-    "13": {"1-4"},  # layers, not a head
 }  # fmt: skip
 EXAMPLE = "Printed names of heads, `2-1`"
 HEAD = re.compile(r"(?<![\w.\-/,\[(])[1-6]-[1-6]\b(?![\w\-])")

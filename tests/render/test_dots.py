@@ -154,3 +154,9 @@ def test_a_key_too_long_for_its_line_has_two():
         )
         assert x + text_width(name, _EM) <= 1180
     assert y > 2 * _EM  # the last one stands below the first
+
+
+def test_an_axis_that_ends_at_zero_ends_without_a_sign():
+    svg = table_dots(TextTable(["pair", "r"], [["a", "-0.94"], ["b", "-0.40"]], "Two.")).svg
+    ticks = re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', svg)
+    assert ticks == ["\u22121", "\u22120.8", "\u22120.6", "\u22120.4", "\u22120.2", "0"]

@@ -473,7 +473,7 @@ def _signs(view: _View, left: float, top: float, cell: float, em: float) -> list
 def _legend(view: _View, marks: tuple[str, str], em: float, y: float) -> str:
     """Which way a difference goes."""
     more, less = marks
-    said = f"blue, {more}: more than before; brown, {less}: less; strongest: {points(view.full)} points"
+    said = f"blue, {more}: more; brown, {less}: less; strongest: {points(view.full)} points"
     return text(1.2 * em, y, said, fill=MUTED)
 
 

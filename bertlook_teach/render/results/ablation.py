@@ -127,7 +127,7 @@ def _figure(size, font_size, columns: int = 1):
 
 
 def heat_figure(panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18):
-    """What each head's removal changes, one panel for each task: one cell for each head, blue with a plus where the score rises, brown with a minus where it falls.
+    """What each head's removal changes, one panel for each task: one cell for each head, blue with a plus where the number is above 0, brown with a minus where it is below.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ def table_dots(
             text(
                 across(tick),
                 bottom + 0.7 * _EM,
-                f"{tick:.2f}".rstrip("0").rstrip(".").replace("-", "\u2212") or "0",
+                f"{round(tick, 2) + 0:.2f}".rstrip("0").rstrip(".").replace("-", "\u2212") or "0",
                 anchor="middle",
                 fill=MUTED,
             )

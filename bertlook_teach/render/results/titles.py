@@ -229,7 +229,7 @@ def _surface() -> dict[str, np.ndarray]:
 
 def _disabled() -> dict[str, np.ndarray]:
     return {
-        task: 100 * (published.published_disabled_heads(task) - published.published_baseline(task))
+        task: 100 * (published.published_baseline(task) - published.published_disabled_heads(task))
         for task in ("MRPC", "RTE")
     }
 
@@ -325,7 +325,7 @@ _PICTURES = {
     ),
     "11": _grids(
         _disabled,
-        "BERT-base, one cell for each head, each disabled in turn: blue where the score rises, brown where it falls (Kovaleva et al. 2019, read off Figure 8).",
+        "BERT-base, one cell for each head, each disabled in turn: blue where the score falls, brown where it rises (Kovaleva et al. 2019, read off Figure 8).",
         _PRINTED,
         signed=True,
     ),
