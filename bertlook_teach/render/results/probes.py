@@ -14,7 +14,7 @@ from ..drawing.pictures import WidePicture
 from ..drawing.svg import coordinate, frame, text, text_width
 from ..drawing.text_table import TextTable
 
-_WIDTH, _EM, _TALL = 1180.0, 30.0, 72.0  # of the picture of pairs, its type, its tallest bar
+_WIDTH, _EM, _TALL = 1180.0, 30.0, 50.0  # of the picture of pairs, its type, its tallest bar
 
 
 def published_probes() -> TextTable:
