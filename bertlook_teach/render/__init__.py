@@ -87,7 +87,10 @@ _HOMES = {
     """,
     "results.ledger_page": "claims_page",
     "results.misconceptions": "format_misconceptions misconception_table",
-    "results.probes": "largest_heads learning_figure learning_sentence published_probes score_cell score_table",
+    "results.probes": """
+        largest_heads learning_figure learning_sentence pair_vectors published_probes score_cell
+        score_table
+    """,
     "results.relations": """
         best_of_figure choices_cell flattery_table published_relations relation_bars_figure
         relation_gains signed_gain

@@ -376,6 +376,15 @@ def test_the_exercises_story_is_solved_by_the_sieves():
     assert [solved[start] for start in (4, 7, 12, 15)] == STORY_ANSWERS
 
 
+def test_a_panel_that_goes_on_with_a_model_has_its_mark():
+    points = [("best head", 0.6, None, None)]
+    marks = [
+        axes.lines[-1].get_marker()
+        for axes in points_figure({"specimen": points, "… on LitBank": points, "x": points}).axes
+    ]
+    assert marks[0] == marks[1] != marks[2]
+
+
 def test_three_panels_of_points_write_few_numbers_so_that_neighbours_do_not_meet():
     points = [("nearest", 0.5, 0.4, 0.6), ("best head", 0.6, None, None)]
     two, three = (points_figure({str(i): points for i in range(n)}).axes for n in (2, 3))

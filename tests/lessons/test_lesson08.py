@@ -1,5 +1,6 @@
 """Lesson 08: its claims on numbers made by hand, its evidence against the judge of the probes, its tables and figure."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -29,6 +30,7 @@ from bertlook_teach.render import (
     figure_picture,
     learning_figure,
     learning_sentence,
+    pair_vectors,
     published_probes,
     score_cell,
     score_table,
@@ -240,3 +242,14 @@ def test_a_learning_curve_is_drawn_and_said():
     assert "right-branching" in figure_picture(figure, sentence).svg
     with pytest.raises(ValueError, match="at least one curve"):
         learning_figure({})
+
+
+def test_the_picture_of_pairs_has_a_bar_a_head_on_one_scale():
+    picture = pair_vectors({"a → b: linked": [[0.5, 0.0]], "b → a: not": [[0.25, 0.1]]}, "Two heads.")
+    assert picture.sentence == "Two heads. The tallest bar: head 1-1 in “a → b: linked”, 0.50."
+    heights = [float(high) for high in re.findall(r"v-?([\d.]+)h", picture.svg)]
+    assert heights == pytest.approx([50, 0, 25, 10])
+    assert [row[1] for row in picture.numbers[0].rows] == ["0.500", "0.250"]
+    for wrong in ({}, {"a": [[-0.1]]}, {"a": [[0.1]], "b": [[0.1, 0.2]]}, {"a": [[np.nan]]}):
+        with pytest.raises(ValueError, match="pairs need weights of 0 or more"):
+            pair_vectors(wrong)

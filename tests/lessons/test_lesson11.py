@@ -296,6 +296,8 @@ def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
     assert [text.get_text() for text in axes[1].texts] == ["+", "−", "−"]  # one scale for both
     assert axes[0].patches[0].get_facecolor() != axes[1].patches[0].get_facecolor()
     assert axes[0].texts[0].get_position() == (1, 1) and axes[0].yaxis_inverted()
+    [written] = heat_figure({"": changes}, numbers=True).axes
+    assert [text.get_text() for text in written.texts][:3] == ["+2.00", "−1.00", "+0.10"]
     for wrong in ({}, {"a": np.zeros(3)}, {"a": np.full((2, 2), np.nan)}):
         with pytest.raises(ValueError, match="shape \\(layer, head\\)"):
             heat_figure(wrong)

@@ -429,7 +429,7 @@ def family_figure(
         distances[np.ix_(order, order)], cmap=colours, aspect="auto", vmin=0, interpolation="nearest"
     )
     bar = figure.colorbar(image, ax=heat, fraction=0.05, pad=0.02)
-    bar.set_label(f"dark: alike ({unit})", fontsize=font_size)
+    bar.set_label(f"dark: alike ({unit})", fontsize=font_size, labelpad=10)
     bar.ax.tick_params(labelsize=font_size)
     every = max(1, math.ceil(n / 10))
     heat.set_xticks(

@@ -126,13 +126,17 @@ def _figure(size, font_size, columns: int = 1):
     return figure, axes
 
 
-def heat_figure(panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18):
+def heat_figure(
+    panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18, numbers: bool = False
+):
     """What each head's removal changes, one panel for each task: one cell for each head, blue with a plus where the number is above 0, brown with a minus where it is below.
 
     Parameters
     ----------
     panels : mapping of title to array of shape (layer, head)
         Changes of one unit; all panels share one scale, from minus to plus the largest size. Cells below a quarter of it have no sign.
+    numbers : bool
+        Write every cell's value, with its sign, instead of the sign alone.
 
     Returns
     -------
@@ -156,12 +160,12 @@ def heat_figure(panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: flo
         for (layer, head), value in np.ndenumerate(grid):
             fill = difference_colour(value / largest)
             axes.add_patch(Rectangle((head + 0.52, layer + 0.52), 0.96, 0.96, facecolor=fill, linewidth=0))
-            if abs(value) >= largest / 4:
+            if numbers or abs(value) >= largest / 4:
                 sign = "+" if value > 0 else "−"
                 axes.text(
                     head + 1,
                     layer + 1,
-                    sign,
+                    f"{value:+.2f}".replace("-", "−") if numbers else sign,
                     ha="center",
                     va="center",
                     fontsize=font_size,

@@ -105,7 +105,7 @@ def points_figure(
     ----------
     panels : mapping of title to sequence of (predictor, value, low, high)
         Shares; low and high are None where no interval is known. All panels name the same predictors in the same order; a value
-        of None leaves its line empty.
+        of None leaves its line empty. A title that begins with an ellipsis ("… on EWT") is the same model as the panel before.
 
     Returns
     -------
@@ -116,7 +116,11 @@ def points_figure(
 
     from ..drawing.figures import FIGURE_STYLE
 
-    looks = line_looks(panels)
+    titles = list(panels)
+    looks = line_looks(titles)
+    for i, title in enumerate(titles[1:], 1):
+        if title.startswith("…"):
+            looks[i] = looks[i - 1]
     names = [[name for name, *_ in points] for points in panels.values()]
     if any(other != names[0] for other in names[1:]):
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")

@@ -54,10 +54,10 @@ def gain_figure(
         for place, (_, low, high) in measured.items():
             axes.plot([low, high], [place, place], color=LINE, linewidth=3, label="_interval")
         if measured:
-            dots = line_looks(["specimen"])[0] | {"linestyle": "", "markersize": 11}
+            dots = line_looks(["specimen"])[0] | {"linestyle": "", "markersize": 13}
             axes.plot([gain for gain, _, _ in measured.values()], list(measured), label=ours, **dots)
-        if printed:
-            dots = line_looks(["BERT-base"])[0] | {"linestyle": "", "markersize": 11}
+        if printed:  # smaller, so that a ring behind it is still seen
+            dots = line_looks(["BERT-base"])[0] | {"linestyle": "", "markersize": 9 if measured else 11}
             axes.plot(list(printed.values()), list(printed), label=theirs, **dots)
         axes.set_yticks(range(len(gains)), list(gains))
         axes.set_ylim(len(gains) - 0.5, -0.5)

@@ -9,8 +9,12 @@ import numpy as np
 from ...model import head_label
 from ...published import read_published
 from ..drawing.marks import line_looks
-from ..drawing.palette import INK, MUTED, RULE
+from ..drawing.palette import INK, LINE, MUTED, RULE
+from ..drawing.pictures import WidePicture
+from ..drawing.svg import coordinate, frame, text, text_width
 from ..drawing.text_table import TextTable
+
+_WIDTH, _EM, _TALL = 1180.0, 30.0, 50.0  # of the picture of pairs, its type, its tallest bar
 
 
 def published_probes() -> TextTable:
@@ -114,6 +118,55 @@ def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
             f"{name}: {100 * low.uas:.0f} % after {first} sentences, {100 * high.uas:.0f} % after {last}"
         )
     return "; ".join(parts) + "."
+
+
+def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> WidePicture:
+    """What a probe of pairs sees: for each pair of words a row of bars, one bar a head, layer by layer; all on one scale.
+
+    Parameters
+    ----------
+    pairs : mapping of name to array of shape (layer, head)
+        Attention from one word to the other in each head, 0 or more.
+    sentence : str
+        What the picture shows; behind it stands which bar is the tallest.
+
+    Raises
+    ------
+    ValueError
+        If there is no pair, the pairs differ in their heads, or a weight is negative or not finite.
+    """
+    vectors = {name: np.asarray(weights, float) for name, weights in pairs.items()}
+    shapes = {weights.shape for weights in vectors.values()}
+    if len(shapes) != 1 or any(
+        w.ndim != 2 or not np.isfinite(w).all() or w.min() < 0 for w in vectors.values()
+    ):
+        raise ValueError(
+            f"pairs need weights of 0 or more, of one shape (layer, head); got {sorted(map(str, shapes)) or 'no pair'}."
+        )
+    [(n_layers, n_heads)] = shapes
+    name, highest = max(vectors.items(), key=lambda pair: pair[1].max())
+    most, at = highest.max() or 1.0, divmod(int(highest.argmax()), n_heads)
+    c, left = coordinate, max(text_width(name, _EM) for name in vectors) + 1.2 * _EM
+    pitch = (_WIDTH - left) / (n_layers * (n_heads + 1))  # after each layer the room of one bar
+    body, y = [], 0.0
+    for row, weights in vectors.items():
+        y += _TALL + 0.5 * _EM
+        body.append(text(left - 0.6 * _EM, y - 0.4 * _EM, row, anchor="end"))
+        for (layer, head), weight in np.ndenumerate(weights):
+            x, high = left + (layer * (n_heads + 1) + head) * pitch, _TALL * weight / most
+            bar = f"M{c(x)} {c(y)}v{c(-high)}h{c(0.8 * pitch)}v{c(high)}z"
+            body.append(f'<path d="{bar}" fill="{LINE}"/>')
+            body.append(f'<path d="M{c(x)} {c(y)}h{c(0.8 * pitch)}" stroke="{MUTED}" stroke-width="1.5"/>')
+    for layer in range(n_layers):
+        middle = left + (layer * (n_heads + 1) + n_heads / 2) * pitch
+        name_of = "layer 1" if layer == 0 else str(layer + 1)
+        body.append(text(middle, y + 0.8 * _EM, name_of, anchor="middle", fill=MUTED))
+    tallest = f"The tallest bar: head {head_label(*at)} in “{name}”, {highest.max():.2f}."
+    words = " ".join(filter(None, [sentence, tallest]))
+    svg = frame(body, _WIDTH, y + 1.5 * _EM, title="Pairs of words", sentence=words, font_size=_EM)
+    heads = [head_label(*divmod(i, n_heads)) for i in range(n_layers * n_heads)]
+    cells = [[name, *(f"{weight:.3f}" for weight in w.ravel())] for name, w in vectors.items()]
+    return WidePicture(svg, words, (TextTable(["pair", *heads], cells),))
 
 
 def _span(counts: Sequence[int]) -> str:
