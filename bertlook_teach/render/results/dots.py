@@ -60,8 +60,11 @@ def _values(cell: object) -> tuple[float, float, float] | None:
 def _step(low: float, high: float, room: float) -> float:
     """The smallest round step of an axis of which there are not more than six, and whose numbers do not touch."""
     for step in _STEPS:
-        wide = max(text_width(said, _EM) for said in axis_numbers([step, step * (low // step), step * -(-high // step)])) + 0.4 * _EM
-        if (high - low) / step <= min(6, room / wide):
+        first, last = low // step, -(-high // step)
+        wide = (
+            max(text_width(said, _EM) for said in axis_numbers([step, step * first, step * last])) + 0.6 * _EM
+        )
+        if (high - low) / step <= 6 and last - first <= room / wide:
             return step
     return high - low
 
