@@ -85,7 +85,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     badge : str, optional
         Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
     font_size, height : float
-        In pixels; 0 follows the page's text size, and the length of the text.
+        In pixels; 0 follows the page's text size, and the length of the text. On a slide the height is meant for 1280 x 720 and
+        grows with a larger one.
     bits : {8, 16}, optional
         Bits a weight. 8 are enough for the eye (a weight is off by at most 0.002). By default 16 while that makes
         less than a megabyte, so that the per cents in the caption are right as well.

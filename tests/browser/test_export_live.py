@@ -390,7 +390,7 @@ def test_lenses_without_a_gradient_follow_what_is_typed(live, specimen):
     n = found["shape"][2]
     full = np.reshape(found["full"], (3, 6, 6, 1, 1))
     shown = np.reshape(found["data"], (3, 6, 6, n, n)) / 65535 * full
-    assert (np.abs(shown - list(wanted.values())) / full).max() < 5e-5
+    assert (np.abs(shown - list(wanted.values())) / full).max() < 1e-4  # another processor: 5.6e-5
     drawn = live.page.locator(".bertlook-lenses")
     assert drawn.locator(".bl-lens-title").count() == 3
     assert "gradient, value zeroing, ablation need Jupyter" in drawn.inner_text()

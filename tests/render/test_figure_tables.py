@@ -1,7 +1,10 @@
 """The numbers of a matplotlib figure as tables, and their way into a handout."""
 
+import re
+
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from bertlook_teach.classroom import render_handout
 from bertlook_teach.render import (
@@ -78,3 +81,16 @@ def notebook(markup):
     shown = new_output("execute_result", {"text/html": markup}, execution_count=1)
     cell = new_code_cell("picture", outputs=[shown], metadata={"slideshow": {"slide_type": "slide"}})
     return new_notebook(cells=[cell])
+
+
+def test_lines_of_one_label_share_their_middle_whatever_the_typeface():
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlabel="0.69 nats\nnormalised 0.33", ylabel="share", title="one line")
+    svg = figure_picture(figure, "Two lines.").svg
+    written = re.findall(
+        r'text-anchor: (\w+)" x="([\d.]+)"[^>]*>(0\.69 nats|normalised 0\.33|one line)<', svg
+    )
+    assert [words for _, _, words in written] == ["0.69 nats", "normalised 0.33", "one line"]
+    assert {anchor for anchor, _, _ in written} == {"middle"} and len({x for _, x, _ in written}) == 1
+    assert not any("draw" in vars(text) for text in figure.findobj(Text))  # the figure is as it was

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
@@ -76,7 +77,7 @@ def figure_picture(figure, sentence: str) -> Picture:
     from .figures import FIGURE_STYLE
 
     file = io.StringIO()
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(FIGURE_STYLE), _anchored_lines(figure):
         figure.savefig(
             file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
         )
@@ -99,6 +100,38 @@ def figure_picture(figure, sentence: str) -> Picture:
         f'style="{_GROWS};stroke-linejoin:round;stroke-linecap:butt"><title>{content(sentence)}</title>'
     )
     return Picture(head + svg[len(opening) :].strip(), sentence, figure_numbers(figure))
+
+
+@contextlib.contextmanager
+def _anchored_lines(figure):
+    """Each line of a text of several lines is written with the anchor of the whole text.
+
+    matplotlib does so for a single line. It sets every one of several where its own typeface puts the first letter, and in a page's
+    typeface, which is narrower, they stand aside.
+    """
+    from matplotlib.text import Text
+
+    several = [one for one in figure.findobj(Text) if "\n" in one.get_text()]
+    for one in several:
+
+        def draw(renderer, one=one, plain=one.draw):
+            write = renderer.draw_text
+
+            def anchored(*given, mtext=None, **more):
+                write(*given, mtext=one, **more)
+
+            renderer.draw_text = anchored
+            try:
+                plain(renderer)
+            finally:
+                renderer.draw_text = write
+
+        one.draw = draw
+    try:
+        yield
+    finally:
+        for one in several:
+            del one.draw
 
 
 _DECIMAL = re.compile(r"-?\d+\.\d+")

@@ -39,6 +39,17 @@ def coordinate(value: float) -> str:
     return "0" if text == "-0" else text
 
 
+def axis_numbers(values: Iterable[float]) -> list[str]:
+    """What stands at the ticks of an axis: as many decimals at each as one of them needs; nothing is a plain 0.
+
+    >>> axis_numbers([-0.05, -1e-17, 0.05, 0.1])
+    ['−0.05', '0', '0.05', '0.10']
+    """
+    values = list(values)
+    digits = next((d for d in range(4) if all(abs(value - round(value, d)) < 1e-9 for value in values)), 4)
+    return [f"{value:.{digits}f}".replace("-", "\u2212") if round(value, digits) else "0" for value in values]
+
+
 def frame(
     body: Iterable[str], width: float, height: float, *, title: str, sentence: str, font_size: float
 ) -> str:

@@ -91,6 +91,7 @@ CHANGES = {
         (r"posKeys \+ 73\)", "posKeys + 40)", 1),
         (r"posProduct \+ 28\)", "posProduct + 40)", 1),
         (r"posProduct \+ 55\)", "posProduct)", 1),
+        (r"posDotProduct - 6\)", "posDotProduct - 24)", 1),
         (r" k \(elementwise\)'", " k'", 1),
         (r"20 \+ \"px\"\)", '24 + "px")', 1),
     ],

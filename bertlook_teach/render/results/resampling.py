@@ -13,7 +13,7 @@ import numpy as np
 from ...stats import REPLICATES, draws, sample_interval
 from ..drawing.palette import INK, MUTED, OKABE_ITO, RULE
 from ..drawing.pictures import WidePicture
-from ..drawing.svg import coordinate, frame, text, text_width
+from ..drawing.svg import axis_numbers, coordinate, frame, text, text_width
 
 _WIDTH, _EM = 1180.0, 30.0
 _FRAMES, _SECONDS = 6, 0.75  # what is shown one after the other, and how long each
@@ -54,20 +54,13 @@ class _Scale:
 
     def drawn(self, top: float, bottom: float, axis: str) -> list[str]:
         marks = []
-        for value in np.arange(self.low, self.high + self.step / 2, self.step):
+        ticks = np.arange(self.low, self.high + self.step / 2, self.step)
+        for value, said in zip(ticks, axis_numbers(ticks)):
             x = self(value)
             marks.append(
                 f'<path d="M{coordinate(x)} {coordinate(top)}V{coordinate(bottom)}" stroke="{RULE}"/>'
             )
-            marks.append(
-                text(
-                    x,
-                    bottom + 0.7 * _EM,
-                    f"{value + 0:.{self.digits}f}".rstrip("0").rstrip("."),
-                    anchor="middle",
-                    fill=MUTED,
-                )
-            )
+            marks.append(text(x, bottom + 0.7 * _EM, said, anchor="middle", fill=MUTED))
         return [
             *marks,
             text((self.left + self.right) / 2, bottom + 1.75 * _EM, axis, anchor="middle", fill=MUTED),

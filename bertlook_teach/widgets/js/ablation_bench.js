@@ -177,7 +177,7 @@ function createBench(host, get, emit) {
     const aside = [1.2 * em, 1.7 * em, 2.6 * em]; // the word layer, the layers' numbers, the word head
     const spare = 0.52 * width - aside[0] - aside[1] - aside[2];
     const across = Math.max(0.45 * em, Math.min(1.85 * em, spare / heads));
-    const limit = get("height") || Math.min(tallest(host, em), 15 * em);
+    const limit = get("height") * enlarged(host) || Math.min(tallest(host, em), 15 * em);
     const down = Math.max(0.45 * em, Math.min(1.75 * em, (limit - 1.5 * em) / layers));
     grid.style.gridTemplateColumns = `${aside[0]}px ${aside[1]}px repeat(${heads}, ${across}px) ${aside[2]}px`;
     grid.style.gridTemplateRows = `${1.5 * em}px repeat(${layers}, ${down}px)`;

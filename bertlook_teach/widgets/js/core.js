@@ -405,9 +405,13 @@ function floatsAt(bytes, start, count) {
 // How tall a view grows by itself: 17 tokens in the size of the text; on a slide, what a title, the controls of the
 // explorer and two lines of caption leave.
 function tallest(host, em) {
-  const slide = document.body.classList.contains("rise-enabled") || host.closest(".reveal");
-  return slide ? Math.max(12 * em, 0.54 * window.innerHeight) : Math.max(18.6 * em, 420);
+  return onSlide(host) ? Math.max(12 * em, 0.54 * window.innerHeight) : Math.max(18.6 * em, 420);
 }
+
+const onSlide = (host) => Boolean(document.body.classList.contains("rise-enabled") || host.closest(".reveal"));
+
+// A height that was asked for is in pixels of a slide of 1280 x 720: how much larger this slide is.
+const enlarged = (host) => (onSlide(host) ? Math.max(1, Math.min(window.innerWidth / 1280, window.innerHeight / 720)) : 1);
 
 // Which model a view shows, in the colour that the model has in every picture.
 function showBadge(node, text) {

@@ -77,7 +77,7 @@ function createDistanceMap(host, get, emit) {
     const width = root.clientWidth;
     if (!width) return false;
     const size = em();
-    const height = get("height") || Math.min(tallest(host, size) * 0.86, width * 0.86);
+    const height = get("height") * enlarged(host) || Math.min(tallest(host, size) * 0.86, width * 0.86);
     const key = JSON.stringify([size, width, height]);
     if (key !== laidOut) {
       laidOut = key;

@@ -93,7 +93,7 @@ function createHeadMap(host, get, emit) {
     const side = [1.2 * em, 1.8 * em]; // the word layer, and the layers' numbers
     const aside = side[0] + side[1] + 4;
     // A map of few heads that has its slide for itself fills it.
-    const slide = document.body.classList.contains("rise-enabled") || host.closest(".reveal");
+    const slide = onSlide(host);
     const alone = slide && heads < 9 && !host.closest(".bertlook, .bertlook-views, .bertlook-explorer, .widget-hbox");
     const widest = (alone ? 5 : 2.5) * em;
     root.style.width = `${aside + heads * widest}px`;
@@ -103,7 +103,7 @@ function createHeadMap(host, get, emit) {
     if (key === laidOut) return true;
     laidOut = key;
     const across = Math.min(widest, (width - aside) / heads);
-    const limit = get("height") || tallest(host, em);
+    const limit = get("height") * enlarged(host) || tallest(host, em);
     const down = Math.max(0.5 * em, Math.min(across, (limit - 4.7 * em) / layers));
     grid.style.gridTemplateColumns = `${side[0]}px ${side[1]}px repeat(${heads}, ${across}px)`;
     grid.style.gridTemplateRows = `${1.3 * em}px repeat(${layers}, ${down}px)`;

@@ -131,7 +131,7 @@ function createHeadView(host, get, emit) {
     // A shorter text leaves room below rather than pull the slide up.
     mostTokens = Math.max(mostTokens, pieces, columns.length);
     const natural = Math.max((style === "rows" ? 13 : 8) * em, (mostTokens + 0.4) * 1.5 * em);
-    const height = (get("height") || Math.min(natural, tallest(host, em))) - headerHeight - (changes ? 1.4 * em : 0);
+    const height = (get("height") * enlarged(host) || Math.min(natural, tallest(host, em))) - headerHeight - (changes ? 1.4 * em : 0);
     stage.style.height = `${height}px`;
     header.style.height = `${headerHeight}px`;
     caption.style.minHeight = `${(1.25 * captionLines(width) + 0.2) * em}px`;
@@ -181,6 +181,9 @@ function createHeadView(host, get, emit) {
     let pitch = (height - 2 * pad) / Math.max(1, n);
     if (pitch < 0.7 * em) pitch = 1.3 * em; // then the tokens scroll
     pitch = Math.min(pitch, 2 * em);
+    // Lines closer than their letters are tall: smaller letters, as far as they can still be read from the last row.
+    const least = Math.min(1, onSlide(host) ? Math.max(24 / em, 0.88) : 0.85);
+    const type = `${Math.max(least, Math.min(1, pitch / (1.1 * em)))}em`;
     Object.assign(layout, { pad, pitch, column, left, x0: left + column, x1: left + column + spread });
     sheet.style.height = `${Math.floor(n * pitch + 2 * pad)}px`;
     makeTokens(labels);
@@ -191,6 +194,7 @@ function createHeadView(host, get, emit) {
       nodes.forEach((node, k) => {
         if (!node) return; // cross attention: fewer queries than keys, or fewer keys
         node.style.height = node.style.lineHeight = `${pitch}px`;
+        node.style.fontSize = type;
         place(node, places[k][0], pad + i * pitch, places[k][1]);
         sheet.append(node);
       });

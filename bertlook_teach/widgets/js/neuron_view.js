@@ -170,8 +170,8 @@ function createNeuronView(host, get, emit) {
 
   function layOut(tokens) {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    const slide = document.body.classList.contains("rise-enabled") || host.closest(".reveal");
-    const room = get("height") || (slide ? 0.55 * window.innerHeight : 26 * em);
+    const slide = onSlide(host);
+    const room = get("height") * enlarged(host) || (slide ? 0.55 * window.innerHeight : 26 * em);
     const row = Math.max(1.02, Math.min(1.45, (room / em - 0.1) / (tokens + 2)));
     table.style.setProperty("--bl-row", `${row}em`);
     scroller.style.maxHeight = `${Math.ceil(Math.max(room, 6 * em))}px`;

@@ -64,10 +64,10 @@ function createRecordedView(host, get, emit) {
   }
 
   const own = { font_size: () => 0, difference: () => false, norms: () => null, quantity_index: () => 0, badge: () => "" };
-  // As tall as the view alone would be, less what a second line of controls takes from a slide.
+  // As tall as the view alone would be, less what a second line of controls takes from a slide; in the pixels that are asked for.
   function room(natural) {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.9 * em));
+    return get("height") || Math.max(8 * em, Math.min(natural * em, tallest(host, em) - 0.9 * em)) / enlarged(host);
   }
   const tokens = () => get("texts")[get("sentence")].wordpiece.tokens;
   const ofMap = {

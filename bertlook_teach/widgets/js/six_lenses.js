@@ -118,7 +118,7 @@ function createSixLenses(host, get, emit) {
     const twoLines = maps.some(({ title }) => title.includes(" ") && textWidth(title, true) > across - 0.5 * em);
     const header = (twoLines ? 2.45 : 1.35) * em;
     const foot = 1.4 * em;
-    const room = (get("height") || 0.9 * tallest(host, em)) - header - foot;
+    const room = (get("height") * enlarged(host) || 0.9 * tallest(host, em)) - header - foot;
     const pitch = Math.max(1.2 * em, Math.min(1.5 * em, room / n));
     const body = Math.min(room, n * pitch);
     scroller.style.height = `${Math.ceil(header + Math.max(body, 2.4 * em) + foot)}px`;

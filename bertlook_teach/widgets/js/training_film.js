@@ -52,10 +52,10 @@ function createFilm(host, get, emit) {
     if ("measure" in changes) emit({ measure: get("measures")[get("labels").indexOf(changes.measure)] });
     else emit(changes);
   }
-  // What the slider and the sentence leave of a slide.
+  // What the slider and the sentence leave of a slide, in the pixels that are asked for.
   function mapHeight() {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    return get("height") || Math.max(10 * em, tallest(host, em) - 2.2 * em);
+    return get("height") || Math.max(10 * em, tallest(host, em) - 2.2 * em) / enlarged(host);
   }
   const map = createHeadMap(mapHost, ofPoint, fromMap);
 

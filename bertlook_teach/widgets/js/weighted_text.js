@@ -156,7 +156,7 @@ function createWeightedText(host, get, emit) {
 
   function fit() {
     const em = parseFloat(getComputedStyle(root).fontSize);
-    if (em > 0) stage.style.maxHeight = `${get("height") || 0.74 * tallest(host, em)}px`;
+    if (em > 0) stage.style.maxHeight = `${get("height") * enlarged(host) || 0.74 * tallest(host, em)}px`;
   }
 
   function update() {
