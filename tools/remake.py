@@ -190,6 +190,20 @@ def _keywords(place):
     return _bertlook(("keywords-course", "keywords", {}, ("--tune", "--remove-tuned")), *runs)(place)
 
 
+def _patterns(place):
+    patterns = (
+        "query.pos('DET') & key.governor()",
+        "query.relation('obj') & key.governor()",
+        "query.pos('ADJ') & key.governor()",
+        "query.pos('PRON') & key.before() & key.pos('NOUN', 'PROPN')",
+        "key.next(',')",
+        "query.pos('VERB') & key.next('.')",
+    )
+    kept = ("--cache", str(place.work / "maps"))
+    runs = [(f"pattern-{i}", "pattern", {"--data": UD[1]}, (one, *kept)) for i, one in enumerate(patterns, 1)]
+    return _bertlook(*runs)(place)
+
+
 def _tables(place):
     folders = sorted(str(p) for p in (place.work / "results").glob("*") if p.is_dir())
     if not folders:
@@ -238,7 +252,9 @@ STEPS = (
     Step("probe", "results: all heads together", ("weights",), _bertlook(("ewt-probe", "probe", EWT, ())), in_parts=True, slow=True),
     Step("layers", "results: what each layer knows", ("weights",), _layers, in_parts=True, slow=True),
     Step("keywords", "results: heads and key words", ("weights",), _keywords, in_parts=True, slow=True),
-    Step("results", "every table of the results, as saved", ("syntax", "coreference", "probe", "layers", "keywords"), _tables,
+    Step("patterns", "results: patterns of one line", ("weights",), _patterns, in_parts=True, slow=True),
+    Step("results", "every table of the results, as saved",
+         ("syntax", "coreference", "probe", "layers", "keywords", "patterns"), _tables,
          in_parts=True, scripts=("tools/results_tables.py",)),
     Step("results-page", "docs/results.md: the tables that are saved tables, and their weights", ("results", "fingerprint"),
          do=update_results, in_parts=True),

@@ -123,6 +123,15 @@ RESULT_TABLES = {
     "### Inspec, first 400 abstracts": (("keywords-inspec",), "keywords"),
     "### SemEval 2017, first 400 paragraphs": (("keywords-semeval",), "keywords"),
     "### 500N-KPCrowd, first 300 news": (("keywords-news",), "keywords"),
+    "### Heads taken away": (("keywords-course",), "removal"),
+    "### What the lists of “lowest entropies” rank": (
+        ("keywords-course", "keywords-inspec", "keywords-semeval", "keywords-news"),
+        "keywords",
+    ),
+    "## Patterns: one line each, scored for every head": (
+        tuple(f"pattern-{i}" for i in range(1, 7)),
+        "pattern",
+    ),
 }
 
 
@@ -131,7 +140,8 @@ def _new_table(results, stem):
     import results_tables
 
     if len(results) > 1:
-        return results_tables.pairs_table(results)
+        several = {"coref": "pairs", "keywords": "entropies", "pattern": "patterns"}[stem]
+        return getattr(results_tables, f"{several}_table")(results)
     make = getattr(results_tables, f"{stem}_table", None)
     return make(results[0]) if make and stem != "value" else results_tables.value_table(results[0], stem)
 

@@ -13,6 +13,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 from bertlook_teach.disk import with_interval
 
 MIN_CASES = 600
+_SLIDES_SCORE = ("spread of the maxima", "head entropy", "share to [SEP]", "AUC, column max")
+_TEXTS = {
+    "the shipped texts": "The course's texts",
+    "inspec": "Inspec, first 400 abstracts",
+    "semeval2017": "SemEval 2017, first 400 paragraphs",
+    "500n-kpcrowd": "500N-KPCrowd, first 300 news",
+}
 KINDS = ("all", "pronoun", "proper", "nominal")
 # The rows of the paper's Table 1 are printed however rare they are.
 STANFORD = [
@@ -153,6 +160,63 @@ def keywords_table(result):
     return table(header, lines)
 
 
+def patterns_table(results):
+    """A row a pattern: the best head beside the best rule, chance and the random twin; then the head that gives its keys most."""
+    header = ["pattern", "n", "head", "accuracy", "best rule", "gain", "chance", "random twin", "mass"]
+    lines = []
+    for result in results:
+        found, mass = ({row["measure"]: row for row in result["rows"]}[name] for name in ("accuracy", "mass"))
+        pattern = result["about"]["pattern"].replace("|", "\\|")
+        low, high = 100 * found["gain_low"], 100 * found["gain_high"]
+        lines.append([
+            f"`{pattern}`", f"{found['n']:,}", found["heads"], interval(found, "value"), f"{100 * found['rule']:.1f} ({found['rules']})",
+            f"{100 * found['gain']:.1f} [{low:.1f}, {high:.1f}]", f"{100 * found['chance']:.1f}",
+            interval(found, "twin", "twin_low", "twin_high"), f"{interval(mass, 'value')} ({mass['heads']})",
+        ])  # fmt: skip
+    return table(header, lines)
+
+
+def removal_table(result):
+    """A row a score and order: all heads, some of them taken away, none left."""
+    rows = [row for row in result["rows"] if row["run"] == "model"]
+    heads = max(row["heads_off"] for row in rows)
+    steps = sorted({round(share * heads) for share in (0.3, 0.5, 0.7)} & {row["heads_off"] for row in rows})
+    header = [
+        "score of",
+        "order",
+        "all heads",
+        f"{steps[0]} of {heads} away",
+        *(f"{n} away" for n in steps[1:]),
+        "none left",
+    ]
+    lines = []
+    for score in dict.fromkeys(row["score_of"] for row in rows):
+        for order in dict.fromkeys(row["order"] for row in rows):
+            of = {row["heads_off"]: row for row in rows if (row["score_of"], row["order"]) == (score, order)}
+            lines.append([score, order, *(interval(of[n], "score") for n in (0, *steps, heads))])
+    return table(header, lines)
+
+
+def entropies_table(results):
+    """A row a set of texts: with what the slides' score of a head goes, over the heads of the model and of its random twin."""
+    header = [
+        "texts",
+        "spread of the maxima",
+        "head entropy",
+        "share to [SEP]",
+        "AUC of the maxima",
+        "the twin's: spread",
+        "AUC",
+    ]
+    lines = []
+    for result in results:
+        about = result["about"]
+        model, twin = about["slides' score"]["model"], about["slides' score"]["random twin"]
+        values = [*(model[name] for name in _SLIDES_SCORE), twin[_SLIDES_SCORE[0]], twin[_SLIDES_SCORE[-1]]]
+        lines.append([_TEXTS[about["data"].partition(".")[0]], *(f"{value:+.2f}" for value in values)])
+    return table(header, lines)
+
+
 def value_table(result, name):
     """Any other saved table with a value and its interval: a row a row."""
     rows = result["rows"]
@@ -174,6 +238,10 @@ def print_folder(folder):
             print(layers_table(result))
         elif path.stem == "keywords":
             print(keywords_table(result))
+        elif path.stem == "removal":
+            print(removal_table(result))
+        elif path.stem == "pattern":
+            print(patterns_table([result]))
         elif "value" in result["rows"][0]:
             print(value_table(result, path.stem))
         print()

@@ -82,7 +82,9 @@ window.bertlookTests = (() => {
     const found = [];
     for (const { text, owner } of items) {
       const svg = owner.closest("svg");
-      const scale = svg && svg.viewBox.baseVal && svg.viewBox.baseVal.width ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+      const view = svg?.viewBox.baseVal;
+      const frame = svg?.getBoundingClientRect(); // a picture is as large as the narrower of its frame's two sides lets it be
+      const scale = view?.width ? Math.min(frame.width / view.width, frame.height / view.height) : 1;
       const size = parseFloat(getComputedStyle(owner).fontSize) * scale;
       if (size < SMALLEST) found.push(`${size.toFixed(1)} px: ${text.slice(0, 30)}`);
     }

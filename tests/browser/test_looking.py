@@ -65,6 +65,11 @@ SEEN = {  # kind of complaint: what must be found, and the same as it should be
             "15.0 px: half",
             '<svg viewBox="0 0 400 60" width="400" role="img" aria-label="x"><text y="40" font-size="30">half</text></svg>',
         ),
+        (  # as wide as its slide, and too low for that: the picture is drawn smaller than its frame
+            drawing('<text x="5" y="40" font-size="30">low</text>').replace('height="60"', 'height="30"', 1),
+            "picture, 15.0 px: low",
+            drawing('<text x="5" y="40" font-size="30">low</text>'),
+        ),
     ],
     "faint": [
         (

@@ -114,7 +114,7 @@ def test_every_test_of_the_last_step_is_there():
 
 def test_the_quick_way_leaves_out_only_what_is_measured_elsewhere():
     slow = {step.name for step in remake.STEPS if step.slow}
-    assert slow == {"syntax", "coreference", "probe", "layers", "keywords"}
+    assert slow == {"syntax", "coreference", "probe", "layers", "keywords", "patterns"}
     assert all(step.in_parts for step in remake.STEPS if step.slow)
 
 
@@ -257,7 +257,7 @@ def test_the_fingerprint_stands_in_the_card_and_on_the_page(place):
 
 def test_every_heading_has_its_table():
     text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
-    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for step in ("syntax", "coreference", "probe", "layers", "keywords")
+    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for step in ("syntax", "coreference", "probe", "layers", "keywords", "patterns")
                for c in STEPS[step].commands(Anything(ROOT, Path("/kept")))}  # fmt: skip
     for heading, (sources, _) in remake_pages.RESULT_TABLES.items():
         assert set(sources) <= folders
@@ -282,7 +282,8 @@ def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
         assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
         litbank = name in ("LitBank", "pronoun pairs")
         assert (quoted_results.weights_of(some, heading) == new) == (renewed and not litbank), name
-    assert quoted_results.weights_of(all_new, "### Heads taken away") != new, "no saved table makes this one"
+    tasks = "## Tasks: fine-tuning, and heads switched off in what was fine-tuned"
+    assert quoted_results.weights_of(all_new, tasks) != new, "no saved table makes this one"
 
 
 def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
@@ -337,6 +338,51 @@ def test_pairs_of_pronouns_are_a_row_a_file():
     assert quoted_results.table_of(["## x", *made.split("\n")], "## x", 0)[0] == columns
     assert cells[0] in {row[0] for row in old}
     assert [cell.split()[0] for cell in cells[1:]] == ["720", "51.0", "52.0", "54.0", "55.0"]
+
+
+def page_columns(heading):
+    page = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
+    return quoted_results.table_of(page, heading, 0)[0]
+
+
+def made_table(text):
+    return quoted_results.table_of(["## x", *text.split("\n")], "## x", 0)
+
+
+def test_a_pattern_is_a_row_with_its_rule_its_twin_and_its_mass():
+    row = {"n": 1894, "heads": "1-4", "value": 0.592, "low": 0.563, "high": 0.618, "rules": "+1", "rule": 0.559, "chance": 0.068,
+           "gain": -0.033, "gain_low": -0.048, "gain_high": 0.015, "twin": 0.115, "twin_low": 0.094, "twin_high": 0.131}  # fmt: skip
+    rows = [{"measure": "mass", **row, "heads": "1-6", "value": 0.6}, {"measure": "accuracy", **row}]
+    columns, body = made_table(
+        results_tables.patterns_table([{"about": {"pattern": "key.itself()"}, "rows": rows}])
+    )
+    assert columns == page_columns("## Patterns: one line each, scored for every head")
+    assert body == [
+        ["key.itself()", "1,894", "1-4", "59.2 [56.3, 61.8]", "55.9 (+1)", "-3.3 [-4.8, 1.5]", "6.8", "11.5 [9.4, 13.1]",
+         "60.0 [56.3, 61.8] (1-6)"]
+    ]  # fmt: skip
+
+
+def test_heads_taken_away_are_a_row_an_order_without_the_twin():
+    away = {0: 0.9, 4: 0.8, 11: 0.7, 18: 0.6, 25: 0.5, 36: 0.4}
+    rows = [
+        {"run": run, "score_of": "AUC", "order": order, "heads_off": n, "score": score + off, "low": score, "high": score}
+        for run, off in (("model", 0), ("random twin", 0.05)) for order in ("worst first", "random") for n, score in away.items()
+    ]  # fmt: skip
+    columns, body = made_table(results_tables.removal_table({"rows": rows}))
+    assert columns == page_columns("### Heads taken away")
+    assert [cells[:2] for cells in body] == [["AUC", "worst first"], ["AUC", "random"]]
+    assert [cell.split()[0] for cell in body[0][2:]] == ["90.0", "70.0", "60.0", "50.0", "40.0"]
+
+
+def test_what_the_slides_score_ranks_is_a_row_a_set_of_texts():
+    names = ("spread of the maxima", "head entropy", "share to [SEP]", "AUC, column max")
+    score = {run: dict(zip(names, values, strict=True)) for run, values in (("model", (0.9, 0.1, -0.7, 0.5)), ("random twin", (0.2, 0, 0, -0.1)))}  # fmt: skip
+    columns, body = made_table(
+        results_tables.entropies_table([{"about": {"data": "inspec.jsonl", "slides' score": score}}])
+    )
+    assert columns == page_columns("### What the lists of “lowest entropies” rank")
+    assert body == [["Inspec, first 400 abstracts", "+0.90", "+0.10", "-0.70", "+0.50", "+0.20", "-0.10"]]
 
 
 def test_the_examples_print_what_they_print(place):
