@@ -27,6 +27,7 @@ from bertlook_teach import HeadExplorer, load_encoder, widgets
 encoder = load_encoder("specimen")
 
 def occupy(_):
+    busy.description = "it is busy"
     while not Path("free").exists():
         time.sleep(0.05)
 
@@ -117,6 +118,7 @@ def test_an_idle_kernel_answers_itself(live):
 def test_while_the_kernel_is_busy_the_page_answers_and_then_the_kernel(live, folder):
     live.go("6-0")
     live.page.get_by_role("button", name="be busy").click()
+    live.page.get_by_role("button", name="it is busy").wait_for()  # by then the page has heard of it
     in_page(live, lambda: type_in(live, "1-0", "A rabbit ran."))
     live.wait(f"{READ}.includes('rabbit') && !{READ}.includes('chased')")
     in_page(live, lambda: type_in(live, "1-0", "An owl slept there.", line=1))

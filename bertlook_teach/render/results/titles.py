@@ -138,7 +138,7 @@ def _of_head(label: str):
 # --- small maps -----------------------------------------------------------------------------------------
 
 
-def _maps(key, choose: Callable, per_row: int, what: str):
+def _maps(key, choose: Callable, per_row: int, what: str, *, em: float = _EM):
     """Maps for their shape: a row of a map looks, a column is looked at, darkest is its largest weight."""
 
     def draw(colour: str):
@@ -146,13 +146,14 @@ def _maps(key, choose: Callable, per_row: int, what: str):
         chosen: Mapping[str, np.ndarray] = choose(seen)
         named = any(name.strip() for name in chosen)
         pitch = _WIDTH / per_row
-        size, step = pitch - 0.08 * pitch, pitch + (1.6 * _EM if named else 0)
+        size, step = pitch - 0.08 * pitch, pitch + (1.6 * em if named else 0)
         body = []
         for k, (name, weights) in enumerate(chosen.items()):
             x, y = (k % per_row) * pitch, (k // per_row) * step
             if named:
-                body.append(text(x + size / 2, y + 0.8 * _EM, name, anchor="middle"))
-                y += 1.6 * _EM
+                at = x + size / 2, y + 0.8 * em
+                body.append(text(*at, name, anchor="middle", extra=f' font-size="{coordinate(em)}"'))
+                y += 1.6 * em
             body.append(
                 f'<image x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
                 f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{map_address(weights)}"/>'
@@ -322,6 +323,7 @@ _PICTURES = {
         lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
         6,
         "the mean map of each of 12 layers",
+        em=40.0,  # two rows are as high as the slide, so the picture is drawn smaller
     ),
     "11": _grids(
         _disabled,
