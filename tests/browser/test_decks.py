@@ -57,6 +57,10 @@ class Walk:
     def test_every_picture_has_words(self, deck):
         assert not deck.walked.complaints("mute"), deck.walked.list("mute")
 
+    def test_pictures_wear_the_typeface_of_the_slides(self, deck):
+        worn = "[...document.querySelectorAll(\".reveal figure > img[src^='data:image/svg+xml;base64,']\")].map((one) => atob(one.src.split(',')[1]).includes('SlideType'))"
+        assert all(deck.ask(worn))
+
     def test_every_control_is_reached_and_used_by_key_and_shows_its_focus(self, deck):
         assert deck.walked.stops
         assert not deck.walked.complaints("keys"), deck.walked.list("keys")

@@ -266,12 +266,13 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
 
   // A picture that is an image cannot use the page's typeface: the slides' own is put into it.
   async function dressPictures() {
-    const bare = [...document.querySelectorAll(".reveal figure > img[src^='data:image/svg+xml;base64,']:not([data-dressed])")];
-    for (const image of bare) image.dataset.dressed = "";
-    if (!bare.length) return;
+    const bare = () => document.querySelectorAll(".reveal figure > img[src^='data:image/svg+xml;base64,']:not([data-dressed])");
+    if (!bare().length) return;
     window.bertlookType ??= pageType();
     const faces = await window.bertlookType;
-    for (const image of faces.length ? bare : []) {
+    if (!faces.length) return setTimeout(() => (window.bertlookType = null), 500); // the slideshow's own sheet may come later: it is looked for again
+    for (const image of bare()) {
+      image.dataset.dressed = "";
       const [head, body] = image.src.split(",");
       const svg = atob(body);
       const used = faces.filter(({ weight }) => weight === 400 || svg.includes("font-weight"));
