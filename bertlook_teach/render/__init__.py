@@ -45,7 +45,7 @@ _HOMES = {
     """,
     "heads.distance_map": """
         DISTANCE_UNIT NEIGHBOURS SHAPES checked_map describe_distance_map distance_map_figure
-        family_figure group_styles map_neighbours render_distance_map
+        family_figure group_styles label_table map_neighbours render_distance_map
     """,
     "heads.film": "describe_film film_range film_table render_film",
     "heads.gallery": "describe_gallery render_gallery",

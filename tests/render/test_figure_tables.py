@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -13,6 +14,7 @@ from bertlook_teach.render import (
     figure_numbers,
     figure_picture,
     interval_curves,
+    label_table,
     picture_key,
 )
 from bertlook_teach.widgets import record
@@ -94,3 +96,8 @@ def test_lines_of_one_label_share_their_middle_whatever_the_typeface():
     assert [words for _, _, words in written] == ["0.69 nats", "normalised 0.33", "one line"]
     assert {anchor for anchor, _, _ in written} == {"middle"} and len({x for _, x, _ in written}) == 1
     assert not any("draw" in vars(text) for text in figure.findobj(Text))  # the figure is as it was
+
+
+def test_a_label_without_a_row_is_said():
+    with pytest.raises(ValueError, match=r"kinds lack \['broad'\]"):
+        label_table({"specimen": [["next", "broad"]]}, ["next", "unlabelled"])

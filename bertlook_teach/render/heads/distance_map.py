@@ -23,6 +23,7 @@ from ..drawing.palette import (
 )
 from ..drawing.sentences import number
 from ..drawing.svg import coordinate, frame, text, text_width
+from ..drawing.text_table import TextTable
 
 DISTANCE_UNIT = "nats a token"
 
@@ -451,3 +452,40 @@ def family_figure(
 def _legend_below(figure, handles, names, *, columns: int, font_size: float, gap: float) -> None:
     look = {"frameon": False, "fontsize": font_size, "handletextpad": 0.1, "columnspacing": gap}
     figure.legend(handles, names, loc="outside lower center", ncols=min(columns, len(names)), **look)
+
+
+def label_table(labels: Mapping[str, object], kinds: Sequence[str], caption: str = "") -> TextTable:
+    """How many heads of each model have each label: a row for each kind, a column for each model, per cent and the number of heads.
+
+    Parameters
+    ----------
+    labels : mapping of model to array of labels, one for each head
+    kinds : sequence of str
+        The rows; "linguistic" is looked for in some models only, and a model without one has a dash there.
+    caption : str
+        What the table shows.
+
+    Raises
+    ------
+    ValueError
+        If a head has a label that is not among the kinds: its column would not add up.
+
+    Examples
+    --------
+    >>> label_table({"specimen": ["next", "[SEP]", "next", "next"]}, ["next", "[SEP]", "linguistic"])
+    label       specimen
+    next        75 % (3)
+    [SEP]       25 % (1)
+    linguistic  -
+    """
+    counts = {model: Counter(np.ravel(found).tolist()) for model, found in labels.items()}
+    if unknown := set().union(*counts.values()) - set(kinds):
+        raise ValueError(f"every label needs a row; kinds lack {sorted(map(str, unknown))}.")
+
+    def cell(count: Counter, kind: str) -> str:
+        if kind == "linguistic" and not count[kind]:
+            return "-"
+        return f"{100 * count[kind] / count.total():.0f} % ({count[kind]})"
+
+    rows = [[kind, *(cell(count, kind) for count in counts.values())] for kind in kinds]
+    return TextTable(["label", *counts], rows, caption)
