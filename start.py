@@ -54,8 +54,8 @@ INSTALLED_FROM = (
     "bertlook_teach/classroom/server_extension.json",
 )
 # The whole suite runs in several processes, a notebook, test file or class in one of them, in the order that tests/conftest.py
-# gives; a choice of tests in this one. Two processes more than processors, since a test in a browser also waits.
-PROCESSES = min(4, (os.cpu_count() or 2) + 2)
+# gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits; with two more it took longer.
+PROCESSES = min(4, (os.cpu_count() or 2) + 1)
 ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
 MUST_IMPORT = (
     "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, bertlook_teach"
