@@ -27,12 +27,12 @@ QUOTED = {
     "layers: relations": ("### Relation of an arc", 0),
     "layers: coreference": ("### Coreference", 0),
     "tasks": ("## Tasks: fine-tuning, and heads switched off in what was fine-tuned", 0),
-    "tasks: one head": ("## Tasks: fine-tuning, and heads switched off in what was fine-tuned", 1),
-    "tasks: heads together": ("## Tasks: fine-tuning, and heads switched off in what was fine-tuned", 2),
+    "tasks: one head": ("### One head off", 0),
+    "tasks: heads together": ("### Heads off together, agreement", 0),
     "key words: Inspec": ("### Inspec, first 400 abstracts", 0),
     "key words: news": ("### 500N-KPCrowd, first 300 news", 0),
     "negation": ("### Do heads look from a scope to its cue?", 0),
-    "negation: differences": ("### Do heads look from a scope to its cue?", 1),
+    "negation: differences": ("### Negation minus a control", 0),
 }
 WEIGHTS = re.compile(r"Weights `([0-9a-f]{16})`")
 

@@ -30,6 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tools"))
 
+import remake_results
 from remake_pages import (
     MODEL,
     LeftOut,
@@ -39,9 +40,8 @@ from remake_pages import (
     update_examples,
     update_results,
 )
+from remake_results import UD
 
-BERTLOOK = ("-m", "bertlook_teach.commands")
-UD = ("en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu", "en_gum-ud-dev.conllu", "en_gum-ud-test.conllu")
 MODEL_FILES = (
     "config.json",
     "model.safetensors",
@@ -145,72 +145,6 @@ def _film(place):
     ]
 
 
-def _bertlook(*runs):
-    """Commands of the kind ``bertlook COMMAND ... --out results/FOLDER``: (folder, command, {option: file name}, further arguments)."""
-
-    def commands(place):
-        return [
-            [
-                *BERTLOOK, command, "--model", "specimen",
-                *(part for option, name in files.items() for part in (option, str(place.find(name)))),
-                *more, "--out", str(place.work / "results" / folder),
-            ]
-            for folder, command, files, more in runs
-        ]  # fmt: skip
-
-    return commands
-
-
-def _layers(place):
-    runs = []
-    for task in ("pos", "dep", "entity", "coref"):
-        files = {"--data": f"{task}-train.jsonl", "--test": f"{task}-test.jsonl"}
-        more = (
-            "--task",
-            task,
-            "--limit",
-            "600",
-            "--max-cases",
-            "3000",
-            "--max-iterations",
-            "60",
-            "--seeds",
-            "2",
-        )
-        runs.append((f"layers-{task}", "layers", files, more))
-    return _bertlook(*runs)(place)
-
-
-def _keywords(place):
-    texts = (("inspec", "inspec", "400"), ("semeval", "semeval2017", "400"), ("news", "500n-kpcrowd", "300"))
-    runs = [
-        (f"keywords-{name}", "keywords", {"--data": f"{file}.jsonl"}, ("--limit", n, "--tune"))
-        for name, file, n in texts
-    ]
-    return _bertlook(("keywords-course", "keywords", {}, ("--tune", "--remove-tuned")), *runs)(place)
-
-
-def _patterns(place):
-    patterns = (
-        "query.pos('DET') & key.governor()",
-        "query.relation('obj') & key.governor()",
-        "query.pos('ADJ') & key.governor()",
-        "query.pos('PRON') & key.before() & key.pos('NOUN', 'PROPN')",
-        "key.next(',')",
-        "query.pos('VERB') & key.next('.')",
-    )
-    kept = ("--cache", str(place.work / "maps"))
-    runs = [(f"pattern-{i}", "pattern", {"--data": UD[1]}, (one, *kept)) for i, one in enumerate(patterns, 1)]
-    return _bertlook(*runs)(place)
-
-
-def _tables(place):
-    folders = sorted(str(p) for p in (place.work / "results").glob("*") if p.is_dir())
-    if not folders:
-        raise LeftOut("results (their steps were left out)")
-    return [["tools/results_tables.py", *folders, ">", str(place.work / "results.md")]]
-
-
 def _peers(place):
     if place.peers is None:
         raise LeftOut("an interpreter with the peers (--peers)")
@@ -239,22 +173,25 @@ STEPS = (
          scripts=("tools/specimen_report.py",)),
     Step("card", "the card's tables", ("measure",), do=update_card),
     Step("peers", "what other people's code gives for these weights", ("weights",), _peers, scripts=("tools/make_peer_fixtures.py",)),
-    Step("syntax", "results: heads and relations", ("weights",), _bertlook(
+    Step("syntax", "results: heads and relations", ("weights",), remake_results.runs_of(
         ("ewt-ud", "syntax", EWT, ()), ("ewt-stanford", "syntax", EWT, ("--scheme", "stanford")), ("gum-ud", "syntax", GUM, ())),
          in_parts=True, slow=True),
-    Step("coreference", "results: heads and antecedents", ("weights",), _bertlook(
+    Step("coreference", "results: heads and antecedents", ("weights",), remake_results.runs_of(
         ("litbank", "coref", {"--data": "litbank.jsonl"}, ()),
         ("litbank-open", "coref", {"--data": "litbank.jsonl"}, ("--candidates", "open")),
         ("gum", "coref", {"--data": "gum-dev.jsonl"}, ()),
         ("gap", "coref", {"--data": "gap-development.jsonl"}, ()),
         ("winogender", "coref", {"--data": "winogender.jsonl"}, ()),
         ("winobias", "coref", {"--data": "winobias.jsonl"}, ())), in_parts=True, slow=True),
-    Step("probe", "results: all heads together", ("weights",), _bertlook(("ewt-probe", "probe", EWT, ())), in_parts=True, slow=True),
-    Step("layers", "results: what each layer knows", ("weights",), _layers, in_parts=True, slow=True),
-    Step("keywords", "results: heads and key words", ("weights",), _keywords, in_parts=True, slow=True),
-    Step("patterns", "results: patterns of one line", ("weights",), _patterns, in_parts=True, slow=True),
+    Step("probe", "results: all heads together", ("weights",), remake_results.runs_of(("ewt-probe", "probe", EWT, ())), in_parts=True, slow=True),
+    Step("layers", "results: what each layer knows", ("weights",), remake_results.layers, in_parts=True, slow=True),
+    Step("keywords", "results: heads and key words", ("weights",), remake_results.keywords, in_parts=True, slow=True),
+    Step("patterns", "results: patterns of one line", ("weights",), remake_results.patterns, in_parts=True, slow=True),
+    Step("tasks", "results: tasks, fine-tuned", ("weights",), remake_results.tasks, in_parts=True, slow=True),
+    Step("heads-off", "results: heads off in what was fine-tuned", ("tasks",), remake_results.heads_off, in_parts=True, slow=True),
+    Step("negation", "results: tuned on negation, and on two controls", ("weights",), remake_results.negation, in_parts=True, slow=True),
     Step("results", "every table of the results, as saved",
-         ("syntax", "coreference", "probe", "layers", "keywords", "patterns"), _tables,
+         ("syntax", "coreference", "probe", "layers", "keywords", "patterns", "heads-off", "negation"), remake_results.tables,
          in_parts=True, scripts=("tools/results_tables.py",)),
     Step("results-page", "docs/results.md: the tables that are saved tables, and their weights", ("results", "fingerprint"),
          do=update_results, in_parts=True),

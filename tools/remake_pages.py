@@ -132,7 +132,38 @@ RESULT_TABLES = {
         tuple(f"pattern-{i}" for i in range(1, 7)),
         "pattern",
     ),
+    "## Tasks: fine-tuning, and heads switched off in what was fine-tuned": (
+        tuple(
+            f"task-{name}"
+            for name in ("sst2", "mrpc", "rte", "cola", "sts-b", "sentiment", "same-topic", "agreement")
+        ),
+        "finetune",
+    ),
+    "### One head off": (("heads-mrpc", "heads-agreement"), "ablate"),
+    "### Heads off together, agreement": (("heads-agreement",), "ablate_curve"),
+    "### Do heads look from a scope to its cue?": (("negation",), "negation"),
+    "### Negation minus a control": (("negation",), "negation:differences"),
+    "### What else changed": (
+        tuple(
+            f"compare-{task}-{seed}"
+            for task in ("negation", "control", "parts-of-speech")
+            for seed in range(5)
+        ),
+        "compare-layers",
+    ),
 }
+
+
+# Where a table is not made by the function of its stem: which function makes it; of several saved tables one.
+_SEVERAL = {
+    "coref": "pairs",
+    "keywords": "entropies",
+    "pattern": "patterns",
+    "finetune": "tasks",
+    "ablate": "one_head",
+    "compare-layers": "changes",
+}
+_ONE = {"ablate_curve": "together", "negation:differences": "differences"}
 
 
 def _new_table(results, stem):
@@ -140,9 +171,8 @@ def _new_table(results, stem):
     import results_tables
 
     if len(results) > 1:
-        several = {"coref": "pairs", "keywords": "entropies", "pattern": "patterns"}[stem]
-        return getattr(results_tables, f"{several}_table")(results)
-    make = getattr(results_tables, f"{stem}_table", None)
+        return getattr(results_tables, f"{_SEVERAL[stem]}_table")(results)
+    make = getattr(results_tables, f"{_ONE.get(stem, stem)}_table", None)
     return make(results[0]) if make and stem != "value" else results_tables.value_table(results[0], stem)
 
 
@@ -152,7 +182,7 @@ def update_results(place):
     path, renewed = place.root / RESULTS, set()
     text = path.read_text(encoding="utf-8")
     for heading, (folders, stem) in RESULT_TABLES.items():
-        saved = [place.work / "results" / folder / f"{stem}.json" for folder in folders]
+        saved = [place.work / "results" / folder / f"{stem.partition(':')[0]}.json" for folder in folders]
         if missing := [str(file) for file in saved if not file.is_file()]:
             print(f"{heading}: no {', '.join(missing)}; the old table stays")
             continue

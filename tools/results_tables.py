@@ -217,6 +217,182 @@ def entropies_table(results):
     return table(header, lines)
 
 
+# How the page calls a task: by the file that was trained on, or the course's own name.
+_TASKS = {
+    "sst2": "SST-2",
+    "mrpc": "MRPC",
+    "rte": "RTE",
+    "cola": "CoLA",
+    "sts-b": "STS-B",
+    "sentiment": "sentiment (ours)",
+    "same-topic": "same topic (ours)",
+    "agreement": "agreement (ours)",
+}
+
+
+def tasks_table(results):
+    """A row a task: what needs no model, a bag of words, the specimen and its twin; of several seeds their mean and range."""
+    header = [
+        "task",
+        "measure",
+        "train",
+        "n",
+        "commoner answer",
+        "bag of words",
+        "specimen",
+        "its random twin",
+    ]
+    lines = []
+    for result in results:
+        about, of = result["about"], {}
+        for row in result["rows"]:
+            of.setdefault(row["answers"], []).append(row)
+        (common,), (words,), *tuned = of.values()  # in the order in which the command writes them
+        cells = [interval(common, "value"), interval(words, "value"), *(_over_seeds(rows) for rows in tuned)]
+        lines.append(
+            [_TASKS[about["task"]], common["metric"], f"{about['n_train']:,}", str(common["n"]), *cells]
+        )
+    return table(header, lines)
+
+
+def _over_seeds(rows):
+    if len(rows) == 1:
+        return interval(rows[0], "value")
+    values = [100 * row["value"] for row in rows]
+    return f"{sum(values) / len(values):.1f}, seeds {min(values):.1f} to {max(values):.1f}"
+
+
+def one_head_table(results):
+    """A row a classifier: how many of its heads matter alone, the one that costs most and the one that is best away."""
+    header = [
+        "classifier",
+        "n",
+        "heads",
+        "p < .05",
+        "after Holm",
+        "head that costs most",
+        "best to be without",
+    ]
+    lines = []
+    for result in results:
+        rows, about = result["rows"], result["about"]
+        *_, task, seed = Path(
+            about["model"]
+        ).parts  # as tools/remake.py names the folders: task-agreement/seed-1
+        name = _TASKS[task.removeprefix("task-")]
+        name += f", seed {seed.removeprefix('seed-')}" if "ours" in name else ""
+        ends = [pick(rows, key=lambda row: row["score_change"]) for pick in (min, max)]
+        told = [
+            f"{row['head']}: {with_interval(row['score_change'], row['score_low'], row['score_high'], sign='+')}"
+            for row in ends
+        ]
+        below = [about[f"heads below .05 {which}"] for which in ("uncorrected", "corrected")]
+        lines.append([name, str(about["n"]), str(len(rows)), *map(str, below), *told])
+    return table(header, lines)
+
+
+def together_table(result, shares=(0, 0.1, 0.3, 0.5, 0.6, 0.8, 1)):
+    """A row a number of heads that are off together, a column an order."""
+    named = {"worst": "least important first", "best": "most important first", "random": "random"}
+    of = {}
+    for row in result["rows"]:
+        of.setdefault(row["heads_off"], {})[row["order"].partition(" ")[0]] = row
+    heads = max(of)
+    steps = sorted({round(share * heads) for share in shares} & set(of))
+    lines = [[f"{n} of {heads}", *(interval(of[n][order], "score") for order in named)] for n in steps]
+    return table(["heads off", *named.values()], lines)
+
+
+def _many(labels):
+    """Names and how often each, the commonest first.
+
+    >>> _many(["2-4", "5-4", "2-4"])
+    '2-4 (twice), 5-4'
+    """
+    often = {label: labels.count(label) for label in labels}
+    times = {1: "", 2: " (twice)", 3: " (three times)", 4: " (four times)", 5: " (five times)"}
+    return ", ".join(
+        f"{label}{times[often[label]]}" for label in sorted(often, key=lambda one: (-often[one], one))
+    )
+
+
+_RULES = {
+    "a random word (expected)": "a random word (expected)",
+    "the word at -1": "the word before",
+    "the word of most pieces": "the word of most wordpieces",
+    "the nearest listed cue": "the nearest word on a list of cues",
+}
+
+
+def negation_table(result):
+    """A row a rule, a model, a model tuned with several seeds: mean F1 over heads, and the head that is best on the tuning half."""
+    model, groups = result["about"]["model"], {}
+    for row in result["rows"]:
+        groups.setdefault(row["answers"], []).append(row)
+    lines = []
+    for name, rows in groups.items():
+        of, _, task = name.partition(", tuned on ")
+        called = _RULES.get(name)
+        if called is None and len(rows) == 1 and not task:
+            of, _, cue = name.partition(", another word")
+            called = model if of == model else "random twin"
+            called = "the same, another word as the cue" if cue else called
+        elif called is None:
+            called = f"{'twin ' if of != model else ''}tuned on {'the ' * (task == 'control')}{task}, {len(rows)} seeds"
+        low, high = (pick(100 * row["f1"] for row in rows) for pick in (min, max))
+        mean = sum(100 * row["f1"] for row in rows) / len(rows)
+        f1 = interval(rows[0], "f1") if len(rows) == 1 else f"{mean:.1f}, from {low:.1f} to {high:.1f}"
+        if rows[0]["best"] is None:
+            lines.append([called, f1, "", ""])
+            continue
+        best = interval(rows[0], "best_f1", "best_low", "best_high")
+        if len(rows) > 1:
+            best = " to ".join(f"{pick(100 * row['best_f1'] for row in rows):.1f}" for pick in (min, max))
+        lines.append([called, f1, _many([row["best"] for row in rows]), best])
+    return table(["answers", "mean F1 of heads", "best head", "its F1"], lines)
+
+
+def changes_table(results):
+    """A row a task that was tuned on, from its seeds: layer by layer how far maps moved, their cosine and its floor; then the random twin."""
+    header = ["tuned on", "divergence before/after", "cosine", "floor", "heads kept, of 36"]
+    lines, tasks = [], {}
+    for result in results:
+        task = Path(result["about"]["after"]).name.rpartition("-")[0].replace("-", " ")
+        tasks.setdefault(task, []).append(result)
+    for task, seeds in tasks.items():
+        cells = []
+        for column, digits in (("js", 3), ("cosine", 2), ("floor", 2)):
+            layers = zip(*([row[column] for row in result["rows"]] for result in seeds))
+            means = (sum(values) / len(values) for values in layers)
+            cells.append(" ".join(f"{mean:.{digits}f}".removeprefix("0") for mean in means))
+        own = [result["about"][f"against {result['about']['after']}"] for result in seeds]
+        lines.append([task, *cells, " ".join(str(one["heads paired with themselves"]) for one in own)])
+    about = results[0]["about"]
+    for name in about:
+        if name.startswith("against ") and name != f"against {about['after']}":
+            twin = about[name]
+            mean = f"mean {twin['mean divergence, nats']:.3f}".replace("0.", ".")
+            lines.append(
+                ["nothing: the random twin", mean, "", "", str(twin["heads paired with themselves"])]
+            )
+    return table(header, lines)
+
+
+def differences_table(result):
+    """A row a control: mean F1 after negation less that after the control."""
+    contrasts, lines = result["about"]["contrasts"], []
+    model = result["about"]["model"]
+    for name, found in contrasts.items():
+        for task, contrast in found.items():
+            called = task if name == model else f"{task}, random twin"
+            p = f"{contrast['p']:.4f}".removeprefix("0")
+            lines.append([called, f"{100 * contrast['difference']:+.1f}", p])
+            least, seeds = f"{contrast['least p']:.4f}".removeprefix("0"), len(contrast["negation"])
+    return table(
+        ["negation minus", "difference of mean F1", f"p over {seeds} seeds (at best {least})"], lines
+    )
+
+
 def value_table(result, name):
     """Any other saved table with a value and its interval: a row a row."""
     rows = result["rows"]

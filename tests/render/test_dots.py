@@ -54,12 +54,12 @@ def test_the_twin_is_a_square_and_what_was_not_measured_has_no_mark():
     assert (
         svg.count("<circle") == 2 + 1 and len(re.findall("<rect", svg)) == 1 + 1 + 1
     )  # one each in the key; the paper
-    assert ">0.50 [0.25, 0.75] in 1-2</text>" in svg and ">-</text>" in svg
+    assert ">0.50 [0.25, 0.75] in 1-2</text>" in svg and ">\u2014</text>" in svg
 
 
 def test_a_level_to_compare_with_is_inside_the_scale_and_named():
     svg = table_dots(TABLE, ["specimen"], line=("twice", 2.0)).svg
-    assert ">twice</text>" in svg and ">2</text>" in svg
+    assert ">twice</text>" in svg and ">2.0</text>" in svg
 
 
 def test_the_table_goes_along():
@@ -140,7 +140,7 @@ def test_an_interval_beyond_the_ends_is_said_and_not_drawn():
     table = TextTable(["task", "layer"], rows, "Three.")
     wide, narrow = table_dots(table), table_dots(table, within=(-6, 12))
     assert len(forms(table)) == 3 and len(forms(table, within=(-6, 12))) == 2
-    assert "[-150, 3.0]" in narrow.svg and "-90 [-91, -89]" in narrow.svg
+    assert "[\u2212150, 3.0]" in narrow.svg and "\u221290 [\u221291, \u221289]" in narrow.svg
     assert re.search(r">\D?100<", wide.svg) and not re.search(r">\D?100<", narrow.svg)
     assert table_dots(table, within=(-200, 12)).svg == wide.svg
 
@@ -159,4 +159,4 @@ def test_a_key_too_long_for_its_line_has_two():
 def test_an_axis_that_ends_at_zero_ends_without_a_sign():
     svg = table_dots(TextTable(["pair", "r"], [["a", "-0.94"], ["b", "-0.40"]], "Two.")).svg
     ticks = re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', svg)
-    assert ticks == ["\u22121", "\u22120.8", "\u22120.6", "\u22120.4", "\u22120.2", "0"]
+    assert ticks == ["\u22121.0", "\u22120.8", "\u22120.6", "\u22120.4", "\u22120.2", "0"]

@@ -11,6 +11,7 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
+    TextTable,
     attention_table,
     describe_attention,
     describe_head_map,
@@ -617,10 +618,29 @@ def test_importing_the_pictures_loads_nothing_heavy():
 
 @pytest.mark.parametrize("n_heads", [1, 12])
 def test_the_words_of_a_badge_fit_their_box_whatever_the_type(n_heads):
-    """A browser's bold type is wider than ours: the last letter of a badge stood outside its box."""
-    svg = with_badge(render_head_map(np.zeros((1, n_heads))), "BERT-base, recorded", font_size=30)
+    """A browser's bold type is wider than ours: the last letter of a badge stood outside its box. Narrow type is not drawn out."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    badge, em = "BERT-base, recorded", 30
+    svg = with_badge(render_head_map(np.zeros((1, n_heads))), badge, font_size=em)
     width = float(re.search(r'viewBox="\S+ \S+ (\S+) ', svg).group(1))
     box = re.search(r'<rect x="([\d.]+)" y="[^"]*" width="([\d.]+)" height="[^"]*" rx=', svg)
-    words = re.search(r'<text x="([\d.]+)"[^>]* textLength="([\d.]+)" lengthAdjust="spacingAndGlyphs"', svg)
-    (left, wide), (start, long) = (map(float, found.groups()) for found in (box, words))
-    assert left < start and start + long < left + wide <= width
+    words = re.search(r'<text x="([\d.]+)"[^>]* text-anchor="middle"[^>]*>' + badge, svg)
+    left, wide = map(float, box.groups())
+    assert float(words.group(1)) == pytest.approx(left + wide / 2, abs=0.1)
+    held = re.search(r'textLength="([\d.]+)"', words.group())
+    widest = TextPath((0, 0), badge, size=em, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    assert bool(held) == (n_heads == 1)
+    assert (float(held.group(1)) if held else widest.get_extents().x1) < wide <= width - left
+
+
+def test_a_table_is_set_like_print_and_its_text_like_a_terminal():
+    table = TextTable(
+        ["r", "a-1"], [["3-1", "-0.5 [-.7, 0.2]"], ["-\u00b9", "-"]], "n = 60: 86 % of p < .05 & 3 nats; a 2"
+    )
+    page = table._repr_html_()
+    assert ">3-1<" in page and ">a-1<" in page and ">\u22120.5 [\u2212.7, 0.2]<" in page
+    assert ">\u2014\u00b9<" in page and ">\u2014<" in page
+    assert "n\u00a0=\u00a060: 86\u00a0% of p\u00a0&lt;\u00a0.05 &amp; 3\u00a0nats; a 2" in page
+    assert "-0.5 [-.7, 0.2]" in repr(table) and "86 %" in repr(table) and "\u2212" not in repr(table)

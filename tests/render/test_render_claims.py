@@ -112,6 +112,7 @@ def test_a_claim_without_control_has_no_twin_and_the_caption_says_so():
     assert "—: no control by a random twin." in table.caption
     assert "no control" not in claim_table([with_twin]).caption
     assert "random twin no control" in claims_text([alone]) and "no control</td>" in claims_page([alone])
+    assert ">\u2014<" in table._repr_html_() and "Twin \u2014: no control" in table.caption
     undecided = verdict(NAN, control=False, result=OPEN, n=0)
     assert claim_table([undecided]).rows[0][4] == "-"  # there is no number at all
 

@@ -16,6 +16,7 @@ import card_words
 import quoted_results
 import remake
 import remake_pages
+import remake_results
 import results_tables
 from remake import LeftOut, Notes, Place, RemakeError, Step
 
@@ -40,7 +41,10 @@ class Anything(Place):
 def every_command():
     place = Anything(ROOT, Path("/kept"), Path("/data"), Path("/run"), Path("/model"), Path("/python"))
     for step in remake.STEPS:
-        if step.commands is not None and step.name != "results":
+        if step.commands is not None and step.name not in (
+            "heads-off",
+            "results",
+        ):  # they need what others saved
             for command in step.commands(place):
                 yield pytest.param(step, command, id=f"{step.name}-{len(command)}-{command[-1][-20:]}")
 
@@ -71,7 +75,7 @@ def test_every_command_exists_and_takes_these_options(step, command, tmp_path):
         text = (ROOT / command[0]).read_text(encoding="utf-8") if (ROOT / command[0]).is_file() else ""
         for option in (part for part in command if part.startswith("--")):
             assert f'"{option}"' in text, f"{command[0]} has no {option}"
-    elif command[:2] == list(remake.BERTLOOK):
+    elif command[:2] == list(remake_results.BERTLOOK):
         options = [part for part in command if part.startswith("--")]
         shown = subprocess.run(
             [sys.executable, *command[:3], "--help"], capture_output=True, text=True, cwd=ROOT, check=False
@@ -114,7 +118,8 @@ def test_every_test_of_the_last_step_is_there():
 
 def test_the_quick_way_leaves_out_only_what_is_measured_elsewhere():
     slow = {step.name for step in remake.STEPS if step.slow}
-    assert slow == {"syntax", "coreference", "probe", "layers", "keywords", "patterns"}
+    measured = {"syntax", "coreference", "probe", "layers", "keywords", "patterns"}
+    assert slow == measured | {"tasks", "heads-off", "negation"}
     assert all(step.in_parts for step in remake.STEPS if step.slow)
 
 
@@ -257,8 +262,14 @@ def test_the_fingerprint_stands_in_the_card_and_on_the_page(place):
 
 def test_every_heading_has_its_table():
     text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
-    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for step in ("syntax", "coreference", "probe", "layers", "keywords", "patterns")
-               for c in STEPS[step].commands(Anything(ROOT, Path("/kept")))}  # fmt: skip
+    place = Anything(ROOT, Path("/kept"))
+    commands = [
+        c for step in STEPS.values() if step.slow and step.name != "heads-off" for c in step.commands(place)
+    ]
+    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for c in commands} | {
+        "heads-mrpc",
+        "heads-agreement",
+    }
     for heading, (sources, _) in remake_pages.RESULT_TABLES.items():
         assert set(sources) <= folders
         new = remake_pages.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
@@ -282,8 +293,6 @@ def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
         assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
         litbank = name in ("LitBank", "pronoun pairs")
         assert (quoted_results.weights_of(some, heading) == new) == (renewed and not litbank), name
-    tasks = "## Tasks: fine-tuning, and heads switched off in what was fine-tuned"
-    assert quoted_results.weights_of(all_new, tasks) != new, "no saved table makes this one"
 
 
 def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
@@ -319,6 +328,27 @@ def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
     assert quoted_results.weights_of(lines, "### Pronoun pairs") != "f" * 16, (
         "the chapter has other tables, and these are old"
     )
+
+
+def test_heads_are_switched_off_in_the_seed_that_learnt_agreement_best(place):
+    with pytest.raises(LeftOut, match="step tasks"):
+        remake_results.heads_off(place)
+    file = place.work / "results" / "task-agreement" / "finetune.json"
+    file.parent.mkdir(parents=True)
+    values = (
+        ("bag of words", None, 0.99),
+        ("specimen", 0, 0.7),
+        ("specimen", 1, 0.9),
+        ("specimen, random twin", 2, 0.95),
+    )
+    rows = [{"answers": who, "seed": seed, "value": value} for who, seed, value in values]
+    file.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    there = Anything(place.root, place.work)
+    mrpc, agreement = remake_results.heads_off(there)
+    assert (
+        agreement[agreement.index("--model") + 1].endswith("task-agreement/seed-1") and "--curve" in agreement
+    )
+    assert mrpc[mrpc.index("--model") + 1].endswith("task-mrpc/seed-0") and "/data/mrpc-test.jsonl" in mrpc
 
 
 def test_pairs_of_pronouns_are_a_row_a_file():
@@ -410,3 +440,88 @@ def test_the_random_twin_stands_beside_the_model_in_the_table_of_keywords():
         "| tf-idf | 70.0 [60.0, 80.0] | 40.0 [30.0, 50.0] | 0.250 | - | - | - |",
         "| best head: 1-5 | 80.0 [70.0, 90.0] | 50.0 [40.0, 60.0] | 0.200 | 60.0 [50.0, 70.0] | 30.0 [20.0, 40.0] | 0.300 |",
     ]
+
+
+def _task(task, answers, n_train=1000):
+    """What `bertlook finetune` saves: (answers, seed, value), each with an interval of five points to both sides."""
+    rows = [
+        {"answers": who, "seed": seed, "metric": "accuracy", "value": value, "low": value - 0.05, "high": value + 0.05, "n": 200}
+        for who, seed, value in answers
+    ]  # fmt: skip
+    return {"about": {"task": task, "n_train": n_train}, "rows": rows}
+
+
+def test_tasks_have_an_interval_for_one_seed_and_a_range_for_several():
+    rules = (("majority", None, 0.5), ("bag of words", None, 0.6))
+    one = _task("mrpc", (*rules, ("specimen", 0, 0.7), ("specimen, random twin", 0, 0.65)), 3668)
+    three = _task("agreement", (*rules, *((who, seed, value + seed / 10) for who, value in (("specimen", 0.6), ("twin", 0.5)) for seed in (0, 1, 2))))  # fmt: skip
+    body = quoted_results.table_of(["# a", *results_tables.tasks_table([one, three]).split("\n")], "# a", 0)[
+        1
+    ]
+    assert body[0] == ["MRPC", "accuracy", "3,668", "200", "50.0 [45.0, 55.0]", "60.0 [55.0, 65.0]", "70.0 [65.0, 75.0]", "65.0 [60.0, 70.0]"]  # fmt: skip
+    assert body[1][0] == "agreement (ours)"
+    assert body[1][-2:] == ["70.0, seeds 60.0 to 80.0", "60.0, seeds 50.0 to 70.0"]
+
+
+def test_one_head_off_and_many():
+    rows = [{"head": f"1-{h}", "score_change": (h - 3) / 100, "score_low": (h - 4) / 100, "score_high": (h - 2) / 100} for h in (1, 2, 3, 4)]  # fmt: skip
+    about = {"model": "kept/results/task-agreement/seed-2", "n": 480, "heads below .05 uncorrected": 2, "heads below .05 corrected": 1}  # fmt: skip
+    mrpc = {"about": {**about, "model": "kept/results/task-mrpc/seed-0"}, "rows": rows}
+    body = results_tables.one_head_table([mrpc, {"about": about, "rows": rows}]).split("\n")[2:]
+    assert body[0] == "| MRPC | 480 | 4 | 2 | 1 | 1-1: -2.0 [-3.0, -1.0] | 1-4: +1.0 [+0.0, +2.0] |"
+    assert body[1].startswith("| agreement (ours), seed 2 | 480 |")
+    curve = [
+        {"order": order, "heads_off": n, "score": 1 - n / 8 - less, "low": 0.5, "high": 1.0}
+        for order, less in (("worst first", 0), ("best first", 0.1), ("random", 0.05))
+        for n in (0, 1, 2, 4)
+    ]
+    body = results_tables.together_table({"rows": curve}).split("\n")[2:]
+    assert [line.split(" | ")[0] for line in body] == ["| 0 of 4", "| 1 of 4", "| 2 of 4", "| 4 of 4"]
+    assert "87.5 [50.0, 100.0] | 77.5 [50.0, 100.0] | 82.5" in body[1]
+
+
+def test_the_negation_chapter_from_what_the_commands_saved():
+    def row(answers, f1, best=None, best_f1=None, seed=None):
+        ends = {"low": f1 - 0.02, "high": f1 + 0.02}
+        more = {f"best_{end}": best_f1 and best_f1 + by for end, by in (("low", -0.1), ("high", 0.1))}
+        return {"answers": answers, "seed": seed, "f1": f1, **ends, "best": best, "best_f1": best_f1, **more}
+
+    rows = [
+        row("the word at -1", 0.28), row("specimen", 0.11, "1-3", 0.34), row("specimen, another word as the cue", 0.14),
+        *(row("specimen, tuned on control", f1, best, 0.3 + f1, seed) for seed, (f1, best) in enumerate(((0.1, "2-4"), (0.2, "2-4"), (0.3, "5-1")))),
+        row("specimen, random twin", 0.3, "3-2", 0.35),
+        *(row("specimen, random twin, tuned on negation", f1, "6-1", 0.4, seed) for seed, f1 in enumerate((0.3, 0.32))),
+    ]  # fmt: skip
+    contrast = {"difference": 0.064, "p": 0.0625, "least p": 0.0625, "negation": [1, 2, 3, 4, 5]}
+    contrasts = {"specimen": {"control": contrast}, "specimen, random twin": {"control": {**contrast, "difference": -0.02, "p": 1.0}}}  # fmt: skip
+    saved = {"about": {"model": "specimen", "contrasts": contrasts}, "rows": rows}
+    body = results_tables.negation_table(saved).split("\n")[2:]
+    assert body == [
+        "| the word before | 28.0 [26.0, 30.0] |  |  |",
+        "| specimen | 11.0 [9.0, 13.0] | 1-3 | 34.0 [24.0, 44.0] |",
+        "| the same, another word as the cue | 14.0 [12.0, 16.0] |  |  |",
+        "| tuned on the control, 3 seeds | 20.0, from 10.0 to 30.0 | 2-4 (twice), 5-1 | 40.0 to 60.0 |",
+        "| random twin | 30.0 [28.0, 32.0] | 3-2 | 35.0 [25.0, 45.0] |",
+        "| twin tuned on negation, 2 seeds | 31.0, from 30.0 to 32.0 | 6-1 (twice) | 40.0 to 40.0 |",
+    ]
+    lines = results_tables.differences_table(saved).split("\n")
+    assert lines[0].endswith("p over 5 seeds (at best .0625) |")
+    assert lines[2:] == ["| control | +6.4 | .0625 |", "| control, random twin | -2.0 | 1.0000 |"]
+
+
+def test_what_else_changed_is_a_mean_over_seeds():
+    def compared(after, js, kept):
+        rows = [{"layer": layer, "js": js * layer, "cosine": 0.9, "floor": 0.5} for layer in (1, 2)]
+        twin = {"mean divergence, nats": 0.253, "heads paired with themselves": 2}
+        about = {
+            "after": after,
+            f"against {after}": {"heads paired with themselves": kept},
+            "against twin": twin,
+        }
+        return {"about": about, "rows": rows}
+
+    saved = [compared("out/negation-0", 0.1, 36), compared("out/negation-1", 0.3, 30), compared("out/parts-of-speech-0", 0.02, 4)]  # fmt: skip
+    body = results_tables.changes_table(saved).split("\n")[2:]
+    assert body[0] == "| negation | .200 .400 | .90 .90 | .50 .50 | 36 30 |"
+    assert body[1] == "| parts of speech | .020 .040 | .90 .90 | .50 .50 | 4 |"
+    assert body[2:] == ["| nothing: the random twin | mean .253 |  |  | 2 |"]

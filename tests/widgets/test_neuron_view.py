@@ -28,6 +28,7 @@ from bertlook_teach.render import (
     sorted_dimensions,
     split_dimensions,
 )
+from bertlook_teach.render.drawing.svg import text_width
 from bertlook_teach.widgets import HeadMap, NeuronView, link_heads
 from bertlook_teach.widgets import neuron_view as module
 
@@ -152,6 +153,18 @@ def test_the_picture_is_the_same_twice_stands_alone_and_says_its_sentence():
         for text in root.iter()
         if text.tag.endswith("text")
     ].count(24) >= 12
+
+
+@pytest.mark.parametrize("width", [760, 940, 1400])
+def test_the_legend_stays_in_the_picture_and_says_what_is_summed(width):
+    svg = render_neurons(neuron_view(attention(), 0, 1, 2), dimensions=2, width=width)
+    _, _, wide, tall = map(float, ET.fromstring(svg).get("viewBox").split())
+    words = re.findall(
+        r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(up, blue[^<]*|down, [^<]*|outlined[^<]*)<', svg
+    )
+    assert [text for _, _, text in words][-1] == f"outlined: {DIM - 2} others, summed" and len(words) == 3
+    for x, y, text in words:
+        assert float(x) + text_width(text, 24) <= wide and float(y) + 12 <= tall
 
 
 def test_a_picture_of_neurons_shows_in_a_notebook():

@@ -74,18 +74,18 @@ def with_badge(svg: str, badge: str, *, font_size: float | None = None) -> str:
     # The title stays the first child: a screen reader takes it only there.
     title = re.match(r"\s*<title>.*?</title>\s*(?:<desc>.*?</desc>)?", inside, flags=re.DOTALL)
     named = title.group() if title else ""
-    # The words are given their width, for a reader's bold type may be wider than ours; in a narrow picture both shrink.
-    words = 1.15 * text_width(badge, em)
+    # The strip is as wide as a reader's bold type may make the words, and they stand in its middle; in a narrow picture both shrink.
+    words = 1.1 * text_width(badge, em)
     fit = min(1.0, (width - 0.2 * em) / (words + 1.2 * em))
-    words, wide = words * fit, (words + 1.2 * em) * fit
+    wide = (words + 1.2 * em) * fit
+    held = f'textLength="{coordinate(words * fit)}" lengthAdjust="spacingAndGlyphs" ' if fit < 1 else ""
     fill, edge, ink = BADGES.get(model_of(badge) or "", (INK, INK, PAPER))
     chip = (
         f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(width)}" height="{coordinate(strip)}" fill="{PAPER}"/>'
         f'<rect x="{coordinate(x + 0.1 * em)}" y="{coordinate(y + 0.1 * em)}" width="{coordinate(wide)}" '
         f'height="{coordinate(1.35 * em)}" rx="{coordinate(0.3 * em)}" fill="{fill}" stroke="{edge}" stroke-width="{coordinate(0.1 * em)}"/>'
-        f'<text x="{coordinate(x + (0.1 + 0.6 * fit) * em)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" fill="{ink}" font-weight="600" '
-        f'textLength="{coordinate(words)}" lengthAdjust="spacingAndGlyphs" '
-        f'font-size="{coordinate(em)}" font-family="inherit">{content(badge)}</text>'
+        f'<text x="{coordinate(x + 0.1 * em + wide / 2)}" y="{coordinate(y + 0.78 * em)}" dy=".35em" text-anchor="middle" fill="{ink}" '
+        f'font-weight="600" {held}font-size="{coordinate(em)}" font-family="inherit">{content(badge)}</text>'
     )
     return (
         f'{head}{named}{chip}<g transform="translate(0 {coordinate(strip)})">{inside[len(named) :]}</g></svg>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
@@ -19,6 +20,12 @@ _WIDTHS = {"ijl.,:;'!|I": 0.30, 'frt()[]{}-/\\"* ': 0.42, "mwMW@%": 0.92, "ABCDE
 _CHAR_WIDTH = {char: width for chars, width in _WIDTHS.items() for char in chars}
 
 
+_MINUS = re.compile(r"(?<![\w\u2212-])-(?=\.?\d)")  # not in a head's name, 3-1
+_GLUE = re.compile(
+    r"(?<=\d) (?=%|nats\b|points?\b)|(?<=\w) (?==|&[lg]t;)|(?:(?<==)|(?<=&lt;)|(?<=&gt;)) (?=[\u2212.\w])"
+)
+
+
 def attribute(value: str) -> str:
     """Text made safe inside a double-quoted attribute."""
     return escape(visible_token(value), quote=True)
@@ -27,6 +34,24 @@ def attribute(value: str) -> str:
 def content(value: str) -> str:
     """Text made safe between two tags."""
     return escape(visible_token(value), quote=False)
+
+
+def with_minus(value: str) -> str:
+    """A text in which a minus before a number is a minus sign, as in print; not every terminal has it.
+
+    >>> with_minus("-0.5 [-.7, 3] in 3-1 and CoNLL-2012")
+    '−0.5 [−.7, 3] in 3-1 and CoNLL-2012'
+    """
+    return _MINUS.sub("\u2212", value)
+
+
+def glued(value: str) -> str:
+    """A sentence, made safe before, set like print: no line ends between a number and its unit, or beside an equals sign.
+
+    >>> glued("n = 60: -86 % of them").split(" ")
+    ['n\\xa0=\\xa060:', '−86\\xa0%', 'of', 'them']
+    """
+    return _GLUE.sub("\u00a0", with_minus(value))
 
 
 def coordinate(value: float) -> str:

@@ -176,7 +176,8 @@ def render_neurons(
         )
     product_at = left + strip + 0.8 * em
     top = 1.6 * em
-    height = top + (n + 1) * row + 1.7 * em
+    legend = _legend(pad, width - pad, em, len(rest))
+    height = top + (n + 1) * row + 0.5 * em + 1.2 * em * len(legend)
 
     def middle(line: int) -> float:
         return top + (line + 0.5) * row
@@ -221,7 +222,8 @@ def render_neurons(
             f'<rect x="{coordinate(pad / 2)}" y="{coordinate(top + (key + 1) * row)}" width="{coordinate(width - pad)}" '
             f'height="{coordinate(row)}" rx="4" fill="none" stroke="{INK}" stroke-width="2.5"/>'
         )
-    body += _legend(pad, height - 0.8 * em, em, len(rest))
+    for line, entries in enumerate(legend):
+        body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
     svg = frame(body, width, height, title=heading, sentence=sentence, font_size=em)
     # Grows with the screen, so that on a large one the type does not stay behind the text around it.
     return svg.replace("max-width:100%", "width:max(940px,73vw);max-width:100%", 1)
@@ -275,13 +277,24 @@ def _bars(
     return body
 
 
-def _legend(x: float, y: float, em: float, rest: int) -> list[str]:
-    """What up and down mean; every word of it is also in the sentence or the table."""
-    body = []
+def _legend(x: float, end: float, em: float, rest: int) -> list[list[tuple]]:
+    """What up and down mean, in as many lines as have room; every word of it is also in the sentence or the table."""
     entries = [("up, blue: positive", POSITIVE, POSITIVE), ("down, orange: negative", NEGATIVE, NEGATIVE)]
     if rest:
-        entries.append((f"outlined: the other {rest} dimensions together", PAPER, INK))
+        entries.append((f"outlined: {rest} others, summed", PAPER, INK))
+    lines, at = [[]], x
     for words, fill, stroke in entries:
+        wide = 0.8 * em + text_width(words, em)
+        if lines[-1] and at + wide > end:
+            lines, at = [*lines, []], x
+        lines[-1].append((at, words, fill, stroke))
+        at += wide + 0.9 * em
+    return lines
+
+
+def _legend_line(entries: list[tuple], y: float, em: float) -> list[str]:
+    body = []
+    for x, words, fill, stroke in entries:
         body.append(
             f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.5 * em)}" '
             f'height="{coordinate(0.7 * em)}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
@@ -289,7 +302,6 @@ def _legend(x: float, y: float, em: float, rest: int) -> list[str]:
         body.append(
             f'<text x="{coordinate(x + 0.8 * em)}" y="{coordinate(y)}" dy=".35em" fill="{MUTED}">{content(words)}</text>'
         )
-        x += 0.8 * em + text_width(words, em) + 0.9 * em
     return body
 
 

@@ -51,7 +51,7 @@ def claim_table(verdicts: Sequence) -> TextTable:
     ]
     caption = [counts_sentence(verdicts)]
     if any(row[4] == NO_CONTROL for row in rows):
-        caption.append(f"{NO_CONTROL}: no control by a random twin.")
+        caption.append(f"Twin {NO_CONTROL}: no control by a random twin.")
     caption += [tags_sentence(verdicts), *(f"{mark} {note}" for note, mark in marks.items())]
     if any(verdict.claim.statistic is not None for verdict in verdicts):
         caption.append(VERDICT_RULE)
@@ -132,7 +132,7 @@ def twin_cell(verdict) -> str:
     if not verdict.claim.control and not np.isnan(verdict.value):
         return NO_CONTROL
     if np.isnan(verdict.twin):
-        return "-"
+        return "-" if np.isnan(verdict.value) else "not measured"
     return _digits(verdict.claim.quantity(verdict.twin), _places(verdict.claim))
 
 

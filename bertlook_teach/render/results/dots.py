@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ..drawing.marks import MODELS, OTHERS, Mark, draw_mark, marks_of, model_of
 from ..drawing.palette import INK, MUTED, RULE
 from ..drawing.pictures import WidePicture
-from ..drawing.svg import coordinate, frame, shortened, text, text_width
-from ..drawing.text_table import TextTable
+from ..drawing.svg import axis_numbers, coordinate, frame, shortened, text, text_width
+from ..drawing.text_table import TextTable, typeset
 
 _WIDTH, _EM = 1180.0, 30.0
 _DOT = 0.34 * _EM
@@ -55,6 +55,18 @@ def _values(cell: object) -> tuple[float, float, float] | None:
     value = _number(found[1])
     low, high = (_number(found[2]), _number(found[3])) if found[2] else (value, value)
     return value, low, high
+
+
+def _step(low: float, high: float, room: float) -> float:
+    """The smallest round step of an axis of which there are not more than six, and whose numbers do not touch."""
+    for step in _STEPS:
+        first, last = low // step, -(-high // step)
+        wide = (
+            max(text_width(said, _EM) for said in axis_numbers([step, step * first, step * last])) + 0.6 * _EM
+        )
+        if (high - low) / step <= 6 and last - first <= room / wide:
+            return step
+    return high - low
 
 
 def _all_marks(
@@ -143,10 +155,8 @@ def table_dots(
     _checked_model(model, len(chosen), len(table.rows))
     level = [line[1]] if line else []
     low, high = min(0.0, *numbers, *level), max(0.0, *numbers, *level)
-    step = next((s for s in _STEPS if (high - low) / s <= 6), high - low)
-    low, high = step * (low // step), step * -(-high // step)
     several = len(chosen) > 1
-    words = [[str(row[k]) for k in at] for row in table.rows]
+    words = [[typeset(row[k]) for k in at] for row in table.rows]
     names_wide = min(0.5 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
     cells_wide = (
         0
@@ -154,7 +164,9 @@ def table_dots(
         else min(0.36 * _WIDTH, max(text_width(w, _EM) for row in words for w in row) + 0.7 * _EM)
     )
     # The last number of the axis stands half beyond it.
-    left, right = names_wide + 0.5 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
+    left, right = names_wide + 0.9 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
+    step = _step(low, high, right - left)
+    low, high = step * (low // step), step * -(-high // step)
     c = coordinate
     marks = _all_marks(chosen, header[0], [str(row[0]) for row in table.rows], model)
 
@@ -170,19 +182,10 @@ def table_dots(
     for k, (name, (x, row)) in enumerate(zip(chosen, key)):
         y = (0.8 + 1.4 * row) * _EM
         body += [draw_mark(marks[0][k], x + 0.4 * _EM, y, _DOT), text(x + 1.1 * _EM, y, name)]
-    tick = low
-    while tick <= high + step / 2:
+    ticks = [step * k for k in range(round(low / step), round(high / step) + 1)]
+    for tick, said in zip(ticks, axis_numbers(ticks)):
         body.append(f'<path d="M{c(across(tick))} {c(top)}V{c(bottom)}" stroke="{RULE}"/>')
-        body.append(
-            text(
-                across(tick),
-                bottom + 0.7 * _EM,
-                f"{round(tick, 2) + 0:.2f}".rstrip("0").rstrip(".").replace("-", "\u2212") or "0",
-                anchor="middle",
-                fill=MUTED,
-            )
-        )
-        tick += step
+        body.append(text(across(tick), bottom + 0.7 * _EM, said, anchor="middle", fill=MUTED))
     if line:
         body.append(
             f'<path d="M{c(across(line[1]))} {c(top)}V{c(bottom)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
