@@ -336,7 +336,9 @@ def negation_table(result):
         if called is None and len(rows) == 1 and not task:
             of, _, cue = name.partition(", another word")
             called = model if of == model else "random twin"
-            called = "the same, another word as the cue" if cue else called
+            called = (
+                f"{'the same' if of == model else 'the twin'}, another word as the cue" if cue else called
+            )
         elif called is None:
             called = f"{'twin ' if of != model else ''}tuned on {'the ' * (task == 'control')}{task}, {len(rows)} seeds"
         low, high = (pick(100 * row["f1"] for row in rows) for pick in (min, max))
