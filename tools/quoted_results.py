@@ -29,6 +29,7 @@ QUOTED = {
     "tasks": ("## Tasks: fine-tuning, and heads switched off in what was fine-tuned", 0),
     "tasks: one head": ("### One head off", 0),
     "tasks: heads together": ("### Heads off together, agreement", 0),
+    "tasks: seeds": ("### Heads off together, three seeds", 0),
     "key words: Inspec": ("### Inspec, first 400 abstracts", 0),
     "key words: news": ("### 500N-KPCrowd, first 300 news", 0),
     "negation": ("### Do heads look from a scope to its cue?", 0),

@@ -139,8 +139,12 @@ RESULT_TABLES = {
         ),
         "finetune",
     ),
-    "### One head off": (("heads-mrpc", "heads-agreement"), "ablate"),
-    "### Heads off together, agreement": (("heads-agreement",), "ablate_curve"),
+    "### One head off": (("heads-mrpc", *(f"heads-agreement-{seed}" for seed in range(3))), "ablate"),
+    "### Heads off together, agreement": (("heads-agreement-0",), "ablate_curve"),
+    "### Heads off together, three seeds": (
+        tuple(f"heads-agreement-{seed}" for seed in range(3)),
+        "ablate_curve",
+    ),
     "### Do heads look from a scope to its cue?": (("negation",), "negation"),
     "### Negation minus a control": (("negation",), "negation:differences"),
     "### What else changed": (
@@ -161,6 +165,7 @@ _SEVERAL = {
     "pattern": "patterns",
     "finetune": "tasks",
     "ablate": "one_head",
+    "ablate_curve": "seeds",
     "compare-layers": "changes",
 }
 _ONE = {"ablate_curve": "together", "negation:differences": "differences"}

@@ -1,7 +1,5 @@
 """The commands with which `tools/remake.py` measures the tables of docs/results.md: each writes into results/FOLDER of its work folder."""
 
-import json
-
 from remake_pages import LeftOut
 
 BERTLOOK = ("-m", "bertlook_teach.commands")
@@ -85,18 +83,20 @@ def tasks(place):
 
 
 def heads_off(place):
-    """Heads of the classifier for MRPC, and of that seed for agreement which is right most often."""
-    results, file = place.work / "results", place.work / "results" / "task-agreement" / "finetune.json"
-    if not file.is_file():
-        raise LeftOut(f"{file} (step tasks)")
-    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    best = max((row for row in rows if row["answers"] == "specimen"), key=lambda row: row["value"])
-    return [
-        [*BERTLOOK, "ablate", "--model", str(results / "task-mrpc" / "seed-0"),
-         "--test", str(place.find("mrpc-test.jsonl")), "--out", str(results / "heads-mrpc")],
-        [*BERTLOOK, "ablate", "--model", str(results / "task-agreement" / f"seed-{best['seed']}"),
-         "--task", "agreement", "--curve", "--out", str(results / "heads-agreement")],
-    ]  # fmt: skip
+    """Heads of the classifier for MRPC, and of each seed for agreement."""
+    results = place.work / "results"
+    mrpc = ["--model", str(results / "task-mrpc" / "seed-0"), "--test", str(place.find("mrpc-test.jsonl"))]
+    commands = [[*BERTLOOK, "ablate", *mrpc, "--out", str(results / "heads-mrpc")]]
+    for seed in range(3):
+        model = [
+            "--model",
+            str(results / "task-agreement" / f"seed-{seed}"),
+            "--task",
+            "agreement",
+            "--curve",
+        ]
+        commands.append([*BERTLOOK, "ablate", *model, "--out", str(results / f"heads-agreement-{seed}")])
+    return commands
 
 
 def negation(place):

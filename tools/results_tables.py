@@ -276,9 +276,9 @@ def one_head_table(results):
     lines = []
     for result in results:
         rows, about = result["rows"], result["about"]
-        *_, task, seed = Path(
-            about["model"]
-        ).parts  # as tools/remake.py names the folders: task-agreement/seed-1
+        task, seed = Path(about["model"]).parts[
+            -2:
+        ]  # tools/remake.py names folders so: task-agreement/seed-1
         name = _TASKS[task.removeprefix("task-")]
         name += f", seed {seed.removeprefix('seed-')}" if "ours" in name else ""
         ends = [pick(rows, key=lambda row: row["score_change"]) for pick in (min, max)]
@@ -303,6 +303,21 @@ def together_table(result, shares=(0, 0.1, 0.3, 0.5, 0.6, 0.8, 1)):
     return table(["heads off", *named.values()], lines)
 
 
+def seeds_table(results, shares=(0.1, 0.3, 0.5)):
+    """A row a number of heads that are off together, a column an order and seed."""
+    named = {"best": "most important first", "worst": "least important first"}
+    header, of = ["heads off"], {}
+    for order, called in named.items():
+        for seed, result in enumerate(results):
+            header.append(f"{called}, seed {seed}")
+            for row in result["rows"]:
+                if row["order"].startswith(order):
+                    of.setdefault(row["heads_off"], []).append(interval(row, "score"))
+    heads = max(of)
+    steps = sorted({round(share * heads) for share in shares} & set(of))
+    return table(header, [[f"{n} of {heads}", *of[n]] for n in steps])
+
+
 def _many(labels):
     """Names and how often each, the commonest first.
 
@@ -311,9 +326,8 @@ def _many(labels):
     """
     often = {label: labels.count(label) for label in labels}
     times = {1: "", 2: " (twice)", 3: " (three times)", 4: " (four times)", 5: " (five times)"}
-    return ", ".join(
-        f"{label}{times[often[label]]}" for label in sorted(often, key=lambda one: (-often[one], one))
-    )
+    ordered = sorted(often.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{label}{times.get(n, f' ({n} times)')}" for label, n in ordered)
 
 
 _RULES = {
@@ -332,7 +346,7 @@ def negation_table(result):
     lines = []
     for name, rows in groups.items():
         of, _, task = name.partition(", tuned on ")
-        called = _RULES.get(name)
+        called = _RULES.get(name, name if name.startswith("the word at") else None)
         if called is None and len(rows) == 1 and not task:
             of, _, cue = name.partition(", another word")
             called = model if of == model else "random twin"

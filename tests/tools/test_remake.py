@@ -41,10 +41,7 @@ class Anything(Place):
 def every_command():
     place = Anything(ROOT, Path("/kept"), Path("/data"), Path("/run"), Path("/model"), Path("/python"))
     for step in remake.STEPS:
-        if step.commands is not None and step.name not in (
-            "heads-off",
-            "results",
-        ):  # they need what others saved
+        if step.commands is not None and step.name != "results":
             for command in step.commands(place):
                 yield pytest.param(step, command, id=f"{step.name}-{len(command)}-{command[-1][-20:]}")
 
@@ -263,13 +260,8 @@ def test_the_fingerprint_stands_in_the_card_and_on_the_page(place):
 def test_every_heading_has_its_table():
     text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
     place = Anything(ROOT, Path("/kept"))
-    commands = [
-        c for step in STEPS.values() if step.slow and step.name != "heads-off" for c in step.commands(place)
-    ]
-    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for c in commands} | {
-        "heads-mrpc",
-        "heads-agreement",
-    }
+    commands = [c for step in STEPS.values() if step.slow for c in step.commands(place)]
+    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for c in commands}
     for heading, (sources, _) in remake_pages.RESULT_TABLES.items():
         assert set(sources) <= folders
         new = remake_pages.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
@@ -328,27 +320,6 @@ def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
     assert quoted_results.weights_of(lines, "### Pronoun pairs") != "f" * 16, (
         "the chapter has other tables, and these are old"
     )
-
-
-def test_heads_are_switched_off_in_the_seed_that_learnt_agreement_best(place):
-    with pytest.raises(LeftOut, match="step tasks"):
-        remake_results.heads_off(place)
-    file = place.work / "results" / "task-agreement" / "finetune.json"
-    file.parent.mkdir(parents=True)
-    values = (
-        ("bag of words", None, 0.99),
-        ("specimen", 0, 0.7),
-        ("specimen", 1, 0.9),
-        ("specimen, random twin", 2, 0.95),
-    )
-    rows = [{"answers": who, "seed": seed, "value": value} for who, seed, value in values]
-    file.write_text(json.dumps({"rows": rows}), encoding="utf-8")
-    there = Anything(place.root, place.work)
-    mrpc, agreement = remake_results.heads_off(there)
-    assert (
-        agreement[agreement.index("--model") + 1].endswith("task-agreement/seed-1") and "--curve" in agreement
-    )
-    assert mrpc[mrpc.index("--model") + 1].endswith("task-mrpc/seed-0") and "/data/mrpc-test.jsonl" in mrpc
 
 
 def test_pairs_of_pronouns_are_a_row_a_file():
@@ -478,6 +449,16 @@ def test_one_head_off_and_many():
     body = results_tables.together_table({"rows": curve}).split("\n")[2:]
     assert [line.split(" | ")[0] for line in body] == ["| 0 of 4", "| 1 of 4", "| 2 of 4", "| 4 of 4"]
     assert "87.5 [50.0, 100.0] | 77.5 [50.0, 100.0] | 82.5" in body[1]
+    other = [{**row, "score": row["score"] / 2} for row in curve]
+    head, _, *body = results_tables.seeds_table([{"rows": curve}, {"rows": other}], shares=(0.25, 0.5)).split(
+        "\n"
+    )
+    assert (
+        head
+        == "| heads off | most important first, seed 0 | most important first, seed 1 | least important first, seed 0 | least important first, seed 1 |"
+    )
+    starts = [[cell.split(" [")[0] for cell in line.strip("| ").split(" | ")] for line in body]
+    assert starts == [["1 of 4", "77.5", "38.8", "87.5", "43.8"], ["2 of 4", "65.0", "32.5", "75.0", "37.5"]]
 
 
 def test_the_negation_chapter_from_what_the_commands_saved():
@@ -487,7 +468,7 @@ def test_the_negation_chapter_from_what_the_commands_saved():
         return {"answers": answers, "seed": seed, "f1": f1, **ends, "best": best, "best_f1": best_f1, **more}
 
     rows = [
-        row("the word at -1", 0.28), row("specimen", 0.11, "1-3", 0.34), row("specimen, another word as the cue", 0.14),
+        row("the word at -1", 0.28), row("the word at +2", 0.2), row("specimen", 0.11, "1-3", 0.34), row("specimen, another word as the cue", 0.14),
         *(row("specimen, tuned on control", f1, best, 0.3 + f1, seed) for seed, (f1, best) in enumerate(((0.1, "2-4"), (0.2, "2-4"), (0.3, "5-1")))),
         row("specimen, random twin", 0.3, "3-2", 0.35),
         *(row("specimen, random twin, tuned on negation", f1, "6-1", 0.4, seed) for seed, f1 in enumerate((0.3, 0.32))),
@@ -498,6 +479,7 @@ def test_the_negation_chapter_from_what_the_commands_saved():
     body = results_tables.negation_table(saved).split("\n")[2:]
     assert body == [
         "| the word before | 28.0 [26.0, 30.0] |  |  |",
+        "| the word at +2 | 20.0 [18.0, 22.0] |  |  |",
         "| specimen | 11.0 [9.0, 13.0] | 1-3 | 34.0 [24.0, 44.0] |",
         "| the same, another word as the cue | 14.0 [12.0, 16.0] |  |  |",
         "| tuned on the control, 3 seeds | 20.0, from 10.0 to 30.0 | 2-4 (twice), 5-1 | 40.0 to 60.0 |",
