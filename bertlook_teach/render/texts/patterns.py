@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...analyses.patterns import Pattern, PatternScore
 from ...disk import with_interval
 from ..drawing.svg import content
@@ -44,7 +46,9 @@ def render_pattern_score(score: PatternScore, measure: str = "accuracy", *, font
         numbers=False,  # each stands in its cell's tooltip; so the map fits beside the table unshrunk
         font_size=font_size,
     )
-    # Side by side on every screen: the table breaks its lines, and a wide screen is no taller for it.
+    # Side by side on every screen, the map as much larger as the screen is wider than 1280 pixels; the table breaks its lines.
+    wide = float(re.search(r'width="([\d.]+)"', heads)[1])
+    heads = heads.replace("max-width:100%", f"width:max({wide:g}px,{wide / 12.8:.2f}vw);max-width:100%", 1)
     return (
         f'{render_pattern(score.pattern)}<div style="display:flex;gap:1em;align-items:center">'
         f'<div style="flex:1 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
