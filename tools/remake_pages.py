@@ -105,32 +105,35 @@ def _same_columns(line, header):
     return line.replace(" ", "") == header.replace(" ", "")
 
 
-# Which saved table stands below which heading of docs/results.md: folders of one run of `bertlook` each, and the stem of its table.
+# Which saved table stands below which heading of docs/results.md: folders of one run of `bertlook` each, the stem of its table, and the
+# function of tools/results_tables.py that prints it, from all folders where there are several.
 RESULT_TABLES = {
-    "### Specimen on EWT dev, UD, subtypes merged": (("ewt-ud",), "syntax"),
-    "### Specimen on GUM dev, UD, subtypes merged": (("gum-ud",), "syntax"),
-    "### Specimen on EWT dev, Stanford scheme (converted)": (("ewt-stanford",), "syntax"),
-    "### LitBank, 100 novels, candidates: earlier mentions": (("litbank",), "coref"),
-    "### LitBank, candidates: all words": (("litbank-open",), "coref"),
-    "### GUM dev, candidates: earlier mentions": (("gum",), "coref"),
-    "### Pronoun pairs": (("gap", "winogender", "winobias"), "coref"),
-    "## Probes: what all heads know together": (("ewt-probe",), "probe"),
-    "### Word classes": (("layers-pos",), "layers"),
-    "### Relation of an arc": (("layers-dep",), "layers"),
-    "### Entity types": (("layers-entity",), "layers"),
-    "### Coreference": (("layers-coref",), "layers"),
-    "### The course's texts": (("keywords-course",), "keywords"),
-    "### Inspec, first 400 abstracts": (("keywords-inspec",), "keywords"),
-    "### SemEval 2017, first 400 paragraphs": (("keywords-semeval",), "keywords"),
-    "### 500N-KPCrowd, first 300 news": (("keywords-news",), "keywords"),
-    "### Heads taken away": (("keywords-course",), "removal"),
+    "### Specimen on EWT dev, UD, subtypes merged": (("ewt-ud",), "syntax", "syntax"),
+    "### Specimen on GUM dev, UD, subtypes merged": (("gum-ud",), "syntax", "syntax"),
+    "### Specimen on EWT dev, Stanford scheme (converted)": (("ewt-stanford",), "syntax", "syntax"),
+    "### LitBank, 100 novels, candidates: earlier mentions": (("litbank",), "coref", "coref"),
+    "### LitBank, candidates: all words": (("litbank-open",), "coref", "coref"),
+    "### GUM dev, candidates: earlier mentions": (("gum",), "coref", "coref"),
+    "### Pronoun pairs": (("gap", "winogender", "winobias"), "coref", "pairs"),
+    "## Probes: what all heads know together": (("ewt-probe",), "probe", "value"),
+    "### Word classes": (("layers-pos",), "layers", "layers"),
+    "### Relation of an arc": (("layers-dep",), "layers", "layers"),
+    "### Entity types": (("layers-entity",), "layers", "layers"),
+    "### Coreference": (("layers-coref",), "layers", "layers"),
+    "### The course's texts": (("keywords-course",), "keywords", "keywords"),
+    "### Inspec, first 400 abstracts": (("keywords-inspec",), "keywords", "keywords"),
+    "### SemEval 2017, first 400 paragraphs": (("keywords-semeval",), "keywords", "keywords"),
+    "### 500N-KPCrowd, first 300 news": (("keywords-news",), "keywords", "keywords"),
+    "### Heads taken away": (("keywords-course",), "removal", "removal"),
     "### What the lists of “lowest entropies” rank": (
         ("keywords-course", "keywords-inspec", "keywords-semeval", "keywords-news"),
         "keywords",
+        "entropies",
     ),
     "## Patterns: one line each, scored for every head": (
         tuple(f"pattern-{i}" for i in range(1, 7)),
         "pattern",
+        "patterns",
     ),
     "## Tasks: fine-tuning, and heads switched off in what was fine-tuned": (
         tuple(
@@ -138,15 +141,21 @@ RESULT_TABLES = {
             for name in ("sst2", "mrpc", "rte", "cola", "sts-b", "sentiment", "same-topic", "agreement")
         ),
         "finetune",
+        "tasks",
     ),
-    "### One head off": (("heads-mrpc", *(f"heads-agreement-{seed}" for seed in range(3))), "ablate"),
-    "### Heads off together, agreement": (("heads-agreement-0",), "ablate_curve"),
+    "### One head off": (
+        ("heads-mrpc", *(f"heads-agreement-{seed}" for seed in range(3))),
+        "ablate",
+        "one_head",
+    ),
+    "### Heads off together, agreement": (("heads-agreement-0",), "ablate_curve", "together"),
     "### Heads off together, three seeds": (
         tuple(f"heads-agreement-{seed}" for seed in range(3)),
         "ablate_curve",
+        "seeds",
     ),
-    "### Do heads look from a scope to its cue?": (("negation",), "negation"),
-    "### Negation minus a control": (("negation",), "negation:differences"),
+    "### Do heads look from a scope to its cue?": (("negation",), "negation", "negation"),
+    "### Negation minus a control": (("negation",), "negation", "differences"),
     "### What else changed": (
         tuple(
             f"compare-{task}-{seed}"
@@ -154,31 +163,19 @@ RESULT_TABLES = {
             for seed in range(5)
         ),
         "compare-layers",
+        "changes",
     ),
 }
 
 
-# Where a table is not made by the function of its stem: which function makes it; of several saved tables one.
-_SEVERAL = {
-    "coref": "pairs",
-    "keywords": "entropies",
-    "pattern": "patterns",
-    "finetune": "tasks",
-    "ablate": "one_head",
-    "ablate_curve": "seeds",
-    "compare-layers": "changes",
-}
-_ONE = {"ablate_curve": "together", "negation:differences": "differences"}
-
-
-def _new_table(results, stem):
+def _new_table(results, stem, kind):
     """The Markdown of one table, with a line of heads below it where there is one."""
     import results_tables
 
-    if len(results) > 1:
-        return getattr(results_tables, f"{_SEVERAL[stem]}_table")(results)
-    make = getattr(results_tables, f"{_ONE.get(stem, stem)}_table", None)
-    return make(results[0]) if make and stem != "value" else results_tables.value_table(results[0], stem)
+    make = getattr(results_tables, f"{kind}_table")
+    if kind == "value":
+        return make(results[0], stem)
+    return make(results if len(results) > 1 else results[0])
 
 
 def update_results(place):
@@ -186,12 +183,12 @@ def update_results(place):
     sys.path.insert(0, str(place.root / "tools"))
     path, renewed = place.root / RESULTS, set()
     text = path.read_text(encoding="utf-8")
-    for heading, (folders, stem) in RESULT_TABLES.items():
-        saved = [place.work / "results" / folder / f"{stem.partition(':')[0]}.json" for folder in folders]
+    for heading, (folders, stem, kind) in RESULT_TABLES.items():
+        saved = [place.work / "results" / folder / f"{stem}.json" for folder in folders]
         if missing := [str(file) for file in saved if not file.is_file()]:
             print(f"{heading}: no {', '.join(missing)}; the old table stays")
             continue
-        made = _new_table([json.loads(file.read_text(encoding="utf-8")) for file in saved], stem)
+        made = _new_table([json.loads(file.read_text(encoding="utf-8")) for file in saved], stem, kind)
         table, _, below = made.partition("\n\n")
         text = put_table(text, table, after=heading)
         if below:

@@ -26,18 +26,7 @@ def layers(place):
     runs = []
     for task in ("pos", "dep", "entity", "coref"):
         files = {"--data": f"{task}-train.jsonl", "--test": f"{task}-test.jsonl"}
-        more = (
-            "--task",
-            task,
-            "--limit",
-            "600",
-            "--max-cases",
-            "3000",
-            "--max-iterations",
-            "60",
-            "--seeds",
-            "2",
-        )
+        more = f"--task {task} --limit 600 --max-cases 3000 --max-iterations 60 --seeds 2".split()
         runs.append((f"layers-{task}", "layers", files, more))
     return runs_of(*runs)(place)
 
@@ -88,14 +77,9 @@ def heads_off(place):
     mrpc = ["--model", str(results / "task-mrpc" / "seed-0"), "--test", str(place.find("mrpc-test.jsonl"))]
     commands = [[*BERTLOOK, "ablate", *mrpc, "--out", str(results / "heads-mrpc")]]
     for seed in range(3):
-        model = [
-            "--model",
-            str(results / "task-agreement" / f"seed-{seed}"),
-            "--task",
-            "agreement",
-            "--curve",
-        ]
-        commands.append([*BERTLOOK, "ablate", *model, "--out", str(results / f"heads-agreement-{seed}")])
+        model, out = results / "task-agreement" / f"seed-{seed}", results / f"heads-agreement-{seed}"
+        options = ["--task", "agreement", "--curve", "--out", str(out)]
+        commands.append([*BERTLOOK, "ablate", "--model", str(model), *options])
     return commands
 
 

@@ -34,6 +34,7 @@ from bertlook_teach.render import (
     with_badge,
 )
 from bertlook_teach.render.drawing import palette
+from bertlook_teach.render.drawing.svg import frame, growing
 from bertlook_teach.render.heads import attention as attention_module
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -644,3 +645,11 @@ def test_a_table_is_set_like_print_and_its_text_like_a_terminal():
     assert ">\u2014\u00b9<" in page and ">\u2014<" in page
     assert "n\u00a0=\u00a060: 86\u00a0% of p\u00a0&lt;\u00a0.05 &amp; 3\u00a0nats; a 2" in page
     assert "-0.5 [-.7, 0.2]" in repr(table) and "86 %" in repr(table) and "\u2212" not in repr(table)
+
+
+@pytest.mark.parametrize("wide", [300, 940])
+def test_a_picture_grows_with_the_screen_and_never_shrinks_below_its_design(wide):
+    svg = frame([], wide, 200, title="a", sentence="b", font_size=24)
+    least, share = re.search(r"style=\"width:max\(([\d.]+)px,(\d+)vw\);max-width:100%", growing(svg)).groups()
+    assert float(least) == wide
+    assert wide - 13 < 12.8 * int(share) <= wide  # of 1280 pixels; and half as much more of 1920

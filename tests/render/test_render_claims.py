@@ -1,5 +1,6 @@
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -115,6 +116,13 @@ def test_a_claim_without_control_has_no_twin_and_the_caption_says_so():
     assert ">\u2014<" in table._repr_html_() and "Twin \u2014: no control" in table.caption
     undecided = verdict(NAN, control=False, result=OPEN, n=0)
     assert claim_table([undecided]).rows[0][4] == "-"  # there is no number at all
+
+
+def test_a_twin_without_a_number_is_not_taken_for_a_claim_without_control():
+    lost = replace(verdict(0.9), twin=NAN)
+    assert (
+        claim_table([lost]).rows[0][4] == "not measured" and "no control" not in claim_table([lost]).caption
+    )
 
 
 def test_what_was_published_in_another_unit_is_a_footnote():

@@ -262,8 +262,8 @@ def test_every_heading_has_its_table():
     place = Anything(ROOT, Path("/kept"))
     commands = [c for step in STEPS.values() if step.slow for c in step.commands(place)]
     folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for c in commands}
-    for heading, (sources, _) in remake_pages.RESULT_TABLES.items():
-        assert set(sources) <= folders
+    for heading, (sources, _, kind) in remake_pages.RESULT_TABLES.items():
+        assert set(sources) <= folders and callable(getattr(results_tables, f"{kind}_table"))
         new = remake_pages.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
         assert new.count("| a | b |") == 1 and new != text
         assert new.index("| a | b |") > new.index(heading)

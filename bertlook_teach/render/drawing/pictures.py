@@ -16,7 +16,7 @@ import numpy as np
 from .inputs import as_array
 from .palette import INK, LINE, MUTED, RULE, SELECTED
 from .sentences import number
-from .svg import attribute, content, coordinate, frame, glued, image_tag, text
+from .svg import attribute, content, coordinate, frame, image_tag, text, typeset_sentence
 from .text_table import TextTable
 
 # As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
@@ -48,7 +48,7 @@ class Picture:
         return markup
 
     def _figure(self, drawing: str) -> str:
-        caption = f'<figcaption dir="auto">{glued(escape(self.sentence))}</figcaption>'
+        caption = f'<figcaption dir="auto">{typeset_sentence(escape(self.sentence))}</figcaption>'
         return f'<figure style="margin:0">{drawing}{caption}</figure>'
 
     def __repr__(self) -> str:

@@ -45,10 +45,10 @@ def with_minus(value: str) -> str:
     return _MINUS.sub("\u2212", value)
 
 
-def glued(value: str) -> str:
+def typeset_sentence(value: str) -> str:
     """A sentence, made safe before, set like print: no line ends between a number and its unit, or beside an equals sign.
 
-    >>> glued("n = 60: -86 % of them").split(" ")
+    >>> typeset_sentence("n = 60: -86 % of them").split(" ")
     ['n\\xa0=\\xa060:', '−86\\xa0%', 'of', 'them']
     """
     return _GLUE.sub("\u00a0", with_minus(value))
@@ -132,6 +132,12 @@ def shortened(value: str, font_size: float, limit: float) -> str:
             break
         kept += char
     return kept + "…"
+
+
+def growing(svg: str) -> str:
+    """A picture that is as wide as designed on a screen of 1280 pixels, and as much wider as the screen is."""
+    wide = float(re.search(r'width="([\d.]+)"', svg)[1])
+    return svg.replace("max-width:100%", f"width:max({wide:g}px,{int(wide / 12.8)}vw);max-width:100%", 1)
 
 
 def image_tag(svg: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...disk import align
 from .palette import INK, RULE
-from .svg import content, glued, with_minus
+from .svg import content, typeset_sentence, with_minus
 
 _NOTHING = re.compile(r"-(?=[¹²³⁴⁵⁶⁷⁸⁹]?$)")  # a footnote may say why
 
@@ -37,20 +37,20 @@ class TextTable:
     def _repr_html_(self) -> str:
         style = f"padding:.2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"
         head = "".join(
-            f'<th scope="col" style="{style};white-space:{_wrapping(str(name))}">{content(typeset(name))}</th>'
+            f'<th scope="col" style="{style};white-space:{_wrapping(str(name))}">{content(typeset_cell(name))}</th>'
             for name in self.header
         )
         body = []
         for first, *rest in self.rows:
             cells = "".join(
-                f'<td style="{style};white-space:{_wrapping(str(cell))}">{content(typeset(cell))}</td>'
+                f'<td style="{style};white-space:{_wrapping(str(cell))}">{content(typeset_cell(cell))}</td>'
                 for cell in rest
             )
             body.append(
                 '<tr style="background:transparent">'
-                f'<th scope="row" style="{style};font-weight:600;white-space:normal">{content(typeset(first))}</th>{cells}</tr>'
+                f'<th scope="row" style="{style};font-weight:600;white-space:normal">{content(typeset_cell(first))}</th>{cells}</tr>'
             )
-        caption = f'<caption style="caption-side:bottom;text-align:left;font-size:1em;color:{INK};padding:.3em .35em">{glued(content(self.caption))}</caption>'
+        caption = f'<caption style="caption-side:bottom;text-align:left;font-size:1em;color:{INK};padding:.3em .35em">{typeset_sentence(content(self.caption))}</caption>'
         return "\n".join(
             [
                 f'<table class="bertlook-table" style="font-size:1em;width:auto;margin:.2em 0;border-collapse:collapse;color:{INK}">',
@@ -66,10 +66,10 @@ class TextTable:
         return f"{self.caption}\n{shown}" if self.caption else shown
 
 
-def typeset(cell: object) -> str:
+def typeset_cell(cell: object) -> str:
     """A cell with the signs of print, which not every terminal has: a minus before a number, a long dash for nothing.
 
-    >>> typeset("-0.5 [-1, 3]"), typeset("-"), typeset("3-1")
+    >>> typeset_cell("-0.5 [-1, 3]"), typeset_cell("-"), typeset_cell("3-1")
     ('−0.5 [−1, 3]', '—', '3-1')
     """
     text = str(cell)

@@ -18,7 +18,7 @@ from ..drawing.inputs import special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted, visible_token
-from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import content, coordinate, frame, growing, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
@@ -225,8 +225,7 @@ def render_neurons(
     for line, entries in enumerate(legend):
         body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
     svg = frame(body, width, height, title=heading, sentence=sentence, font_size=em)
-    # Grows with the screen, so that on a large one the type does not stay behind the text around it.
-    return svg.replace("max-width:100%", "width:max(940px,73vw);max-width:100%", 1)
+    return growing(svg)  # so that on a large screen the type does not stay behind the text around it
 
 
 def neuron_picture(view, **options) -> Picture:

@@ -9,7 +9,7 @@ from ..drawing.marks import MODELS, OTHERS, Mark, draw_mark, marks_of, model_of
 from ..drawing.palette import INK, MUTED, RULE
 from ..drawing.pictures import WidePicture
 from ..drawing.svg import axis_numbers, coordinate, frame, shortened, text, text_width
-from ..drawing.text_table import TextTable, typeset
+from ..drawing.text_table import TextTable, typeset_cell
 
 _WIDTH, _EM = 1180.0, 30.0
 _DOT = 0.34 * _EM
@@ -156,7 +156,7 @@ def table_dots(
     level = [line[1]] if line else []
     low, high = min(0.0, *numbers, *level), max(0.0, *numbers, *level)
     several = len(chosen) > 1
-    words = [[typeset(row[k]) for k in at] for row in table.rows]
+    words = [[typeset_cell(row[k]) for k in at] for row in table.rows]
     names_wide = min(0.5 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
     cells_wide = (
         0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from ...analyses.patterns import Pattern, PatternScore
 from ...disk import with_interval
-from ..drawing.svg import content
+from ..drawing.svg import content, growing
 from ..drawing.text_table import TextTable
 from ..heads.head_map import render_head_map
 
@@ -47,10 +45,8 @@ def render_pattern_score(score: PatternScore, measure: str = "accuracy", *, font
         font_size=font_size,
     )
     # Side by side on every screen, the map as much larger as the screen is wider than 1280 pixels; the table breaks its lines.
-    wide = float(re.search(r'width="([\d.]+)"', heads)[1])
-    heads = heads.replace("max-width:100%", f"width:max({wide:g}px,{wide / 12.8:.2f}vw);max-width:100%", 1)
     return (
         f'{render_pattern(score.pattern)}<div style="display:flex;gap:1em;align-items:center">'
         f'<div style="flex:1 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
-        f'<div style="flex:none;max-width:50%">{heads}</div></div>'
+        f'<div style="flex:none;max-width:50%">{growing(heads)}</div></div>'
     )

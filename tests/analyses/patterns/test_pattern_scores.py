@@ -594,6 +594,7 @@ def test_a_pattern_can_be_typed(maps):
     view = PatternView(maps, maps, "key.next(',')")
     assert "best head (2-1)" in view.picture.value and "random twin" in view.picture.value
     assert view.picture.value.count("<svg") == 1 and "2-1" in view.picture.value
+    assert "vw);max-width:100%" in view.picture.value  # the map grows with the screen
     view.text_box.text.value = "query.pos('DET') & key.governor()"
     assert "best head (1-2)" in view.picture.value and "tagged DET" in view.picture.value
     before = view.picture.value
