@@ -158,6 +158,30 @@ def test_what_stands_in_for_a_view_is_side_by_side_and_nothing_of_it_is_cut(deck
         deck.page.set_viewport_size({"width": SIZES["laptop"][0], "height": SIZES["laptop"][1]})
 
 
+def test_a_slide_is_filled_when_it_comes_and_when_something_on_it_has_another_size_and_not_otherwise(deck):
+    deck.go(WORDS)
+    still(deck.page)
+    deck.page.evaluate(
+        "() => { window.held = fillSlide; window.fills = 0; fillSlide = () => (window.fills++, held()); }"
+    )
+    try:
+        deck.go(PICTURE)
+        still(deck.page)
+        assert 1 <= deck.ask("window.fills") <= 3  # it comes, and the picture takes its room
+        before = deck.ask("window.fills")
+        deck.page.evaluate("document.body.append(document.createElement('i'))")  # somewhere else
+        still(deck.page)
+        assert deck.ask("window.fills") == before
+        caption = "document.querySelector('section.present section.present figcaption')"
+        deck.page.evaluate(
+            f"{caption}.append(...Array.from({{length: 40}}, () => document.createElement('br')))"
+        )
+        deck.wait(f"window.fills > {before}")
+    finally:
+        deck.page.evaluate("fillSlide = window.held")
+        deck.page.evaluate("document.querySelectorAll('figcaption br').forEach(one => one.remove())")
+
+
 def test_code_is_folded_once_it_was_left_and_a_key_or_a_click_shows_it(deck):
     code = deck.page.locator("section.present section.present .cm-content")
     button = deck.page.locator("section.present section.present .bertlook-unfold")

@@ -108,12 +108,11 @@ function foldCode(slide, folded) {
       button.type = "button";
       button.className = "bertlook-unfold";
       button.textContent = `code: ${lines} line${lines === 1 ? "" : "s"} (C)`;
-      button.addEventListener("click", () => foldCode(slide, false));
+      button.addEventListener("click", () => (foldCode(slide, false), fillSlide()));
       code.before(button);
     }
     cell.classList.toggle("bertlook-folded", folded);
   }
-  fillSlide();
 }
 
 function turnCode(event) {
@@ -122,6 +121,7 @@ function turnCode(event) {
   const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
   if (!slide || event.target?.closest?.(typed)) return;
   foldCode(slide, !slide.querySelector(".bertlook-folded"));
+  fillSlide();
   event.preventDefault();
   event.stopImmediatePropagation();
 }
@@ -166,27 +166,33 @@ async function pageType() {
   return found;
 }
 
-// Whenever another slide comes, the window changes, or a cell has shown something or taken another size.
+// Whenever another slide comes, the window changes, or a cell has shown something or taken another size. Filling measures the slide
+// many times over: one that is as the last filling left it is not filled again.
 function keepFilled() {
   let waiting = false;
   let shown = null;
+  let left = null;
+  const PARTS = ".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure";
+  const present = () => document.querySelector(".reveal .slides > section > section.present");
+  const state = (slide = present()) => `${slide?.getElementsByTagName("*").length} ${[...(slide?.querySelectorAll(PARTS) ?? [])].map((part) => [part.offsetWidth, part.offsetHeight])}`;
+  const fill = () => (fillSlide(), (left = state()));
   const soon = () => {
-    if (!waiting) requestAnimationFrame(() => ((waiting = false), fillSlide(), dressPictures()));
+    if (!waiting) requestAnimationFrame(() => ((waiting = false), state() === left || fill(), dressPictures()));
     waiting = true;
   };
   const sizes = new ResizeObserver(soon);
   const turned = () => {
-    const slide = document.querySelector(".reveal .slides > section > section.present");
+    const slide = present();
     if (shown && shown !== slide) foldCode(shown, true);
     shown = slide;
     sizes.disconnect();
-    for (const part of slide?.querySelectorAll(".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure") ?? []) sizes.observe(part);
-    fillSlide();
+    for (const part of slide?.querySelectorAll(PARTS) ?? []) sizes.observe(part);
+    fill();
     dressPictures();
   };
   for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
   window.addEventListener("keydown", turnCode, { capture: true });
-  window.addEventListener("resize", fillSlide);
-  document.addEventListener("load", soon, { capture: true }); // a picture inside a slide; the window never hears of it
+  window.addEventListener("resize", fill);
+  document.addEventListener("load", () => ((left = null), soon()), { capture: true }); // a picture inside a slide; the window never hears of it
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
 }
