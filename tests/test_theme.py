@@ -138,6 +138,7 @@ def test_all_hosts_fill_a_slide_by_the_same_functions():
         "turnCode",
         "dressPictures",
         "pageType",
+        "setLikePrint",
         "keepFilled",
     ]
     for script in RISES:

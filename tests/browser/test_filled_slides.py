@@ -76,6 +76,7 @@ def deck(open_file, tmp_path_factory):
         shown("b = 2", kind="-"),
         cell("M ## A view that cannot run"),
         shown("view", stands_in(SVG, SVG), kind="-"),
+        cell("M ## Numbers\n\nFrom -0.5 to 14 % in 3-1, n = 60, `a = -1 %`, $x = -2$, x-3, **-.7** points."),
     ]
     cells[5].metadata["jupyter"] = {"source_hidden": True}
     for number, one in enumerate(cells):
@@ -90,7 +91,7 @@ def deck(open_file, tmp_path_factory):
     return opened
 
 
-WORDS, CODE, PICTURE, YOURS, BARE, VIEW = (f"{number}-0" for number in range(6))
+WORDS, CODE, PICTURE, YOURS, BARE, VIEW, NUMBERS = (f"{number}-0" for number in range(7))
 PLAIN = """() => {  // what the slide would be without all this
     const slide = document.querySelector("section.present section.present");
     for (const name of ["picture", "grow", "air", "drop"]) slide.style.removeProperty(`--slide-${name}`);
@@ -156,6 +157,15 @@ def test_what_stands_in_for_a_view_is_side_by_side_and_nothing_of_it_is_cut(deck
         deck.screenshot(f"filled-view-{size}")
     finally:
         deck.page.set_viewport_size({"width": SIZES["laptop"][0], "height": SIZES["laptop"][1]})
+
+
+def test_numbers_are_set_as_in_print_and_code_and_formulas_as_they_are(deck):
+    deck.go(NUMBERS)
+    still(deck.page)
+    words = deck.page.locator("section.present section.present .jp-RenderedMarkdown p")
+    assert words.text_content() == (
+        "From \u22120.5 to 14\u00a0% in 3-1, n\u00a0=\u00a060, a = -1 %, $x = -2$, x-3, \u2212.7 points."
+    )
 
 
 def test_a_slide_is_filled_when_it_comes_and_when_something_on_it_has_another_size_and_not_otherwise(deck):

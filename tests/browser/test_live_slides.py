@@ -384,7 +384,7 @@ def test_a_route_is_played_to_its_end_and_its_slides_keep_their_numbers(open_dec
         opened = open_deck(folder / copy, classic=classic)
         opened.page.wait_for_selector("section section.present", state="attached")
         for _ in range(5):  # one more than there is to see
-            shown = "[...document.querySelectorAll('section.present > section.present :is(h1, .fragment.visible h1)')]"
+            shown = "[...document.querySelectorAll('section.present > section.present h1:not(.fragment:not(.visible) h1)')]"  # what is hidden fades away
             heading = opened.ask(
                 f"{shown}.filter((one) => one.checkVisibility({{visibilityProperty: true}})).at(-1).textContent"
             )

@@ -335,6 +335,23 @@
     return found;
   }
 
+  // Words are set as in print: a minus before a number is a minus sign, and no line ends between a number and its unit or beside an
+  // equals sign. As render/drawing/svg.py sets the captions of pictures.
+  function setLikePrint() {
+    const slide = document.querySelector(".reveal .slides > section > section.present");
+    for (const words of slide?.querySelectorAll(".jp-RenderedMarkdown, .text_cell_render, .output_markdown") ?? []) {
+      const texts = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (text.data.includes("$") || text.parentElement.closest("code, pre, script, .MathJax, .MathJax_Preview, mjx-container")) continue; // formulas are MathJax's
+        const set = text.data
+          .replace(/(?<![\w\u2212-])-(?=\.?\d)/g, "\u2212")
+          .replace(/(?<=\d) (?=%|nats\b|points?\b)|(?<=\w) (?=[=<>])|(?<=[=<>]) (?=[\u2212.\w])/g, "\u00a0");
+        if (set !== text.data) text.data = set;
+      }
+    }
+  }
+
   // Whenever another slide comes, the window changes, or a cell has shown something or taken another size. Filling measures the slide
   // many times over: one that is as the last filling left it is not filled again.
   function keepFilled() {
@@ -344,7 +361,7 @@
     const PARTS = ".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure";
     const present = () => document.querySelector(".reveal .slides > section > section.present");
     const state = (slide = present()) => `${slide?.getElementsByTagName("*").length} ${[...(slide?.querySelectorAll(PARTS) ?? [])].map((part) => [part.offsetWidth, part.offsetHeight])}`;
-    const fill = () => (fillSlide(), (left = state()));
+    const fill = () => (setLikePrint(), fillSlide(), (left = state()));
     const soon = () => {
       if (!waiting) requestAnimationFrame(() => ((waiting = false), state() === left || fill(), dressPictures()));
       waiting = true;
