@@ -16,7 +16,7 @@ import numpy as np
 from .inputs import as_array
 from .palette import INK, LINE, MUTED, RULE, SELECTED
 from .sentences import number
-from .svg import attribute, content, coordinate, frame, image_tag, text, typeset_sentence
+from .svg import attribute, content, coordinate, frame, image_tag, text, typeset_sentence, with_minus
 from .text_table import TextTable
 
 # As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
@@ -259,7 +259,7 @@ def render_offset_bars(
                 text(
                     x + pitch / 2,
                     height - bottom + 0.8 * em,
-                    f"{offset:+d}" if offset else "0",
+                    with_minus(f"{offset:+d}") if offset else "0",
                     anchor="middle",
                 )
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...analyses.coreference import BASELINES
 from ...corpora import KINDS, CorefDocument, anaphors
-from ..drawing.marks import line_looks
+from ..drawing.marks import line_looks, model_of
 from ..drawing.palette import RULE
 from ..drawing.text_table import TextTable
 
@@ -131,8 +131,9 @@ def points_figure(
             figure.get_layout_engine().set(wspace=0.06)
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
-            look = looks[i] | {"linestyle": "none", "markersize": 11}
-            for y, (_, value, low, high) in enumerate(points):
+            for y, (name, value, low, high) in enumerate(points):
+                own = line_looks([name])[0] if model_of(name) == "random twin" else looks[i]
+                look = own | {"linestyle": "none", "markersize": 11}
                 axes.axhline(y, color=RULE, linewidth=1, zorder=0)
                 if value is None:
                     continue

@@ -200,14 +200,14 @@ def table_dots(
             body.append(text(across(line[1]), 0.8 * _EM, line[0], anchor="middle"))
     for r, (row, cells) in enumerate(zip(table.rows, found)):
         y = top + r * pitch + pitch / 2
-        body.append(text(names_wide, y, shortened(str(row[0]), _EM, names_wide), anchor="end"))
+        body.append(text(names_wide, y, shortened(typeset_cell(row[0]), _EM, names_wide), anchor="end"))
         for k, (mark, cell) in enumerate(zip(marks[r], cells)):
             height = y if together else y + (k - (lines - 1) / 2) * 1.2 * _EM
             if cell:
                 value, *ends = map(across, cell)
                 if ends[1] > ends[0]:
                     body.append(
-                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{mark.colour}" stroke-width="7" stroke-opacity=".45"/>'
+                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{mark.colour}" stroke-width="4"/>'
                     )
                 body.append(draw_mark(mark, value, height, _DOT))
             if not together:

@@ -138,7 +138,7 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
         axes.set_xscale("log")
         axes.set_xticks(list(heads), [str(h) for h in heads])
         axes.minorticks_off()
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, 1.06 * max(level, *(max(values) for values in curves.values())))  # no mark is cut
         axes.set_xlabel("number of heads to choose from")
         axes.set_ylabel(ylabel)
         axes.spines[["top", "right"]].set_visible(False)

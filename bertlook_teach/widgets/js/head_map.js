@@ -135,7 +135,7 @@ function createHeadMap(host, get, emit) {
     showBadge(badge, get("badge") ?? "");
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
-    low.textContent = (difference ? "less " : "") + short(bottom);
+    low.textContent = (difference ? "less " : "") + short(bottom).replace("-", "\u2212");
     high.textContent = short(top) + (difference ? " more" : "");
     bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
     grid.setAttribute("aria-label", `${get("measures")[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);
