@@ -33,7 +33,7 @@ def test_every_lesson_is_drawn_in_the_colour_of_its_part_or_in_shades():
 
 
 def test_the_arcs_are_the_weights_of_the_head():
-    seen = load_recording("bert-base-uncased")["the cat sat on the mat"]
+    seen = load_recording("bert-base-uncased")["time flies like an arrow"]
     weights = np.array(seen.weights[7, 10], dtype=float)  # 8-11
     keep = ~np.array(seen.special)
     weights = np.where(keep[:, None] & keep & ~np.eye(len(weights), dtype=bool), weights, 0)

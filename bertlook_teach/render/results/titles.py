@@ -301,7 +301,9 @@ _PRINTED = "BERT-base, published"
 _PICTURES = {
     "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer"),
     GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
-    "01": _arcs("the cat sat on the mat", _of_head("8-11"), "head 8-11"),
+    "01": _arcs(
+        "time flies like an arrow", _of_head("8-11"), "head 8-11"
+    ),  # slide 2 asks about another sentence
     "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
     "03": _grids(
         _surface,

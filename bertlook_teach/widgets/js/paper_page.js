@@ -81,6 +81,8 @@ export default {
         button.textContent = "show the paper";
         button.addEventListener("click", () => (address ? open() : model.send({ ask: "pdf" })));
         more.replaceChildren(button);
+      } else if (content.there === false && onSlide(el)) {
+        root.title += ` Its page is shown here if the paper lies in ${model.get("file")}.`; // for the teacher, not for the class
       } else if (content.there === false) {
         const name = element("code");
         name.textContent = model.get("file");
