@@ -40,7 +40,7 @@ def test_every_head_is_said_as_python_says_it_and_both_signs_are_drawn(show, sty
         still(page)
         assert page.inner_text(".view .bl-caption") == view.sentence
         cells = page.locator(".bl-cell").all_text_contents()
-        assert all(text[0] in "+-0" for text in cells)
+        assert all(text[0] in "+−0" for text in cells)
         number = page.inner_text(".bl-readout").partition(": ")[2]
         assert float(number) == pytest.approx(drawn.value, abs=0.0006) and number[0] in "+-"
     page.evaluate("models.view.set('query', -1)")
@@ -66,7 +66,7 @@ def test_a_large_model_has_signs(show, width, height):  # noqa: F811
     drawn, view = both(SENTENCE, 12, 16)
     page = show(map=drawn, view=view, width=width, height=height)
     signs = page.locator(".bl-cell").all_text_contents()
-    assert {text[0] for text in signs if text} <= set("+-0") and sum(map(bool, signs)) > 50
+    assert {text[0] for text in signs if text} <= set("+−0") and sum(map(bool, signs)) > 50
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

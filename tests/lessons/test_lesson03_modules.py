@@ -178,6 +178,7 @@ def test_bars_stand_at_their_offsets_and_turn_round_with_the_map():
     assert "offset +1, the next token (0.889)" in describe_offsets(ahead, offsets)
     svg = render_offset_bars(back, offsets, title="<1-1>")
     titles = [e.text for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
+    assert ">−2<" in svg and ">-2<" not in svg  # on the axis, as in print
     assert "offset -1: 0.889" in titles and "offset +1: 0.000" in titles and "<1-1>" in titles
 
 

@@ -314,6 +314,7 @@ def test_the_figure_of_flattery_draws_one_curve_a_number_of_cases():
     lines = figure.axes[0].lines
     assert lines[0].get_ydata().tolist() == [0.1, 0.2] and len(lines) == 3
     assert lines[0].get_linestyle() != lines[1].get_linestyle()
+    assert figure.axes[0].get_ylim()[1] > 0.2 * 1.04  # the highest mark is not cut
     svg = figure_picture(figure, "It grows.").svg
     assert (
         svg

@@ -138,14 +138,14 @@ def test_a_map_of_differences_has_signs_and_an_even_scale():
         "share, after minus before, 2 layers of 2 heads: rises most in head 1-1 (+0.800), falls most in head 1-2 (-0.200). Head 1-2: -0.200."
     )
     texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
-    assert "+.80" in texts and "-.20" in texts and any("brown" in text for text in texts)
+    assert "+.80" in texts and "−.20" in texts and any("brown" in text for text in texts)
     assert "<td>+0.800</td>" in tables(view)[0] and "after minus before" in tables(view)[0]
     assert repr(view) == "HeadMap(2 x 2 heads, share, after minus before, head 1-2)"
     fills = [node.get("fill") for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}rect")]
     assert difference_colour(1) in fills and difference_colour(-0.25) in fills
     signs = render_head_map(after - before, difference=True, numbers=False)
     texts = [node.text for node in ElementTree.fromstring(signs).iter() if node.tag.endswith("}text")]
-    assert texts.count("+") == 1 and texts.count("-") == 1
+    assert texts.count("+") == 1 and texts.count("−") == 1
     assert "rises nowhere, falls nowhere" in describe_head_map(np.zeros((2, 2)), difference=True)
 
 

@@ -160,3 +160,10 @@ def test_an_axis_that_ends_at_zero_ends_without_a_sign():
     svg = table_dots(TextTable(["pair", "r"], [["a", "-0.94"], ["b", "-0.40"]], "Two.")).svg
     ticks = re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', svg)
     assert ticks == ["\u22121.0", "\u22120.8", "\u22120.6", "\u22120.4", "\u22120.2", "0"]
+
+
+def test_an_interval_is_as_dark_as_its_mark_and_a_row_has_minus_signs_too():
+    svg = table_dots(TextTable(["given", "share"], [["against: -1 -1", "0.5 [0.4, 0.6]"]], "One.")).svg
+    interval = re.search(r'<path d="M[\d.]+ [\d.]+H[\d.]+" stroke="(#[0-9a-fA-F]+)" stroke-width="4"/>', svg)
+    assert interval and f'stroke="{interval[1]}" stroke-width' in svg.replace(interval[0], "")
+    assert ">against: \u22121 \u22121<" in svg

@@ -69,6 +69,15 @@ def test_a_model_looks_the_same_in_every_figure(kind, figure):
         assert looks(found[name]) == (mark.colour.lower(), FORMS[mark.form][0], mark.filled), (kind, name)
 
 
+def test_a_row_of_points_that_names_another_model_is_drawn_as_that_model():
+    points = [("nearest", 0.5, None, None), ("best head of the random twin", 0.2, 0.1, 0.3)]
+    [axes] = points_figure({"specimen": points}).axes
+    drawn = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
+    for line, model in zip(drawn, ("specimen", "random twin"), strict=True):
+        mark = MODELS[model]
+        assert looks(line) == (mark.colour.lower(), FORMS[mark.form][0], mark.filled), model
+
+
 def test_gains_are_those_of_the_specimen_and_of_bert():
     found = lines(gain_figure({"det": (3.0, 1.0, 5.0, 40.0)}, ours="specimen", theirs="BERT-base, published"))
     for name, model in (("specimen", "specimen"), ("BERT-base, published", "BERT-base")):

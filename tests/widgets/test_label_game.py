@@ -1,6 +1,7 @@
 """The labelling game and the threshold board: what pressing does, what is said, what is saved; no browser."""
 
 import base64
+import re
 import time
 import zlib
 from xml.etree import ElementTree
@@ -29,6 +30,7 @@ from bertlook_teach.render import (
     render_map,
     shades,
 )
+from bertlook_teach.render.drawing.marks import marks_of
 from bertlook_teach.widgets import LabelGame, ThresholdBoard, example_maps
 
 TOKENS = ("[CLS]", "a", "<b>", "[SEP]", "c", "d", "[SEP]")
@@ -140,6 +142,8 @@ def test_a_board_sorts_its_maps():
     sections = page.split('<div role="group"')
     assert "<i>B</i>" in sections[1] and "<i>A</i>" in sections[4] and "0.500" in sections[4]
     assert "block: 0.500 of all maps, 1 of those shown" in page
+    colours = re.findall("solid (#[0-9a-f]+)", page.lower())
+    assert colours == [mark.colour.lower() for mark in marks_of(CLASSES)]  # as in plots of dots
 
 
 # --- the game --------------------------------------------------------------------------------------------

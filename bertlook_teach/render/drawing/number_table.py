@@ -95,7 +95,7 @@ class NumberTable:
 
     def _print(self, value: float) -> str:
         if self.short:
-            return short_number(value).replace("-", "−")
+            return short_number(value)
         text = f"{value:.{self.digits}f}"
         # "-0.00" would make a class look for a minus that is not there.
         return text.replace("-", "", 1) if float(text) == 0 else text.replace("-", "−")

@@ -264,19 +264,19 @@ def short_signed(value: float) -> str:
     """A difference for a narrow cell.
 
     >>> short_signed(0.123), short_signed(-0.123), short_signed(0.0)
-    ('+.12', '-.12', '0')
+    ('+.12', '−.12', '0')
     """
     text = short_number(value)
     return f"+{text}" if value > 0 and text != "0" else text
 
 
 def short_number(value: float) -> str:
-    """A value for a narrow cell: two digits, no leading zero.
+    """A value drawn in a narrow cell: two digits, no leading zero, a minus sign as in print.
 
-    >>> short_number(0.42), short_number(0.996), short_number(1.0), short_number(2.34), short_number(12.3)
-    ('.42', '1.0', '1.0', '2.3', '12')
+    >>> short_number(0.42), short_number(0.996), short_number(1.0), short_number(2.34), short_number(-12.3)
+    ('.42', '1.0', '1.0', '2.3', '−12')
     """
-    sign, size = ("-" if value < 0 else ""), abs(value)
+    sign, size = ("\u2212" if value < 0 else ""), abs(value)
     if size < 0.995:
         hundredths = math.floor(size * 100 + 0.5)
         return f"{sign}.{hundredths:02d}" if hundredths else "0"

@@ -10,7 +10,7 @@ from ..drawing.palette import INK, MISSING, MUTED, SELECTED, difference_colour, 
 from ..drawing.sentences import describe_head_map, number, short_number, short_signed, signed_number
 from ..drawing.svg import coordinate, frame, text, text_width, upright
 
-DIFFERENCE_LEGEND = "blue, +: more than before; brown, -: less"
+DIFFERENCE_LEGEND = "blue, +: more than before; brown, −: less"
 
 
 def value_range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:
@@ -136,7 +136,7 @@ def render_head_map(
                 inside = text(
                     x + cell / 2,
                     y + cell / 2,
-                    "–" if gone else short(value) if numbers else "-" if value < 0 else "+",
+                    "–" if gone else short(value) if numbers else "\u2212" if value < 0 else "+",
                     anchor="middle",
                     fill=text_colour(fill),
                     extra=f' font-size="{coordinate(0.85 * em)}"',

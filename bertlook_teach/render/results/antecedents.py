@@ -132,7 +132,9 @@ def points_figure(
         all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
             for y, (name, value, low, high) in enumerate(points):
-                own = line_looks([name])[0] if model_of(name) == "random twin" else looks[i]
+                # A row may be another model's; rules look as their panel.
+                another = model_of(name) not in (None, "baseline")
+                own = line_looks([name])[0] if another else looks[i]
                 look = own | {"linestyle": "none", "markersize": 11}
                 axes.axhline(y, color=RULE, linewidth=1, zorder=0)
                 if value is None:

@@ -301,9 +301,8 @@ _PRINTED = "BERT-base, published"
 _PICTURES = {
     "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer"),
     GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
-    "01": _arcs(
-        "time flies like an arrow", _of_head("8-11"), "head 8-11"
-    ),  # slide 2 asks about another sentence
+    # Not the sentence that slide 2 asks about.
+    "01": _arcs("time flies like an arrow", _of_head("8-11"), "head 8-11"),
     "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
     "03": _grids(
         _surface,

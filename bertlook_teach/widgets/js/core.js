@@ -38,8 +38,9 @@ function number(value) {
   return (value < 0 && rounded ? "-" : "") + rounded.toFixed(decimals);
 }
 
+// As drawn: with a minus sign.
 function shortNumber(value) {
-  const sign = value < 0 ? "-" : "";
+  const sign = value < 0 ? "\u2212" : "";
   const size = Math.abs(value);
   if (size < 0.995) {
     const hundredths = Math.floor(size * 100 + 0.5);

@@ -128,14 +128,14 @@ function createHeadMap(host, get, emit) {
       cell.style.background = gone ? PALETTE.missing : colours[step];
       cell.style.color = gone ? PALETTE.muted : inks[step];
       // Where there is no room for numbers, a difference still has its sign.
-      const sign = difference && Math.abs(v) >= 0.1 * top ? (v < 0 ? "-" : "+") : "";
+      const sign = difference && Math.abs(v) >= 0.1 * top ? (v < 0 ? "\u2212" : "+") : "";
       cell.textContent = gone ? "–" : numbers ? short(v) : sign;
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
     }
     showBadge(badge, get("badge") ?? "");
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
     select.value = get("measure");
-    low.textContent = (difference ? "less " : "") + short(bottom).replace("-", "\u2212");
+    low.textContent = (difference ? "less " : "") + short(bottom);
     high.textContent = short(top) + (difference ? " more" : "");
     bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
     grid.setAttribute("aria-label", `${get("measures")[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);

@@ -82,7 +82,7 @@ export default {
         button.addEventListener("click", () => (address ? open() : model.send({ ask: "pdf" })));
         more.replaceChildren(button);
       } else if (content.there === false && onSlide(el)) {
-        root.title += ` Its page is shown here if the paper lies in ${model.get("file")}.`; // for the teacher, not for the class
+        root.title = `${model.get("full")} Shown here if it lies in ${model.get("file")}.`; // for the teacher; the class would read it, too
       } else if (content.there === false) {
         const name = element("code");
         name.textContent = model.get("file");
