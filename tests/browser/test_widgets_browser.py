@@ -189,6 +189,31 @@ def test_the_caption_agrees_with_python_in_every_mode(show, options):
     assert page.errors == []
 
 
+# How many lines each number with its unit takes: its place is asked of the text, however that is built.
+LINES_OF_PERCENTS = """() => {
+  const caption = document.querySelector(".bl-caption"), nodes = [];
+  const walk = document.createTreeWalker(caption, NodeFilter.SHOW_TEXT);
+  for (let at = 0; walk.nextNode(); at += walk.currentNode.length) nodes.push([walk.currentNode, at]);
+  const place = (i) => nodes.map(([node, at]) => [node, i - at]).findLast(([, from]) => from >= 0);
+  return [...caption.textContent.matchAll(/\\d+ %/g)].map(({ index, 0: { length } }) => {
+    const range = document.createRange();
+    range.setStart(...place(index));
+    const [last, to] = place(index + length - 1);
+    range.setEnd(last, to + 1);
+    return new Set([...range.getClientRects()].filter((box) => box.width > 1).map((box) => Math.round(box.top))).size;
+  });
+}"""
+
+
+def test_a_number_keeps_its_unit_on_its_line(show):
+    view = HeadView(attention(SENTENCE), query=3)
+    for width in range(300, 460, 40):
+        page = show(view=view, width=width)
+        assert caption(page) == view.sentence  # what is read and copied has no other blanks
+        lines = page.evaluate(LINES_OF_PERCENTS)
+        assert len(lines) > 2 and set(lines) == {1}, width
+
+
 def test_numbers_and_tokens_print_alike_in_both_languages(show):
     from bertlook_teach.render import number, percent, quoted, short_number
 

@@ -18,7 +18,7 @@ from bertlook_teach.render import (
     map_neighbours,
     render_distance_map,
 )
-from bertlook_teach.stats import CannotDecide, average_linkage, metric_mds
+from bertlook_teach.stats import CannotDecide, average_linkage, leaf_order, metric_mds
 from bertlook_teach.widgets import DistanceMap, FamilyExplorer
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -228,6 +228,21 @@ def test_the_heat_map_is_in_the_order_of_the_tree():
     assert len(figure.axes[0].lines) == 5  # a joint each
     with pytest.raises(ValueError, match="the tree has 6 heads"):
         family_figure(distances[:5, :5], average_linkage(distances), names, GROUPS)
+
+
+def test_the_heat_map_says_the_layer_of_each_head_once_for_neighbours():
+    distances = by_layer()  # three layers of two heads
+    shuffle = np.array([4, 0, 2, 5, 1, 3])
+    joins = average_linkage(distances[np.ix_(shuffle, shuffle)])
+    heat = family_figure(
+        distances[np.ix_(shuffle, shuffle)], joins, "abcdef", GROUPS, layers=shuffle // 2
+    ).axes[2]
+    assert sorted(label.get_text() for label in heat.get_xticklabels()) == ["1", "2", "3"]
+    assert heat.get_xticks().tolist() == [0.5, 2.5, 4.5] and heat.get_xlabel() == "layer of the head"
+    said = [int(label.get_text()) - 1 for label in heat.get_xticklabels()]
+    assert np.repeat(said, 2).tolist() == (shuffle // 2)[leaf_order(joins)].tolist()
+    with pytest.raises(ValueError, match="6 groups and 5 layers"):
+        family_figure(distances, joins, "abcdef", GROUPS, layers=[0] * 5)
 
 
 # --- views ---------------------------------------------------------------------------------------------

@@ -366,6 +366,7 @@ def family_figure(
     names: Sequence[str],
     groups: Sequence[str],
     *,
+    layers: Sequence[int] | None = None,
     unit: str = DISTANCE_UNIT,
     size: tuple[float, float] = (9.8, 4.9),
     font_size: float = 18,
@@ -381,6 +382,9 @@ def family_figure(
         Printed names; every one is shown up to 40 heads, fewer beyond.
     groups : sequence of str
         Drawn as marks along the side.
+    layers : sequence of int, optional
+        The layer of each head, counted from 0. Its number then stands below the columns in place of the names, once for
+        neighbours of the same layer.
 
     Returns
     -------
@@ -397,9 +401,12 @@ def family_figure(
     groups = [str(g) for g in np.asarray(groups, dtype=object).ravel()]
     order = leaf_order(joins)
     n = len(order)
-    if distances.shape != (n, n) or len(names) != n or len(groups) != n:
+    if distances.shape != (n, n) or any(
+        len(each) != n for each in (names, groups, names if layers is None else layers)
+    ):
         raise ValueError(
-            f"the tree has {n} heads; got distances of shape {distances.shape}, {len(names)} names and {len(groups)} groups."
+            f"the tree has {n} heads; got distances of shape {distances.shape}, {len(names)} names and {len(groups)} groups"
+            f"{'' if layers is None else f' and {len(layers)} layers'}."
         )
     with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
         figure = Figure(figsize=size, layout="constrained")
@@ -432,13 +439,19 @@ def family_figure(
     bar = figure.colorbar(image, ax=heat, fraction=0.05, pad=0.02)
     bar.set_label(f"dark: alike ({unit})", fontsize=font_size, labelpad=10)
     bar.ax.tick_params(labelsize=font_size)
-    every = max(1, math.ceil(n / 10))
-    heat.set_xticks(
-        range(0, n, every),
-        [names[order[i]] for i in range(0, n, every)],
-        fontsize=font_size,
-        rotation=90,
-    )
+    if layers is None:
+        every = max(1, math.ceil(n / 10))
+        at = range(0, n, every)
+        heat.set_xticks(at, [names[order[i]] for i in at], fontsize=font_size, rotation=90)
+    else:
+        below = [int(layers[i]) + 1 for i in order]
+        starts = [i for i in range(n) if i == 0 or below[i] != below[i - 1]]
+        ends = [*starts[1:], n]
+        middles = [(start + end - 1) / 2 for start, end in zip(starts, ends)]
+        heat.set_xticks(middles, [str(below[i]) for i in starts], fontsize=font_size)
+        for start in starts[1:]:
+            heat.axvline(start - 0.5, 0, -0.05, color=INK, linewidth=1, clip_on=False)
+        heat.set_xlabel("layer of the head", fontsize=font_size)
     for axes in (tree, marks, heat):
         for spine in axes.spines.values():
             spine.set_visible(False)

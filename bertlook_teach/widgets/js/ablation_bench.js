@@ -243,7 +243,7 @@ function createBench(host, get, emit) {
         return node;
       }),
     );
-    caption.textContent = fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)";
+    setSentence(caption, fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)");
     caption.classList.toggle("bl-alert", fresh && Boolean(result.message));
   }
 

@@ -117,7 +117,7 @@ function createArcView(host, get, emit) {
     const tree = get("trees")[get("sentence")];
     const found = arcs();
     const said = describeArcs(tree.words, found, get("layer"), get("head"), get("readings")[get("direction")]);
-    caption.textContent = said;
+    setSentence(caption, said);
     const em = parseFloat(getComputedStyle(root).fontSize);
     if (!root.isConnected || !(em > 0)) return; // not on the page yet: the observer draws when it is
     const svg = node("svg", { role: "img", "font-size": em });

@@ -355,6 +355,17 @@ function element(tag, className, attributes = {}) {
   return node;
 }
 
+// A sentence whose numbers keep their unit on their line; its text, which is read and copied, stays as it is.
+function setSentence(node, sentence) {
+  if (node.textContent === sentence) return; // a reader of the screen would say it again
+  const glued = (part) => {
+    const together = element("span", "bl-glued");
+    together.textContent = part;
+    return together;
+  };
+  node.replaceChildren(...sentence.split(/(\S+ (?:%|(?:nats|points?)\b))/).map((part, i) => (i % 2 ? glued(part) : part)));
+}
+
 function place(node, left, top, width) {
   node.style.left = `${left}px`;
   node.style.top = `${top}px`;

@@ -166,7 +166,7 @@ function createDistanceMap(host, get, emit) {
     picture.append(drawn("circle", { cx: x, cy: y, r: r + 0.22 * em(), class: "bl-ring" }));
     nameTags([at, ...near], r);
     stage.setAttribute("aria-label", `Map of ${count()} heads. Arrows go to the head in that direction, Page Down and Page Up through all. ${sentence()}`);
-    caption.textContent = sentence();
+    setSentence(caption, sentence());
     select.value = byLayer() ? "layer" : "behaviour";
     const groups = get("groups");
     const key = (path, colour, words) => {

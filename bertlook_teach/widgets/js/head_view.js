@@ -447,12 +447,12 @@ function createHeadView(host, get, emit) {
     gap.data = badge.hidden ? "" : " ";
     name.textContent = `Head ${headLabel(layer, head)}${norms ? ", norms" : ""}`;
     const position = focus && (focus.side === "key" ? columns : shown)[focus.position];
-    if (changes && focus) said.textContent = describeTokenDifference(changes, text, position, focus.side);
-    else if (changes) said.textContent = describeDifference(changes, text, shown, layer, head);
-    else if (norms && focus) said.textContent = describeTokenNorms(norms, text, position, focus.side);
-    else if (norms) said.textContent = describeHeadNorms(norms, text, shown, layer, head, longest);
-    else if (focus) said.textContent = describeToken(weights, text, position, focus.side);
-    else said.textContent = describeHead(weights, text, shown, layer, head, columns);
+    if (changes && focus) setSentence(said, describeTokenDifference(changes, text, position, focus.side));
+    else if (changes) setSentence(said, describeDifference(changes, text, shown, layer, head));
+    else if (norms && focus) setSentence(said, describeTokenNorms(norms, text, position, focus.side));
+    else if (norms) setSentence(said, describeHeadNorms(norms, text, shown, layer, head, longest));
+    else if (focus) setSentence(said, describeToken(weights, text, position, focus.side));
+    else setSentence(said, describeHead(weights, text, shown, layer, head, columns));
     const more = keyNorms() ? " N changes between weights and norms." : "";
     scroller.setAttribute("aria-label", `${changes ? "Change of attention" : "Attention"} of one head. ${KEYS_HELP}${more}`);
     clearTimeout(tableTimer);

@@ -107,7 +107,7 @@ function createBeliefs(host, get, emit) {
     place.textContent = `question ${get("target") + 1} of ${current().targets.length}`;
     paintWords();
     paintTable();
-    caption.textContent = sentence();
+    setSentence(caption, sentence());
     stage.setAttribute("aria-label", `Beliefs by depth. Left and Right choose the question, Up and Down the sentence. ${sentence()}`);
   }
 

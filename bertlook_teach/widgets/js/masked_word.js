@@ -36,9 +36,9 @@ function createMaskedWord(host, get, emit) {
     const guesses = all.map(([piece, share]) => [piece, share, percent(share).replace("under ", "<").replace("over ", ">")]);
     lists.replaceChildren(guessList("the model's guesses", guesses, truth[0] ?? null, guesses[0][1]));
     lists.style.visibility = shown ? "" : "hidden"; // its room is kept, so that nothing moves when they come
-    caption.textContent = get("message") || (shown
+    setSentence(caption, get("message") || (shown
       ? describeHidden({ guesses: all, truth, reply: get("reply"), count: get("count") })
-      : "Which word is hidden? Type your guess and press Enter, or show the model's.");
+      : "Which word is hidden? Type your guess and press Enter, or show the model's."));
   }
 
   input.addEventListener("change", () => input.value.trim() && emit({ answer: input.value, shown: true }));

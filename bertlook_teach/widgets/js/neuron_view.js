@@ -215,7 +215,7 @@ function createNeuronView(host, get, emit) {
     tabulate(view, text, split, key);
     const also = split.rest.length ? `, outlined: ${split.rest.length} others` : "";
     legend.textContent = `up +, down −${also}`;
-    caption.textContent = describeNeurons(view, text, split, key, layer, head);
+    setSentence(caption, describeNeurons(view, text, split, key, layer, head));
     if (key >= 0) table.querySelector(".bl-chosen-row")?.scrollIntoView?.({ block: "nearest" });
   }
 

@@ -219,7 +219,7 @@ function createSixLenses(host, get, emit) {
 
   function speak() {
     const text = get("text");
-    caption.textContent = describeLenses(maps, text, get("layer"), get("head"), query());
+    setSentence(caption, describeLenses(maps, text, get("layer"), get("head"), query()));
     const lens = maps[get("lens")];
     about.textContent = lens ? `${lens.title}: ${lens.sentence}` : "";
     clearTimeout(tableTimer);

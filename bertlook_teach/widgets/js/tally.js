@@ -95,7 +95,7 @@ function createTally(host, get, emit) {
       count.textContent = shown ? String(found.counts[letter]) : "";
     }
     const said = describeVotes(found, answer, shown);
-    if (caption.textContent !== said) caption.textContent = said;
+    setSentence(caption, said);
   }
 
   input.addEventListener("input", () => emit({ votes: input.value }));

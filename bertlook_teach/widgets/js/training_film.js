@@ -144,7 +144,7 @@ function createFilm(host, get, emit) {
     const said =
       `After ${get("reached")[point]} tokens, ${get("labels")[index()]}: most in head ${name(best(point))} (${number(curves[best(point)][point])}). ` +
       `Head ${name(i)} ${state}${when}.${tail}`;
-    if (caption.textContent !== said) caption.textContent = said;
+    setSentence(caption, said);
     reached.textContent = `${get("reached")[point]} tokens read`;
     slider.max = last();
     slider.value = point;

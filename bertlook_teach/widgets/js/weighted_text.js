@@ -139,7 +139,7 @@ function createWeightedText(host, get, emit) {
     const whose = mixed() ? get("mix_name") : `Head ${headLabel(get("layer"), get("head"))}`;
     const name = difference ? `${whose}, after minus before` : whose;
     const said = describeWords(values, words, { key, name, unit: get("unit"), difference });
-    if (caption.textContent !== said) caption.textContent = said;
+    setSentence(caption, said);
     stage.setAttribute("aria-label", `Weighted text. Arrows choose a head, Page Up and Page Down a text${text().mix ? ", M the mix" : ""}. ${said}`);
     const row = (tag, cells) => {
       const line = element("tr");
