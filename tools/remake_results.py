@@ -49,8 +49,8 @@ def patterns(place):
         "key.next(',')",
         "query.pos('VERB') & key.next('.')",
     )
-    kept = ("--cache", str(place.work / "maps"))
-    runs = [(f"pattern-{i}", "pattern", {"--data": UD[1]}, (one, *kept)) for i, one in enumerate(patterns, 1)]
+    kept = ("--cache", str(place.work / "maps"))  # before the pattern: --data would take it for another file
+    runs = [(f"pattern-{i}", "pattern", {"--data": UD[1]}, (*kept, one)) for i, one in enumerate(patterns, 1)]
     return runs_of(*runs)(place)
 
 

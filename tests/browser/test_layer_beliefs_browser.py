@@ -27,7 +27,17 @@ def cases(depth=7):
             question(2, "", ["nsubj"], [down], [3, 4]),
         ],
     }
-    second = {"task": "dep", "words": ["We", "saw", "it"], "targets": [question(0, "nsubj", ["nsubj", "obj"], [up, down], [1, 2])]}  # fmt: skip
+    late = [0.1] * (depth - 1) + [0.9]
+    second = {
+        "task": "dep",
+        "words": ["We", "saw", "it"],
+        "targets": [
+            question(0, "nsubj", ["nsubj", "obj"], [up, down], [1, 2]),
+            question(
+                2, "obj", ["obj", "nsubj"], [late, late[::-1]], [1, 2]
+            ),  # another leader with the last layer only
+        ],
+    }
     return [first, second]
 
 
@@ -57,7 +67,7 @@ def settled(page, sentence, target):
 def test_every_question_is_drawn_with_pythons_sentence_and_hostile_words_stay_text(show):
     view = LayerBeliefs(cases())
     page = show(view)
-    for sentence, target in ((0, 0), (0, 1), (0, 2), (1, 0)):
+    for sentence, target in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
         view.choose(sentence, target)
         page.evaluate(
             "([s, t]) => { models.view.set('target', t); models.view.set('sentence', s); }",

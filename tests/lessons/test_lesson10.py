@@ -185,8 +185,8 @@ def test_a_table_of_where_says_no_gain_and_refuses_two_models(small):
     _, scores = small
     table = where_table({"POS": scores["pos"]})
     assert table.header[2] == "expected layer" and "Layers 0 to 6" in table.caption
-    falling = replace(scores["pos"], counts=scores["pos"].counts[::-1])
-    row = where_table({"POS": falling}).rows[0]
+    level = replace(scores["pos"], counts=scores["pos"].counts[:1].repeat(len(scores["pos"].counts), axis=0))
+    row = where_table({"POS": level}).rows[0]
     assert row[2] == "no gain" and row[3] != ""
     short = replace(scores["pos"], counts=scores["pos"].counts[:3])
     with pytest.raises(ValueError, match="all of one model: layer 6 of 12 is not a layer 6 of 24"):
@@ -257,6 +257,9 @@ def case(task="pos", **changes):
 def test_beliefs_are_said_in_words():
     assert describe_beliefs(case(), 0) == (
         "“fish” (treebank: VERB): the embeddings lean to NOUN (80 %); from layer 2 on VERB leads, 90 % with all 3 layers."
+    )
+    assert describe_beliefs(case(beliefs=[[0.1, 0.1, 0.1, 0.9], [0.8, 0.8, 0.8, 0.1]]), 0).endswith(
+        "lean to NOUN (80 %); only with all 3 layers VERB leads, 90 %."
     )
     assert describe_beliefs(case(beliefs=[[0.9, 0.9, 0.9, 0.95], [0.1] * 4]), 0).endswith(
         "VERB leads at every depth, 90 % with the embeddings, 95 % with all 3 layers."

@@ -203,7 +203,7 @@ def test_no_verdict_is_refused():
 
 def test_verdicts_are_counted():
     three = [verdict(0.9, result=HOLDS), verdict(0.2), verdict(0.1)]
-    assert count_verdicts(three) == "Of 3 claims 1 hold, 2 do not hold, and 0 cannot be decided here."
+    assert count_verdicts(three) == "Of 3 claims 1 holds, 2 do not hold, and 0 cannot be decided here."
 
 
 # --- in a terminal and as a page -------------------------------------------------------------------------------

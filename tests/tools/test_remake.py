@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +18,8 @@ import remake_pages
 import remake_results
 import results_tables
 from remake import LeftOut, Notes, Place, RemakeError, Step
+
+from bertlook_teach.commands.line import build_parser
 
 STEPS = {step.name: step for step in remake.STEPS}
 
@@ -73,12 +74,7 @@ def test_every_command_exists_and_takes_these_options(step, command, tmp_path):
         for option in (part for part in command if part.startswith("--")):
             assert f'"{option}"' in text, f"{command[0]} has no {option}"
     elif command[:2] == list(remake_results.BERTLOOK):
-        options = [part for part in command if part.startswith("--")]
-        shown = subprocess.run(
-            [sys.executable, *command[:3], "--help"], capture_output=True, text=True, cwd=ROOT, check=False
-        )
-        assert shown.returncode == 0, shown.stderr
-        assert all(re.search(rf"{option}\b", shown.stdout) for option in options)
+        build_parser(command[2]).parse_args(command[2:])  # ends the test if an argument does not fit
     else:
         assert command[0] in ("-m", "-c")
     for part in command:

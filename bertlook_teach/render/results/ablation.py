@@ -46,7 +46,7 @@ class EffectTable:
     >>> EffectTable([[0.5, -0.25]], [[True, False]], worse=1, name="change of the loss")
     change of the loss
            1     2
-    1    .50* -.25
+    1    .50* −.25
     """
 
     def __init__(self, changes, significant, *, worse: int, name: str, hundredths: bool = False):

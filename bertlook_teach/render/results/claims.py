@@ -104,7 +104,10 @@ def count_verdicts(verdicts: Sequence) -> str:
     holds, fails, left = (
         sum(verdict.verdict == result for verdict in verdicts) for result in (HOLDS, FAILS, OPEN)
     )
-    return f"Of {len(verdicts)} claims {holds} hold, {fails} do not hold, and {left} cannot be decided here."
+    hold, do = "holds" if holds == 1 else "hold", "does" if fails == 1 else "do"
+    return (
+        f"Of {len(verdicts)} claims {holds} {hold}, {fails} {do} not hold, and {left} cannot be decided here."
+    )
 
 
 def model_name(verdicts: Sequence) -> str:

@@ -275,9 +275,10 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     if start == 0:
         story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with all {last} layers."
     else:
+        since = f"only with all {last} layers" if start == last else f"from layer {start} on"
         story = (
-            f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); from layer {start} on "
-            f"{labels[final]} leads, {end} with all {last} layers."
+            f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); {since} {labels[final]} leads, "
+            f"{end}{'' if start == last else f' with all {last} layers'}."
         )
     return f"{name}: {story}"
 

@@ -38,9 +38,10 @@ function createBeliefs(host, get, emit) {
     let start = last;
     while (start > 0 && leaders[start - 1] === final) start -= 1;
     const end = percent(beliefs[final][last]);
+    const since = start === last ? `only with all ${last} layers` : `from layer ${start} on`;
     const story = start === 0
       ? `${labels[final]} leads at every depth, ${percent(beliefs[final][0])} with the embeddings, ${end} with all ${last} layers.`
-      : `the embeddings lean to ${labels[leaders[0]]} (${percent(beliefs[leaders[0]][0])}); from layer ${start} on ${labels[final]} leads, ${end} with all ${last} layers.`;
+      : `the embeddings lean to ${labels[leaders[0]]} (${percent(beliefs[leaders[0]][0])}); ${since} ${labels[final]} leads, ${end}${start === last ? "" : ` with all ${last} layers`}.`;
     return `${name}: ${story}`;
   }
 
