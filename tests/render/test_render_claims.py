@@ -67,7 +67,7 @@ def test_a_row_holds_the_published_value_ours_the_twins_and_the_verdict():
     assert table.header == ["claim", "published", "needs", "specimen [95 %]", "twin", "verdict"]
     assert table.rows == [["Heads look back", ".68 (A)", "> .50", "0.25 [.24, .26]", "0.00", FAILS]]
     counts = "n = 50 inputs; heads and layers chosen on 40 others."
-    assert table.caption == f"{counts} A: raster figure. {VERDICT_RULE}"
+    assert table.caption == f"{counts} A: figure, read off. {VERDICT_RULE}"
 
 
 def test_a_claim_that_something_is_small_shows_the_quantity_itself_and_needs_less():

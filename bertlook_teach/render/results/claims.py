@@ -13,7 +13,7 @@ from ..drawing.text_table import TextTable
 
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
 
-_SHORT = {"P": "printed", "V": "vector figure", "O": "their output", "A": "raster figure", "D": "derived"}
+_SHORT = {"P": "printed", "V": "figure, exact", "O": "their output", "A": "figure, read off", "D": "derived"}
 
 _SHORT |= {"N": "from notes", "S": "reproduction"}
 
