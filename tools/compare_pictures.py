@@ -9,6 +9,7 @@ import json
 import re
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -260,9 +261,14 @@ class _Comparison:
 
     def marks(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
         """Each mark of one picture must be in the other: of the same form, about there, and about as dark."""
-        left = [mark for child in other.children if _is_mark(child) for mark in _marks(child)]
-        missing = []
-        for mark in (mark for child in one.children if _is_mark(child) for mark in _marks(child)):
+        ours, left = (
+            [mark for child in e.children if _is_mark(child) for mark in _marks(child)] for e in (one, other)
+        )
+        same = Counter(mark.key for mark in ours) & Counter(
+            mark.key for mark in left
+        )  # found at once; the search is for the others
+        missing, left = [], _beyond(left, same)
+        for mark in _beyond(ours, same):
             alike = [theirs for theirs in left if mark.alike(theirs, scale.allowed, self)]
             if alike:
                 left.remove(min(alike, key=mark.away))
@@ -333,12 +339,28 @@ class _Mark:
             )
         )
 
+    @property
+    def key(self) -> tuple:
+        """Equal for marks that are the same."""
+        return self.form, self.numbers, frozenset(self.look.items())
+
     def away(self, other: _Mark) -> float:
         return max((abs(a - b) for a, b in zip(self.numbers, other.numbers)), default=0.0)
 
     def __str__(self) -> str:
         colour = self.look.get("stroke", self.look.get("fill", ""))
         return f"a {colour} one at {self.numbers[0]:g}, {self.numbers[1]:g}".replace("  ", " ")
+
+
+def _beyond(marks: list[_Mark], same: Counter) -> list[_Mark]:
+    """The marks less as many of each as are counted."""
+    spent: Counter = Counter()
+    rest = []
+    for mark in marks:
+        spent[mark.key] += 1
+        if spent[mark.key] > same[mark.key]:
+            rest.append(mark)
+    return rest
 
 
 def _is_mark(child: _Element | str) -> bool:

@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 import tiny
+from jobs import Here, killing_always, killing_once, odd, slow, twice
 
 from bertlook_teach.commands import chunks
 from bertlook_teach.commands import line as cli
@@ -128,24 +129,6 @@ def test_a_full_disk_is_said_and_what_was_kept_stays(tmp_path, small, monkeypatc
         assert [path.stem[-7:] for path in run.kept.glob("*.npz")] == ["0000000"]
 
 
-class Here:
-    """A model that is nothing."""
-
-    def load(self):
-        return None
-
-
-def twice(model, items):
-    return [2 * item for item in items]
-
-
-def odd(model, items):
-    for place, item in enumerate(items):
-        if item % 2:
-            raise ValueError(f"item {place} of the corpus: odd")
-    return []
-
-
 def test_a_batch_pads_at_most_a_tenth(monkeypatch):
     encoder = load_encoder("specimen")
     lengths = []
@@ -180,14 +163,6 @@ def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, cap
     assert 'pip install ".[scale]"' in capsys.readouterr().err
 
 
-def killing_once(model, items, *, marker):
-    """The numbers, doubled; the first worker to come to 5 is killed over it."""
-    if 5 in items and not Path(marker).exists():
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return [2 * item for item in items]
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, tmp_path, small, capsys):
     pytest.importorskip("distributed")
@@ -201,12 +176,6 @@ def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, 
         found = run.results(killing_once, Here(), range(12), marker=str(tmp_path / "marker"))
         assert [n for chunk in found for n in chunk] == [*range(0, 24, 2)]
     assert (tmp_path / "marker").exists()
-
-
-def killing_always(model, items):
-    if 5 in items:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return list(items)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
@@ -333,11 +302,6 @@ def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):
             with pytest.raises(OSError, match="scheduler was lost"):
                 list(stream)
     assert said == ["no worker is left; the run waits until one is started."]
-
-
-def slow(model, items):
-    time.sleep(1)
-    return list(items)
 
 
 def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
