@@ -261,15 +261,13 @@ class _Comparison:
 
     def marks(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
         """Each mark of one picture must be in the other: of the same form, about there, and about as dark."""
-        ours, left = (
-            [mark for child in e.children if _is_mark(child) for mark in _marks(child)] for e in (one, other)
+        ours, theirs = (
+            Counter(mark for child in e.children if _is_mark(child) for mark in _marks(child))
+            for e in (one, other)
         )
-        same = Counter(mark.key for mark in ours) & Counter(
-            mark.key for mark in left
-        )  # found at once; the search is for the others
-        missing, left = [], _beyond(left, same)
-        for mark in _beyond(ours, same):
-            alike = [theirs for theirs in left if mark.alike(theirs, scale.allowed, self)]
+        missing, left = [], list((theirs - ours).elements())  # those that are the same need no search
+        for mark in (ours - theirs).elements():
+            alike = [candidate for candidate in left if mark.alike(candidate, scale.allowed, self)]
             if alike:
                 left.remove(min(alike, key=mark.away))
             else:
@@ -325,7 +323,7 @@ class _Mark:
 
     form: str  # its letters
     numbers: tuple[float, ...]
-    look: Mapping[str, str]
+    look: Mapping[str, str] = field(hash=False)
 
     def alike(self, other: _Mark, allowed: float, comparison: _Comparison) -> bool:
         return (
@@ -339,28 +337,12 @@ class _Mark:
             )
         )
 
-    @property
-    def key(self) -> tuple:
-        """Equal for marks that are the same."""
-        return self.form, self.numbers, frozenset(self.look.items())
-
     def away(self, other: _Mark) -> float:
         return max((abs(a - b) for a, b in zip(self.numbers, other.numbers)), default=0.0)
 
     def __str__(self) -> str:
         colour = self.look.get("stroke", self.look.get("fill", ""))
         return f"a {colour} one at {self.numbers[0]:g}, {self.numbers[1]:g}".replace("  ", " ")
-
-
-def _beyond(marks: list[_Mark], same: Counter) -> list[_Mark]:
-    """The marks less as many of each as are counted."""
-    spent: Counter = Counter()
-    rest = []
-    for mark in marks:
-        spent[mark.key] += 1
-        if spent[mark.key] > same[mark.key]:
-            rest.append(mark)
-    return rest
 
 
 def _is_mark(child: _Element | str) -> bool:
