@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from bertlook_teach.course import route_copy
 from bertlook_teach.render.drawing import palette
 
-from .conftest import HANGS_AFTER, ROOT, make_deck
+from .conftest import ROOT, make_deck
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
