@@ -63,5 +63,5 @@ def test_maps_are_not_kept(tmp_path, small_chunks):
         return peak
 
     most(16)  # what is loaded once
-    small = most(50)
-    assert most(200) - small < 150 * 20_000
+    small = most(100)
+    assert most(400) - small < 300 * 20_000

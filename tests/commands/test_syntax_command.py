@@ -57,8 +57,8 @@ def test_what_is_held_does_not_grow_with_sentences_or_answers(tmp_path, small_ch
         return peak
 
     most(64)  # what is loaded once
-    small = most(70)
-    assert most(220) - small < 150 * 6_000
+    small = most(100)
+    assert most(400) - small < 300 * 6_000
 
 
 def test_too_little_that_can_be_read_is_said(tmp_path, capsys):
