@@ -357,7 +357,7 @@ def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
     deck = trial_deck(footer="the footer", slideNumber="c/t")
     deck.cells[2].metadata["jupyter"] = {"source_hidden": True}
     settings = save(deck, folder, "settings.ipynb")
-    for _ in range(2):
+    for _ in range(3):
         opened = open_page("nbclassic/notebooks", settings)
         opened.wait_until_ready()
         opened.page.wait_for_selector("section section.present", state="attached")
