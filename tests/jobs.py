@@ -1,4 +1,4 @@
-"""What chunks are asked in tests of Dask: in a module of its own, since each new worker imports it, and torch would take it seconds."""
+"""What is asked of the items of a chunk in tests. Each new Dask worker imports this file: importing torch would cost it seconds."""
 
 from __future__ import annotations
 

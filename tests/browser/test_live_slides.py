@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from bertlook_teach.course import route_copy
 from bertlook_teach.render.drawing import palette
 
-from .conftest import ROOT, make_deck
+from .conftest import HANGS_AFTER, ROOT, make_deck
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
@@ -339,9 +339,10 @@ def test_plain_jupyterlab_is_left_alone(open_page, trial):
     assert page.locator(".jp-OutputArea-output").count() == 0
 
 
-def test_without_our_extension_no_widget_would_show(profile, server, trial):
+def test_without_our_extension_no_widget_would_show(browser, server, trial):
     """Guards the tests above: should this fail, jupyterlab-rise has mended itself and the stand-in module may go."""
-    page = profile.new_page()
+    page = browser.new_context().new_page()
+    page.set_default_timeout(HANGS_AFTER)
     page.route("**/bertlook-rise/**", lambda route: route.abort())
     page.goto(server.address(f"rise/{trial.relative_to(ROOT).as_posix()}"))
     page.wait_for_selector(".reveal.ready", state="attached")
@@ -349,7 +350,7 @@ def test_without_our_extension_no_widget_would_show(profile, server, trial):
     page.keyboard.press("Space")
     page.wait_for_timeout(3000)
     assert page.locator(".noUi-handle").count() == 0
-    page.close()
+    page.context.close()
 
 
 def test_classic_rise_always_has_the_settings_of_the_deck(open_page, folder):
@@ -401,9 +402,10 @@ def test_a_route_is_played_to_its_end_and_its_slides_keep_their_numbers(open_dec
     ]
 
 
-def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(profile, server, trial):
+def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(browser, server, trial):
     """As on a busy computer, where the manager of the widgets misses what the first cell opens: its place stays empty."""
-    page = profile.new_page()
+    page = browser.new_context().new_page()
+    page.set_default_timeout(HANGS_AFTER)
     page.add_init_script(
         """let first = null;
         new MutationObserver(() => {
@@ -415,7 +417,7 @@ def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(profile,
     page.goto(server.address(f"nbclassic/notebooks/{trial.relative_to(ROOT).as_posix()}"))
     page.wait_for_selector("body.bertlook-ready", state="attached")
     assert page.locator(".noUi-handle").count() == 1
-    page.close()
+    page.context.close()
 
 
 def test_in_classic_rise_a_manager_that_is_ready_late_takes_no_widget_away(open_deck, trial):

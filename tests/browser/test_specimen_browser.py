@@ -60,8 +60,8 @@ def page(browser, specimen):
           window.bytes = Uint8Array.from(text, (c) => c.charCodeAt(0)).buffer;
           window.model = bertlookSpecimen.open(bytes);
           window.asked = (item) => Array.isArray(item) ? item : [item, null];
-          window.packed = (floats) => {  // number by number a hundred thousand take seconds to come over
-            const bytes = new Uint8Array(Float32Array.from(floats).buffer), parts = [];
+          window.packed = (floats) => {  // number by number they take seconds to come over
+            const bytes = new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength), parts = [];
             for (let at = 0; at < bytes.length; at += 32768) parts.push(String.fromCharCode(...bytes.subarray(at, at + 32768)));
             return btoa(parts.join(""));
           };
@@ -72,7 +72,7 @@ def page(browser, specimen):
 
 
 def unpacked(text: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), np.float32)
+    return np.frombuffer(base64.b64decode(text), "<f4")
 
 
 def in_python(encoder, item):

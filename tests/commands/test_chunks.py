@@ -163,6 +163,13 @@ def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, cap
     assert 'pip install ".[scale]"' in capsys.readouterr().err
 
 
+def test_what_workers_import_of_the_tests_imports_no_torch():
+    told = "import sys, jobs; print('torch' in sys.modules)"
+    path = str(Path(__file__).parents[1])
+    done = subprocess.run([sys.executable, "-c", told], cwd=path, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, tmp_path, small, capsys):
     pytest.importorskip("distributed")
