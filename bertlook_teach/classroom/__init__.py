@@ -20,10 +20,11 @@ _HOMES = {
     "export.state": "LINKS Live STATE VIEW VIEWS displayed live_state saved_state",
     "export.writing": "Exported FOLDER LARGEST deck_to_export export_deck present_static",
     "server": """
-        DEFAULT_PORT FOREIGN HOST SETTINGS announce check_port is_news isolate port_number serve
-        suggest_port
+        DEFAULT_PORT FOREIGN HOST SETTINGS TRANSPORT announce check_port is_news isolate port_number
+        serve socket_folder suggest_port
     """,
     "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
+    "trust": "HELD INERT_OUTPUTS LIST bring_back contents_manager hold_back is_ours sign trust_alike write_list",
     "walled": "run_handed_in shut_in",
     "worksheet": "render_exam render_worksheet worksheet_parts",
 }

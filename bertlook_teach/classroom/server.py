@@ -9,9 +9,11 @@ import io
 import logging
 import os
 import secrets
+import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..disk import write_json
@@ -20,21 +22,20 @@ HOST = "127.0.0.1"
 
 DEFAULT_PORT = 8888
 
-# What a page of the server may load: of a stranger's notebook no picture, film, font, style sheet or frame is asked of another host, whether it is
-# trusted or not. Scripts are left to Jupyter, which runs none of a notebook that is not trusted but those of saved widgets
-# (`contents_manager`); what a kernel runs, no header can bind.
-POLICY = (
-    "frame-ancestors 'self'; report-uri /api/security/csp-report; img-src 'self' data: blob:; media-src 'self' data: blob:; "
-    "font-src 'self' data: about:; style-src 'self' 'unsafe-inline'; frame-src 'self' data: blob:; object-src 'self' blob:"
-)
+# How kernels and the server talk: over sockets in a folder of ours, where the system has them. Every user of the computer can read
+# along on a TCP port; a kernel warns of that, so its warnings are shown where there are no such sockets.
+TRANSPORT = "ipc" if hasattr(socket, "AF_UNIX") and os.name == "posix" else "tcp"
 
 # What Jupyter reads from its configuration folder. Decks carry their own settings in their metadata; here stands only
 # what concerns the application: no news or updates fetched from the network, and classic RISE starts by itself.
 SETTINGS = {
-    "ipython/profile_default/ipython_kernel_config.json": {"IPKernelApp": {"log_level": "ERROR"}},
+    "ipython/profile_default/ipython_kernel_config.json": {
+        "IPKernelApp": {"log_level": "ERROR"} if TRANSPORT == "ipc" else {}
+    },
     "config/labconfig/page_config.json": {
         "disabledExtensions": {
             "@jupyterlab/apputils-extension:announcements": True,
+            "@jupyterlab/vega5-extension": True,  # a chart of this kind may ask any address for its data, whoever wrote it
             "@jupyterlite/pyodide-kernel-extension": True,  # of `bertlook site --lite`; it belongs to another page than this server's
         }
     },
@@ -56,15 +57,19 @@ FOREIGN = (
 
 FOREIGN += ("JUPYTERLAB_DIR", "JUPYTER_TOKEN", "JUPYTER_PORT", "JUPYTER_RUNTIME_DIR")
 
+# What others would make readable for every user of the computer: all code that was ever typed, and which notebooks are trusted.
+PRIVATE = ("ipython/profile_default/history.sqlite", "data/nbsignatures.db")
+
 
 def isolate(environ=os.environ) -> Path:
     """Point Jupyter and IPython to a configuration folder of this installation; return that folder.
 
-    It lies inside the virtual environment, or in a temporary folder where that cannot be written.
+    It lies inside the virtual environment, or in a temporary folder where that cannot be written. Only its owner can look into it.
     """
     home = Path(sys.prefix) / "bertlook-jupyter"
     try:
         home.mkdir(exist_ok=True)
+        home.chmod(0o700)
         tempfile.TemporaryFile(dir=home).close()
     except OSError:
         home = Path(tempfile.mkdtemp(prefix="bertlook-jupyter-"))
@@ -76,26 +81,25 @@ def isolate(environ=os.environ) -> Path:
     environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     for name, settings in SETTINGS.items():
         write_json(home / name, settings, indent=2)
+    for name in PRIVATE:
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        file.chmod(0o600)
     return home
 
 
-def contents_manager() -> type:
-    """How the server reads notebooks: as Jupyter does, less the saved widgets of one that is not trusted whose script is not ours.
-
-    JupyterLab and the classic notebook start such a script when the notebook is opened, before anything is run or shown.
-    """
-    from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
-
-    from .export.state import saved_state
-    from .export.strangers import forget_foreign_views
-
-    class Contents(AsyncLargeFileManager):
-        def mark_trusted_cells(self, nb, path=""):
-            if not self.notary.check_signature(nb):
-                forget_foreign_views(saved_state(nb))
-            super().mark_trusted_cells(nb, path)
-
-    return Contents
+@contextlib.contextmanager
+def socket_folder() -> Iterator[Path]:
+    """A folder for the sockets of kernels, for as long as it is needed: its owner's alone, and with a short name (107 letters are a socket's limit)."""
+    folder = Path(tempfile.mkdtemp(prefix="bertlook-"))
+    if len(str(folder)) > 40 and os.access("/tmp", os.W_OK):
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="bertlook-", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_port(port: int) -> None:
@@ -130,8 +134,10 @@ def is_news(record: logging.LogRecord) -> bool:
     return "Cannot write() after finish()" not in str(record.exc_info and record.exc_info[1])
 
 
-def announce(what: str, address: str, page: str, token: str) -> None:
-    """Print where the server is."""
+def announce(what: str, address: str, page: str, token: str, folder: Path) -> None:
+    """Print where the server is; by now it has written all that lies in its folder, the token too."""
+    for file in folder.iterdir():
+        file.chmod(0o600)
     print(f"\n{what}:  {address}{page}?token={token}")
     if not page.startswith("/lab"):
         print(f"JupyterLab:  {address}/lab?token={token}")
@@ -158,6 +164,9 @@ def serve(
     try:
         from jupyterlab.labapp import LabApp
         from traitlets.config import Config
+
+        from .policy import protect
+        from .trust import contents_manager
     except ModuleNotFoundError as error:
         raise OSError(
             f"{error.name} is not installed; slides need it. Start with `python3 start.py`, "
@@ -176,20 +185,22 @@ def serve(
     config.ServerApp.open_browser = browser
     config.ServerApp.allow_root = True  # it listens on this machine only, and asks for the token
     config.IdentityProvider.token = token
-    config.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": POLICY}}
     config.ServerApp.contents_manager_class = contents_manager()
     config.LabApp.default_url = page
     config.LabApp.news_url = None
     config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network
     config.LanguageServerManager.autodetect = False  # it would run npm, which writes into the home folder
-    with contextlib.redirect_stdout(
-        io.StringIO()
-    ):  # nbclassic prints a banner that advises against nbclassic
-        server = LabApp.initialize_server(argv=[], config=config)
-    for handler in server.log.handlers:
-        handler.addFilter(is_news)
-    server.io_loop.add_callback(
-        announce, what, f"http://{HOST}:{server.port}", page, token
-    )  # once it listens
-    server.start()
+    config.ConnectionFileMixin.transport = TRANSPORT
+    with socket_folder() as folder:
+        os.environ["JUPYTER_RUNTIME_DIR"] = str(folder)
+        with contextlib.redirect_stdout(
+            io.StringIO()
+        ):  # nbclassic prints a banner that advises against nbclassic
+            server = LabApp.initialize_server(argv=[], config=config)
+        protect(server.web_app, server.port, token)
+        for handler in server.log.handlers:
+            handler.addFilter(is_news)
+        address = f"http://{HOST}:{server.port}"
+        server.io_loop.add_callback(announce, what, address, page, token, folder)  # once it listens
+        server.start()
     return 0

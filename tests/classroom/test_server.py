@@ -1,7 +1,6 @@
 """Starting a server that leaves the reader's own Jupyter alone."""
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -10,14 +9,10 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import nbformat
 import pytest
 import sitecustomize
-from nbformat.v4 import new_notebook
 
-from bertlook_teach.classroom import STATE
 from bertlook_teach.classroom import server as launch
-from bertlook_teach.widgets import module_source, view_names
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +37,7 @@ def test_the_configuration_folder_is_ours():
     page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
     assert page["disabledExtensions"] == {
         "@jupyterlab/apputils-extension:announcements": True,
+        "@jupyterlab/vega5-extension": True,
         "@jupyterlite/pyodide-kernel-extension": True,
     }
 
@@ -110,24 +106,3 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
     assert files_in(home) == before and not (tmp_path / "it ran").exists()
     assert "Traceback" not in errors
     assert sitecustomize.attempts() == []
-
-
-@pytest.mark.parametrize("trusted", [True, False])
-def test_saved_widgets_with_a_script_that_is_not_ours_are_forgotten_unless_the_notebook_is_trusted(
-    tmp_path, trusted
-):
-    def any_model(script):
-        return {"model_name": "AnyModel", "model_module": "anywidget", "state": {"_esm": script}}
-
-    ours = module_source(view_names()[0])
-    saved = {"foreign": any_model("evil()"), "ours": any_model(ours), "odd": any_model([1]), "odder": {}}
-    saved["bytes"] = {**any_model(ours), "buffers": [{"path": ["_esm"], "data": "", "encoding": "base64"}]}
-    notebook = new_notebook()  # not even a cell is needed
-    notebook.metadata["widgets"] = {STATE: {"state": saved, "version_major": 2, "version_minor": 0}}
-    nbformat.write(notebook, tmp_path / "a.ipynb")
-    manager = launch.contents_manager()(root_dir=str(tmp_path))
-    manager.notary.data_dir = str(tmp_path)
-    if trusted:
-        manager.notary.sign(nbformat.read(tmp_path / "a.ipynb", 4))
-    read = asyncio.run(manager.get("a.ipynb"))["content"]
-    assert set(read.metadata["widgets"][STATE]["state"]) == (set(saved) if trusted else {"ours"})

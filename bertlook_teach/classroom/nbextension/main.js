@@ -22,6 +22,30 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     });
   }
 
+  // As in ../labextension: nothing of a notebook that is not trusted is run, until the reader says so.
+  function isTrusted() {
+    return Jupyter.notebook.metadata.bertlook === undefined;
+  }
+
+  function offerTrust() {
+    const line = document.createElement("div");
+    line.id = "bertlook-status";
+    line.setAttribute("role", "status");
+    line.style.cssText =
+      "position: fixed; right: 12px; top: 8px; z-index: 40; font: 18px system-ui, sans-serif; color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px";
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Trust it" });
+    button.addEventListener("click", async () => {
+      if (!window.confirm("Trust this notebook? Its cells run when it is opened, with all that you may do on this computer.")) return;
+      const path = Jupyter.notebook.notebook_path.split("/").map(encodeURIComponent).join("/");
+      const secret = document.cookie.match(/\b_xsrf=([^;]*)/)?.[1] ?? "";
+      const reply = await fetch(`${Jupyter.notebook.base_url}api/contents/${path}/trust`, { method: "POST", headers: { "X-XSRFToken": secret } });
+      if (reply.ok) window.location.reload();
+      else button.textContent = `It could not be trusted: ${reply.statusText}`;
+    });
+    line.append("This notebook is not trusted: nothing was run. ", button);
+    document.body.append(line);
+  }
+
   // The widget manager takes its place a moment after it appears; cells run before that show empty areas.
   async function widgetManager() {
     await until(() => Jupyter.notebook.kernel && Jupyter.notebook.kernel.widget_manager, 60000);
@@ -83,7 +107,8 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     await loadRise();
     await until(() => document.getElementById("RISE"), 10000); // its button: added when it has its settings
     const preview = /[?&]receiver\b/i.test(window.location.search);
-    const cells = preview ? [] : cellsToRun();
+    if (!isTrusted() && !preview) offerTrust();
+    const cells = preview || !isTrusted() ? [] : cellsToRun();
     if (cells.length) {
       Jupyter.notebook.set_autosave_interval(0); // a lecture must not rewrite the file on disk
       await widgetManager();

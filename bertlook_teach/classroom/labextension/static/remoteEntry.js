@@ -84,6 +84,28 @@
     };
   }
 
+  // The server marks a notebook that is not trusted, and keeps back what could run, fetch or read (../../trust.py). Nothing of it is run
+  // here either, whatever the address asks for, until the reader says so.
+  function isTrusted(panel) {
+    return panel.content.model?.getMetadata("bertlook") === undefined;
+  }
+
+  function offerTrust(app, panel) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Trust it";
+    button.addEventListener("click", async () => {
+      if (!window.confirm("Trust this notebook? Its cells run when it is opened, with all that you may do on this computer.")) return;
+      const { ServerConnection } = await shared("@jupyterlab/services");
+      const settings = app.serviceManager.serverSettings;
+      const path = panel.context.path.split("/").map(encodeURIComponent).join("/");
+      const reply = await ServerConnection.makeRequest(`${settings.baseUrl}api/contents/${path}/trust`, { method: "POST" }, settings);
+      if (reply.ok) window.location.reload();
+      else button.textContent = `It could not be trusted: ${reply.statusText}`;
+    });
+    document.getElementById("bertlook-status").append(" ", button);
+  }
+
   // A lecture must not rewrite the deck on disk: what stands open for two minutes would be saved, with all its outputs.
   // The settings put this back when they come, so it is said at the start and at the end. Saving by hand (Ctrl+S) stays.
   function saveByHandOnly(documents) {
@@ -101,6 +123,12 @@
       fillSlide();
       saveByHandOnly(documents);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
+      if (!isTrusted(panel)) {
+        note("This notebook is not trusted: nothing was run.");
+        offerTrust(app, panel);
+        document.body.classList.add("bertlook-ready");
+        return;
+      }
       note("starting the kernel");
       await panel.sessionContext.ready;
       await until(() => panel.sessionContext.session && panel.sessionContext.session.kernel, 60000);
