@@ -31,7 +31,7 @@ from ...corpora import TASKS, halves_by_document, treebank_edges
 from ...disk import cached
 from ...model import read_states
 from ...stats import CannotDecide
-from ..evidence import Resources
+from ..evidence import Resources, evidence
 
 MOST_CASES = 1600  # of each half: a class is waiting
 
@@ -127,7 +127,7 @@ def fitted(encoder, sentences, tasks: Mapping[str, Halves] | None = None) -> Fit
         scores = {task: bare(found) for task, found in fit_tasks(read).items()}
         return Fits(scores, bare(fit_made_up(read)), fit_mixes(read))
 
-    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make)
+    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=1)
 
 
 def bare(scores: LayerScores, *, keep_probes: bool = False) -> LayerScores:
@@ -164,6 +164,7 @@ def shown(encoder, sentences) -> Shown:
         "layer probes shown",
         (encoder, Resources(treebank=sentences).digest),
         lambda: _show(encoder, sentences),
+        version=1,
     )
 
 
@@ -202,6 +203,7 @@ def mix_evidence(mixes: list[dict[str, np.ndarray]]) -> Iterator[dict[str, np.nd
         yield {f"{task} mix": weights for task, weights in row.items()}
 
 
+@evidence("layers", version=1)
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks and of made-up labels, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)
