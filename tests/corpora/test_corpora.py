@@ -2,14 +2,21 @@ import gzip
 import re
 from collections import namedtuple
 
+import made
+import numpy as np
 import pytest
 
 from bertlook_teach.corpora import (
+    by_first,
+    coreference_documents,
+    document_keys,
     document_numbers,
     halves_by_document,
     load_pairs,
     load_texts,
+    numbers_of_keys,
     read_conllu,
+    read_coreference,
     read_pairs,
     read_texts,
 )
@@ -221,3 +228,38 @@ def test_halves_are_of_documents_and_of_sentences_where_none_are_named():
     assert numbers("", "", "") == numbers("a", "a", "a") == [[0, 2], [1]]
     assert numbers("a", "", "a", "") == [[0, 2, 3], [1]]  # a sentence without a document is one of its own
     assert document_numbers([Sentence("b", 0), Sentence("a", 1), Sentence("b", 2)]).tolist() == [0, 1, 0]
+
+
+def test_names_are_numbered_as_they_come_whatever_their_order():
+    assert by_first(np.array([9, 9, 3, 7, 3])).tolist() == [0, 0, 1, 2, 1]
+    for ids in (["c", "a", "c", "b"], ["z", "", "y", "", "z"], ["a", "a"], ["", ""]):
+        sentences = [namedtuple("Sentence", "doc_id")(name) for name in ids]
+        assert numbers_of_keys(document_keys(ids)).tolist() == document_numbers(sentences).tolist()
+
+
+# --- mentions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minspan, head", [("1", 1), ("2", 2), ("2-3", 2), ("3", 1), ("", 1)])
+def test_a_mention_runs_from_bracket_to_bracket_and_its_minimal_span_counts_words_from_one(minspan, head):
+    """Of the words whose governor lies outside, "new" and "lamp", the minimal span chooses; "there" hangs within."""
+    misc = ({}, {"Entity": f"(e1-object-{minspan}"}, {}, {"Entity": "e1)"}, {"Entity": "(e2-object-1)"})
+    sentence = made.tree("lit new lamp there it", (-1, 0, 0, 2, 0), "root amod obj advmod obj", misc=misc)
+    [document] = coreference_documents([sentence])
+    assert [(m.start, m.end, m.head) for m in document.mentions] == [(1, 4, head), (4, 5, 4)]
+
+
+@pytest.mark.parametrize(
+    "spans, fits",
+    [("[0, 2], [2, 4]", True), ("[0, 1], [2, 4]", True), ("[0, 3], [2, 4]", False), ("[0, 4], [0, 4]", False), ("[2, 4], [0, 2]", False)],
+)  # fmt: skip
+def test_sentences_of_a_document_follow_each_other(write, spans, fits):
+    mentions = ", ".join(f'{{"span": [{i}, {i + 1}], "cluster": 1}}' for i in range(2))
+    path = write(
+        f'{{"tokens": ["a", "b", "c", "d"], "sentences": [{spans}], "mentions": [{mentions}]}}\n', "a.jsonl"
+    )
+    if fits:
+        assert len(read_coreference(path)[0].sentences) == 2
+    else:
+        with pytest.raises(ValueError, match="line 1: sentences follow each other"):
+            read_coreference(path)

@@ -370,7 +370,19 @@ def test_the_table_holds_every_weight_with_row_and_column_headers():
     ]  # fmt: skip
     assert tree.find("caption").text == "Head 1-1 & more"
     assert "25" in attention_table([[0.25, 0.75], [1, 0]], ["a", "b"], form="text")
-    assert len(list(ElementTree.fromstring(head_map_table([[1, 2, 3], [4, 5, 6]])).iter("td"))) == 6
+
+
+def test_the_table_of_a_map_counts_layers_and_heads_from_one():
+    tree = ElementTree.fromstring(head_map_table([[1, 2, 3], [4, 5, 6]], difference=True))
+    assert [cell.text for cell in tree.iter("th")] == [
+        "layer",
+        "head 1",
+        "head 2",
+        "head 3",
+        "layer 1",
+        "layer 2",
+    ]
+    assert [cell.text for cell in tree.iter("td")] == [f"+{i}.000" for i in range(1, 7)]
 
 
 def test_the_plain_grid_is_dense_where_the_weight_is():
