@@ -11,6 +11,7 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
+    EffectTable,
     TextTable,
     attention_table,
     describe_attention,
@@ -26,6 +27,7 @@ from bertlook_teach.render import (
     quoted,
     render_attention_grid,
     render_attention_lines,
+    render_gallery,
     render_head_map,
     save_figure,
     scatter_by_layer,
@@ -385,6 +387,26 @@ def test_the_table_of_a_map_counts_layers_and_heads_from_one():
     assert [cell.text for cell in tree.iter("td")] == [f"+{i}.000" for i in range(1, 7)]
 
 
+EFFECTS = EffectTable([[0.5, 0.2, 0.1], [0.3, 0.4, 0.6]], np.zeros((2, 3)), worse=1, name="change")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        lambda: words(render_head_map(np.full((2, 3), 0.5))),
+        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"])),
+        lambda: [cell.text for cell in ElementTree.fromstring(EFFECTS.html()).iter("th")],
+        lambda: repr(EFFECTS).split(),
+        lambda: re.findall(r"\d+", " ".join(re.findall("<th.*?</th>", head_map_table(np.ones((2, 3)))))),
+        lambda: re.findall(r"(?m)head (\d)|^ +(\d)", format_head_map(np.ones((2, 3)))),
+    ],
+)
+def test_whatever_names_layers_and_heads_counts_them_from_one(names):
+    """Three heads across, two layers down."""
+    found = ["".join(name) for name in names()]
+    assert [name for name in found if name.isdigit()] == ["1", "2", "3", "1", "2"]
+
+
 def test_the_plain_grid_is_dense_where_the_weight_is():
     lines = format_attention_grid(looks_back(3), ["a", "b", "c"]).splitlines()
     assert [line.split()[2:] for line in lines[1:]] == [["@", ".", "."], ["@", ".", "."], [".", "@", "."]]
@@ -417,6 +439,7 @@ def test_scatter_has_a_dot_per_head_over_its_layer():
     offsets = axes.collections[0].get_offsets()
     assert offsets[:, 0].tolist() == [1, 1, 1, 2, 2, 2]
     assert np.asarray(offsets[:, 1]) == pytest.approx(values.ravel())
+    assert axes.lines[0].get_xdata().tolist() == [1, 2]
     assert axes.lines[0].get_ydata() == pytest.approx(values.mean(axis=1))
 
 
