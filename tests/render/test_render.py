@@ -342,6 +342,12 @@ def test_a_token_looks_along_its_row_and_is_looked_at_along_its_column(side):
     assert describe_token(weights, ["a", "b"], 0, side=side) == expected[side]
 
 
+@pytest.mark.parametrize("top, rest", [(3, "2 others 20 %"), (4, "1 other 5 %"), (1, "4 others 60 %")])
+def test_what_is_not_named_is_added_up(top, rest):
+    weights = [[0.4, 0.25, 0.15, 0.15, 0.05]] * 5
+    assert describe_token(weights, list("abcde"), 0, top=top).endswith(f", {rest}.")
+
+
 def test_percent_never_says_nothing_for_something():
     assert [percent(x) for x in (0, 1e-9, 0.0049, 0.005, 0.5, 0.995, 1)] == [
         "0 %", "under 1 %", "under 1 %", "1 %", "50 %", "over 99 %", "100 %",
