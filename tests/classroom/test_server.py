@@ -34,6 +34,9 @@ def test_the_configuration_folder_is_ours():
     assert {name for name, value in environ.items() if "/home/ada" in value} == {"HOME"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         assert Path(environ[name]).is_relative_to(home)
+    assert home.stat().st_mode & 0o077 == 0
+    for name in launch.PRIVATE:
+        assert (home / name).stat().st_mode & 0o177 == 0
     page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
     assert page["disabledExtensions"] == {
         "@jupyterlab/apputils-extension:announcements": True,
@@ -98,6 +101,8 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
             assert b"jupyter-config-data" in answer.read()
         with urllib.request.urlopen(address.split("?")[0]) as answer:
             assert "/login" in answer.url  # no token, no deck
+        with urllib.request.urlopen(address.split("rise/")[0]) as answer:
+            assert answer.url.endswith("/login?next=%2F")  # nor its name
         with urllib.request.urlopen(address.split("token=")[0] + "token=known") as answer:
             assert "/login" in answer.url
     finally:
