@@ -19,9 +19,9 @@ _HOMES = {
     "export.runner": "CellStopped RECORDING execute read_deck run_deck was_executed",
     "export.state": "LINKS Live STATE VIEW VIEWS displayed live_state saved_state",
     "export.writing": "Exported FOLDER LARGEST deck_to_export export_deck present_static",
+    "jupyter_home": "FOREIGN PRIVATE SETTINGS TRANSPORT isolate socket_folder",
     "server": """
-        DEFAULT_PORT FOREIGN HOST SETTINGS TRANSPORT announce check_port is_news isolate port_number
-        serve socket_folder suggest_port
+        DEFAULT_PORT HOST announce check_port is_news port_number serve suggest_port
     """,
     "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
     "trust": "HELD INERT_OUTPUTS LIST bring_back contents_manager hold_back is_ours sign trust_alike write_list",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..disk import data_path, write_file
-from .server import isolate
+from .jupyter_home import isolate
 
 HELD = "bertlook"  # the key that what is held back stands under; its presence tells a page that the notebook is not trusted
 
@@ -40,7 +40,27 @@ CELL_METADATA = frozenset(
 
 # How a deck is laid out. Not here: what runs cells, names files or addresses, or holds markup.
 RISE = frozenset(
-    ["auto_select", "center", "controls", "height", "lesson", "look", "margin", "maxScale", "minScale", "numbers", "part", "progress", "scroll", "slideNumber", "slides", "start_slideshow_at", "theme", "transition", "width"]
+    [
+        "auto_select",
+        "center",
+        "controls",
+        "height",
+        "lesson",
+        "look",
+        "margin",
+        "maxScale",
+        "minScale",
+        "numbers",
+        "part",
+        "progress",
+        "scroll",
+        "slideNumber",
+        "slides",
+        "start_slideshow_at",
+        "theme",
+        "transition",
+        "width",
+    ]
 )
 
 _PLAIN = re.compile(r"[\w %+-]{0,60}")

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 # What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
 # The stylesheets named like the notebook are optional; a missing one is answered with a page. The classic notebook's MathJax asks
-# for a font at about:blank to see what happens. The extra `lite` puts an extension beside the others that wants a newer JupyterLab than jupyterlab-rise bundles.
+# for a font at about:blank to see what happens.
 # Nor is what the policy forbids the classic notebook: that font, and an attribute by which jQuery tries what a browser knows.
 NOISE = re.compile(
     r"Maximum call stack size exceeded"

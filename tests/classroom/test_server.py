@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import sitecustomize
 
+from bertlook_teach.classroom import jupyter_home
 from bertlook_teach.classroom import server as launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,25 +30,24 @@ def test_the_configuration_folder_is_ours():
         "JUPYTER_PATH": "/home/ada/jupyter",
         "JUPYTERLAB_SETTINGS_DIR": "/home/ada/settings",
     }
-    home = launch.isolate(environ)
+    home = jupyter_home.isolate(environ)
     assert home.parent == Path(sys.prefix)
     assert {name for name, value in environ.items() if "/home/ada" in value} == {"HOME"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         assert Path(environ[name]).is_relative_to(home)
     assert home.stat().st_mode & 0o077 == 0
-    for name in launch.PRIVATE:
+    for name in jupyter_home.PRIVATE:
         assert (home / name).stat().st_mode & 0o177 == 0
     page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
     assert page["disabledExtensions"] == {
         "@jupyterlab/apputils-extension:announcements": True,
         "@jupyterlab/vega5-extension": True,
-        "@jupyterlite/pyodide-kernel-extension": True,
     }
 
 
 def test_where_the_environment_cannot_be_written_a_temporary_folder_serves(monkeypatch, tmp_path):
-    monkeypatch.setattr(launch.sys, "prefix", str(tmp_path / "nowhere"))
-    home = launch.isolate({})
+    monkeypatch.setattr(jupyter_home.sys, "prefix", str(tmp_path / "nowhere"))
+    home = jupyter_home.isolate({})
     assert (home / "config" / "nbconfig" / "rise.json").is_file()
     assert not (tmp_path / "nowhere").exists()
 

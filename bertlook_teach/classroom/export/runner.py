@@ -227,7 +227,7 @@ def execute(
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
 
-    from ..server import TRANSPORT, isolate, socket_folder
+    from ..jupyter_home import TRANSPORT, isolate, socket_folder
 
     class ThisEnvironment(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
