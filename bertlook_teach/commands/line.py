@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
+from typing import TextIO
 
 from .. import __version__
-from ..disk import release_folders
+from ..disk import release_folders, visible
 
 # heading: {name: (file, summary)}. A file has add_arguments(parser) and run(args) -> exit code.
 GROUPS = {
@@ -45,6 +49,8 @@ GROUPS = {
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },
 }
+_LONGEST = 4000  # characters of a message
+
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
@@ -114,22 +120,86 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def print_anywhere() -> None:
-    """Let a console that lacks a character show a question mark for it; a Windows terminal lacks the roots and quotes of our tables.
+class _Console:
+    """A stream of the terminal on which nothing a stranger wrote is obeyed: see `visible`. What else is asked of it, the stream itself answers.
 
-    A stream that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    Progress bars move the cursor. So on stderr a return to the start of the line may stand at the ends of what is printed, and so may
+    the move to the line above, alone.
+
+    Raises
+    ------
+    SystemExit
+        If nobody reads any more, as behind ``| head``: quietly, with the number that the shell gives to other commands then.
     """
+
+    def __init__(self, stream: TextIO, *, bars: bool = False):
+        self._stream, self._bars = stream, bars
+
+    def write(self, text: str) -> int:
+        start, middle, end = _MOVES.fullmatch(text).groups() if self._bars else ("", text, "")
+        with self._read():
+            self._stream.write(start + visible(middle, lines=True) + end)
+        return len(text)
+
+    def writelines(self, lines) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with self._read():
+            self._stream.flush()
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if not (isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)):
+                raise
+            with suppress(OSError, ValueError):  # what is still to be flushed at the end goes nowhere, and says nothing
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise SystemExit(NOBODY_READS) from None
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+
+_MOVES = re.compile(r"(\r*(?:\n*(?:\x1b\[A)*\Z)?)(.*?)(\r*)", re.DOTALL)
+
+NOBODY_READS = 141  # what a shell says of a command that was ended by SIGPIPE
+
+
+@contextmanager
+def printing_anywhere() -> Iterator[None]:
+    """Let the terminal show what is printed, and obey nothing of it; see `_Console`.
+
+    A console that lacks a character shows a question mark for it; a Windows terminal lacks the roots and quotes of our tables. A stream
+    that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    """
+    before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
         if (stream := getattr(sys, name)) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+            before = tuple(stream if one is None else one for one in before)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+        setattr(sys, name, _Console(stream, bars=name == "stderr"))
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        finally:
+            sys.stdout, sys.stderr = before
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 well, 1 not (with the reason on stderr), 2 a wrong command line."""
-    argv = sys.argv[1:] if argv is None else argv
-    print_anywhere()
+    with printing_anywhere():
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     if not argv:
         build_parser().print_help()
         return 0
@@ -153,7 +223,7 @@ def main(argv: list[str] | None = None) -> int:
         said = _as_typed(str(error), args)
         if isinstance(error, ImportError) and error.name in ("transformers", "sklearn", "safetensors"):
             said += '. This needs it: pip install "bertlook_teach[torch]"'
-        print(f"bertlook {args.command}: {said}", file=sys.stderr)
+        print(f"bertlook {args.command}: {_shortened(said)}", file=sys.stderr)
         return 1
     except MemoryError as error:
         said = f"there is not enough memory ({error or 'of this process'}); take fewer or shorter texts, or a smaller model"
@@ -163,6 +233,11 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         release_folders()
+
+
+def _shortened(message: str) -> str:
+    """A message without the middle, where it quotes a page of a stranger's file."""
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST // 2]} ... {message[-_LONGEST // 2:]}"
 
 
 def _as_typed(message: str, args: argparse.Namespace) -> str:

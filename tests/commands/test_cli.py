@@ -252,10 +252,9 @@ def test_a_console_that_lacks_a_character_gets_a_question_mark(encoding, monkeyp
 def test_a_closed_stream_swallows_what_is_said_and_the_run_goes_on(monkeypatch, capsys):
     """As ``2>&-`` leaves it: the bar of a run, and its number, which the next file would get."""
     monkeypatch.setattr(sys, "stderr", None)
-    cli.print_anywhere()
-    with sys.stderr as stream:
-        print("a bar", file=stream)
-    assert stream.name == os.devnull
+    with cli.printing_anywhere():
+        print("a bar", file=sys.stderr)
+        assert sys.stderr.name == os.devnull
 
 
 def test_too_little_memory_is_one_line(monkeypatch, capsys):
