@@ -215,7 +215,7 @@ def _entries(path: Path, name: str, notes: list[str]):
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
-                read = lambda entry=entry, inside=inside: bounded(archive.open(entry), inside)  # noqa: E731
+                read = lambda entry=entry, inside=inside: bounded(archive.open(entry), inside)
                 yield "/".join([*owner, *parts]), when, read
     except _UNREADABLE as error:
         _note(notes, name, f"left out, {error or type(error).__name__}")

@@ -156,7 +156,9 @@ class _Console:
         except OSError as error:
             if not (isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)):
                 raise
-            with suppress(OSError, ValueError):  # what is still to be flushed at the end goes nowhere, and says nothing
+            with suppress(
+                OSError, ValueError
+            ):  # what is still to be flushed at the end goes nowhere, and says nothing
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             raise SystemExit(NOBODY_READS) from None
 
@@ -237,7 +239,9 @@ def _main(argv: list[str]) -> int:
 
 def _shortened(message: str) -> str:
     """A message without the middle, where it quotes a page of a stranger's file."""
-    return message if len(message) <= _LONGEST else f"{message[:_LONGEST // 2]} ... {message[-_LONGEST // 2:]}"
+    return (
+        message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+    )
 
 
 def _as_typed(message: str, args: argparse.Namespace) -> str:

@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "bounds": """
-        Gunzipped MOST_TIMES MOST_VALUES TooLarge csv_rows load_arrays may_unpack_to open_zip parse_json read_bounded
+        Gunzipped MOST_TIMES MOST_VALUES TooLarge count_in csv_rows load_arrays may_unpack_to open_zip parse_json read_bounded
         read_json save_arrays
     """,
     "cache": """

@@ -45,6 +45,8 @@ _NOT_WHAT_WAS_WRITTEN = (
     SyntaxError,
 )
 
+_LOOK = 16_000_000  # bytes of a .gz that are unpacked to see what it is
+
 _FREE_GZIP = 4_000_000  # bytes that a .gz may unpack to, however small it is: lines of text take twenty times as much memory
 
 
@@ -128,7 +130,7 @@ def open_zip(file: str | Path | IO[bytes], most_members: int = MOST_MEMBERS) -> 
         If it is none.
     """
     with open(file, "rb") if isinstance(file, str | Path) else contextlib.nullcontext(file) as opened:
-        members = _count(opened, b"PK\1\2")  # each begins so in the list of members
+        members = count_in(opened, b"PK\1\2")  # each begins so in the list of members
         if members > most_members:
             raise TooLarge(f"the archive holds {members:,} files; at most {most_members:,} are read")
         opened.seek(0)
@@ -196,13 +198,14 @@ def damage_said() -> Iterator[None]:
         raise ValueError(f"not what was written: {type(why).__name__}: {why}") from None
 
 
-def _count(file: IO[bytes], mark: bytes) -> int:
-    """How often a few bytes occur in a file, read in blocks."""
+def count_in(file: IO[bytes], *marks: bytes) -> int:
+    """How often some marks of equal length occur in a file, read in blocks from its beginning."""
     file.seek(0)
-    found, rest = 0, b""
+    found, kept, rest = 0, len(marks[0]) - 1, b""
     while block := file.read(1 << 20):
-        found += (rest + block).count(mark)
-        rest = block[1 - len(mark) :]
+        block = rest + block
+        found += sum(map(block.count, marks))
+        rest = block[len(block) - kept :]
     return found
 
 
@@ -211,10 +214,27 @@ class Gunzipped(io.RawIOBase):
     """What a .gz file unpacks to, as it is read; reading raises `ValueError` where that is far more than the file holds."""
 
     def __init__(self, path: str | Path):
-        self._packed = open(path, "rb")  # noqa: SIM115 - closed with this object
+        self.name = str(path)
+        if Path(path).is_file():  # looked at before anything is done with its lines, which takes longer
+            self._open(path)
+            try:
+                look = bytearray(1 << 20)
+                while self._unpacked < _LOOK and self.readinto(look):
+                    pass
+            except (OSError, EOFError, zlib.error):
+                pass  # it is damaged further on: said when that is read
+            finally:
+                self._shut()
+        self._open(path)
+
+    def _open(self, path: str | Path) -> None:
+        self._packed = open(path, "rb")  # noqa: SIM115 - closed by _shut
         self._file = gzip.GzipFile(fileobj=self._packed)
         self._unpacked = 0
-        self.name = str(path)
+
+    def _shut(self) -> None:
+        self._file.close()
+        self._packed.close()
 
     def readable(self) -> bool:
         return True
@@ -231,8 +251,7 @@ class Gunzipped(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._file.close()
-            self._packed.close()
+            self._shut()
         super().close()
 
 

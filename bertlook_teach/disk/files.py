@@ -63,7 +63,11 @@ def _staged() -> Iterator[Callable[[Path, str], IO]]:
                 raise IsADirectoryError(errno.EISDIR, "a folder of this name is in the way")
             if at.is_file() and not at.is_symlink():
                 shutil.copymode(at, part)
-        for at, part, _ in begun:  # nothing else happens here: a kill in between would leave files of two runs
+        for (
+            at,
+            part,
+            _,
+        ) in begun:  # nothing else happens here: a kill in between would leave files of two runs
             os.replace(part, at)
     except OSError as error:
         ours = {None, str(at), *(str(part) for _, part, _ in begun)}

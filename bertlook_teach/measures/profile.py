@@ -10,11 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import Table, csv_text, json_text, load_arrays, read_json, save_arrays, writable_folder, write_files
+from ..disk import (
+    Table,
+    csv_text,
+    json_text,
+    load_arrays,
+    read_json,
+    save_arrays,
+    writable_folder,
+    write_files,
+)
 from ..model import head_label
 from ..stats import CONFIDENCE, REPLICATES, sample_interval, unit_weights
 from .surface import surface_measures
-
 
 MOST_BYTES = 20_000_000  # of what a profile is about
 

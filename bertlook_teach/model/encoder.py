@@ -443,7 +443,8 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
     if device == "auto" and not wants_gpu(folder):
-        bert, tokenizer = open_bert(folder, config, mapped=mapped), wordpiece_tokenizer(folder)
+        bert = open_bert(folder, config, mapped=mapped)
+        tokenizer = None if bert is None else wordpiece_tokenizer(folder)
         if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
             return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
     torch, torch_device = import_torch(), choose_device(device)
