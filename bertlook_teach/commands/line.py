@@ -49,6 +49,9 @@ GROUPS = {
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },
 }
+# Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.
+_LEAST_MEMORY, _FOR_A_THREAD = 600_000_000, 70_000_000
+
 _LONGEST = 4000  # characters of a message
 
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
@@ -218,6 +221,7 @@ def _main(argv: list[str]) -> int:
         parser.error('an argument is empty (""); is a variable of the shell not set?')
     args = parser.parse_args(argv)
     try:
+        _refuse_too_little_memory()
         return _module(args.command).run(args)
     except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
@@ -235,6 +239,31 @@ def _main(argv: list[str]) -> int:
         return 130
     finally:
         release_folders()
+
+
+def _refuse_too_little_memory() -> None:
+    """OpenBLAS, on which NumPy and SciPy stand, tries for ever where a process may not have the memory that it wants for each thread.
+
+    Raises
+    ------
+    OSError
+        If a limit of the shell is below that.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
+    least = _LEAST_MEMORY + _FOR_A_THREAD * (int(threads) if threads.isdecimal() else os.cpu_count() or 1)
+    for name, option in (("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")):
+        if not hasattr(resource, name):
+            continue
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if limit != resource.RLIM_INFINITY and limit < least:
+            raise OSError(
+                f"this shell lets a process have {limit / 1e6:,.0f} MB of memory (ulimit {option} {limit // 1024}), and {least / 1e6:,.0f} are "
+                f"the least: with less, libraries wait for memory without end. Raise the limit, for example with ulimit {option} unlimited"
+            )
 
 
 def _shortened(message: str) -> str:

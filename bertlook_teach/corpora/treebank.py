@@ -40,10 +40,8 @@ class TreebankSentence:
 
 ON_ERROR = ("stop", "skip")
 
-MOST_LINES, MOST_CHARACTERS = (
-    20_000,
-    2_000_000,
-)  # of one sentence with its comments; the longest of any treebank has some thousand words
+# Of one sentence with its comments; the longest of any treebank has some thousand words.
+MOST_LINES, MOST_CHARACTERS = 20_000, 1_000_000
 
 
 class SkippedSentence(NamedTuple):
@@ -83,7 +81,7 @@ def iter_conllu(
     ------
     ValueError
         With file and line, if a line does not have ten columns, ids are not in order, a governor is out of range,
-        or the arcs are not a tree (no root, two roots, a cycle); if a sentence has more than 20,000 lines or 2,000,000 characters,
+        or the arcs are not a tree (no root, two roots, a cycle); if a sentence has more than 20,000 lines or 1,000,000 characters,
         as where the empty lines between sentences are missing; also if the file holds no sentence, or none that could be read.
     """
     if on_error not in ON_ERROR:
@@ -149,8 +147,9 @@ def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 def _document(lines: list[str], doc_id: str) -> str:
     """The document these lines belong to: a new one if they name it, else the one before."""
     for line in lines:
-        if line.startswith("#") and (name := re.match(r"#\s*newdoc\s+id\s*=\s*(.+?)\s*$", line)):
-            return name.group(1)
+        found = re.match(r"#\s*newdoc\s+id\s*=(.*)", line)
+        if found and (name := found[1].strip()):
+            return name
     return doc_id
 
 

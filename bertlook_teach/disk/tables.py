@@ -71,6 +71,9 @@ def _plain_cell(value):
     """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
+    value = value.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # csv quotes a cell with \\n, and not with \\r alone
     text = _FORMULA.sub(r"\1'\2", value)
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 

@@ -130,6 +130,15 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
         )
 
 
+def longest_input(folder: Path, said) -> int:
+    """The most wordpieces that a tokenizer says it takes, if that is a number of them."""
+    if type(said) not in (int, float) or not said >= 1 or said != said // 1:
+        raise ValueError(
+            f"{folder / 'tokenizer_config.json'} says model_max_length = {said!r:.60}, and a whole number from 1 on was expected"
+        )
+    return int(said)
+
+
 def refuse_decoders(name: str, config: dict) -> None:
     """Refuse before gigabytes are loaded; `load_encoder` catches by behaviour what is not told apart here."""
     architectures = " ".join(map(str, config.get("architectures") or ()))
