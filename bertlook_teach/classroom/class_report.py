@@ -87,7 +87,7 @@ def class_page(found: Gathered) -> str:
         parts += _table(title, head, [row for _, row in tried])
     for game in games(found):
         parts.append(f"<h2>The labelling game {escape(game.name)}: {game.students} students</h2>")
-        if game.kappas:
+        if len(game.kappas):
             parts.append(
                 f"<p>Kappa of two students: {sum(game.kappas) / len(game.kappas):.2f} in the mean of {len(game.kappas)} pairs, from {min(game.kappas):.2f} to {max(game.kappas):.2f}.</p>"
             )

@@ -21,14 +21,13 @@ from ..checks import Sheet, sheet_from
 from ..course import LESSONS
 from ..disk import MOST_TIMES, csv_rows, may_unpack_to, open_zip, parse_json, read_bounded, visible
 from ..measures import CLASSES
-from ..stats import cohen_kappa
 
 MOST_BYTES = 20_000_000  # of a notebook; those of this course have less than one million
 MOST_SMALL = 1_000_000  # bytes of a sheet, a table or a file with codes
 MOST_OF_STUDENT = 200_000_000  # bytes of all that one student handed in
 MOST_FILES = 5_000
 MOST_MAPS = 2_000  # of one game
-MOST_GAMES = 100  # of one student, and in one file
+MOST_GAMES = 20  # of one student, and in one file
 MOST_STUDENTS = 1_000  # in one zip
 _KINDS = (".json", ".ipynb", ".csv", ".txt")
 _FREE = 100_000  # bytes that an entry of a zip may unpack to, however small it is
@@ -401,7 +400,7 @@ class Game:
 
     Attributes
     ----------
-    kappas : list of float
+    kappas : array of float
         Of each two students, over the maps that both labelled, where it is defined.
     with_rule : list of float
         The share of a student's labels that are the rule's, where a table with the rule was handed in.
@@ -411,7 +410,7 @@ class Game:
 
     name: str
     students: int
-    kappas: list[float]
+    kappas: np.ndarray
     with_rule: list[float]
     split: list[tuple[int, Counter, str]]
 
@@ -426,11 +425,8 @@ def games(found: Gathered) -> list[Game]:
         rule = next((labels.rule for labels in group if labels.rule), ())
         digits = np.array([list(labels.digits) for labels in group])
         chosen = (digits[:, :, None] == np.arange(1, len(CLASSES) + 1)).astype(np.float32)
-        kappas = []
-        for i in range(len(group)):  # with each later one: confusion matrices, exact below 2**24 maps
-            for confusion in np.einsum("ma,smb->sab", chosen[i], chosen[i + 1 :], optimize=True):
-                kappa = cohen_kappa(confusion.astype(int)) if confusion.any() else None
-                kappas += [] if kappa is None else [kappa]
+        # Each with all later ones at once: of 1,000 students half a million pairs.
+        kappas = [_kappas(np.einsum("ma,smb->sab", chosen[i], chosen[i + 1 :])) for i in range(len(group))]
         with_rule = []
         for labels in group if rule else ():
             said = [CLASSES[d - 1] == r for d, r in zip(labels.digits, rule) if d]
@@ -441,5 +437,16 @@ def games(found: Gathered) -> list[Game]:
             if votes.total() >= _FEWEST:
                 split.append((i + 1, votes, rule[i] if rule else ""))
         split.sort(key=lambda row: (max(row[1].values()) / row[1].total(), row[0]))
-        done.append(Game(name, len(group), kappas, with_rule, split))
+        done.append(Game(name, len(group), np.concatenate(kappas), with_rule, split))
     return done
+
+
+def _kappas(confusions: np.ndarray) -> np.ndarray:
+    """`bertlook_teach.stats.cohen_kappa` of many confusion matrices, shape (pair, class, class), where it is defined."""
+    confusions = confusions.astype(float)
+    total = confusions.sum(axis=(1, 2))
+    confusions, total = confusions[total > 0], total[total > 0]
+    chance = (confusions.sum(axis=1) * confusions.sum(axis=2)).sum(axis=1) / total**2
+    same = np.trace(confusions, axis1=1, axis2=2) / total
+    defined = chance < 1 - 1e-12
+    return (same[defined] - chance[defined]) / (1 - chance[defined])
