@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,6 +31,7 @@ _DAMAGED = (
     zlib.error,
     zipfile.BadZipFile,
     struct.error,
+    tokenize.TokenError,
     NotImplementedError,
     RuntimeError,
     MemoryError,
@@ -176,7 +178,7 @@ def load_arrays(file: str | Path | IO[bytes]) -> dict[str, np.ndarray]:
         with np.load(opened, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
     if strange := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
-        raise ValueError(f"its member {strange[0]!r:.80} is no array")
+        raise ValueError(f"its member {strange[0]!r:.80} is not an array")
     return arrays
 
 

@@ -224,3 +224,14 @@ def test_a_gz_of_a_text_is_read_however_long_it_is(tmp_path):
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(" ".join(text) + "\n" for text in draw.choice(words, (30_000, 25)))
     assert len(read_texts(path)) == 30_000 and path.stat().st_size < 5_000_000
+
+
+@pytest.mark.parametrize(
+    "header", [b"(" * 900, b"{'descr':" + b"-" * 900, b"[" * 900, b"\xff" * 900, b"{}" + b" " * 900, b"1.e"]
+)
+def test_a_header_that_numpy_stumbles_over_is_one_error(header, tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(ValueError, match="."):
+        load_arrays(path)
