@@ -73,7 +73,7 @@ def _plain_cell(value):
         return value
     value = value.replace("\r\n", "\n").replace(
         "\r", "\n"
-    )  # csv quotes a cell with \\n, and not with \\r alone
+    )  # csv does not quote a lone return
     text = _FORMULA.sub(r"\1'\2", value)
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
