@@ -226,10 +226,10 @@ def _main(argv: list[str]) -> int:
     except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
-        said = _as_typed(str(error), args)
+        said = _as_typed(_shortened(str(error)), args)  # first: a pattern in it takes long over a page
         if isinstance(error, ImportError) and error.name in ("transformers", "sklearn", "safetensors"):
             said += '. This needs it: pip install "bertlook_teach[torch]"'
-        print(f"bertlook {args.command}: {_shortened(said)}", file=sys.stderr)
+        print(f"bertlook {args.command}: {said}", file=sys.stderr)
         return 1
     except MemoryError as error:
         said = f"there is not enough memory ({error or 'of this process'}); take fewer or shorter texts, or a smaller model"
