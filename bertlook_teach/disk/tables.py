@@ -71,9 +71,7 @@ def _plain_cell(value):
     """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
-    value = value.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )  # csv does not quote a lone return
+    value = value.replace("\r\n", "\n").replace("\r", "\n")  # csv does not quote a lone return
     text = _FORMULA.sub(r"\1'\2", value)
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
