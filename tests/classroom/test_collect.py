@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 import zipfile
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from bertlook_teach.checks import Sheet, lesson05
@@ -25,7 +27,9 @@ from bertlook_teach.classroom import (
     walled,
 )
 from bertlook_teach.commands.line import main
+from bertlook_teach.disk import csv_text
 from bertlook_teach.measures import CLASSES
+from bertlook_teach.stats import agree
 
 NAMES = list(lesson05.sheet().answers)
 
@@ -188,8 +192,9 @@ def test_nothing_from_a_file_becomes_markup_or_a_formula(tmp_path):
     page = class_page(found := gather(tmp_path))
     assert "<img" not in page and "<b>" not in page and "&lt;img" in page
     assert "default-src 'none'" in page
-    rows = student_rows(found)
-    assert all(not str(value).startswith("=") for row in rows for value in row.values())
+    table = list(csv.reader(io.StringIO(csv_text(student_rows(found)))))
+    assert any("cmd" in cell for row in table for cell in row)
+    assert not any(cell.startswith("=") for row in table for cell in row)
 
 
 def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
@@ -208,6 +213,24 @@ def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
     assert game.with_rule == [1.0, 1.0, pytest.approx(1 / 3)]
     assert [i for i, *_ in game.split[:2]] == [2, 3] and game.split[0][2] == "diagonal"
     assert "Maps on which the class is most divided" in class_page(found)
+
+
+def test_the_kappas_of_a_class_are_those_of_each_two_students():
+    draw = np.random.default_rng(0)
+    found = collect.Gathered()
+    for student in "abcdef":
+        digits = draw.integers(0, 6, 12) if student != "f" else np.full(12, 2)
+        found.labels[student, "abc123"] = collect.Labels(student, "abc123", bytes(digits.tolist()), (), "")
+    found.labels["g", "abc123"] = collect.Labels(
+        "g", "abc123", bytes([2] * 12), (), ""
+    )  # with f: not defined
+    (game,) = collect.games(found)
+    expected = []
+    for one, other in combinations(found.labels.values(), 2):
+        both = [(CLASSES[a - 1], CLASSES[b - 1]) for a, b in zip(one.digits, other.digits) if a and b]
+        expected.append(agree(*zip(*both), CLASSES, replicates=1).kappa)
+    assert None in expected
+    assert game.kappas.tolist() == pytest.approx([kappa for kappa in expected if kappa is not None])
 
 
 # ---- running ---------------------------------------------------------------------------------------------

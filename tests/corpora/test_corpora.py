@@ -1,6 +1,8 @@
 import gzip
+import random
 import re
 from collections import namedtuple
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import made
@@ -26,6 +28,7 @@ from bertlook_teach.corpora import (
     read_pairs,
     read_texts,
 )
+from bertlook_teach.corpora import treebank as treebank_module
 
 SENTENCE = """\
 # newdoc id = story
@@ -305,3 +308,60 @@ def test_sentences_of_a_document_follow_each_other(write, spans, fits):
     else:
         with pytest.raises(ValueError, match="line 1: sentences follow each other"):
             read_coreference(path)
+
+
+# --- sentences without end -----------------------------------------------------------------------------
+
+
+def words_in_a_chain(n, tail=""):
+    return "".join(f"{i}\tw\t_\t_\t_\t_\t{i - 1}\t_\t_\t_\n" for i in range(1, n + 1)) + tail
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_block_without_an_empty_line_is_refused_and_the_next_sentence_is_read(write, ending, monkeypatch):
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 100)
+    content = "# newdoc id = d\n" + words_in_a_chain(100) + "\n" + words_in_a_chain(100) + "\n" + SENTENCE
+    path = write(content, f"bank.conllu{ending}")
+    with pytest.raises(
+        ValueError, match=r"line 1: a sentence has at most 100 lines .* Are the empty lines missing"
+    ):
+        read_conllu(path)
+    skipped = []
+    chain, last = read_conllu(path, on_error="skip", skipped=skipped)
+    assert [one.line for one in skipped] == [1] and len(chain) == 100 and chain.doc_id == "d"
+    assert last.words == read_conllu(write(SENTENCE))[0].words
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 1000)
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_CHARACTERS", 1500)
+    with pytest.raises(ValueError, match=r"line 1: a sentence has at most 1,000 lines and 1,500 characters"):
+        read_conllu(path)
+
+
+def test_a_long_chain_is_a_tree_and_a_long_cycle_is_none(write):
+    """The way up from each word is walked once: 19,000 words that each hang on the one before took minutes."""
+    n = 19_000
+    assert treebank_module._require_tree(tuple(range(-1, n - 1)), 1) is None
+    assert treebank_module._require_tree((*range(1, n), -1), 1) is None
+    for cycle in ((-1, 2, 1), (-1, 3, 0, 1), (1, 2, 3, 1, -1), (-1, *range(2, n), 1)):
+        with pytest.raises(ValueError, match="the arcs run in a cycle through word"):
+            treebank_module._require_tree(cycle, 1)
+
+
+def reaches_the_root(word, governors):
+    for _ in range(len(governors) + 1):
+        if word == -1:
+            return True
+        word = governors[word]
+    return False
+
+
+def test_whether_arcs_are_a_tree_is_decided_as_by_walking_up_from_every_word():
+    draw = random.Random(0)
+    trees = 0
+    for _ in range(3000):
+        n = draw.randint(1, 6)
+        governors = tuple(draw.randint(-1, n - 1) for _ in range(n))
+        tree = governors.count(-1) == 1 and all(reaches_the_root(word, governors) for word in range(n))
+        trees += tree
+        with nullcontext() if tree else pytest.raises(ValueError, match="exactly one root|in a cycle"):
+            treebank_module._require_tree(governors, 1)
+    assert 200 < trees < 2800

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ...classroom import class_page, first_notes, gather, run_handed_in, shut_in, student_rows
-from ...disk import csv_text, writable_folder, write_files
+from ...disk import csv_text, visible, writable_folder, write_files
 from .. import common
 
 
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     write_files(contents)
     print(f"{len(found.students)} students, {len(found.hand_ins)} lessons, {len(found.labels)} games.")
     for note in first_notes(found.notes, 20):
-        print(f"  {note}")
+        print(f"  {visible(note)}")
     for path in contents:
         print(path)
     return 0
