@@ -25,7 +25,6 @@ _HOMES = {
     """,
     "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
     "trust": "HELD INERT_OUTPUTS LIST bring_back contents_manager hold_back is_ours sign trust_alike write_list",
-    "walled": "run_handed_in shut_in",
     "worksheet": "render_exam render_worksheet worksheet_parts",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

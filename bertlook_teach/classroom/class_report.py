@@ -20,7 +20,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overfl
 SEAL = (
     "What is known: a sheet carries a digest of its content, so that a number changed by hand is noticed and the sheet left out. What is not: the "
     "digest is not a signature; whoever reads the course's code can make a sheet, copy another's, or write outputs into a notebook. Only a notebook "
-    "run here shows that its answers are right, and none shows whose they are."
+    "that is run again shows that its answers are right, and none shows whose they are."
 )
 
 

@@ -61,7 +61,7 @@ class HandIn:
         The first folder below the one that was read, or the name of a loose file without ending and lesson.
     sheet : Sheet
     source : str
-    kind : {"sheet", "notebook", "notebook, run here"}
+    kind : {"sheet", "notebook"}
     when : float
         When it was written: seconds, or the date of a zip entry as a number; only compared.
     """
@@ -91,7 +91,7 @@ class Gathered:
     Attributes
     ----------
     hand_ins : dict of (student, lesson) -> HandIn
-        The one that counts: a notebook run here before a sheet, a sheet before a notebook's saved outputs, then the newest.
+        The one that counts: a sheet before a notebook's saved outputs, then the newest.
     labels : dict of (student, game) -> Labels
     notes : list of str
         What was left out or replaced, and why.
@@ -109,15 +109,13 @@ class Gathered:
         return sorted({student for student, _ in [*self.hand_ins, *self.labels]})
 
 
-def gather(folder: str | Path, run: Callable[[bytes], bytes] | None = None) -> Gathered:
+def gather(folder: str | Path) -> Gathered:
     """Read what a class handed in.
 
     Parameters
     ----------
     folder : path
         With files NAME.json, NAME.ipynb, NAME.csv, NAME.txt or folders NAME/...; zip files are read as folders, and it may be one.
-    run : function
-        From the content of a notebook to the content with new outputs, see `run_handed_in`. Without it outputs count as saved.
 
     Raises
     ------
@@ -141,7 +139,7 @@ def gather(folder: str | Path, run: Callable[[bytes], bytes] | None = None) -> G
                 )
             content = read()
             spent[student] += len(content)
-            _take(found, student, name, when, content, run)
+            _take(found, student, name, when, content)
         except _UNREADABLE as error:
             _note(found.notes, name, f"left out, {error or type(error).__name__}")
     if not found.hand_ins and not found.labels:
@@ -248,30 +246,21 @@ def clean(text: str) -> str:
     return _SPACE.sub(" ", "".join(c if c.isprintable() else " " for c in text)).strip()
 
 
-def _take(found: Gathered, student: str, name: str, when: float, content: bytes, run) -> None:
+def _take(found: Gathered, student: str, name: str, when: float, content: bytes) -> None:
     ending = PurePosixPath(name).suffix.lower()
     if ending == ".json":
         sheet = _known(sheet_from(content, _shown(name)))
         _count(found, HandIn(student, sheet, _shown(name), "sheet", when))
     elif ending == ".ipynb":
         notebook = _notebook(content)
-        kind = "notebook"
         _game_codes(found, student, name, content.decode("utf-8", "replace"))
-        if run is not None and _lesson_of(notebook, name):
-            try:
-                notebook, kind = _notebook(run(content)), "notebook, run here"
-            except (ValueError, OSError) as error:
-                _note(found.notes, name, f"not run to its end, {error} Its saved outputs count.")
         sheet = _sheet_of(notebook, name)
         if sheet is not None:
-            _count(found, HandIn(student, sheet, _shown(name), kind, when))
+            _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
     elif ending == ".csv":
         _game_table(found, student, name, content.decode("utf-8-sig"))
     else:
         _game_codes(found, student, name, content.decode("utf-8", "replace"))
-
-
-_RANK = {"notebook, run here": 2, "sheet": 1, "notebook": 0}
 
 
 def _count(found: Gathered, new: HandIn) -> None:
@@ -280,7 +269,7 @@ def _count(found: Gathered, new: HandIn) -> None:
     if old is None:
         found.hand_ins[key] = new
         return
-    kept, left = sorted((old, new), key=lambda one: (_RANK[one.kind], one.when), reverse=True)
+    kept, left = sorted((old, new), key=lambda one: (one.kind == "sheet", one.when), reverse=True)
     found.hand_ins[key] = kept
     found.notes.append(
         f"{left.source}: does not count, {new.student} has {kept.source} for lesson {new.sheet.lesson}"
