@@ -269,12 +269,26 @@ def _agrees(wrong_version: Callable, cases, results, tolerance) -> bool:
     """Whether a known wrong version gives the student's results on every case."""
     for (arguments, _), result in zip(cases, results):
         try:
-            wrong = wrong_version(*copy.deepcopy(tuple(arguments)))
+            with np.errstate(all="ignore"):
+                wrong = wrong_version(*copy.deepcopy(tuple(arguments)))
         except Exception:  # noqa: BLE001 - a wrong version that fails on a case is not what the student wrote
             return False
-        if result is None or _value_problem(result, wrong, tolerance, None):
+        if not _same(result, wrong, tolerance):
             return False
     return True
+
+
+def _same(result, wrong, tolerance) -> bool:
+    """Whether two results are equal; here nan equals nan, and None equals None."""
+    if result is None or wrong is None:
+        return result is wrong
+    given = [None if _to_array(one) is None else np.asarray(one) for one in (result, wrong)]
+    if all(one is not None and one.dtype.kind == "f" for one in given) and given[0].shape == given[1].shape:
+        holes = [np.isnan(one) for one in given]
+        if holes[1].any():
+            result, wrong = (np.where(hole, 0, one) for hole, one in zip(holes, given))
+            return bool((holes[0] == holes[1]).all()) and not _value_problem(result, wrong, tolerance, None)
+    return not _value_problem(result, wrong, tolerance, None)
 
 
 def _has_empty_body(function) -> bool:

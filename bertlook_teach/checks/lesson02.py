@@ -72,7 +72,7 @@ def check_mask_share(function):
     """``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there."""
     weights, mask = case_rows(5, 5), same_words(["the", "cat", "saw", "the", "dog"])
     lopsided = np.zeros((5, 5), dtype=bool)
-    lopsided[1, [0, 4]] = lopsided[3, 2] = True
+    lopsided[1, [0, 4]] = lopsided[2, 4] = lopsided[3, 0] = True  # three queries, four pairs, two keys
 
     def right(weights, mask):
         return (weights * mask).sum() / mask.any(axis=1).sum()
@@ -112,9 +112,11 @@ def check_mean_rows(function):
         axes=("query", "key"),
         mistakes=[
             (lambda w: w.mean(axis=0), "that is the mean row, once; every query gets this row"),
-            (lambda w: np.tile(w.mean(axis=1)[:, None], (1, len(w))), "average over queries, not over keys"),
+            (
+                lambda w: np.tile(w.mean(axis=1)[:, None], (1, len(w))),
+                "average over queries, not over keys: the mean of a row is 1/n, and that is uniform",
+            ),
             (lambda w: np.tile(w.mean(axis=0)[:, None], (1, len(w))), "the mean row is a row, not a column"),
-            (lambda w: np.full_like(w, 1 / len(w)), "that is uniform; keep what each token receives"),
             (lambda w: np.tile(w.sum(axis=0), (len(w), 1)), "rows no longer sum to 1: the mean, not the sum"),
         ],
         learnt="What each token receives is kept, who gave it is not. What a measure loses thereby is due to the pair.",
@@ -199,7 +201,10 @@ def check_bag_row(function):
                 lambda row, own: _evenness(row[own]),
                 "that is the evenness within the own text; a head that hardly looks there must score low: multiply by the mass",
             ),
-            (lambda row, own: right(row, ~own), "that is the *other* text; `own` is the token's"),
+            (
+                lambda row, own: right(row, ~own) if row[~own].any() else np.nan,
+                "that is the *other* text; `own` is the token's",
+            ),
             (
                 lambda row, own: float(
                     row[own].sum() * -sum(p * np.log(p) for p in row[own] if p > 0) / np.log(own.sum())
@@ -316,6 +321,7 @@ def check_needed(function):
         np.ones(10),
         np.array([5.0, 1, -1, -1]),
         np.array([1.0, 3, 2, 2, 1, 1]),
+        np.array([4.0, 1, 0, 0, 4, 1]),
     ]
 
     def first(c):

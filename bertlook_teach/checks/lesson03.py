@@ -249,9 +249,8 @@ def check_head_focus(function):
             ),
             (lambda w: right(w) * np.log(len(w)), "that is in nats; divide by ln n, n the number of keys"),
             (lambda w: right(w) * np.log(len(w)) / len(w), "divide by ln n, `np.log(n)`, not by n"),
-            (lambda w: right(w.T), "the entropy of the columns: sum over the last axis, the keys"),
             (
-                lambda w: float(np.mean([entropy(column) for column in w.T]) / np.log(len(w))),
+                lambda w: right((w / w.sum(axis=0)).T),
                 "the entropy of the columns: sum over the last axis, the keys",
             ),
         ],

@@ -172,7 +172,7 @@ def check_holm(function):
         out[order] = np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
         return out
 
-    cases = [[0.01, 0.04, 0.03], [0.5, 0.6, 0.001, 0.02], [0.2], [0.04, 0.04, 0.9]]
+    cases = [[0.01, 0.04, 0.03], [0.5, 0.6, 0.001, 0.02], [0.2], [0.04, 0.04, 0.9], [0.6, 0.5, 0.7]]
     return check_function(
         function,
         [((np.array(p),), holm(p)) for p in cases],

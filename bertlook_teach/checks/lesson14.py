@@ -17,12 +17,12 @@ def _map(seed, n=5):
     return np.random.default_rng(seed).dirichlet(np.full(n, 0.5), size=n)
 
 
-def _padded(weights, to):
-    """As a batch leaves them: padding receives nothing, its own rows are uniform."""
+def _padded(weights, to, received=0.0):
+    """As a batch leaves them: padding receives nothing (or, without a mask, a share), its own rows are uniform."""
     n = len(weights)
-    out = np.zeros((to, to))
-    out[:n, :n] = weights
-    out[n:, :n] = 1 / n
+    out = np.full((to, to), received / (to - n))
+    out[:n, :n] = weights * (1 - received)
+    out[n:, :n] = (1 - received) / n
     return out
 
 
@@ -68,7 +68,8 @@ def check_cropped(function):
     def rows_only(before, after, length):
         return _cosine(before[:, :length], after[:, :length])
 
-    cases = [(_padded(_map(s), 9), _padded(_map(s + 10), 9), 5) for s in (1, 2)]
+    shares = {1: (0.0, 0.0), 2: (0.0, 0.0), 3: (0.1, 0.3)}  # the last pair was read without a mask
+    cases = [(_padded(_map(s), 9, a), _padded(_map(s + 10), 9, b), 5) for s, (a, b) in shares.items()]
     return check_function(
         function,
         [(case, right(*case)) for case in cases],
