@@ -365,3 +365,13 @@ def test_whether_arcs_are_a_tree_is_decided_as_by_walking_up_from_every_word():
         with nullcontext() if tree else pytest.raises(ValueError, match="exactly one root|in a cycle"):
             treebank_module._require_tree(governors, 1)
     assert 200 < trees < 2800
+
+
+def test_a_mention_without_end_is_refused(write):
+    n = 1_200
+    words = [f"{i}\tw\t_\t_\t_\t_\t{i - 1}\t_\t_\t_" for i in range(1, n + 1)]
+    words[0] = words[0][:-1] + "Entity=(e1-object-1"
+    words[-1] = words[-1][:-1] + "Entity=e1)"
+    path = write("# newdoc id = d\n" + "\n".join(words) + "\n\n", "a.conllu")
+    with pytest.raises(ValueError, match=r"a mention has at most 1,000 words; this one has 1,200"):
+        coreference_documents(read_conllu(path))

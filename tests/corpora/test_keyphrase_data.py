@@ -310,3 +310,11 @@ def test_importing_the_readers_loads_nothing_heavy():
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_more_phrases_than_can_be_looked_for_are_refused(tmp_path):
+    phrases = [f"w{i}" for i in range(30_000)]
+    record = {"id": "1", "text": " ".join(phrases), "keyphrases": phrases}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="line 1: 30,000 key phrases of .* are too many to look for"):
+        read_keyphrases(tmp_path / "a.jsonl")

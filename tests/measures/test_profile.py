@@ -145,6 +145,16 @@ def test_saved_and_loaded_is_the_same(tiny, tmp_path):
     assert again.rows() == result.rows() and again.about == result.about and again.n_tokens == result.n_tokens
 
 
+@pytest.mark.parametrize("name", ["profile.json", "profile_sums.npz"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"PK\x03\x04", b'{"n": 1}'])
+def test_a_damaged_profile_is_one_error(tiny, tmp_path, name, content):
+    folder = profile_heads(tiny, CORPUS, MEASURES).save(tmp_path)
+    assert (folder / name).is_file()
+    (folder / name).write_bytes(content)
+    with pytest.raises(ValueError, match="does not hold a profile as `bertlook profile` writes it"):
+        Profile.load(folder)
+
+
 def test_a_measure_that_gives_nan_or_another_shape_is_named(tiny):
     with pytest.raises(ValueError, match="measure 'odd' must give one finite number per head.*NaN"):
         profile_heads(tiny, CORPUS, {"odd": lambda a: np.full((3, 2), np.nan)})

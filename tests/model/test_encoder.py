@@ -369,7 +369,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_and_not_waited_for(fol
 def test_a_gigabyte_of_settings_is_refused_before_it_is_read(folder, file):
     with open(folder / file, "wb") as sparse:
         sparse.truncate(10**9)  # takes no room on the disk
-    with pytest.raises(ValueError, match=rf"{file} has 1,000 MB; .* at most 200 are read"):
+    with pytest.raises(ValueError, match=rf"{file} has 1,000 MB; .* at most 100 are read"):
         load_encoder(folder)
 
 
