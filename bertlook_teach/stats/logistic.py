@@ -16,14 +16,14 @@ def logistic_regression(
     labels : sequence of length case
     l2 : float
     tol, max_iterations
-        Where the solver stops: at the largest part of the gradient, or after so many steps (with a warning).
+        Where the solver stops: at the largest part of the gradient, or after so many steps (with a warning; ``converged_`` is False).
     **options
         Of scikit-learn's ``LogisticRegression``: ``class_weight``, ``fit_intercept``, ``solver``.
 
     Returns
     -------
     sklearn.linear_model.LogisticRegression
-        Fitted: ``coef_`` of shape (1 or class, feature), ``intercept_``, ``predict``.
+        Fitted: ``coef_`` of shape (1 or class, feature), ``intercept_``, ``predict``; and ``converged_``.
 
     Raises
     ------
@@ -38,4 +38,6 @@ def logistic_regression(
     strength = 1 / (l2 * features.shape[0]) if l2 else np.inf
     model = LogisticRegression(C=strength, tol=tol, max_iter=max_iterations, **options)
     with threadpool_limits(1, user_api="blas"):
-        return model.fit(features, labels)
+        model.fit(features, labels)
+    model.converged_ = bool(np.max(model.n_iter_) < max_iterations)
+    return model
