@@ -379,6 +379,8 @@ def choose_l2(fit: Callable, sentences: Sequence[ProbeSentence], choices: Sequen
     choices : sequence of float
         `L2_CHOICES` or `WORD_L2_CHOICES`: the strongest first, so that of two that are as good it is taken.
     """
+    if len(choices) == 1:
+        return choices[0]
     fitted_on, left_out = leave_documents_out(sentences)
     return max(choices, key=lambda l2: _uas(fit(fitted_on, l2=l2).predict, left_out))
 
@@ -450,7 +452,6 @@ def evaluate_lead(
     other: Callable | Sequence[Callable],
     sentences: Sequence[ProbeSentence],
     *,
-    other_sentences: Sequence[ProbeSentence] | None = None,
     seed: int = 0,
 ) -> AttachmentLead:
     """UAS of one probe minus that of another, punctuation left out; the interval draws the same documents for both.
@@ -459,11 +460,9 @@ def evaluate_lead(
     ----------
     predict, other : as in `evaluate`
     sentences : sequence of ProbeSentence
-    other_sentences : sequence of ProbeSentence, optional
-        The same sentences as another model's attention shows them, for ``other``.
     """
     counts = _right_words(_several(predict), sentences)
-    counts[:, 0] -= _right_words(_several(other), other_sentences or sentences)[:, 0]
+    counts[:, 0] -= _right_words(_several(other), sentences)[:, 0]
     ahead, total = _checked_total(counts)
     ends = ratio_interval(by_document(counts, sentences), seed=seed, share=False)
     return AttachmentLead(float(ahead / total), *ends, int(total), len(counts))
@@ -573,9 +572,8 @@ def _minimize(loss: Callable, size: int, sentences, l2: float, max_iterations: i
         total, gradient = loss(weights.astype(np.float32))
         return total / n_words + l2 / 2 * float(weights @ weights), gradient / n_words + l2 * weights
 
-    least = (
-        np.sqrt(2 * l2 * SMALL_GAP / size) if l2 else 1e-6
-    )  # no part of the gradient larger: the gap is small
-    result = minimized(objective, np.zeros(size), maxiter=max_iterations, maxcor=20, ftol=1e-10, gtol=least)
+    # If no part of the gradient is larger, the gap is small.
+    largest = min((2 * l2 * SMALL_GAP / size) ** 0.5, 1e-5) if l2 else 1e-6
+    result = minimized(objective, np.zeros(size), maxiter=max_iterations, maxcor=20, ftol=1e-10, gtol=largest)
     gap = float(result.jac @ result.jac) / (2 * l2) if l2 else 0.0 if result.success else np.inf
     return result.x.astype(np.float32), float(result.fun), gap <= SMALL_GAP
