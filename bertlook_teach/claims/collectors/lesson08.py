@@ -62,13 +62,13 @@ N_SENTENCES = 240  # of the treebank in the lesson; the rest would double the ti
 SIZES = (5, 10, 30, 90)  # sentences of a learning curve, before all
 
 
-@evidence("attention-probes", version=1)
+@evidence("attention-probes", version=2)
 def attention_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention-only probe, right-branching, the made-up grammar."""
     yield from attention_evidence(*read_halves(encoder, resources))
 
 
-@evidence("word-probes", version=1)
+@evidence("word-probes", version=2)
 def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Probes that know the words: with attention, with the released bug, with random attention, with distances."""
     from ...model import RANDOM_SEED, random_twin
@@ -261,7 +261,7 @@ def measured(encoder, twin) -> Measured:
     CannotDecide
         If a half has fewer than eight sentences that the model can read whole.
     """
-    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=1)
+    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=2)
 
 
 def _measure(encoder, twin) -> Measured:
