@@ -25,7 +25,7 @@ from bertlook_teach.claims.collectors import lesson08 as collectors
 from bertlook_teach.claims.collectors.lesson08 import attention_evidence, pair_evidence, word_evidence
 from bertlook_teach.claims.lessons.lesson08 import CLAIMS
 from bertlook_teach.corpora import halves_by_document, load_treebank
-from bertlook_teach.disk import cache
+from bertlook_teach.disk import cache, data_path
 from bertlook_teach.model import load_encoder, random_twin
 from bertlook_teach.published import read_published
 from bertlook_teach.render import (
@@ -158,7 +158,7 @@ def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypa
 
 def test_every_fit_that_ships_is_finished_or_stopped_on_other_data(specimen):
     """A slide that rests on a fit cut short fails here; shipped numbers only, nothing is fitted."""
-    with cache.shipping(make=False):
+    with cache.shipping(data_path("evidence"), make=False):
         found = collectors.measured(specimen, load_encoder("specimen-random"))
     unfinished = {
         name: how
