@@ -40,6 +40,7 @@ from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
 from bertlook_teach.disk import digest, shipped_evidence, tree_digest
+from bertlook_teach.stats import NotConverged
 
 MODELS = ("specimen", "specimen-random")
 # Read off the maps in a few seconds, and larger than all that is fitted and trained together.
@@ -147,6 +148,7 @@ def make(chosen: Sequence[Part], models: dict) -> set[str]:
     """Make what is missing or does not fit; returns the names of the files that were used."""
     with store.shipping() as used, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what does not fit is made anew
+        warnings.simplefilter("error", NotConverged)  # no shipped number rests on a fit that has not finished
         for number, part in enumerate(chosen, 1):
             start, before = time.perf_counter(), _files()
             print(f"[{number}/{len(chosen)}] {part.label} ...", end=" ", flush=True)

@@ -170,14 +170,14 @@ def summary(encoder, pairs, sentences, own):
     counted = [r for r in rows if r["relation"] != "punct"]
     return {
         "shape": [encoder.n_layers, encoder.n_heads],
-        "next_heads": {head_label(*i): round(float(maps["next"][i]), 3) for i in _over(maps["next"], 0.5)},
+        "next_heads": {head_label(*i): round(float(maps["next"][i]), 5) for i in _over(maps["next"], 0.5)},
         "previous_heads": {
-            head_label(*i): round(float(maps["previous"][i]), 3) for i in _over(maps["previous"], 0.5)
+            head_label(*i): round(float(maps["previous"][i]), 5) for i in _over(maps["previous"], 0.5)
         },
-        "marked_share_by_layer": [round(float(x), 3) for x in marked],
-        "cls_by_layer": [round(float(x), 3) for x in maps["cls"].mean(1)],
-        "sep_by_layer": [round(float(x), 3) for x in maps["sep"].mean(1)],
-        "punct_by_layer": [round(float(x), 3) for x in maps["punct"].mean(1)],
+        "marked_share_by_layer": [round(float(x), 5) for x in marked],
+        "cls_by_layer": [round(float(x), 5) for x in maps["cls"].mean(1)],
+        "sep_by_layer": [round(float(x), 5) for x in maps["sep"].mean(1)],
+        "punct_by_layer": [round(float(x), 5) for x in maps["punct"].mean(1)],
         "layers_over_half": int((marked > 0.5).sum()),
         "broad_heads": len(_over(maps["entropy"], 0.8)),
         "relations": rows,

@@ -10,7 +10,7 @@ _HOMES = {
         resampled resampled_interval sample_interval unit_interval unit_weights widening
     """,
     "correlation": "kendall partial_rank_correlation rank_correlation",
-    "errors": "CannotDecide",
+    "errors": "CannotDecide NotConverged",
     "logistic": "logistic_regression",
     "mds": """
         MDSMap average_linkage checked_distances classical_mds cut kruskal_stress leaf_order

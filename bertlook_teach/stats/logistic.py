@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+
+from .errors import NotConverged
 
 
 def logistic_regression(
@@ -16,20 +20,26 @@ def logistic_regression(
     labels : sequence of length case
     l2 : float
     tol, max_iterations
-        Where the solver stops: at the largest part of the gradient, or after so many steps (with a warning).
+        Where the solver stops: at the largest part of the gradient, or after so many steps: then ``converged_`` is False.
     **options
         Of scikit-learn's ``LogisticRegression``: ``class_weight``, ``fit_intercept``, ``solver``.
 
     Returns
     -------
     sklearn.linear_model.LogisticRegression
-        Fitted: ``coef_`` of shape (1 or class, feature), ``intercept_``, ``predict``.
+        Fitted: ``coef_`` of shape (1 or class, feature), ``intercept_``, ``predict``; and ``converged_``.
+
+    Warns
+    -----
+    NotConverged
+        If the solver stopped at its limit.
 
     Raises
     ------
     ValueError
         If the penalty is negative, or all labels are the same.
     """
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
@@ -37,5 +47,14 @@ def logistic_regression(
         raise ValueError(f"l2 is a penalty of 0 or more; got {l2}.")
     strength = 1 / (l2 * features.shape[0]) if l2 else np.inf
     model = LogisticRegression(C=strength, tol=tol, max_iter=max_iterations, **options)
-    with threadpool_limits(1, user_api="blas"):
-        return model.fit(features, labels)
+    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said below, with what to do
+        model.fit(features, labels)
+    model.converged_ = bool(np.max(model.n_iter_) < max_iterations)
+    if not model.converged_:
+        warnings.warn(
+            f"a logistic regression has not converged in {max_iterations} steps; give it more (max_iterations) or a stronger penalty than {l2:g}",
+            NotConverged,
+            stacklevel=2,
+        )
+    return model

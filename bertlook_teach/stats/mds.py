@@ -56,6 +56,8 @@ class MDSMap:
     rival_stress, rival_left : float
         Of the map most unlike this one among those that other starts gave and that fit nearly as well: its stress, and the share of this map's
         variance that is left over when it is turned onto this one (`procrustes`). NaN if all such maps look the same, up to a twentieth.
+    converged : bool
+        Whether it came to rest before the limit of iterations.
     """
 
     points: np.ndarray
@@ -64,9 +66,11 @@ class MDSMap:
     iterations: int
     rival_stress: float = float("nan")
     rival_left: float = float("nan")
+    converged: bool = True
 
     def __repr__(self) -> str:
-        word = (
+        word = "" if self.converged else ", not converged"
+        word += (
             ""
             if np.isnan(self.rival_left)
             else f";\n       another start, stress {self.rival_stress:.3f}, gives another map: {100 * self.rival_left:.0f} % left over"
@@ -159,7 +163,14 @@ def metric_mds(
     rivals = [other for other, wrong, _, _ in found if wrong <= error * NEARLY_AS_GOOD and other.any()]
     left, rival = max(((_left_over(other, points), i) for i, other in enumerate(rivals)), default=(0.0, 0))
     disputed = (kruskal_stress(distances, rivals[rival]), left) if left > LOOKS_DIFFERENT else ()
-    return MDSMap(_turned(points), kruskal_stress(distances, points), start, iterations, *disputed)
+    return MDSMap(
+        _turned(points),
+        kruskal_stress(distances, points),
+        start,
+        iterations,
+        *disputed,
+        converged=iterations < max_iter,
+    )
 
 
 def _left_over(points, reference) -> float:

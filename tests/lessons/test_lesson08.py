@@ -12,19 +12,21 @@ from bertlook_teach.analyses.probing import (
     AttachmentScore,
     distance_rule,
     evaluate,
-    fit_attention_probe,
     fit_pair_probe,
     fit_structural_probe,
+    how_it_ended,
     pair_accuracy,
     right_branching,
     sample_pairs,
 )
+from bertlook_teach.analyses.probing import fit_attention_probe as fit_any_attention_probe
 from bertlook_teach.claims import OPEN, Evidence, Resources, decide, ledger
 from bertlook_teach.claims.collectors import lesson08 as collectors
 from bertlook_teach.claims.collectors.lesson08 import attention_evidence, pair_evidence, word_evidence
 from bertlook_teach.claims.lessons.lesson08 import CLAIMS
 from bertlook_teach.corpora import halves_by_document, load_treebank
-from bertlook_teach.model import random_twin
+from bertlook_teach.disk import cache, data_path
+from bertlook_teach.model import load_encoder, random_twin
 from bertlook_teach.published import read_published
 from bertlook_teach.render import (
     figure_picture,
@@ -38,6 +40,17 @@ from bertlook_teach.render import (
 from bertlook_teach.stats import CannotDecide
 
 by_key = {claim.key.removeprefix("08-"): claim for claim in CLAIMS}
+
+
+@pytest.fixture(autouse=True)
+def quick_fits(monkeypatch):
+    """One penalty instead of four to choose from, and a small network."""
+    monkeypatch.setattr(collectors, "L2_CHOICES", (1e-4,))
+    monkeypatch.setattr(collectors, "WORD_L2_CHOICES", (0.1,))
+    monkeypatch.setattr(collectors, "DISTANCE_OPTIONS", {"hidden": 8, "epochs": 1})
+
+
+fit_attention_probe = partial(fit_any_attention_probe, l2=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +132,6 @@ CASES = [
 def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypatch):
     monkeypatch.setattr(collectors, "N_SENTENCES", 60)
     monkeypatch.setattr(collectors, "SIZES", (10,))
-    monkeypatch.setattr(collectors, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 2})
-    monkeypatch.setattr(collectors, "DISTANCE_OPTIONS", {"hidden": 4, "epochs": 1})
     monkeypatch.setattr(collectors, "fit_structural_probe", partial(fit_structural_probe, epochs=1))
     twin = random_twin(specimen)
     found = collectors.measured(specimen, twin)
@@ -135,9 +146,40 @@ def test_what_the_lesson_shows_is_what_the_judges_say(specimen, halves, monkeypa
     assert set(found.pairs) == set(NEGATIVES) and len(found.links) == 3
     pairs = sample_pairs(test, negatives="uniform", seed=1)
     assert found.pairs["uniform"][0] == pair_accuracy(distance_rule(sample_pairs(train)), pairs)
+    assert found.scores["distances and words"].uas == pytest.approx(
+        np.mean([score.uas for score in found.seeds.values()])
+    )
+    lead = found.scores["attention only"].uas - found.scores["distances and words"].uas
+    assert found.leads["attention only"].difference == pytest.approx(lead)
     for model, name in ((specimen, "attention only"), (twin, "twin's attention only")):
         rows = scored(found.evidence(specimen)["attention-probes"](model, None))
         assert ratio(rows, "attention right", "words") == pytest.approx(found.scores[name].uas)
+
+
+def test_every_fit_that_ships_is_finished_or_stopped_on_other_data(specimen):
+    """A slide that rests on a fit cut short fails here; shipped numbers only, nothing is fitted."""
+    with cache.shipping(data_path("evidence"), make=False):
+        found = collectors.measured(specimen, load_encoder("specimen-random"))
+    unfinished = {
+        name: how
+        for name, how in found.fits.items()
+        if how != "converged" and not how.endswith("chosen on validation documents")
+    }
+    assert not unfinished
+    assert {f"distances, seed {seed}" for seed in probes.SEEDS} <= set(found.fits) and len(found.seeds) == 3
+    assert {"attention", "words", "shifted", "random", "pairs, uniform", "twin's attention only"} <= set(
+        found.fits
+    )
+    assert sum(name.endswith(" sentences") for name in found.fits) == sum(map(len, found.curves.values()))
+
+
+def test_a_fit_that_is_cut_short_is_named(halves):
+    probe = fit_any_attention_probe(halves[0], max_iterations=2)
+    assert (
+        collectors.fits_of({"attention": probe})
+        == {"attention": probes.NOT_CONVERGED}
+        == {"attention": how_it_ended(probe)}
+    )
 
 
 def test_the_evidence_adds_up_to_the_judges_score(halves):
@@ -169,9 +211,7 @@ def test_the_evidence_of_pairs_adds_up_too(halves):
             assert sum(row.get(f"{negatives} pairs", 0) for row in rows) == expected.n_pairs
 
 
-def test_the_evidence_of_words_asks_the_random_probe_about_random_attention(halves, specimen, monkeypatch):
-    monkeypatch.setattr(collectors, "WORD_OPTIONS", {"l2": 1e-2, "max_iterations": 6})
-    monkeypatch.setattr(collectors, "DISTANCE_OPTIONS", {"hidden": 8, "epochs": 1})
+def test_the_evidence_of_words_asks_the_random_probe_about_random_attention(halves, specimen):
     train, test = halves
     kept = random_twin(specimen, keep_embeddings=True)
     twin_train, twin_test = (
@@ -185,9 +225,9 @@ def test_the_evidence_of_words_asks_the_random_probe_about_random_attention(halv
         evaluate(fitted["random"].predict, twin_test).uas
     )
     for name in ("attention", "words", "shifted", "distances"):
-        assert ratio(rows, f"{name} right", "words") == pytest.approx(
-            evaluate(fitted[name].predict, test).uas
-        )
+        expected = evaluate(collectors.predicts(fitted[name]), test)
+        assert ratio(rows, f"{name} right", "words") == pytest.approx(expected.uas)
+    assert len(fitted["distances"]) == len(probes.SEEDS)
     assert Evidence.of("word-probes", rows).n == len(test)
 
 

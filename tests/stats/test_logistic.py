@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from bertlook_teach.stats import logistic_regression
+from bertlook_teach.stats import NotConverged, logistic_regression
 
 
 @pytest.fixture
@@ -30,3 +30,10 @@ def test_no_penalty_is_allowed_and_a_negative_one_is_not(cases):
     assert np.linalg.norm(free) > 2 * np.linalg.norm(logistic_regression(x, y, l2=0.3).coef_)
     with pytest.raises(ValueError, match="penalty of 0 or more; got -1"):
         logistic_regression(x, y, l2=-1)
+
+
+def test_a_fit_that_stops_at_its_limit_says_so(cases):
+    x, y = cases
+    assert logistic_regression(x, y, l2=0.003).converged_
+    with pytest.warns(NotConverged, match="not converged in 2 steps; give it more .* penalty than 0.003"):
+        assert not logistic_regression(x, y, l2=0.003, max_iterations=2).converged_

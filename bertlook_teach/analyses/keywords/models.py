@@ -6,12 +6,13 @@ far fewer are key. The weights move all probabilities up, so the true share of k
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...stats import logistic_regression, minimized, ratio_interval
+from ...stats import NotConverged, logistic_regression, minimized, ratio_interval
 from .scores import KeywordData, auc_by_text, mean_with_interval
 
 L2_CHOICES = (1e-3, 1e-2, 1e-1)
@@ -178,7 +179,8 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
     Notes
     -----
     The loss has several valleys: with a positive scale (more attention speaks for a key word) and with a negative one, round one head or
-    another. Four starts are tried, two for each sign, and the deepest valley is taken.
+    another. Four starts are tried, two for each sign, and the deepest valley is taken. If it was not followed to its bottom, a warning says so
+    (`NotConverged`).
     """
     from scipy.special import expit, softmax
 
@@ -212,6 +214,12 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
         valleys += [(direction, fitted(direction, start)) for start in (direction * alone.weights, one)]
     direction, deepest = min(valleys, key=lambda valley: valley[1].fun)
     found = deepest.x
+    if not deepest.success:
+        warnings.warn(
+            f"the mix of heads has not converged in {max_iterations} steps; give it more (max_iterations)",
+            NotConverged,
+            stacklevel=2,
+        )
     return MixModel(softmax(found[:-2]), float(direction * np.exp(found[-2])), float(found[-1]))
 
 

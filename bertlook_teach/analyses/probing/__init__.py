@@ -4,8 +4,9 @@ from ... import hand_on
 
 _HOMES = {
     "attention_probes": """
-        AttachmentScore AttentionProbe DistanceProbe WordProbe control_task evaluate fit_attention_probe
-        fit_distance_probe fit_word_probe learning_curve right_branching
+        AttachmentLead AttachmentScore AttentionProbe DistanceProbe L2_CHOICES SEEDS WORD_L2_CHOICES WordProbe choose_l2
+        control_task evaluate evaluate_lead fit_attention_probe fit_distance_probe fit_word_probe
+        learning_curve right_branching
     """,
     "beliefs": "sentence_beliefs settles_late typed_beliefs",
     "layer_baselines": "control_labels form_baseline majority_baseline",
@@ -14,7 +15,10 @@ _HOMES = {
         fit_mix_probe
     """,
     "pairwise": "NEGATIVES PairScore Pairs distance_rule fit_pair_probe pair_accuracy sample_pairs",
-    "probe_inputs": "ProbeSentence attention_features input_vectors read_features read_word_vectors",
+    "probe_inputs": """
+        NOT_CONVERGED ProbeSentence attention_features how_it_ended input_vectors leave_documents_out read_features
+        read_word_vectors
+    """,
     "structural": """
         StructuralProbe TreeSentence UndirectedScore chain_edges evaluate_edges fit_structural_probe
         gold_edges read_hidden_states spanning_edges tree_distances

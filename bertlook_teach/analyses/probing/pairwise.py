@@ -148,7 +148,8 @@ def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
     Returns
     -------
     predict : function(Pairs) -> bool array of shape (pair,)
-        Its attributes ``weights`` (feature,) and ``bias`` are the fitted ones, in units of the features' standard deviation.
+        Its attributes ``weights`` (feature,) and ``bias`` are the fitted ones, in units of the features' standard deviation; ``converged``
+        says whether the solver reached its optimum.
     """
     if len(np.unique(pairs.linked)) < 2:
         raise ValueError(f"the probe needs linked and unlinked pairs; got {len(pairs)} of one kind.")
@@ -159,7 +160,7 @@ def fit_pair_probe(pairs: Pairs, *, l2: float = L2):
     def predict(pairs: Pairs) -> np.ndarray:
         return (pairs.features - mean) / spread @ weights + bias > 0
 
-    predict.weights, predict.bias = weights, bias
+    predict.weights, predict.bias, predict.converged = weights, bias, model.converged_
     return predict
 
 

@@ -151,6 +151,8 @@ def read_word_vectors(path: str | Path) -> Callable[[Sequence[str]], np.ndarray]
     return vectors
 
 
+NOT_CONVERGED = "not converged"
+
 ENOUGH_DOCUMENTS = 20  # to draw for an interval; of fewer, sentences are drawn
 
 
@@ -160,3 +162,33 @@ def by_document(counts: np.ndarray, sentences: Sequence) -> np.ndarray:
     sums = np.zeros((units.max() + 1, *counts.shape[1:]))
     np.add.at(sums, units, counts)
     return sums
+
+
+def how_it_ended(probe) -> str:
+    """How the fit of a probe ended, in words.
+
+    Convex fits have ``converged``; networks are stopped early, and say after how many ``epochs`` and whether these were ``chosen`` on
+    documents left out of the fit.
+    """
+    if hasattr(probe, "converged"):
+        return "converged" if probe.converged else NOT_CONVERGED
+    return f"{probe.epochs} epochs, {'chosen on validation documents' if probe.chosen else 'as asked'}"
+
+
+def leave_documents_out(sentences: Sequence) -> tuple[list, list]:
+    """Sentences to fit on, and those of every fourth document, to choose on: a penalty, or how long to train.
+
+    Where fewer than four documents are named, every fourth sentence.
+
+    Raises
+    ------
+    ValueError
+        If nothing would be left out.
+    """
+    left = document_numbers(sentences, 4) % 4 == 3
+    if not left.any():
+        raise ValueError(
+            f"every fourth document or sentence is left out to choose on, so four are needed; got {len(sentences)} sentences. "
+            "Give more, or give the setting that is to be chosen."
+        )
+    return [s for s, out in zip(sentences, left) if not out], [s for s, out in zip(sentences, left) if out]

@@ -8,16 +8,18 @@ vectors and not attention, one layer and not all heads, and its links have no di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from ...model import check_reading, hidden_states, import_torch
 from ...stats import ratio_interval
-from .probe_inputs import by_document
+from .probe_inputs import by_document, leave_documents_out
 
 Edges = set[tuple[int, int]]
+
+EPOCH_CHOICES = (10, 20, 40)  # with more, UUAS on other documents falls, though the loss still does
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +162,15 @@ def read_hidden_states(
 # --- the probe -----------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class StructuralProbe:
-    """A fitted distance probe: ``projection`` of shape (dim, rank); ``loss`` is the last epoch's mean."""
+    """A fitted distance probe: ``projection`` of shape (dim, rank); ``loss`` is the last epoch's mean.
+
+    ``epochs`` is how long it was trained, ``chosen`` whether that was chosen on documents left out of the fit.
+    """
 
     projection: np.ndarray
     loss: float
+    epochs: int = 0
+    chosen: bool = False
 
     def distances(self, vectors: np.ndarray) -> np.ndarray:
         """Squared distances of the projected vectors, shape (word, word): estimates of `tree_distances`."""
@@ -181,23 +188,27 @@ def fit_structural_probe(
     sentences: Sequence[TreeSentence],
     *,
     rank: int = 64,
-    epochs: int = 20,
+    epochs: int | None = None,
     learning_rate: float = 1e-3,
     batch_size: int = 16,
     seed: int = 0,
 ) -> StructuralProbe:
     """Fit the distance probe: |squared distance - number of arcs|, averaged over a sentence's pairs, by Adam with falling steps; seeded.
 
+    It has far more weights than a small treebank has words, so it is stopped early.
+
     Parameters
     ----------
     sentences : sequence of TreeSentence
     rank : int
         Dimensions of the space in which distances are taken; at most that of the vectors is used.
+    epochs : int, optional
+        Over which the steps fall to zero; without, those of 10, 20 and 40 with the best UUAS on every fourth document, left out of the fit.
 
     Raises
     ------
     ValueError
-        If there is no sentence of two words, or the vectors differ in their number of dimensions.
+        If there is no sentence of two words, the vectors differ in their number of dimensions, or no document can be left out.
     """
     torch = import_torch()
 
@@ -207,6 +218,15 @@ def fit_structural_probe(
         raise ValueError(
             f"the structural probe needs sentences of two words or more, all from one layer; got {len(sentences)} with vectors of {sorted(widths)}."
         )
+    if epochs is None:
+        options = {"rank": rank, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
+        fitted_on, left_out = leave_documents_out(sentences)
+
+        def found(epochs: int) -> float:
+            return _uuas(fit_structural_probe(fitted_on, epochs=epochs, **options).edges, left_out)
+
+        best = fit_structural_probe(sentences, epochs=max(EPOCH_CHOICES, key=found), **options)
+        return replace(best, chosen=True)
     dim = widths.pop()
     scale = float(np.concatenate([s.vectors for s in sentences]).std()) + 1e-9
     generator = torch.Generator().manual_seed(seed)
@@ -241,7 +261,7 @@ def fit_structural_probe(
             schedule.step()
             total += float(value.detach())
         loss = total / len(sentences)
-    return StructuralProbe(projection.detach().numpy() / np.float32(scale), loss)
+    return StructuralProbe(projection.detach().numpy() / np.float32(scale), loss, epochs)
 
 
 def evaluate_edges(
@@ -256,10 +276,23 @@ def evaluate_edges(
     sentences : sequence of TreeSentence
         None of which the probe was fitted on.
     """
-    linked = [(sentence, gold) for sentence in sentences if (gold := gold_edges(sentence))]
+    counts, linked = _found_links(predict, sentences)
     if len(linked) < 2:
         raise ValueError(f"a score with an interval needs two sentences with links; got {len(linked)}.")
-    counts = np.array([(len(gold & predict(sentence)), len(gold)) for sentence, gold in linked], float)
     right, total = counts.sum(axis=0)
-    drawn = by_document(counts, [sentence for sentence, _ in linked])
-    return UndirectedScore(float(right / total), *ratio_interval(drawn, seed=seed), int(total), len(counts))
+    ends = ratio_interval(by_document(counts, linked), seed=seed)
+    return UndirectedScore(float(right / total), *ends, int(total), len(counts))
+
+
+def _found_links(
+    predict: Callable, sentences: Sequence[TreeSentence]
+) -> tuple[np.ndarray, list[TreeSentence]]:
+    """Of each sentence with links those found and those there are, shape (sentence, 2), and these sentences."""
+    linked = [(sentence, gold) for sentence in sentences if (gold := gold_edges(sentence))]
+    counts = [(len(gold & predict(sentence)), len(gold)) for sentence, gold in linked]
+    return np.array(counts, float).reshape(-1, 2), [sentence for sentence, _ in linked]
+
+
+def _uuas(predict: Callable, sentences: Sequence[TreeSentence]) -> float:
+    right, total = _found_links(predict, sentences)[0].sum(axis=0)
+    return float(right / total) if total else 0.0

@@ -2,7 +2,8 @@
 
 Every second document of the treebank is fitted on, the others are scored. A statistic is a function of means over
 inputs, so the collectors fit first and then give, for each sentence that is scored, how many words (or pairs) were
-right and how many there are. Between two of these stands an empty dict for a sentence that was fitted on: so the scored ones are
+right and how many there are. What is to be chosen before a fit, a penalty or a number of epochs, is chosen on a quarter of the documents
+that are fitted on. Between two of these stands an empty dict for a sentence that was fitted on: so the scored ones are
 the inputs with odd index, which report, and nothing has to be chosen on others.
 """
 
@@ -14,22 +15,28 @@ from functools import partial
 
 import numpy as np
 
+from ...analyses import probing
 from ...analyses.probing import (
     NEGATIVES,
+    SEEDS,
+    AttachmentLead,
     AttachmentScore,
     AttentionProbe,
     PairScore,
     UndirectedScore,
     chain_edges,
+    choose_l2,
     control_task,
     distance_rule,
     evaluate,
     evaluate_edges,
+    evaluate_lead,
     fit_attention_probe,
     fit_distance_probe,
     fit_pair_probe,
     fit_structural_probe,
     fit_word_probe,
+    how_it_ended,
     input_vectors,
     learning_curve,
     pair_accuracy,
@@ -44,10 +51,9 @@ from ...stats import CannotDecide
 from ..evidence import Evidence, Resources, evidence
 from ..verdicts import FEWEST_REPORTING
 
-# The probes with words have many more weights than the small treebank has words: a stronger penalty, and an early stop.
-WORD_OPTIONS = {"l2": 1e-2, "max_iterations": 30}
+L2_CHOICES, WORD_L2_CHOICES = probing.L2_CHOICES, probing.WORD_L2_CHOICES
 
-DISTANCE_OPTIONS = {"hidden": 64, "epochs": 8}
+DISTANCE_OPTIONS: dict = {}  # of the rival without attention: as strong as the package makes it
 
 FEWEST = 8  # sentences in each half
 
@@ -56,13 +62,13 @@ N_SENTENCES = 240  # of the treebank in the lesson; the rest would double the ti
 SIZES = (5, 10, 30, 90)  # sentences of a learning curve, before all
 
 
-@evidence("attention-probes", version=1)
+@evidence("attention-probes", version=2)
 def attention_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention-only probe, right-branching, the made-up grammar."""
     yield from attention_evidence(*read_halves(encoder, resources))
 
 
-@evidence("word-probes", version=1)
+@evidence("word-probes", version=2)
 def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Probes that know the words: with attention, with the released bug, with random attention, with distances."""
     from ...model import RANDOM_SEED, random_twin
@@ -98,9 +104,9 @@ def read_halves(encoder, resources) -> tuple[list, list]:
 
 def attention_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
     """The same from features that were read before."""
-    probe = fit_attention_probe(train)
+    fit = attention_fit(train)
+    probe, made_up = fit(train), fit(control_task(train))
     task = dict(zip(map(id, test), control_task(test)))
-    made_up = fit_attention_probe(control_task(train))
     predictors = {"attention": probe.predict, "right-branching": right_branching}
     rows = word_counts(predictors, test)
     for row, sentence in zip(rows, test, strict=True):
@@ -112,24 +118,41 @@ def attention_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
 def word_evidence(
     train, test, twin_train, twin_test, vectors, fitted=None
 ) -> Iterator[dict[str, np.ndarray]]:
-    """The same from features that were read before; ``fitted`` may hold the five probes, by name."""
+    """The same from features that were read before; ``fitted`` may hold what `fit_word_probes` gives."""
     fitted = fit_word_probes(train, twin_train, vectors) if fitted is None else fitted
     twins = dict(zip(map(id, test), twin_test))
-    predictors = {name: probe.predict for name, probe in fitted.items() if name != "random"}
+    predictors = {name: predicts(probe) for name, probe in fitted.items() if name != "random"}
     predictors["right-branching"] = right_branching
     predictors["random"] = lambda sentence: fitted["random"].predict(twins[id(sentence)])
     yield from _in_place(word_counts(predictors, test), test)
 
 
+def attention_fit(train) -> Callable:
+    """The attention-only probe with the penalty that serves documents left out of ``train`` best: a function of sentences."""
+    return partial(fit_attention_probe, l2=choose_l2(fit_attention_probe, train, L2_CHOICES))
+
+
+def word_fit(train, vectors) -> Callable:
+    """The same of the probe with words."""
+    fit = partial(fit_word_probe, vectors=vectors)
+    return partial(fit, l2=choose_l2(fit, train, WORD_L2_CHOICES))
+
+
 def fit_word_probes(train, twin_train, vectors) -> dict:
-    """Attention only, attention and words, the released shift, random attention and words, distances and words."""
+    """Attention only, attention and words, the released shift, random attention and words; distances and words, one probe a seed."""
+    words = word_fit(train, vectors)
     return {
-        "attention": fit_attention_probe(train),
-        "words": fit_word_probe(train, vectors, **WORD_OPTIONS),
-        "shifted": fit_word_probe(train, vectors, shifted=True, **WORD_OPTIONS),
-        "random": fit_word_probe(twin_train, vectors, **WORD_OPTIONS),
-        "distances": fit_distance_probe(train, vectors, **DISTANCE_OPTIONS),
+        "attention": attention_fit(train)(train),
+        "words": words(train),
+        "shifted": words(train, shifted=True),
+        "random": word_fit(twin_train, vectors)(twin_train),
+        "distances": [fit_distance_probe(train, vectors, seed=seed, **DISTANCE_OPTIONS) for seed in SEEDS],
     }
+
+
+def predicts(probe) -> Callable | list[Callable]:
+    """What `evaluate` and `word_counts` take: of a probe fitted with several seeds a list."""
+    return [one.predict for one in probe] if isinstance(probe, list) else probe.predict
 
 
 def pair_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
@@ -151,14 +174,18 @@ def pair_evidence(train, test) -> Iterator[dict[str, np.ndarray]]:
     yield from _in_place(counts, test)
 
 
-def word_counts(predictors: Mapping[str, Callable], test: Sequence) -> list[dict[str, np.ndarray]]:
-    """For each sentence the words that count, and how many of them each predictor gets right."""
+def word_counts(
+    predictors: Mapping[str, Callable | list[Callable]], test: Sequence
+) -> list[dict[str, np.ndarray]]:
+    """For each sentence the words that count, and how many of them each predictor gets right (of several seeds, on average)."""
+
+    def right(predict, s) -> float:
+        several = [predict] if callable(predict) else predict
+        return np.mean([(np.asarray(one(s)) == s.governors)[s.counted].sum() for one in several])
+
     return [
         {"words": np.float64(s.counted.sum())}
-        | {
-            f"{name} right": np.float64((np.asarray(predict(s)) == s.governors)[s.counted].sum())
-            for name, predict in predictors.items()
-        }
+        | {f"{name} right": right(predict, s) for name, predict in predictors.items()}
         for s in test
     ]
 
@@ -188,6 +215,12 @@ class Measured:
         The model's.
     scores : dict of str -> AttachmentScore
         Right-branching, the five probes of `fit_word_probes`, and the controls: the twin's attention, made-up grammars.
+    seeds : dict of int -> AttachmentScore
+        Distances and words, seed by seed; ``scores`` has their mean.
+    leads : dict of str -> AttachmentLead
+        Of "attention only" and of "attention and words" over distances and words.
+    fits : dict of str -> str
+        How each fit ended: "converged", a number of epochs chosen on validation documents, or what it did not reach.
     with_punctuation : dict of str -> AttachmentScore
     curves : dict of str -> dict of int -> AttachmentScore
         After fitting on so many sentences.
@@ -203,6 +236,9 @@ class Measured:
     n_test: int
     probe: AttentionProbe
     scores: dict[str, AttachmentScore]
+    seeds: dict[int, AttachmentScore]
+    leads: dict[str, AttachmentLead]
+    fits: dict[str, str]
     with_punctuation: dict[str, AttachmentScore]
     curves: dict[str, dict[int, AttachmentScore]]
     pairs: dict[str, list[PairScore]]
@@ -225,7 +261,7 @@ def measured(encoder, twin) -> Measured:
     CannotDecide
         If a half has fewer than eight sentences that the model can read whole.
     """
-    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=1)
+    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=2)
 
 
 def _measure(encoder, twin) -> Measured:
@@ -237,37 +273,49 @@ def _measure(encoder, twin) -> Measured:
     kept_train, kept_test = read_halves(with_words, resources)
     vectors = input_vectors(encoder)
     fitted = fit_word_probes(train, kept_train, vectors)
-    only, words = fitted["attention"].predict, fitted["words"].predict
+    only, words, rival = (predicts(fitted[name]) for name in ("attention", "words", "distances"))
     task = control_task(test)
-    fit_words = partial(fit_word_probe, vectors=vectors, **WORD_OPTIONS)
+    fit_only = partial(fit_attention_probe, l2=fitted["attention"].l2)
+    fit_words = partial(fit_word_probe, vectors=vectors, l2=fitted["words"].l2)
+    controls = {
+        "twin's attention only": attention_fit(twin_train)(twin_train),
+        "attention only, made up": fit_only(control_task(train)),
+        "attention and words, made up": fit_words(control_task(train)),
+    }
+    asked = {"twin's attention only": twin_test}
     scores = {
         "right-branching": evaluate(right_branching, test),
-        "distances and words": evaluate(fitted["distances"].predict, test),
+        "distances and words": evaluate(rival, test),
         "random attention and words": evaluate(fitted["random"].predict, kept_test),
         "attention only": evaluate(only, test),
         "attention and words": evaluate(words, test),
         "shifted": evaluate(fitted["shifted"].predict, test),
-        "twin's attention only": evaluate(fit_attention_probe(twin_train).predict, twin_test),
-        "attention only, made up": evaluate(fit_attention_probe(control_task(train)).predict, task),
-        "attention and words, made up": evaluate(fit_words(control_task(train)).predict, task),
-    }
+    } | {name: evaluate(probe.predict, asked.get(name, task)) for name, probe in controls.items()}
     predictors = {"right-branching": right_branching, "attention only": only, "attention and words": words}
     sizes = [n for n in SIZES if n < len(train)] + [len(train)]
+    of_curves: dict = {}
+
+    def kept(name: str, fit: Callable) -> Callable:
+        return lambda part: of_curves.setdefault(f"{name}, {len(part)} sentences", fit(part))
+
     curves = {
-        "attention only": learning_curve(fit_attention_probe, train, test, sizes),
-        "attention and words": learning_curve(fit_words, train, test, sizes[1:]),
+        "attention only": learning_curve(kept("attention only", fit_only), train, test, sizes),
+        "attention and words": learning_curve(kept("attention and words", fit_words), train, test, sizes[1:]),
     }
-    pairs = {}
+    pairs, of_pairs = {}, {}
     for negatives in NEGATIVES:
         fit_on, score_on, twin_on, twin_score = (
             sample_pairs(part, negatives=negatives, seed=seed)
             for part, seed in ((train, 0), (test, 1), (twin_train, 0), (twin_test, 1))
         )
+        of_pairs[f"pairs, {negatives}"] = heads = fit_pair_probe(fit_on)
+        of_pairs[f"pairs, {negatives}, twin"] = twin_heads = fit_pair_probe(twin_on)
         pairs[negatives] = [
             pair_accuracy(distance_rule(fit_on), score_on),
-            pair_accuracy(fit_pair_probe(fit_on), score_on),
-            pair_accuracy(fit_pair_probe(twin_on), twin_score),
+            pair_accuracy(heads, score_on),
+            pair_accuracy(twin_heads, twin_score),
         ]
+    links, links_fits = _links(encoder, resources)
     # The twin's own random control, for the claims.
     other = random_twin(twin, seed=RANDOM_SEED + 1, keep_embeddings=True)
     rows = {
@@ -283,24 +331,40 @@ def _measure(encoder, twin) -> Measured:
         n_test=len(test),
         probe=fitted["attention"],
         scores=scores,
+        seeds={seed: evaluate(predict, test) for seed, predict in zip(SEEDS, rival)},
+        leads={
+            name: evaluate_lead(predict, rival, test)
+            for name, predict in (("attention only", only), ("attention and words", words))
+        },
+        fits=fits_of(fitted | controls | of_curves | of_pairs) | links_fits,
         with_punctuation={
             name: evaluate(predict, test, punctuation=True) for name, predict in predictors.items()
         },
         curves=curves,
         pairs=pairs,
-        links=_links(encoder, resources),
+        links=links,
         rows={name: tuple(Evidence.of(name, part) for part in both) for name, both in rows.items()},
     )
 
 
-def _links(encoder, resources) -> dict[str, UndirectedScore]:
+def fits_of(fitted: Mapping) -> dict[str, str]:
+    """How each fit ended, in words; of a probe with several seeds each of them."""
     found = {}
+    for name, probe in fitted.items():
+        if isinstance(probe, list):
+            found |= {f"{name}, seed {seed}": how_it_ended(one) for seed, one in zip(SEEDS, probe)}
+        else:
+            found[name] = how_it_ended(probe)
+    return found
+
+
+def _links(encoder, resources) -> tuple[dict[str, UndirectedScore], dict[str, str]]:
+    found, fits = {}, {}
     halves = halves_by_document(resources.treebank)
     for depth in (0, encoder.n_layers // 2):
         train, test = (read_hidden_states(encoder, half, depth) for half in halves)
         if not found:
             found["each word with the next"] = evaluate_edges(chain_edges, test)
-        found[f"structural probe, layer {depth + 1}"] = evaluate_edges(
-            fit_structural_probe(train).edges, test
-        )
-    return found
+        probe, name = fit_structural_probe(train), f"structural probe, layer {depth + 1}"
+        found[name], fits[name] = evaluate_edges(probe.edges, test), how_it_ended(probe)
+    return found, fits

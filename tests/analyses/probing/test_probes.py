@@ -8,14 +8,19 @@ from tiny import save_tiny_model
 
 from bertlook_teach import Attention
 from bertlook_teach.analyses.probing import (
+    NOT_CONVERGED,
     ProbeSentence,
     attention_features,
+    choose_l2,
     control_task,
     evaluate,
+    evaluate_lead,
     fit_attention_probe,
     fit_distance_probe,
     fit_word_probe,
+    how_it_ended,
     learning_curve,
+    leave_documents_out,
     pair_accuracy,
     probe_inputs,
     right_branching,
@@ -142,6 +147,63 @@ def test_the_optimum_is_the_one_plain_gradient_descent_finds():
     probe = fit_attention_probe(sentences, l2=0.05)
     assert probe.loss == pytest.approx(value, abs=1e-5)
     assert np.concatenate([probe.between, probe.root]) == pytest.approx(weights, abs=3e-3)
+
+
+def test_a_probe_says_whether_it_has_converged_and_the_gradient_proves_it():
+    sentences = random_sentences(8)
+    done, cut_off = (fit_attention_probe(sentences, l2=1e-3, max_iterations=n) for n in (1000, 3))
+    assert done.converged and how_it_ended(done) == "converged"
+    assert not cut_off.converged and how_it_ended(cut_off) == NOT_CONVERGED
+    assert cut_off.loss > done.loss
+    words = [fit_word_probe(sentences, one_hot, l2=0.01, max_iterations=n) for n in (1000, 2)]
+    assert [probe.converged for probe in words] == [True, False]
+    free = fit_attention_probe(sentences, l2=0, max_iterations=3)
+    assert not free.converged
+
+
+# --- chosen on documents left out ------------------------------------------------------------------------
+
+
+def test_what_is_left_out_to_choose_on_is_every_fourth_document():
+    sentences = [replace(s, doc_id=f"d{i // 3}") for i, s in enumerate(random_sentences(24))]
+    fitted_on, left_out = leave_documents_out(sentences)
+    assert {s.doc_id for s in left_out} == {"d3", "d7"} and len(fitted_on) == 18
+    assert not {s.doc_id for s in fitted_on} & {s.doc_id for s in left_out}
+    few = [replace(s, doc_id="one") for s in sentences[:5]]
+    assert leave_documents_out(few) == (few[:3] + few[4:], few[3:4])
+    with pytest.raises(ValueError, match="four are needed; got 3 sentences"):
+        leave_documents_out(few[:3])
+
+
+def test_the_penalty_is_the_best_one_on_sentences_left_out_and_of_equal_ones_the_first():
+    sentences, seen = random_sentences(8), []
+
+    class Told:
+        def __init__(self, right):
+            self.predict = lambda s: s.governors if right else s.governors + 1
+
+    def fit(part, l2):
+        seen.append((len(part), l2))
+        return Told(l2 < 1)
+
+    assert choose_l2(fit, sentences, (10, 1, 0.1, 0.01)) == 0.1
+    assert seen == [(6, 10), (6, 1), (6, 0.1), (6, 0.01)]
+
+
+def test_the_network_is_trained_as_long_as_was_best_on_documents_left_out(monkeypatch):
+    monkeypatch.setattr(probes, "PATIENCE", 3)
+    monkeypatch.setattr(probes, "MOST_EPOCHS", 12)
+    sentences = random_sentences(24)
+    probe = fit_distance_probe(sentences, one_hot, hidden=8)
+    assert probe.chosen and probe.epochs == int(np.argmax(probe.by_epoch)) + 1
+    assert len(probe.by_epoch) in (probe.epochs + probes.PATIENCE, probes.MOST_EPOCHS)
+    given = fit_distance_probe(sentences, one_hot, hidden=8, epochs=probe.epochs)
+    assert (given.parameters["out"] == probe.parameters["out"]).all()  # refitted on all sentences
+    assert how_it_ended(probe) == f"{probe.epochs} epochs, chosen on validation documents"
+    assert how_it_ended(given) == f"{probe.epochs} epochs, as asked" and not given.chosen
+    part, left_out = leave_documents_out(sentences)
+    tried = fit_distance_probe(part, one_hot, hidden=8, epochs=probe.epochs)
+    assert evaluate(tried.predict, left_out).uas == pytest.approx(max(probe.by_epoch))
 
 
 # --- with words ----------------------------------------------------------------------------------------
@@ -283,6 +345,37 @@ def test_the_interval_is_that_of_an_ordinary_bootstrap():
     values = right[draws].sum(1) / sizes[draws].sum(1)
     assert score.uas == pytest.approx(right.sum() / sizes.sum())
     assert (score.low, score.high) == pytest.approx(np.quantile(values, (0.025, 0.975)), abs=0.015)
+
+
+def test_of_several_seeds_the_mean_is_scored():
+    sentences = random_sentences(20)
+
+    def next_word(s):
+        return np.arange(1, len(s) + 1)
+
+    def itself(s):
+        return np.arange(len(s))
+
+    one, other = (evaluate(predict, sentences).uas for predict in (next_word, itself))
+    both = evaluate([next_word, itself], sentences)
+    assert both.uas == pytest.approx((one + other) / 2) and one != other
+    lead = evaluate_lead(next_word, [next_word, itself], sentences)
+    assert lead.difference == pytest.approx(one - both.uas) and lead.low <= lead.difference <= lead.high
+
+
+def test_the_interval_of_a_lead_is_paired():
+    """Two probes that differ in the last word of a sentence: the lead is far surer than either score."""
+    sentences = random_sentences(60)
+
+    def nearly(s):
+        return np.where(np.arange(len(s)) == 4, 0, right_branching(s))
+
+    lead, score = evaluate_lead(nearly, right_branching, sentences), evaluate(nearly, sentences)
+    assert lead.high - lead.low < 0.6 * (score.high - score.low)
+    same = evaluate_lead(nearly, nearly, sentences)
+    assert (same.difference, same.low, same.high) == (0, 0, 0)
+    with pytest.raises(ValueError, match="needs two sentences"):
+        evaluate_lead(nearly, nearly, sentences[:1])
 
 
 def test_a_learning_curve_scores_the_same_sentences_each_time():
