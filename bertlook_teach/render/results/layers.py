@@ -157,31 +157,72 @@ def f1_cell(counts) -> str:
 
 
 def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
-    """One row a task: F1 of the embeddings and of all layers, expected layer with its interval, K(Delta), centre of gravity, K(s).
+    """One row a task: F1 of the embeddings, the best layer and its F1, what it adds with its interval, expected layer where that is sure.
 
     Parameters
     ----------
     scores : mapping of name to `bertlook_teach.analyses.probing.LayerScores`
         All of one model.
     """
+    about = _about_depth(scores)
+    rows = []
+    for name, s in scores.items():
+        curve = s.so_far
+        where = f"{curve.expected_layer:.2f}" if curve.sure else "not sure"
+        f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
+        rows.append([name, f1[0], str(int(s.best[-1])), f1[1], _gain_cell(curve), where])
+    said = "The best layer is chosen on training documents. No expected layer where the gain is not sure."
+    header = ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
+    return TextTable(header, rows, _caption(about, said, scores, caption))
+
+
+def mix_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
+    """One row a mix of all layers: F1, what it adds, the numbers that say where (only where the gain is sure), and how flat it is.
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.MixScores`
+        All of one model.
+    """
+    about = _about_depth(scores)
+    rows = []
+    for name, s in scores.items():
+        where = [_two(value) for value in (s.expected_layer, s.delta_bits, s.centre_of_gravity)]
+        rows.append([name, f"{100 * s.f1[-1]:.1f}", _gain_cell(s), *where, _two(s.mixing_bits)])
+    said = "K in bits. No number says where if the gain is not sure."
+    header = ["mix of all layers", "F1", "adds [95 %]", "expected layer", "K(Δ)", "centre", "K(s)"]
+    return TextTable(header, rows, _caption(about, said, scores, caption))
+
+
+def _about_depth(scores: Mapping[str, object]) -> str:
     if len({s.n_layers for s in scores.values()}) != 1:
         raise ValueError(
             "a table of layers needs at least one row, all of one model: layer 6 of 12 is not a layer 6 of 24."
         )
     depth = next(iter(scores.values())).n_layers
-    rows = []
-    for name, s in scores.items():
-        low, high = s.interval()
-        interval = f" [{low:.1f}, {high:.1f}]" if np.isfinite(low) else ""
-        where = f"{s.expected_layer:.2f}{interval}" if np.isfinite(s.expected_layer) else "no gain"
-        rise = f"{100 * s.f1[0]:.0f} → {100 * s.f1[-1]:.0f}"
-        bits = [_two(bits) for bits in (s.delta_bits, s.centre_of_gravity, s.mixing_bits)]
-        rows.append([name, rise, where, *bits])
     counts = sorted({s.n_test for s in scores.values()})
     span = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    about = f"Layers 0 to {depth}; K in bits; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents; none where too few samples gain."
-    header = ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"]
-    return TextTable(header, rows, " ".join(filter(None, [about, caption])))
+    return f"Layers 0 to {depth}; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents."
+
+
+def _gain_cell(curve) -> str:
+    low, high = curve.gain_interval()
+    return f"{100 * curve.gain:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _caption(about: str, said: str, scores: Mapping[str, object], caption: str) -> str:
+    return " ".join(filter(None, [fits_said(scores), about, said, caption]))
+
+
+def fits_said(scores: Mapping[str, object]) -> str:
+    """Which of the fits behind a table or a picture have not finished, in words; empty where all have.
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.LayerScores` or ``MixScores``
+    """
+    lines = [(name, line) for name, s in scores.items() for line in s.warnings()]
+    return " ".join(f"{name}: {line}" for name, line in lines if line.startswith("NOT FINISHED"))
 
 
 def published_layers_table(model: str, tasks: Sequence[str] | None = None) -> TextTable:
