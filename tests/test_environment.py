@@ -229,6 +229,13 @@ def test_the_workflow_has_a_row_with_a_simulated_processor_and_an_empty_cache():
     assert any("BERTLOOK_CACHE" in step.get("env", {}) for step in WORKFLOW["jobs"]["readme"]["steps"])
 
 
+def test_the_workflow_computes_all_shipped_evidence_again_each_week():
+    job = WORKFLOW["jobs"]["evidence"]
+    assert "'schedule'" in job["if"] and WORKFLOW[True]["schedule"]  # YAML reads the key "on" as true
+    assert "-c constraints.txt --torch" in commands("evidence")
+    assert "tools/make_evidence.py --compare" in commands("evidence")
+
+
 def test_the_workflow_tries_the_oldest_versions_that_are_allowed():
     assert "--resolution lowest-direct" in commands("oldest")
     assert "-m pytest" in commands("oldest")

@@ -1,12 +1,13 @@
 """Make the shipped evidence: what decks and ledger fit or train for, computed once and kept in data/evidence.
 
-    python tools/make_evidence.py              make what is missing or stale; what fits stays as it is
-    python tools/make_evidence.py --check      compute nothing, say what is missing, stale, damaged or superfluous
-    python tools/make_evidence.py --compare    compute everything again and say what differs by more than the tolerance
+    python tools/make_evidence.py              make what is missing or of an old version; what fits stays as it is
+    python tools/make_evidence.py --check      compute nothing, say what is missing, of an old version, damaged or superfluous
+    python tools/make_evidence.py --compare    compute everything again, and fail if a number changed and its version did not
     python tools/make_evidence.py 12 14        only what begins with 12 or 14
 
 It can be stopped and started again: each result is written when it is there. On two quiet cores all of it takes about ten minutes.
-Run it after a change of a measure, a fit or a text, then tools/run_notebooks.py on the decks that show it.
+After a change of a measure or a fit raise the version of what rests on it (``--compare`` names it), then run this command, then
+tools/run_notebooks.py on the decks that show it. After a change of a text everything is made anew.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from bertlook_teach.claims.collectors import (
 from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import shipped_evidence
+from bertlook_teach.disk import digest, shipped_evidence, tree_digest
 
 MODELS = ("specimen", "specimen-random")
 # Read off the maps in a few seconds, and larger than all that is fitted and trained together.
@@ -142,9 +143,9 @@ def load_models() -> dict:
     return {name: load_encoder(name) for name in MODELS}
 
 
-def make(chosen: Sequence[Part], models: dict) -> None:
-    """Make what is missing or does not fit."""
-    with store.shipping(), warnings.catch_warnings():
+def make(chosen: Sequence[Part], models: dict) -> set[str]:
+    """Make what is missing or does not fit; returns the names of the files that were used."""
+    with store.shipping() as used, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what does not fit is made anew
         for number, part in enumerate(chosen, 1):
             start, before = time.perf_counter(), _files()
@@ -155,10 +156,11 @@ def make(chosen: Sequence[Part], models: dict) -> None:
                 f"{f'{new / 1e3:,.0f} kB' if new else 'there'} ({time.perf_counter() - start:.1f} s)",
                 flush=True,
             )
+    return used
 
 
 def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> list[str]:
-    """What is missing, stale, damaged or superfluous, in words; nothing is computed.
+    """What is missing, of another version, damaged or superfluous, in words; nothing is computed.
 
     Parameters
     ----------
@@ -169,10 +171,10 @@ def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> lis
     """
     found = [
         f"{shipped.file.name} {shipped.problem}"
-        for shipped in shipped_evidence.shipped_files(_identities(models))
+        for shipped in shipped_evidence.shipped_files(model.fingerprint for model in models.values())
         if shipped.problem
     ]
-    with store.requiring(), warnings.catch_warnings(), shipped_evidence.noting() as used:
+    with store.shipping(make=False) as used, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for part in chosen:
             try:
@@ -191,22 +193,33 @@ def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> lis
 
 
 def compare(chosen: Sequence[Part], models: dict, *, say: Callable[[str], None] = print) -> list[str]:
-    """Compute again and compare with what is shipped; what differs, in words."""
+    """Compute again and compare with what is shipped: in words, whose numbers changed although its version did not."""
     shipped = {one.file.name: one for one in shipped_evidence.shipped_files() if not one.problem}
     found, seen = [], set()
-    with store.recomputing() as again:
+    with store.recomputing() as folder:
         for part in chosen:
-            start, differ = time.perf_counter(), []
+            start, wrong = time.perf_counter(), []
             part.run(models)
-            for name in again.keys() - seen:
-                if name in shipped:
-                    differ += shipped_evidence.differences(shipped[name].value(), again[name], name)
-                else:
-                    differ.append(f"{name} is not shipped, or does not fit")
-            seen |= again.keys()
-            say(f"{part.label}: {len(differ) or 'no'} differences ({time.perf_counter() - start:.1f} s)")
-            found += [f"{part.label}: {text}" for text in differ]
+            for again in map(shipped_evidence.read, sorted(set(folder.glob("*.npz")) - seen)):
+                seen.add(again.file)
+                name, version = again.stamp.name, again.stamp.version
+                if again.file.name not in shipped:
+                    wrong.append(f"{name!r}, version {version}, is not shipped, or does not fit")
+                elif differ := shipped_evidence.differences(shipped[again.file.name].value(), again.value()):
+                    wrong.append(
+                        f"{name!r}: its version was forgotten. It is still {version}, and {len(differ)} of its numbers or "
+                        f"arrays came out otherwise ({'; '.join(differ[:2])})"
+                    )
+            say(f"{part.label}: {len(wrong) or 'no'} differences ({time.perf_counter() - start:.1f} s)")
+            found += [f"{part.label}: {text}" for text in wrong]
     return found if seen else ["nothing was computed that ships"]
+
+
+def part_of_this_tree() -> Part:
+    """One quick part, another one for another tree: the same sources and the same evidence always give the same."""
+    names = [digest(file.read_bytes()) for file in sorted(_folder().glob("*.npz"))]
+    quick = [part for part in parts() if not part.slow]
+    return quick[int(digest(tree_digest(ROOT / "bertlook_teach", ".py"), *names), 16) % len(quick)]
 
 
 def manifest_text() -> str:
@@ -215,19 +228,15 @@ def manifest_text() -> str:
     made_with = sorted({one.made_with for one in files})
     rows = {
         one.file.name: {
-            "result": one.name,
+            "result": one.stamp.name,
+            "version": one.stamp.version,
             "bytes": one.file.stat().st_size,
-            "digest": one.digest,
-            "computed by": [module.partition(".")[2] for module in one.modules],
             "made with": made_with.index(one.made_with),
         }
         for one in files
     }
-    return json.dumps({"made with": made_with, "files": rows}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _identities(models: dict) -> list[str]:
-    return [model.fingerprint for model in models.values()]
+    about = {"data": sorted({one.stamp.data for one in files}), "made with": made_with, "files": rows}
+    return json.dumps(about, indent=1, ensure_ascii=False) + "\n"
 
 
 def _folder() -> Path:
@@ -249,9 +258,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", help="beginnings of the parts' names (default: all)")
     doing = parser.add_mutually_exclusive_group()
     doing.add_argument(
-        "--check", action="store_true", help="compute nothing; exit 1 if anything is missing or stale"
+        "--check", action="store_true", help="compute nothing; exit 1 if anything is missing or old"
     )
-    doing.add_argument("--compare", action="store_true", help="compute again; exit 1 if anything differs")
+    doing.add_argument(
+        "--compare",
+        action="store_true",
+        help="compute again; exit 1 if a number changed and its version did not",
+    )
     doing.add_argument("--list", action="store_true", help="the names of the parts")
     options = parser.parse_args(arguments)
     chosen = [part for part in parts() if not options.parts or part.label.startswith(tuple(options.parts))]
@@ -266,9 +279,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.check:
         found = problems(chosen, models, whole=not options.parts)
     else:
-        make(chosen, models)
-        if not options.parts:
-            _sweep(chosen, models)
+        used = make(chosen, models)
+        for name in set() if options.parts else set(_files()) - used:
+            (_folder() / name).unlink()
         (_folder() / MANIFEST).write_text(manifest_text(), encoding="utf-8", newline="\n")
         found = problems(chosen, models, whole=not options.parts)
     print(
@@ -277,15 +290,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else f"{len(_files())} files, {sum(_files().values()) / 1e6:.2f} MB: all fit."
     )
     return 1 if found else 0
-
-
-def _sweep(chosen: Sequence[Part], models: dict) -> None:
-    """Delete what none of the parts uses any more."""
-    with store.requiring(), shipped_evidence.noting() as used:
-        for part in chosen:
-            part.run(models)
-    for name in sorted(set(_files()) - used):
-        (_folder() / name).unlink()
 
 
 if __name__ == "__main__":

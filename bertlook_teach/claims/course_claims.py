@@ -89,7 +89,7 @@ def collect_evidence(
     resources : Resources, optional
         Default: all shipped texts.
     evidence : dict of name -> collector, optional
-        Searched before the lessons' tables; kept in memory alone.
+        Searched before the lessons' tables.
     progress : function(stream, label), optional
 
     Raises
@@ -101,7 +101,7 @@ def collect_evidence(
     table = own if name in own else evidence_table() | own
     if name not in table:
         raise ValueError(f"there is no evidence {name!r}; there is: {', '.join(sorted(table)) or 'none'}.")
-    return collect(name, table[name], encoder, resources, progress=progress, keep=name not in own)
+    return collect(name, table[name], encoder, resources, progress=progress)
 
 
 def _lessons(lesson: str | int | None = None) -> list[str]:

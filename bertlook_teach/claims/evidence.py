@@ -209,6 +209,31 @@ class _Means(Mapping):
         return sum(1 for _ in self)
 
 
+def evidence(name: str, *, version: int) -> Callable:
+    """Decorates a collector whose evidence is kept on disk, and ships if ``tools/make_evidence.py`` is run.
+
+    Parameters
+    ----------
+    name : str
+        Of the evidence.
+    version : int
+        Raise it when a number may come out otherwise; evidence of another version is not used. A collector that rests on kept results
+        (`bertlook_teach.disk.cached`) or on another collector is raised with them.
+
+    >>> @evidence("lengths", version=1)
+    ... def lengths(encoder, resources):
+    ...     yield from ({"words": len(text.split())} for text in resources.texts)
+    >>> lengths.kept_as
+    ('lengths', 1)
+    """
+
+    def decorate(collector: Callable) -> Callable:
+        collector.kept_as = name, version
+        return collector
+
+    return decorate
+
+
 _kept = Memory(64)  # evidence, or why it cannot be had
 
 
@@ -220,7 +245,6 @@ def collect(
     *,
     progress: Callable[[Iterable, str], Iterable] | None = None,
     claim: str = "",
-    keep: bool = True,
 ) -> Evidence:
     """What a collector finds for one model, from memory or disk (`bertlook_teach.disk.cache`) if it is shipped or has been collected before.
 
@@ -229,7 +253,7 @@ def collect(
     name : str
         Of the evidence.
     collector : function of (encoder, resources)
-        Yields a dict of quantities for each input.
+        Yields a dict of quantities for each input. What it finds is kept on disk if it says its version (`evidence`).
     encoder : Encoder
     resources : Resources, optional
         Default: all shipped texts.
@@ -237,8 +261,6 @@ def collect(
         Wrapped round the stream of inputs.
     claim : str
         Key of the claim to name in an error.
-    keep : bool
-        Whether it is kept on disk too.
 
     Raises
     ------
@@ -264,15 +286,16 @@ def collect(
             return reason
 
     def kept_or_made() -> Evidence | CannotDecide:
-        if not keep:
+        if not hasattr(collector, "kept_as"):
             return made_or_reason()
+        kind, version = collector.kept_as
         return cached(
-            f"evidence {name}",
+            f"evidence {kind}",
             (encoder, resources.digest),
             made_or_reason,
+            version=version,
             out=lambda found: str(found) if isinstance(found, CannotDecide) else found,
             back=lambda found: CannotDecide(found) if isinstance(found, str) else found,
-            made_in=collector.__module__,
         )
 
     found = _kept.once(key, kept_or_made)

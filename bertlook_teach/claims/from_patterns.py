@@ -32,6 +32,11 @@ class PatternEvidence:
     pattern: Pattern
     on: str
 
+    @property
+    def kept_as(self) -> tuple[str, int]:
+        """As of a collector that `bertlook_teach.claims.evidence.evidence` decorates; raise the version when a number may come out otherwise."""
+        return f"{self.on}: {self.pattern!r}", 1
+
     def __call__(self, encoder, resources):
         try:
             maps = _maps_for_claims(encoder, resources, self.on)

@@ -121,7 +121,6 @@ def _iter_measured(
                     resources,
                     progress=progress,
                     claim=decidable[0].key,
-                    keep=name not in evidence,
                 )
                 collected.append(found)
             except CannotDecide as reason:

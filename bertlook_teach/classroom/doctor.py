@@ -320,7 +320,7 @@ def kept() -> str:
 
 
 def evidence() -> str:
-    """What comes with the course already fitted and trained, and whether it fits these weights and sources."""
+    """What comes with the course already fitted and trained, and whether it is of these weights and data."""
     from .. import load_encoder
     from ..disk import evidence_folder, shipped_files
 

@@ -29,7 +29,7 @@ from ..disk import (
     csv_text,
     json_text,
     recomputing,
-    requiring,
+    shipping,
     write_files,
 )
 from ..render import claims_page, claims_text, needs_text
@@ -254,7 +254,7 @@ def _shipped_verdicts(claims: Sequence, encoder, resources: Resources) -> dict:
         if claim.statistic is not None:
             groups.setdefault(claim.evidence, []).append(claim)
     found = {}
-    with requiring():
+    with shipping(make=False):
         for group in groups.values():
             with suppress(NotShipped):
                 found |= {v.claim.key: v for v in decide(group, encoder, resources=resources)}

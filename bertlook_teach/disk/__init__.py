@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "cache": """
-        HERE MOST_BYTES Memory NotShipped SHIPPED cached forget origins recomputing requiring
+        HERE MOST_BYTES Memory NotShipped SHIPPED cached forget origins recomputing
         others_can_write shipping store_folder
     """,
     "chromium": "find_chromium",

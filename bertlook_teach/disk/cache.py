@@ -1,42 +1,35 @@
-"""What takes long to compute comes with the course, or is computed once and kept on disk. `kept` is the way in.
+"""What takes long to compute comes with the course, or is computed once and kept on disk. `cached` is the way in.
 
-It looks in two places, each with a digest of its own; what was made by anything else is not found, so nothing old is ever shown.
+A result is found by its stamp (`bertlook_teach.disk.shipped_evidence`): its name, the version of what makes it, and the weights, settings and
+data it was made from. Three places are tried in turn:
 
-1. **Shipped evidence**, ``data/evidence`` (`bertlook_teach.disk.shipped_evidence`): the same for every reader on every processor. Its digest is
-   of what is computed: name and key, the shipped texts, and the text of the sources that compute it.
-2. **The reader's own cache**, ``~/.cache/bertlook`` (or in ``XDG_CACHE_HOME``; the variable BERTLOOK_CACHE names another folder, or "off").
-   Its digest is strict: also every other source file of this package, all shipped data, the processor, and the versions of Python and of
-   the libraries that compute. Deleting the folder loses nothing but time.
+1. **Shipped evidence**, ``data/evidence``: the same for every reader on every processor.
+2. **The reader's own cache**, ``~/.cache/bertlook`` (or in ``XDG_CACHE_HOME``; the variable BERTLOOK_CACHE names another folder, or "off"). Its
+   stamp names the version of this package too, so a new release computes anew. Deleting the folder loses nothing but time.
+3. Otherwise it is computed here, and kept in the second place. `origins` says which it was.
 
-Where neither has it, it is computed here. `origins` says which it was.
+Whoever changes a function that a result depends on raises the result's version, or works with BERTLOOK_CACHE=off and BERTLOOK_EVIDENCE=off.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import os
-import platform
+import tempfile
 import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .. import __version__
 from . import shipped_evidence
-from .files import write_file
-from .packing import pack, unpack
+from .files import digest
+from .shipped_evidence import Stamp
 
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first
-
-COMPUTING = ("numpy", "scipy", "tokenizers", "torch", "transformers")
-
-PACKAGE = Path(__file__).resolve().parent.parent
-
-STARTED = time.time()
 
 Result = TypeVar("Result")
 
@@ -46,9 +39,9 @@ def cached(
     key: tuple,
     make: Callable[[], Result],
     *,
+    version: int,
     out: Callable[[Result], Any] = lambda result: result,
     back: Callable[[Any], Result] = lambda packed: packed,
-    made_in: str = "",
     ships: bool = True,
 ) -> Result:
     """The result of ``make()``: as it comes with the course, from disk if it was made before from the same things, or made now.
@@ -58,63 +51,44 @@ def cached(
     name : str
         What it is; the beginning of the file's name.
     key : tuple of str, numbers, None, encoders
-        What the result depends on, beside code and shipped data. An encoder stands for its fingerprint.
+        What the result depends on, beside shipped data and code. An encoder stands for its fingerprint.
     make : function without arguments
         What it raises is raised, and nothing is kept.
+    version : int
+        Of the code. Raise it when a number may come out otherwise; a file of another version is not used.
     out, back : functions
         From the result to what `bertlook_teach.disk.pack` takes, and back; for results that hold a model.
-    made_in : str
-        Full name of the module that computes it, where that is not the module of ``make``.
     ships : bool
         False for what is too large to ship.
     """
-    modules = [module for module in (made_in, make.__module__) if module.startswith("bertlook_teach.")]
-    ships = ships and bool(modules)
-    portable = repr(tuple(getattr(part, "fingerprint", part) for part in key))
-    if _mode == "recompute":
-        _origins[name] = HERE
-        result = make()
-        if ships:
-            _again[shipped_evidence.file_name(name, portable)] = out(result)
-        return result
-    if ships:
-        shipped = shipped_evidence.find(name, portable, modules)
-        if shipped is not None:
+    settings = repr(tuple(getattr(part, "fingerprint", part) for part in key))
+    stamp = Stamp(name, version, settings, shipped_evidence.data_digest())
+    if _shipping is not None:
+        return _shipped(stamp, make, out, back, ships)
+    shipped, own = shipped_evidence.evidence_folder() if ships else None, store_folder()
+    own_stamp = replace(stamp, data=digest(stamp.data, __version__))
+    if own is not None and others_can_write(own):
+        own = None
+    for origin, folder, wanted in ((SHIPPED, shipped, stamp), (HERE, own, own_stamp)):
+        if folder is not None and (found := shipped_evidence.find(folder, wanted)) is not None:
+            file = folder / wanted.file_name
             try:
-                result = back(*shipped)
+                result = back(*found)
             except Exception as why:  # noqa: BLE001 - whatever does not take it: it is not used, and that is said
-                shipped_evidence.unfit(shipped_evidence.file_name(name, portable), f"is of no use ({why})")
-            else:
-                _origins[name] = SHIPPED
-                return result
-    if _mode == "require":
-        raise NotShipped(f"{name!r} is not shipped" + ("" if ships else ", and too large to be"))
-    if ships and _mode == "ship":
-        shipped_evidence.write(name, portable, modules, out(make()))
-        return back(*shipped_evidence.find(name, portable, modules))  # as every reader will have it
+                shipped_evidence.unfit(file, f"is of no use ({why})")
+                continue
+            if origin == HERE:
+                with contextlib.suppress(OSError):  # another process has just made room
+                    os.utime(file)
+            _origins[name] = origin
+            return result
+    if shipped is not None:
+        shipped_evidence.warn_of_others(shipped, stamp)
     _origins[name] = HERE
-    return _from_cache(name, portable, make, out, back)
-
-
-class NotShipped(Exception):
-    """Raised inside `requiring` by what would have to be computed."""
-
-
-def _from_cache(name: str, key: str, make, out, back):
-    folder, code = store_folder(), _all_code()
-    if folder is None or code is None or others_can_write(folder):
-        return make()
-    digest = hashlib.sha256(f"{code}\0{name}\0{key}".encode()).hexdigest()[:32]
-    path = folder / f"{name.replace(' ', '-')}-{digest}.npz"
-    try:
-        found = unpack(path.read_bytes())
-    except (OSError, ValueError):  # not there, or damaged
-        result = make()
-        _write(path, pack(out(result)))
-        return result
-    with contextlib.suppress(OSError):  # a folder of somebody else's, or another process has just made room
-        os.utime(path)
-    return back(found)
+    result = make()
+    if own is not None:
+        _keep(own, own_stamp, out(result))
+    return result
 
 
 # --- where results came from ----------------------------------------------------------------------------------
@@ -122,54 +96,79 @@ SHIPPED, HERE = "shipped evidence", "computed here"
 
 _origins: dict[str, str] = {}
 
-_mode = "use"
-
 
 def origins() -> dict[str, str]:
-    """Name of each result that `kept` has given in this process -> "shipped evidence" or "computed here"."""
+    """Name of each result that `cached` has given in this process -> "shipped evidence" or "computed here"."""
     return dict(_origins)
 
 
-@contextlib.contextmanager
-def recomputing() -> Iterator[dict[str, Any]]:
-    """In here everything is computed, whatever is shipped or kept, and nothing is kept.
+# --- for those who make or check what ships -------------------------------------------------------------------
+class NotShipped(Exception):
+    """Raised inside ``shipping(make=False)`` by what would have to be computed."""
 
-    Gives a dict that fills with what was computed and ships: name of its file -> what the file should hold.
+
+@dataclass(frozen=True)
+class _Shipping:
+    folder: Path | None
+    make: bool
+    used: set[str] = field(default_factory=set)
+
+
+_shipping: _Shipping | None = None
+
+
+@contextlib.contextmanager
+def shipping(folder: Path | None = None, *, make: bool = True) -> Iterator[set[str]]:
+    """In here results come from shipped evidence alone; what is not there is computed and put there.
+
+    Gives a set that fills with the names of the files that are used. What is too large to ship is computed, and not kept.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Default: `evidence_folder`.
+    make : bool
+        False: what is not there raises `NotShipped`.
     """
-    _again.clear()
-    with _as("recompute"):
-        yield _again
-
-
-@contextlib.contextmanager
-def shipping() -> Iterator[None]:
-    """In here what may ship and is not there, or does not fit, is computed and written into the folder of shipped evidence."""
-    with _as("ship"):
-        yield
-
-
-@contextlib.contextmanager
-def requiring() -> Iterator[None]:
-    """In here what is not shipped raises `NotShipped`."""
-    with _as("require"):
-        yield
-
-
-_again: dict[str, Any] = {}
-
-
-@contextlib.contextmanager
-def _as(mode: str) -> Iterator[None]:
-    global _mode
-    before, _mode = _mode, mode
+    global _shipping
+    folder = shipped_evidence.evidence_folder() if folder is None else folder
+    if folder is None and make:
+        raise ValueError("BERTLOOK_EVIDENCE says off, so there is no folder for shipped evidence.")
+    before, _shipping = _shipping, _Shipping(folder, make)
     forget()
     try:
-        yield
+        yield _shipping.used
     finally:
-        _mode = before
+        _shipping = before
         forget()
 
 
+@contextlib.contextmanager
+def recomputing() -> Iterator[Path]:
+    """In here everything is computed, whatever is shipped or kept. Gives the folder, soon deleted, of what would ship."""
+    with tempfile.TemporaryDirectory() as folder, shipping(Path(folder)):
+        yield Path(folder)
+
+
+def _shipped(stamp: Stamp, make, out, back, ships: bool):
+    folder, used = _shipping.folder, _shipping.used
+    found = shipped_evidence.find(folder, stamp) if ships and folder is not None else None
+    if found is None:
+        if not _shipping.make:
+            raise NotShipped(
+                f"{stamp.name!r}, version {stamp.version}, is not shipped"
+                + ("" if ships else ", and too large to be")
+            )
+        result = make()
+        if not ships:
+            return result
+        shipped_evidence.write(folder, stamp, out(result))
+        found = shipped_evidence.find(folder, stamp)  # as every reader will have it
+    used.add(stamp.file_name)
+    return back(*found)
+
+
+# --- kept in this process -------------------------------------------------------------------------------------
 def forget() -> None:
     """Empty every `Memory` of this process."""
     for reference in _memories:
@@ -203,6 +202,7 @@ class Memory(OrderedDict):
         return self[key]
 
 
+# --- the reader's own cache -----------------------------------------------------------------------------------
 def store_folder() -> Path | None:
     """Where results are kept; None if they are not."""
     named = os.environ.get("BERTLOOK_CACHE")
@@ -221,47 +221,18 @@ def others_can_write(folder: Path) -> bool:
     return found.st_uid != os.getuid() or bool(found.st_mode & 0o002)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _keep(folder: Path, stamp: Stamp, value: Any) -> None:
     """As a whole or not at all; where nothing can be written nothing is kept (`bertlook doctor` says so)."""
     try:
-        write_file(path, content)
-        for part in path.parent.glob("*.part"):  # of a process that was killed while it wrote
+        shipped_evidence.write(folder, stamp, value, exact=True)
+        for part in folder.glob("*.part"):  # of a process that was killed while it wrote
             if part.stat().st_mtime < time.time() - 3600:
                 part.unlink(missing_ok=True)
-        files = sorted(path.parent.glob("*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
+        files = sorted(folder.glob("*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
         total = 0
         for file in files:
             total += file.stat().st_size
-            if total > MOST_BYTES and file != path:
+            if total > MOST_BYTES and file.name != stamp.file_name:
                 file.unlink()
     except OSError:
         pass
-
-
-def _version(library: str) -> str:
-    """Of an installed library; lessons that only read a BERT do without torch and transformers."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "none"
-
-
-@functools.cache
-def _all_code() -> str | None:
-    """A digest of everything a result depends on without being told; None if a source was changed after it may have been imported."""
-    from .paths import data_path
-
-    digest = hashlib.sha256(f"{platform.machine()} {platform.python_version()}".encode())
-    for library in COMPUTING:
-        digest.update(f"{library} {_version(library)}".encode())
-    data = data_path()
-    inputs = (
-        file for file in data.rglob("*") if file.is_file() and not file.is_relative_to(data / "evidence")
-    )
-    files = [*PACKAGE.rglob("*.py"), *inputs]
-    if max(file.stat().st_mtime for file in files) > STARTED:
-        return None
-    for file in sorted(files):
-        if not file.is_relative_to(data / "model"):  # models have a fingerprint of their own
-            digest.update(f"{file.name}\0".encode() + file.read_bytes())
-    return digest.hexdigest()

@@ -1,20 +1,17 @@
-"""Results that come with the course: what takes long is fitted and trained once, not by every reader.
+"""Files of results, and the evidence that ships: what takes long is fitted and trained once, not by every reader.
 
-They lie in ``data/evidence``, one npz file each (`bertlook_teach.disk.packing`: arrays and JSON, no pickle), and are made by one command,
-``python tools/make_evidence.py``. `bertlook_teach.disk.cached` looks there first. A file is used only if its digest fits, and this
-digest is the same on every processor, operating system, Python and library version. It is taken of
+A file is named by its stamp (`Stamp`): what it holds, the version of what makes it, and the weights, settings and data it was made from. No source
+is read for that, so a changed comment or an unrelated function leaves every file as it is. Whoever changes what a result comes out as raises its
+version where `bertlook_teach.disk.cached` is called, or at ``@evidence`` above a collector.
 
-- the name of the result and its key: weights, texts, settings;
-- the shipped texts, treebanks and tasks (``INPUTS``);
-- the sources that compute it: the module that makes it and all that it imports (`computing_sources`).
-
-So a change of a slide, a view, a command or a picture leaves the evidence as it is, and a change of a measure or a fit makes it stale.
-What is stale, damaged or of another model is said and computed anew. The variable BERTLOOK_EVIDENCE names another folder, or "off".
+Shipped evidence lies in ``data/evidence``, one npz file a result (`bertlook_teach.disk.packing`: arrays and JSON, no pickle). It is made by
+``python tools/make_evidence.py``; with ``--compare`` the command computes all of it again and names each result whose version was forgotten. The
+stamp is the same on every processor, operating system, Python and library version. A file of another version or of other data, and one that is
+damaged, is said and computed anew. The variable BERTLOOK_EVIDENCE names another folder, or "off".
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import functools
@@ -25,7 +22,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -35,28 +32,18 @@ from .files import write_file
 from .packing import opened, pack
 from .paths import data_path
 
-FORMAT = 1
+FORMAT = 2
 
 MOST_BYTES = 6_000_000  # all files together
 # Binary digits kept of a number that is not whole, and how large a file may be for that: the models' own float32 where it is small, else
 # two millionths of each number. Fewer would not do: the heads of a random twin differ so little that a thousandth changes their order.
-PRECISION = ((23, 60_000), (18, MOST_BYTES))
+PRECISION = ((23, 60_000), (18, None))
 # What is computed again may be so far from what is shipped: the mean distance of an array's numbers, as a share of their mean size.
 # The forward passes of two processors differ in the sixth digit; fits that stop early, and training, carry that into the second.
 TOLERANCE = 0.02
 
-PACKAGE = Path(__file__).resolve().parent.parent
-
-# Folders of the shipped data that results are computed on. Weights have a digest of their own, published values decide nothing here.
+# Folders of the shipped data that results are computed on. Weights have a fingerprint of their own, published values decide nothing here.
 INPUTS = ("keyphrases", "negation", "tasks", "texts", "treebank")
-
-# Rooms that keep results, and compute none.
-KEEPING = ("disk",)
-
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.+[\w.]*|bertlook_teach[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+(bertlook_teach\.[\w.]+))",
-    re.MULTILINE,
-)
 
 
 def evidence_folder() -> Path | None:
@@ -67,162 +54,187 @@ def evidence_folder() -> Path | None:
     return Path(named).expanduser() if named else data_path("evidence")
 
 
-# --- the digest -----------------------------------------------------------------------------------------------
-def portable_digest(name: str, key: str, modules: Iterable[str]) -> str:
-    """What shipped evidence is found by, the same on every computer: see the module's text.
+# --- the stamp ------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Stamp:
+    """What a result is found by.
 
-    Parameters
+    Attributes
     ----------
     name : str
+        What it is.
+    version : int
+        Of what makes it.
     key : str
-        The key of the result, as text.
-    modules : iterable of str
-        Full names of the modules that make it.
+        Fingerprints of the weights, and settings.
+    data : str
+        Digest of the data it was computed on.
     """
-    parts = [f"{FORMAT}", name, key, _inputs(), *(_sources(module) for module in sorted(set(modules)))]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
+    name: str
+    version: int
+    key: str
+    data: str
 
-def computing_sources(module: str) -> list[Path]:
-    """The source files that a result of this module depends on: the module and all that it imports of this package, at any depth.
+    @property
+    def file_name(self) -> str:
+        return self._pattern(str(self.version), self.data[:8])
 
-    Found in the text, so it takes no import and a few hundredths of a second. The package's own front (``__init__.py`` of the root:
-    version, shortcuts) and the modules that only keep results (``KEEPING``) do not count.
-    """
-    start = _file(tuple(module.removeprefix("bertlook_teach").strip(".").split(".")))
-    if start is None:
-        raise ValueError(f"{module} is not a module of bertlook_teach, so it can ship no evidence.")
-    found, waiting = set(), [start]
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            waiting += _imported(file)
-    return sorted(found)
+    @property
+    def any_file_name(self) -> str:
+        """A pattern: the same result of any version, made from any data."""
+        return self._pattern("*", "*")
 
-
-@functools.cache
-def _imported(file: Path) -> tuple[Path, ...]:
-    found = set()
-    here = file.relative_to(PACKAGE).parent.parts
-    for start, names, whole in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        if whole:
-            base, what = tuple(whole.split(".")[1:]), []
-        else:
-            dots = len(start) - len(start.lstrip("."))
-            above = here[: len(here) + 1 - dots] if dots else ()
-            base = (*above, *filter(None, start.lstrip(".").split(".")[0 if dots else 1 :]))
-            what = re.findall(r"(\w+)(?:[ \t]+as[ \t]+\w+)?", names)
-        door = _file(base)
-        handed_on = _handed_on(door) if door is not None and door.name == "__init__.py" else {}
-        found |= {door, *(handed_on.get(one) or _file((*base, one)) for one in what)}
-    return tuple(file for file in found if file is not None and _computes(file))
+    def _pattern(self, version: str, data: str) -> str:
+        short = hashlib.sha256(f"{self.name}\0{self.key}".encode()).hexdigest()[:10]
+        return f"{re.sub(r'[^a-z0-9]+', '-', self.name.lower())}-v{version}-{short}-{data}.npz"
 
 
 @functools.cache
-def _handed_on(door: Path) -> dict[str, Path]:
-    """Name -> file, of what a room hands on (``_HOMES`` in its ``__init__.py``)."""
-    for node in ast.parse(door.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-            homes = ast.literal_eval(node.value).items()
-            files = {file: door.parent.joinpath(*file.split(".")).with_suffix(".py") for file, _ in homes}
-            return {name: files[file] for file, names in homes for name in names.split()}
-    return {}
-
-
-def _file(parts: tuple[str, ...]) -> Path | None:
-    if not any(parts):
-        return None
-    path = PACKAGE.joinpath(*parts)
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
-
-
-def _computes(file: Path) -> bool:
-    return file.name != "__init__.py" and file.relative_to(PACKAGE).parts[0] not in KEEPING
-
-
-@functools.cache
-def _sources(module: str) -> str:
-    return _digest((file.relative_to(PACKAGE), file) for file in computing_sources(module))
-
-
-@functools.cache
-def _inputs() -> str:
-    files = (file for folder in INPUTS for file in data_path(folder).rglob("*") if file.is_file())
-    return _digest((file.relative_to(data_path()), file) for file in files if file.suffix != ".md")
-
-
-def _digest(files: Iterable[tuple[Path, Path]]) -> str:
-    """Of texts, whatever ends their lines on this system."""
+def data_digest() -> str:
+    """Of the shipped texts, treebanks and tasks (``INPUTS``), whatever ends their lines on this system."""
     digest = hashlib.sha256()
-    for name, file in sorted(files):
+    files = (file for folder in INPUTS for file in data_path(folder).rglob("*") if file.is_file())
+    for name, file in sorted((file.relative_to(data_path()), file) for file in files if file.suffix != ".md"):
         digest.update(name.as_posix().encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
-    return digest.hexdigest()
+    return digest.hexdigest()[:32]
 
 
 # --- files ----------------------------------------------------------------------------------------------------
-def find(name: str, key: str, modules: Iterable[str]) -> tuple[Any] | None:
-    """The shipped result, alone in a tuple, or None. A file that is there and does not fit is warned of."""
-    folder = evidence_folder()
-    if folder is None or not (file := folder / file_name(name, key)).exists():
-        return None  # nobody shipped any
-    shipped = _read(file)
-    problem = shipped.problem
-    if not problem and shipped.digest != portable_digest(name, key, modules):
-        problem = "was made with other weights, texts, settings or sources"
+@dataclass(frozen=True)
+class Kept:
+    """One file of results.
+
+    Attributes
+    ----------
+    file : Path
+    stamp : Stamp
+    problem : str
+        Why it cannot be used; empty if it can.
+    value : function without arguments
+        Gives what is in it; ValueError if it is damaged inside.
+    made_with : str
+        Processor and versions, for information.
+    """
+
+    file: Path
+    stamp: Stamp = Stamp("", 0, "", "")
+    problem: str = ""
+    value: Callable[[], Any] = lambda: None
+    made_with: str = ""
+
+
+def read(file: Path) -> Kept:
+    """A file with what speaks against using it; its arrays are unpacked by ``value``."""
+    try:
+        note, value = opened(file.read_bytes())
+    except OSError as why:
+        return Kept(file, problem=f"cannot be read ({why.strerror})")
+    except ValueError as why:
+        return Kept(file, problem=f"is damaged ({why})")
+    if note.get("format") != FORMAT:
+        return Kept(file, problem=f"has format {note.get('format')!r}, not {FORMAT}")
+    stamp = Stamp(*(note.get(field.name) for field in dataclasses.fields(Stamp)))
+    problem = "" if file.name == stamp.file_name else "does not hold what its name says"
+    return Kept(file, stamp, problem, value, str(note.get("made_with", "")))
+
+
+def find(folder: Path, stamp: Stamp) -> tuple[Any] | None:
+    """The result, alone in a tuple, or None. A file that is there and cannot be used is warned of."""
+    file = folder / stamp.file_name
+    if not os.path.exists(file):  # False too in a folder that may not be entered, where Path.exists raises
+        return None
+    kept = read(file)
+    problem = kept.problem
     if not problem:
         try:
-            found = (shipped.value(),)
+            return (kept.value(),)
         except ValueError as why:
             problem = f"is damaged ({why})"
-        else:
-            _used.add(file.name)
-            return found
-    return unfit(file, problem)
+    unfit(file, problem)
+    return None
 
 
-_used: set[str] = set()
+def warn_of_others(folder: Path, stamp: Stamp) -> None:
+    """Say which files hold this result, but of another version or made from other data."""
+    for file in sorted(folder.glob(stamp.any_file_name)):
+        if file.name != stamp.file_name:
+            other = read(file)
+            same = other.stamp.version == stamp.version
+            why = "was made from other data" if same else f"has another version than {stamp.version}"
+            unfit(file, other.problem or why)
 
 
-@contextlib.contextmanager
-def noting() -> Iterator[set[str]]:
-    """Gives a set that fills with the names of the files that are used in here."""
-    _used.clear()
-    yield _used
-
-
-def unfit(file: Path | str, why: str) -> None:
+def unfit(file: Path, why: str) -> None:
     """Say that a file is not used."""
     warnings.warn(
-        f"shipped evidence {Path(file).name} {why}; computed here instead (python tools/make_evidence.py makes it anew)",
+        f"kept result {file.name} {why}; computed here instead (python tools/make_evidence.py makes shipped evidence anew)",
         stacklevel=2,
     )
 
 
-def write(name: str, key: str, modules: Iterable[str], value: Any) -> Path:
-    """Put a result, as `bertlook_teach.disk.pack` takes it, into the folder; as a whole or not at all."""
-    folder = evidence_folder()
-    if folder is None:
-        raise ValueError("BERTLOOK_EVIDENCE says off, so there is no folder for shipped evidence.")
-    modules = sorted(set(modules))
-    note = {"format": FORMAT, "name": name, "key": key, "modules": modules, "made_with": _made_with()}
-    note["digest"] = portable_digest(name, key, modules)
-    return write_file(folder / file_name(name, key), _packed(value, note))
+def write(folder: Path, stamp: Stamp, value: Any, *, exact: bool = False) -> None:
+    """Put a result, as `bertlook_teach.disk.pack` takes it, into a folder; as a whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+    stamp : Stamp
+    value
+    exact : bool
+        Keep every bit. Default: round as ``PRECISION`` says, and put it in the place of other versions.
+    """
+    note = dataclasses.asdict(stamp) | {"format": FORMAT, "made_with": _made_with()}
+    if exact:
+        write_file(folder / stamp.file_name, pack(value, note=note))
+        return
+    for bits, most in PRECISION:
+        content = pack(value, bits=bits, note=note)
+        if most is None or len(content) <= most:
+            break
+    write_file(folder / stamp.file_name, content)
+    for file in folder.glob(stamp.any_file_name):
+        if file.name != stamp.file_name:
+            file.unlink()
 
 
+@functools.cache
 def _made_with() -> str:
-    versions = (
-        f"{library} {version(library)}"
-        for library in ("numpy", "scipy", "tokenizers", "torch", "transformers")
-    )
-    return ", ".join(
-        [f"{platform.system()} {platform.machine()}", f"Python {platform.python_version()}", *versions]
-    )
+    """Lessons that only read a BERT do without torch and transformers."""
+    libraries = []
+    for library in ("numpy", "scipy", "tokenizers", "torch", "transformers"):
+        with contextlib.suppress(PackageNotFoundError):
+            libraries.append(f"{library} {version(library)}")
+    machine = f"{platform.system()} {platform.machine()}"
+    return ", ".join([machine, f"Python {platform.python_version()}", *libraries])
 
 
+def shipped_files(identities: Iterable[str] = ()) -> Iterator[Kept]:
+    """All files of shipped evidence, each with what speaks against using it.
+
+    Parameters
+    ----------
+    identities : iterable of str
+        Of the models that evidence may be of (`Encoder.fingerprint`); evidence of none of them is of other weights. Empty: not asked.
+    """
+    identities = list(identities)
+    folder = evidence_folder()
+    for file in sorted(folder.glob("*.npz")) if folder is not None else ():
+        found = read(file)
+        problem = found.problem
+        if not problem and identities and not any(one in found.stamp.key for one in identities):
+            problem = "is of other weights"
+        if not problem and found.stamp.data != data_digest():
+            problem = "was made from other data"
+        if not problem:
+            try:
+                found.value()
+            except ValueError as why:
+                problem = f"is damaged ({why})"
+        yield replace(found, problem=problem)
+
+
+# --- compared -------------------------------------------------------------------------------------------------
 def differences(shipped: Any, again: Any, where: str = "") -> list[str]:
     """Where what was computed again is another thing than what is shipped, in words.
 
@@ -263,94 +275,3 @@ def _differ(one: dict, other: dict, where: str) -> list[str]:
         for name in one
         for text in differences(one[name], other[name], f"{where}.{name}" if where else str(name))
     ]
-
-
-def _packed(value: Any, note: dict) -> bytes:
-    for bits, most in PRECISION:
-        content = pack(value, bits=bits, note=note)
-        if len(content) <= most:
-            return content
-    raise ValueError(
-        f"{note['name']} takes {len(content) / 1e6:.1f} MB; all evidence may have {MOST_BYTES / 1e6:.0f}."
-    )
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """One file of shipped evidence.
-
-    Attributes
-    ----------
-    file : Path
-    name, key, digest : str
-    modules : tuple of str
-    problem : str
-        Why it cannot be used; empty if it can.
-    value : function without arguments
-        Gives what is in it; ValueError if it is damaged inside.
-    made_with : str
-        Processor and versions, for information.
-    """
-
-    file: Path
-    name: str = ""
-    key: str = ""
-    modules: tuple[str, ...] = ()
-    digest: str = ""
-    problem: str = ""
-    value: Callable[[], Any] = lambda: None
-    made_with: str = ""
-
-
-def shipped_files(identities: Iterable[str] = ()) -> Iterator[Shipped]:
-    """All files of the folder, each with what speaks against using it.
-
-    Parameters
-    ----------
-    identities : iterable of str
-        Of the models that evidence may be of (`Encoder.fingerprint`); evidence of none of them is of other weights. Empty: not asked.
-    """
-    identities = list(identities)
-    folder = evidence_folder()
-    for file in sorted(folder.glob("*.npz")) if folder is not None else ():
-        found = _read(file)
-        problem = found.problem
-        if not problem and identities and not any(one in found.key for one in identities):
-            problem = "is of other weights"
-        if not problem and found.digest != _expected(found):
-            problem = "is stale: its sources or texts have changed"
-        if not problem and file.name != file_name(found.name, found.key):
-            problem = "has another name than its content"
-        if not problem:
-            try:
-                found.value()
-            except ValueError as why:
-                problem = f"is damaged ({why})"
-        yield replace(found, problem=problem)
-
-
-def _expected(found: Shipped) -> str | None:
-    try:
-        return portable_digest(found.name, found.key, found.modules)
-    except ValueError:  # a module that is no more
-        return None
-
-
-def _read(file: Path) -> Shipped:
-    try:
-        note, value = opened(file.read_bytes())
-    except OSError as why:
-        return Shipped(file, problem=f"cannot be read ({why.strerror})")
-    except ValueError as why:
-        return Shipped(file, problem=f"is damaged ({why})")
-    if note.get("format") != FORMAT:
-        return Shipped(file, problem=f"has format {note.get('format')!r}, not {FORMAT}")
-    name, key, digest = (str(note.get(part, "")) for part in ("name", "key", "digest"))
-    modules = tuple(map(str, note.get("modules", ())))
-    return Shipped(file, name, key, modules, digest, "", value, str(note.get("made_with", "")))
-
-
-def file_name(name: str, key: str) -> str:
-    """What the file of a result is called, whatever it was computed with."""
-    short = hashlib.sha256(f"{name}\0{key}".encode()).hexdigest()[:10]
-    return f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{short}.npz"

@@ -11,7 +11,7 @@ import pytest
 
 from bertlook_teach.analyses.finetuning import Tagger
 from bertlook_teach.analyses.negation import TagScore, tune
-from bertlook_teach.claims import Evidence, Resources, collect_evidence
+from bertlook_teach.claims import Evidence, Resources, collect_evidence, evidence_table
 from bertlook_teach.claims import evidence as evidence_module
 from bertlook_teach.disk import cache as store
 from bertlook_teach.disk import opened, pack, packing, store_folder, unpack
@@ -145,7 +145,7 @@ def members(**parts):
     [
         '{"class": ["subprocess", "Popen"], "fields": {}}',
         '{"class": ["urllib.parse", "ParseResult"], "items": [1, 2, 3, 4, 5, 6]}',
-        '{"class": ["bertlook_teach.disk.cache", "kept"], "fields": {}}',
+        '{"class": ["bertlook_teach.disk.cache", "cached"], "fields": {}}',
         '{"class": ["bertlook_teach.disk.cache", "os.PathLike"], "items": []}',
         '{"class": ["bertlook_teach.nowhere", "X"], "fields": {}}',
         '{"class": ["bertlook_teach.claims.verdicts", "Evidence"], "fields": {"name": "a"}}',
@@ -209,70 +209,55 @@ def test_a_byte_that_changed_is_found_out_or_does_not_matter(place):
 def test_it_is_made_once(folder):
     make = Counted({"x": np.arange(3)})
     for _ in range(3):
-        np.testing.assert_array_equal(store.cached("a thing", ("key", 1), make)["x"], np.arange(3))
+        np.testing.assert_array_equal(store.cached("a thing", ("key", 1), make, version=1)["x"], np.arange(3))
     assert make.calls == 1
     assert [file.name.startswith("a-thing-") for file in folder.iterdir()] == [True]
 
 
-def test_another_name_key_or_code_is_another_result(folder, monkeypatch):
+def test_another_name_version_key_or_package_is_another_result(folder, monkeypatch):
     make = Counted(1)
-    store.cached("a", (1,), make)
-    store.cached("b", (1,), make)
-    store.cached("a", ("1",), make)
-    monkeypatch.setattr(store, "_all_code", lambda: "changed")
-    store.cached("a", (1,), make)
-    assert make.calls == 4
+    store.cached("a", (1,), make, version=1)
+    store.cached("a", (1,), make, version=2)
+    store.cached("b", (1,), make, version=1)
+    store.cached("a", ("1",), make, version=1)
+    monkeypatch.setattr(store, "__version__", "another")
+    store.cached("a", (1,), make, version=1)
+    assert make.calls == 5
 
 
-def test_the_digest_of_the_code_changes_with_any_file(monkeypatch, tmp_path):
-    (tmp_path / "one.py").write_text("x = 1")
-    monkeypatch.setattr(store, "PACKAGE", tmp_path)
-    monkeypatch.setattr(store, "STARTED", float("inf"))
-    found = []
-    for text in ("x = 1", "x = 2"):
-        (tmp_path / "one.py").write_text(text)
-        found.append(store._all_code.__wrapped__())
-    assert found[0] != found[1]
-
-
-def test_without_torch_results_are_kept_too(monkeypatch):
-    monkeypatch.setattr(store, "COMPUTING", ("numpy", "no-such-library"))
-    assert store._all_code.__wrapped__()
-
-
-def test_nothing_is_kept_of_code_that_was_changed_after_it_was_imported(folder, monkeypatch, tmp_path):
-    (tmp_path / "one.py").write_text("x = 1")
-    os.utime(tmp_path / "one.py", (store.STARTED + 1,) * 2)
-    monkeypatch.setattr(store, "PACKAGE", tmp_path)
-    monkeypatch.setattr(store, "_all_code", store._all_code.__wrapped__)
-    make = Counted(5)
-    assert store.cached("a", (), make) == store.cached("a", (), make) == 5
-    assert make.calls == 2 and not folder.exists()
+def test_other_data_are_another_result(folder, monkeypatch):
+    make = Counted(1)
+    store.cached("a", (1,), make, version=1)
+    monkeypatch.setattr(store.shipped_evidence, "data_digest", lambda: "0" * 32)
+    store.cached("a", (1,), make, version=1)
+    assert make.calls == 2
 
 
 def test_a_file_that_cannot_be_touched_is_read_all_the_same(folder, monkeypatch):
-    store.cached("a", (), Counted(5))
+    store.cached("a", (), Counted(5), version=1)
 
     def refuse(*arguments):
         raise PermissionError
 
     monkeypatch.setattr(os, "utime", refuse)
-    assert store.cached("a", (), Counted(6)) == 5
+    assert store.cached("a", (), Counted(6), version=1) == 5
 
 
-def test_a_damaged_file_is_made_anew(folder):
+def test_a_damaged_file_is_said_and_made_anew(folder):
     make = Counted([1, 2])
-    store.cached("a", (), make)
+    store.cached("a", (), make, version=1)
     (file,) = folder.iterdir()
     file.write_bytes(file.read_bytes()[:-30])
-    assert store.cached("a", (), make) == [1, 2] == store.cached("a", (), make)
+    with pytest.warns(UserWarning, match="kept result a-v1-.* is damaged"):
+        assert store.cached("a", (), make, version=1) == [1, 2]
+    assert store.cached("a", (), make, version=1) == [1, 2]
     assert make.calls == 2
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(folder):
     folder.write_text("a file stands here")
     make = Counted(5)
-    assert store.cached("a", (), make) == store.cached("a", (), make) == 5
+    assert store.cached("a", (), make, version=1) == store.cached("a", (), make, version=1) == 5
     assert make.calls == 2
 
 
@@ -280,16 +265,17 @@ def test_where_nothing_can_be_written_nothing_is_kept(folder):
 def test_a_folder_that_others_can_write_to_is_not_believed(folder, monkeypatch):
     """A file of the right name and checksum that somebody else left there would be taken for a result."""
     make = Counted(5)
-    store.cached("a", (), make)
+    store.cached("a", (), make, version=1)
     [file] = folder.glob("*.npz")
-    file.write_bytes(pack(666))
-    assert store.cached("a", (), make) == 666  # in a folder of one's own nobody else wrote it
+    planted = pack(666, note=opened(file.read_bytes())[0])
+    file.write_bytes(planted)
+    assert store.cached("a", (), make, version=1) == 666  # in a folder of one's own nobody else wrote it
     folder.chmod(0o777)
-    assert store.cached("a", (), make) == 5
+    assert store.cached("a", (), make, version=1) == 5
     folder.chmod(0o755)
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
-    assert store.cached("a", (), make) == 5 and make.calls == 3
-    assert file.read_bytes() == pack(666)  # nor written to
+    assert store.cached("a", (), make, version=1) == 5 and make.calls == 3
+    assert file.read_bytes() == planted  # nor written to
     from bertlook_teach.classroom import Failed, kept
 
     with pytest.raises(Failed, match="somebody else's"):
@@ -299,7 +285,7 @@ def test_a_folder_that_others_can_write_to_is_not_believed(folder, monkeypatch):
 def test_off_means_off(folder, monkeypatch):
     monkeypatch.setenv("BERTLOOK_CACHE", "off")
     make = Counted(5)
-    assert store.cached("a", (), make) == store.cached("a", (), make) == 5
+    assert store.cached("a", (), make, version=1) == store.cached("a", (), make, version=1) == 5
     assert make.calls == 2 and not folder.exists()
 
 
@@ -309,7 +295,7 @@ def test_what_a_killed_process_left_half_written_is_swept_away(folder):
     for file in (old, new):
         file.write_bytes(b"half")
     os.utime(old, (0, 0))
-    store.cached("a", (), lambda: 1)
+    store.cached("a", (), lambda: 1, version=1)
     assert not old.exists() and new.exists()
 
 
@@ -319,19 +305,19 @@ def test_an_error_is_raised_and_not_kept(folder):
 
     for _ in range(2):
         with pytest.raises(CannotDecide, match="too short"):
-            store.cached("a", (), fails)
+            store.cached("a", (), fails, version=1)
     assert not folder.exists()
 
 
 def test_the_files_not_used_for_longest_go_first(folder, monkeypatch):
-    one = len(pack(np.zeros(1000)))
+    one = 1.1 * len(pack(np.zeros(1000)))
     monkeypatch.setattr(store, "MOST_BYTES", 2.5 * one)
     for number in range(2):
-        store.cached(f"number {number}", (), lambda: np.zeros(1000))
+        store.cached(f"number {number}", (), lambda: np.zeros(1000), version=1)
     for file, age in zip(sorted(folder.iterdir()), (10, 20)):
         os.utime(file, (age, age))
-    store.cached("number 0", (), Counted(None))  # read again, so it is the newer one
-    store.cached("number 2", (), lambda: np.zeros(1000))
+    store.cached("number 0", (), Counted(None), version=1)  # read again, so it is the newer one
+    store.cached("number 2", (), lambda: np.zeros(1000), version=1)
     assert [file.name[:8] for file in sorted(folder.iterdir())] == ["number-0", "number-2"]
 
 
@@ -362,17 +348,24 @@ def test_evidence_of_the_lessons_is_kept_and_the_same(folder, specimen, monkeypa
     assert len(list(folder.iterdir())) == 2
 
 
-def test_evidence_of_ones_own_is_not_kept_on_disk(folder, specimen):
+def test_a_collector_that_says_no_version_is_not_kept_on_disk(folder, specimen):
     own = {"norms": lambda encoder, resources: iter([{"x": np.ones(2)}])}
     assert collect_evidence("norms", specimen, Resources(limit=2), evidence=own).n == 1
     assert not folder.exists()
+
+
+def test_a_collector_is_kept_under_its_own_name_whatever_the_table_calls_it(folder, specimen):
+    table = evidence_table()
+    for name in ("reading", "padding"):
+        collect_evidence(name, specimen, Resources(limit=2), evidence={name: table["padding"]})
+    assert [file.name.split("-")[1] for file in folder.iterdir()] == ["padding"]
 
 
 def test_the_doctor_says_what_is_kept_and_where_it_cannot_be(folder, monkeypatch):
     from bertlook_teach.classroom import Failed, kept
 
     assert "nothing yet" in kept()
-    store.cached("a", (), lambda: np.zeros(250_000))
+    store.cached("a", (), lambda: np.zeros(250_000), version=1)
     assert kept().startswith("1 results, 2 MB")
     monkeypatch.setenv("BERTLOOK_CACHE", str(next(folder.glob("*.npz"))))
     with pytest.raises(Failed, match="cannot be written"):

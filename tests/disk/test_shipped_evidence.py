@@ -1,31 +1,22 @@
-"""Evidence that ships: found on every computer, never where it does not fit, and as fresh as the sources."""
+"""Evidence that ships: found on every computer, never where it does not fit, and no version is forgotten."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bertlook_teach.claims import Resources, collect_evidence
+from bertlook_teach.claims import Evidence, Resources, collect_evidence, evidence_table
+from bertlook_teach.claims.evidence import collect, evidence
 from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import pack, shipped_evidence
-from bertlook_teach.disk.shipped_evidence import (
-    computing_sources,
-    differences,
-    evidence_folder,
-    shipped_files,
-)
+from bertlook_teach.disk import pack, packing, shipped_evidence
+from bertlook_teach.disk.shipped_evidence import differences, evidence_folder
 from bertlook_teach.model import random_twin
 from bertlook_teach.stats import CannotDecide
 
@@ -34,7 +25,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import make_evidence
 
-HERE = "bertlook_teach.analyses.negation.cues"  # a module that a result can be said to come from
 AGAIN = "run tools/make_evidence.py"
 
 
@@ -62,13 +52,13 @@ def models(specimen):
     return {"specimen": specimen, "specimen-random": random_twin(specimen)}
 
 
-def kept(value, key=("key",), **options):
-    return store.cached("a thing", key, lambda: value, made_in=HERE, **options)
+def kept(value, key=("key",), version=1, **options):
+    return store.cached("a thing", key, lambda: value, version=version, **options)
 
 
-def ship(value, key=("key",)) -> Path:
+def ship(value, key=("key",), version=1) -> Path:
     with store.shipping():
-        kept(value, key)
+        kept(value, key, version)
     [file] = shipped_evidence.evidence_folder().glob("*.npz")
     return file
 
@@ -101,10 +91,9 @@ def test_off_means_off(folder, monkeypatch):
     assert kept(2) == 2
 
 
-def test_what_is_too_large_or_of_no_module_of_ours_does_not_ship(folder):
+def test_what_is_too_large_does_not_ship(folder):
     with store.shipping():
         assert kept(1, ships=False) == 1
-        assert store.cached("b", (), lambda: 1) == 1
     assert not folder.exists()
 
 
@@ -125,24 +114,35 @@ def test_the_larger_the_file_the_fewer_the_digits(folder, n, bits):
 
 def test_a_reason_why_something_cannot_be_decided_ships_too(folder, specimen):
     few = Resources(limit=2)
-    for way in (store.shipping, store.requiring):
-        with way(), pytest.raises(CannotDecide, match="no question of the task"):
+    for make in (True, False):
+        with store.shipping(make=make), pytest.raises(CannotDecide, match="no question of the task"):
             collect_evidence("layers", specimen, few)
 
 
-def test_what_is_not_shipped_can_be_refused(folder):
-    with store.requiring(), pytest.raises(store.NotShipped, match="'a thing' is not shipped"):
+def test_what_is_not_shipped_can_be_refused(folder, monkeypatch):
+    with (
+        store.shipping(make=False),
+        pytest.raises(store.NotShipped, match="'a thing', version 1, is not shipped"),
+    ):
         kept(1)
-    with store.requiring(), pytest.raises(store.NotShipped, match="too large"):
+    with store.shipping(make=False), pytest.raises(store.NotShipped, match="too large"):
         kept(1, ships=False)
+    monkeypatch.setenv("BERTLOOK_EVIDENCE", "off")
+    with store.shipping(make=False), pytest.raises(store.NotShipped):
+        kept(1)
+    with pytest.raises(ValueError, match="says off"), store.shipping():
+        pass
 
 
-def test_everything_can_be_computed_again(folder):
+def test_everything_can_be_computed_again(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "store_folder", lambda: tmp_path / "cache")
     file = ship(1)
+    kept(5, ("another key",))  # in the reader's cache
     with store.recomputing() as again:
-        assert kept(2) == 2
-        assert again == {file.name: 2}
-    assert kept(3) == 1
+        assert (kept(2), kept(6, ("another key",))) == (2, 6)
+        assert shipped_evidence.read(again / file.name).value() == 2
+    assert (kept(3), kept(7, ("another key",))) == (1, 5)
+    assert not again.exists()
 
 
 def test_a_process_forgets_what_it_knew_before_it_computes_again():
@@ -161,6 +161,18 @@ def other_weights(file):
     ship("wrong", ("other weights",)).rename(file)
 
 
+def another_version(file):
+    file.unlink()
+    ship("wrong", version=2)
+
+
+def other_data(file):
+    file.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shipped_evidence, "data_digest", lambda: "0" * 32)
+        ship("wrong")
+
+
 def half_written(file):
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
@@ -174,7 +186,7 @@ def empty(file):
 
 
 def another_format(file):
-    note = {"format": shipped_evidence.FORMAT + 1, "digest": "whatever"}
+    note = {"format": shipped_evidence.FORMAT + 1}
     file.write_bytes(pack("wrong", note=note))
 
 
@@ -183,7 +195,7 @@ def without_a_note(file):
 
 
 def rewritten(file, **changes):
-    """The same note, and so the right digest, beside other content."""
+    """The same note, and so the right stamp, beside other content."""
     with np.load(file) as old:
         parts = {name: old[name] for name in old.files}
     np.savez(file, **(parts | {name: change(parts[name]) for name, change in changes.items()}))
@@ -199,8 +211,6 @@ def a_foreign_class(file):
 
 def a_foreign_class_in_earnest(file):
     """Not only changed by accident: the checksum is right as well."""
-    from bertlook_teach.disk import packing
-
     with np.load(file) as old:
         parts = {name: old[name] for name in old.files}
     texts = {name: parts.pop(name).tobytes().decode() for name in ("tree", "arrays", "note", "checksum")}
@@ -227,12 +237,14 @@ def a_folder(file):
 
 
 BAD = [
-    (other_weights, "was made with other weights, texts, settings or sources"),
+    (other_weights, "does not hold what its name says"),
+    (another_version, "has another version than 1"),
+    (other_data, "was made from other data"),
     (half_written, "is damaged"),
     (cut_by_a_byte, "is damaged"),
     (empty, "is damaged"),
-    (another_format, "has format 2, not 1"),
-    (without_a_note, "has format None, not 1"),
+    (another_format, "has format 3, not 2"),
+    (without_a_note, "has format None, not 2"),
     (a_foreign_class, "is damaged .its parts do not belong together"),
     (a_foreign_class_in_earnest, "subprocess is not a part of bertlook_teach"),
     (arrays_of_another_shape, "is damaged"),
@@ -243,11 +255,9 @@ BAD = [
 
 @pytest.mark.parametrize("spoil, words", BAD, ids=lambda value: getattr(value, "__name__", None))
 def test_what_does_not_fit_is_said_and_computed(folder, spoil, words):
-    from bertlook_teach.claims import Evidence
-
     value = Evidence("some", 3, {"x": np.arange(6.0).reshape(3, 2) / 7}, {"x": np.arange(3)})
     spoil(ship(value))
-    with pytest.warns(UserWarning, match=f"(?s)shipped evidence a-thing-.*{words}.*computed here instead"):
+    with pytest.warns(UserWarning, match=f"(?s)kept result a-thing-v.*{words}.*computed here instead"):
         assert kept("right") == "right"
     assert store.origins() == {"a thing": "computed here"}
 
@@ -280,7 +290,7 @@ def test_what_the_result_cannot_be_made_of_is_said_and_computed(folder):
         raise KeyError("a layer")
 
     with pytest.warns(UserWarning, match="is of no use .'a layer'"):
-        assert store.cached("a thing", ("key",), lambda: 3, back=back, made_in=HERE) == 3
+        assert store.cached("a thing", ("key",), lambda: 3, back=back, version=1) == 3
 
 
 def test_what_does_not_fit_is_made_anew_by_the_command(folder):
@@ -290,165 +300,93 @@ def test_what_does_not_fit_is_made_anew_by_the_command(folder):
     assert kept(3) == 2
 
 
-# --- the digest -------------------------------------------------------------------------------------------
+# --- the stamp --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def copy(tmp_path, monkeypatch):
-    """The package's sources and inputs in a folder where they can be changed."""
+def a_collector(name: str, version: int):
+    @evidence(name, version=version)
+    def lengths(encoder, resources):
+        yield from ({"characters": len(text)} for text in resources.texts)
+
+    return name, lengths
+
+
+def test_a_version_makes_its_own_files_stale_and_no_others(folder, specimen):
+    few = Resources(limit=3)
+    with store.shipping():
+        for name in ("lengths", "others"):
+            collect(*a_collector(name, 1), specimen, few)
+    files = sorted(file.name for file in folder.iterdir())
+    with store.shipping(make=False):
+        collect(*a_collector("lengths", 1), specimen, few)
+        collect(*a_collector("others", 1), specimen, few)
+        with pytest.raises(store.NotShipped, match="'evidence lengths', version 2"):
+            collect(*a_collector("lengths", 2), specimen, few)
+    with store.shipping():
+        collect(*a_collector("lengths", 2), specimen, few)
+    now = sorted(file.name for file in folder.iterdir())
+    assert [name.replace("-v2-", "-v1-") for name in now] == files  # in the place of version 1
+    assert [name.startswith("evidence-lengths-v2-") for name in now] == [True, False]
+
+
+def test_every_source_may_change_its_prose(tmp_path):
+    """The whole package with a comment more in every file, and a word more in its docstring: all that ships is found as it was."""
     package = tmp_path / "bertlook_teach"
-    shutil.copytree(shipped_evidence.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    data = tmp_path / "data"
+    shutil.copytree(ROOT / "bertlook_teach", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in package.rglob("*.py"):
+        text = file.read_text(encoding="utf-8").replace('"""', '"""Now: ', 1)
+        file.write_text(
+            text + "\n# A comment, and a function that nothing calls.\ndef _unrelated(): pass\n",
+            encoding="utf-8",
+        )
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    code = (
+        "import sys, bertlook_teach, make_evidence as m\n"
+        "print(bertlook_teach.__file__, m.problems(m.parts(), m.load_models()), sep='\\n')"
+    )
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "make_evidence.py", tmp_path / "tools")
+    paths = os.pathsep.join([str(tmp_path), str(tmp_path / "tools")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert done.stdout.splitlines() == [str(package / "__init__.py"), "[]"], done.stderr[-2000:]
+
+
+def test_another_name_version_key_or_data_is_another_file():
+    stamps = [
+        shipped_evidence.Stamp(name, version, key, data)
+        for name in ("a", "b")
+        for version in (1, 2)
+        for key in ("('k',)", "('l',)")
+        for data in ("0" * 32, "1" * 32)
+    ]
+    assert len({stamp.file_name for stamp in stamps}) == 16
+
+
+def test_the_data_are_the_shipped_texts_and_not_how_their_lines_end(tmp_path, monkeypatch):
     for name in shipped_evidence.INPUTS:
-        shutil.copytree(shipped_evidence.data_path(name), data / name)
-    monkeypatch.setattr(shipped_evidence, "PACKAGE", package)
-    monkeypatch.setattr(shipped_evidence, "data_path", lambda *parts: data.joinpath(*parts))
-    forget_sources()
-    yield tmp_path
-    forget_sources()
-
-
-def forget_sources():
-    for name in ("_imported", "_handed_on", "_sources", "_inputs"):
-        getattr(shipped_evidence, name).cache_clear()
-
-
-def digest(module="bertlook_teach.claims.collectors.lesson14") -> str:
-    forget_sources()
-    return shipped_evidence.portable_digest("a", "('key',)", [module])
-
-
-@pytest.mark.parametrize(
-    "changed, matters",
-    [
-        ("bertlook_teach/analyses/negation/cues.py", True),
-        ("bertlook_teach/analyses/finetuning/tagger.py", True),
-        ("bertlook_teach/model/encoder.py", True),
-        ("bertlook_teach/claims/collectors/lesson14.py", True),
-        ("bertlook_teach/claims/verdicts.py", False),
-        ("data/negation", True),
-        ("data/texts", True),
-        ("bertlook_teach/render/results/claims.py", False),
-        ("bertlook_teach/widgets/head_map.py", False),
-        ("bertlook_teach/classroom/doctor.py", False),
-        ("bertlook_teach/commands/line.py", False),
-        ("bertlook_teach/disk/cache.py", False),
-        ("bertlook_teach/__init__.py", False),
-        ("bertlook_teach/checks/lesson14.py", False),
-        ("bertlook_teach/claims/lessons/lesson14.py", False),
-        ("bertlook_teach/claims/claim.py", False),
-        ("data/texts/README.md", False),
-    ],
-)
-def test_a_change_of_what_computes_matters_and_of_what_shows_does_not(copy, changed, matters):
+        shutil.copytree(shipped_evidence.data_path(name), tmp_path / name)
+    digest = shipped_evidence.data_digest.__wrapped__
     before = digest()
-    file = copy / changed
-    if file.is_dir():
-        file = next(f for f in sorted(file.rglob("*")) if f.is_file() and f.suffix != ".md")
-    file.write_bytes(file.read_bytes() + b"\n# changed\n")
-    assert (digest() != before) == matters
-
-
-def test_the_ends_of_lines_do_not_matter(copy):
-    before = digest()
-    for file in (
-        copy / "bertlook_teach" / "analyses" / "negation" / "cues.py",
-        copy / "bertlook_teach" / "claims" / "collectors" / "lesson14.py",
-    ):
-        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-    for file in (copy / "data" / "negation").iterdir():
+    monkeypatch.setattr(shipped_evidence, "data_path", lambda *parts: tmp_path.joinpath(*parts))
+    (tmp_path / "texts" / "README.md").write_text("Other words.")
+    for file in (tmp_path / "negation").iterdir():
         file.write_bytes(file.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
     assert digest() == before
+    file = next(file for file in sorted((tmp_path / "texts").iterdir()) if file.suffix != ".md")
+    file.write_bytes(file.read_bytes() + b"changed\n")
+    assert digest() != before
 
 
-def test_a_name_a_key_or_another_maker_is_another_digest():
-    makers = (
-        ["bertlook_teach.analyses.negation.cues"],
-        ["bertlook_teach.analyses.negation.cues", "bertlook_teach.analyses.probing.layer_probes"],
-    )
-    found = {
-        shipped_evidence.portable_digest(name, key, modules)
-        for name in ("a", "b")
-        for key in ("('k',)", "('l',)")
-        for modules in makers
-    }
-    assert len(found) == 8
-
-
-def test_the_digest_takes_no_time():
-    forget_sources()
-    start = time.process_time()
-    for lesson in ("08", "10", "11", "12", "13", "14"):
-        shipped_evidence.portable_digest("a", "", [f"bertlook_teach.claims.lessons.lesson{lesson}"])
-    assert time.process_time() - start < 0.2
-
-
-def imported_by(path: Path) -> set[Path]:
-    """The second way, by the grammar."""
-    found = set()
-    here = path.relative_to(shipped_evidence.PACKAGE).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (
-            node.level or (node.module or "").startswith("bertlook_teach")
-        ):
-            module = tuple((node.module or "").split(".")) if node.module else ()
-            base = (*here[: len(here) + 1 - node.level], *module) if node.level else module[1:]
-            names = [base, *((*base, alias.name) for alias in node.names)]
-            room = importlib.import_module(".".join(("bertlook_teach", *filter(None, base))))
-            doors = {
-                name: home for home, given in getattr(room, "_HOMES", {}).items() for name in given.split()
-            }
-            names += [(*base, *doors[a.name].split(".")) for a in node.names if base and a.name in doors]
-        elif isinstance(node, ast.Import):
-            names = [tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("bertlook_teach.")]
-        else:
-            continue
-        found |= {file for file in map(shipped_evidence._file, names) if file is not None}
-    return {file for file in found if shipped_evidence._computes(file)}
-
-
-def test_the_imports_are_those_that_the_grammar_finds():
-    for path in shipped_evidence.PACKAGE.rglob("*.py"):
-        missed = imported_by(path) - set(shipped_evidence._imported(path))
-        assert not missed, (
-            f"{path.name} imports {', '.join(m.name for m in missed)}, which the digest does not see"
-        )
-
-
-def test_nothing_that_shows_is_among_what_computes():
-    showing = {"render", "widgets", "checks", "classroom", "commands"}
-    for lesson in range(1, 15):
-        for file in computing_sources(f"bertlook_teach.claims.lessons.lesson{lesson:02}"):
-            assert file.relative_to(shipped_evidence.PACKAGE).parts[0] not in showing
-
-
-def test_what_an_import_brings_is_among_what_computes():
-    """Also what no text says: modules that come with importing the makers, in a fresh process."""
-    makers = sorted({module for shipped in shipped_files_of_the_course() for module in shipped.modules})
-    assert makers, AGAIN
-    code = f"import importlib, sys, json\nfor name in {makers!r}: importlib.import_module(name)\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded = {
-        name.removeprefix("bertlook_teach.")
-        for name in json.loads(done.stdout)
-        if name.startswith("bertlook_teach.")
-    }
-    known = {file for maker in makers for file in computing_sources(maker)}
-    for name in loaded:
-        file = shipped_evidence._file(tuple(name.split(".")))
-        assert file in known or not shipped_evidence._computes(file), f"{name} is loaded, and in no digest"
-
-
-def shipped_files_of_the_course():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shipped_evidence, "evidence_folder", evidence_folder)
-        patch.delenv("BERTLOOK_EVIDENCE", raising=False)
-        return list(shipped_files())
-
-
-def test_a_module_that_is_none_of_ours_has_no_sources():
-    with pytest.raises(ValueError, match="is not a module of bertlook_teach"):
-        computing_sources("bertlook_teach.nowhere")
+def test_a_collector_is_kept_under_the_name_that_it_has_in_the_table():
+    table = evidence_table()
+    assert {name: collector.kept_as[0] for name, collector in table.items()} == {name: name for name in table}
 
 
 # --- models -----------------------------------------------------------------------------------------------
@@ -549,23 +487,24 @@ def test_no_lesson_fits_or_trains_while_its_evidence_fits(real, models, monkeypa
     assert set(store.origins().values()) == {"shipped evidence"}
 
 
-def week() -> int:
-    year, number, _ = date.today().isocalendar()
-    return 53 * year + number
+def test_one_part_comes_out_the_same_when_it_is_computed_again(real, models):
+    """The same part for the same tree; tools/make_evidence.py --compare computes all of them."""
+    found = make_evidence.compare([make_evidence.part_of_this_tree()], models)
+    assert not found, f"raise the version, then {AGAIN}:\n" + "\n".join(found[:10])
 
 
-QUICK = [part for part in make_evidence.parts() if not part.slow]
-
-
-@pytest.mark.parametrize("part", [QUICK[week() % len(QUICK)]], ids=lambda part: part.label)
-def test_the_part_of_this_week_comes_out_the_same_when_it_is_computed_again(real, models, part):
-    """Another one each week; tools/make_evidence.py --compare computes all of them."""
-    found = make_evidence.compare([part], models)
-    assert not found, f"{AGAIN}:\n" + "\n".join(found[:10])
+def test_another_tree_has_another_part(real, monkeypatch):
+    first = make_evidence.part_of_this_tree()
+    assert make_evidence.part_of_this_tree().label == first.label
+    chosen = set()
+    for number in range(9):
+        monkeypatch.setattr(make_evidence, "tree_digest", lambda *given, n=number: str(n))
+        chosen.add(make_evidence.part_of_this_tree().label)
+    assert len(chosen) > 3
 
 
 def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeypatch):
-    part = next(part for part in QUICK if part.label.startswith("11 heads away, specimen-random"))
+    part = next(part for part in make_evidence.parts() if part.label == "11 heads away, specimen-random")
     from bertlook_teach.analyses.ablation import single_heads
 
     effects = single_heads.single_head_effects
@@ -576,7 +515,11 @@ def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeyp
         return found
 
     monkeypatch.setattr(single_heads, "single_head_effects", wrong)
-    assert make_evidence.compare([part], models)
+    monkeypatch.setattr(make_evidence, "load_models", lambda: models)
+    monkeypatch.setattr(make_evidence, "parts", lambda: [part])
+    [said] = make_evidence.compare([part], models)
+    assert "'one head away': its version was forgotten. It is still 1, and" in said
+    assert make_evidence.main(["--compare"]) == 1
 
 
 # --- said -------------------------------------------------------------------------------------------------
@@ -605,21 +548,22 @@ def test_the_slide_says_which(monkeypatch, origins, line):
 
 
 def test_the_doctor_says_what_ships_and_whether_it_fits(folder, specimen, monkeypatch):
-    from bertlook_teach.classroom import Failed, evidence
+    from bertlook_teach.classroom import Failed
+    from bertlook_teach.classroom import evidence as shipped
 
     with pytest.raises(Failed, match="none"):
-        evidence()
+        shipped()
     file = ship({"x": np.linspace(0, 1, 60_000)}, (specimen,))
-    assert evidence().startswith("1 result, 0.") and evidence().endswith("all fit")
+    assert shipped().startswith("1 result, 0.") and shipped().endswith("all fit")
     half_written(file)
     with pytest.raises(Failed, match=f"1 of 1 .*{file.name} is damaged"):
-        evidence()
+        shipped()
     file.unlink()
     ship(1, ("some other model",))
     with pytest.raises(Failed, match="is of other weights"):
-        evidence()
+        shipped()
     monkeypatch.setenv("BERTLOOK_EVIDENCE", "off")
-    assert "BERTLOOK_EVIDENCE says off" in evidence()
+    assert "BERTLOOK_EVIDENCE says off" in shipped()
 
 
 def test_the_command_lists_checks_and_refuses(capsys, real, monkeypatch, models):
@@ -632,7 +576,7 @@ def test_the_command_lists_checks_and_refuses(capsys, real, monkeypatch, models)
     assert "no part begins with 99" in capsys.readouterr().err
 
 
-def test_the_command_goes_on_where_it_was_stopped(folder, models, capsys):
+def test_the_command_goes_on_where_it_was_stopped(folder, models, capsys, monkeypatch):
     made = []
 
     def part(name, stop=False):
@@ -643,7 +587,7 @@ def test_the_command_goes_on_where_it_was_stopped(folder, models, capsys):
                 made.append(name)
                 return name
 
-            return store.cached(name, (models["specimen"],), make, made_in=HERE)
+            return store.cached(name, (models["specimen"],), make, version=1)
 
         return make_evidence.Part(name, run)
 
@@ -654,8 +598,11 @@ def test_the_command_goes_on_where_it_was_stopped(folder, models, capsys):
     assert make_evidence.problems([part("a"), part("b")], models) == [
         "manifest.json does not say what is there"
     ]
-    assert make_evidence.problems([part("a")], models) == [
-        f"{shipped_evidence.file_name('b', repr((models['specimen'].fingerprint,)))} is used by nothing"
-    ]
+    [superfluous] = make_evidence.problems([part("a")], models)
+    assert re.fullmatch(r"b-v1-\w+-\w+\.npz is used by nothing", superfluous)
     [missing] = make_evidence.problems([part("a"), part("b"), part("c")], models)
-    assert missing == "c: 'c' is not shipped"
+    assert missing == "c: 'c', version 1, is not shipped"
+    monkeypatch.setattr(make_evidence, "parts", lambda: [part("a")])
+    monkeypatch.setattr(make_evidence, "load_models", lambda: models)
+    assert make_evidence.main([]) == 0  # what is superfluous goes
+    assert [file.name[:5] for file in sorted(folder.iterdir())] == ["a-v1-", "manif"]

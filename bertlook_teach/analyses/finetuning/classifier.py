@@ -287,6 +287,7 @@ def fine_tune(
         out=Classifier.weights,
         back=partial(Classifier.from_weights, encoder),
         ships=False,
+        version=1,
     )
     if folder is not None:
         done.save(folder)

@@ -100,6 +100,7 @@ def tuned(encoder: Encoder, task: str, *, seed: int = 0, epochs: int = EPOCHS) -
             out=Tagger.weights,
             back=lambda weights: Tagger.from_weights(encoder, weights),
             ships=False,
+            version=1,
         ),
     )
 

@@ -29,7 +29,9 @@ def halves(encoder, *, segments: str = "standard", only: tuple[str, ...] = ()) -
     only : tuple of str
         Names of measures. Default: all of `shown_measures`.
     """
-    found = cached("03 profile", (encoder, segments, only), lambda: _measured(encoder, segments, only))
+    found = cached(
+        "03 profile", (encoder, segments, only), lambda: _measured(encoder, segments, only), version=1
+    )
     values, n_tokens, truncated = found["values"], found["n_tokens"], found["truncated"]
     first = 0
     profiles = []

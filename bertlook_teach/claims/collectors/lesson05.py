@@ -20,8 +20,10 @@ from ...measures import (
     pair_maxima,
     token_masks,
 )
+from ..evidence import evidence
 
 
+@evidence("05-maps", version=1)
 def maps(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: the class of every map, what the classes stand on, and the same words in other company."""
     from ...model import iter_attention
@@ -127,6 +129,7 @@ def sentence_attentions(encoder, sentences, batch: int = 16) -> Iterator:
                     yield None
 
 
+@evidence("05-features", version=1)
 def features(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence of the treebank: feature maxima with their chance level, and linked words in short ones."""
     for sentence, attention in zip(resources.treebank, sentence_attentions(encoder, resources.treebank)):

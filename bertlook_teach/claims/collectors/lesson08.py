@@ -41,7 +41,7 @@ from ...analyses.probing import (
 from ...corpora import document_numbers, halves_by_document
 from ...disk import cached
 from ...stats import CannotDecide
-from ..evidence import Evidence, Resources
+from ..evidence import Evidence, Resources, evidence
 from ..verdicts import FEWEST_REPORTING
 
 # The probes with words have many more weights than the small treebank has words: a stronger penalty, and an early stop.
@@ -56,11 +56,13 @@ N_SENTENCES = 240  # of the treebank in the lesson; the rest would double the ti
 SIZES = (5, 10, 30, 90)  # sentences of a learning curve, before all
 
 
+@evidence("attention-probes", version=1)
 def attention_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention-only probe, right-branching, the made-up grammar."""
     yield from attention_evidence(*read_halves(encoder, resources))
 
 
+@evidence("word-probes", version=1)
 def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Probes that know the words: with attention, with the released bug, with random attention, with distances."""
     from ...model import RANDOM_SEED, random_twin
@@ -72,6 +74,7 @@ def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     yield from word_evidence(train, test, *read_halves(twin, resources), input_vectors(encoder))
 
 
+@evidence("pair-probes", version=1)
 def pair_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """The pairwise probe and the distance rule, with both kinds of negatives."""
     yield from pair_evidence(*read_halves(encoder, resources))
@@ -222,7 +225,7 @@ def measured(encoder, twin) -> Measured:
     CannotDecide
         If a half has fewer than eight sentences that the model can read whole.
     """
-    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin))
+    return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=1)
 
 
 def _measure(encoder, twin) -> Measured:

@@ -35,7 +35,7 @@ from ...corpora import TASKS, halves_by_document, treebank_edges
 from ...disk import cached
 from ...model import read_states
 from ...stats import CannotDecide
-from ..evidence import Resources
+from ..evidence import Resources, evidence
 
 MOST_CASES = 1600  # of each half: a class is waiting
 
@@ -150,7 +150,7 @@ def fitted(encoder, sentences, tasks: Mapping[str, Halves] | None = None) -> Fit
         penalties = mix_penalties(read, scores)
         return Fits(scores, bare(fit_made_up(read, scores["dep"])), penalties, fit_mixes(read, penalties))
 
-    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make)
+    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=2)
 
 
 def bare(scores: LayerScores, *, keep_probes: bool = False) -> LayerScores:
@@ -209,6 +209,7 @@ def shown(encoder, sentences) -> Shown:
         "layer probes shown",
         (encoder, Resources(treebank=sentences).digest),
         lambda: _show(encoder, sentences),
+        version=2,
     )
 
 
@@ -283,6 +284,7 @@ def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
         )
 
 
+@evidence("layers", version=2)
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks and of made-up labels, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...disk import Memory, cached
 from ...stats import CannotDecide, rank_correlation
-from ..evidence import Resources
+from ..evidence import Resources, evidence
 
 if TYPE_CHECKING:
     from ...analyses.ablation import HeadEffects, HeadImportance
@@ -32,7 +32,10 @@ def measured(encoder, resources) -> dict[str, object]:
     return _measured.once(
         (encoder.fingerprint, resources.digest),
         lambda: cached(
-            "one head away", (encoder, resources.digest), lambda: _measure(encoder, resources.texts)
+            "one head away",
+            (encoder, resources.digest),
+            lambda: _measure(encoder, resources.texts),
+            version=1,
         ),
     )
 
@@ -45,7 +48,10 @@ def class_resources() -> Resources:
 def versions(encoder, resources) -> dict[int, dict[str, HeadImportance]]:
     """The three quantities that go by the name I_h, from batches of one, eight and all of the sentences; kept."""
     return cached(
-        "versions of importance", (encoder, resources.digest), lambda: _versions(encoder, resources.texts)
+        "versions of importance",
+        (encoder, resources.digest),
+        lambda: _versions(encoder, resources.texts),
+        version=1,
     )
 
 
@@ -67,6 +73,7 @@ def script_by_order(encoder, resources) -> tuple[float, float]:
         "orders of the script",
         (encoder, resources.digest, ORDERS_TRIED),
         lambda: _script_by_order(encoder, resources.texts),
+        version=1,
     )
     return float(low), float(high)
 
@@ -88,7 +95,7 @@ def on_agreement(encoder) -> HeadEffects:
     others stood at chance, as do all twins (docs/results.md); so it says which heads this classifier needs, and not how often such a
     classifier comes about.
     """
-    return cached("heads on agreement", (encoder, AGREEMENT_SEED), lambda: _agreement(encoder))
+    return cached("heads on agreement", (encoder, AGREEMENT_SEED), lambda: _agreement(encoder), version=1)
 
 
 def _agreement(encoder) -> HeadEffects:
@@ -112,6 +119,7 @@ def _measure(encoder, texts) -> dict[str, object]:
     return found | {"layer": layer_effects(scorer, batches)}
 
 
+@evidence("head effects", version=1)
 def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence, 15 % of it masked: its loss, what is added without each head (in both ways) and each layer, and the
     derivative of the loss by each head's gate, with its sign and without."""
@@ -126,6 +134,7 @@ def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield {"loss": base[i], "signed": gates[i], "paper": np.abs(gates[i]), **changes}
 
 
+@evidence("pruning curves", version=1)
 def pruning(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence: what is added to its loss when 0, 20, ..., 100 % of the heads are off, ranked by I_h on the pairs.
 
@@ -151,6 +160,7 @@ def pruning(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield {"loss": base[i], **means, "orders": added["random"]}
 
 
+@evidence("one head kept", version=1)
 def kept(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence: what is added to its loss when a layer keeps one of its heads, for every head."""
     from ...analyses.ablation import keep_one_effects

@@ -30,6 +30,7 @@ from ...analyses.keywords import (
 from ...corpora import load_keyphrases
 from ...disk import Memory, cached
 from ...stats import CannotDecide
+from ..evidence import evidence
 
 FEWEST = 6  # texts in each half
 
@@ -97,6 +98,7 @@ def measured(encoder, resources) -> Measured:
             lambda: _measure(encoder, resources.limit),
             out=_without_texts,
             back=_with_texts,
+            version=1,
         ),
     )
 
@@ -105,7 +107,9 @@ def tuned(encoder, resources) -> Tuned:
     """What the encoder answers when it has been taught to tag key words on the texts that choose; kept."""
     return _known.once(
         ("tagger", encoder.fingerprint, resources.limit),
-        lambda: cached("key tagger", (encoder, resources.limit), lambda: _tune(encoder, resources)),
+        lambda: cached(
+            "key tagger", (encoder, resources.limit), lambda: _tune(encoder, resources), version=1
+        ),
     )
 
 
@@ -164,6 +168,7 @@ def head_quantities(data: KeywordData) -> dict[str, np.ndarray]:
     }
 
 
+@evidence("key scores", version=1)
 def key_scores(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text what its heads say; for those that report also what was fitted on the others, and what is left without heads."""
     found = measured(encoder, resources)
@@ -199,6 +204,7 @@ def removal(found: Comparison) -> dict[str, np.ndarray]:
     }
 
 
+@evidence("key tagging", version=1)
 def key_tagging(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text that reports: AUC and F1 of the fine-tuned tagger, beside the regressions."""
     found = measured(encoder, resources)

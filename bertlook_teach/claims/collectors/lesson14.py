@@ -19,6 +19,7 @@ from ...corpora import NegationSentence, load_negation
 from ...disk import Memory, cached
 from ...model import Attention, check_reading
 from ...stats import CannotDecide
+from ..evidence import evidence
 
 MOST_PARAMETERS = 20_000_000  # on a CPU: six rounds of training a larger model take longer than a minute
 
@@ -112,7 +113,7 @@ def measured(encoder) -> Tuned:
     """
     return _known.once(
         ("tuned", encoder.fingerprint),
-        lambda: cached("before and after", (encoder,), lambda: _measure(encoder)),
+        lambda: cached("before and after", (encoder,), lambda: _measure(encoder), version=1),
     )
 
 
@@ -120,7 +121,7 @@ def against(encoder, other) -> tuple[CheckpointComparison, Matching]:
     """Two models of one shape on the same sentences, as far as the lesson shows it: for comparison, a model that is not a descendant."""
     return _known.once(
         ("against", encoder.fingerprint, other.fingerprint),
-        lambda: cached("against", (encoder, other), lambda: _compared(encoder, other)),
+        lambda: cached("against", (encoder, other), lambda: _compared(encoder, other), version=1),
     )
 
 
@@ -151,6 +152,7 @@ def _compared(encoder, other) -> tuple[CheckpointComparison, Matching]:
     return replace(found, cross=None), found.matching()
 
 
+@evidence("cues before and after", version=1)
 def cues(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence with a negation: hits and words pointing at the cue of every head, before, tuned on negation, tuned on control
     (a first axis for the seed), and the same with another word as the cue; words in a scope; words told to be in or out."""
@@ -173,6 +175,7 @@ def cues(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield row
 
 
+@evidence("maps before and after", version=1)
 def changes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence: cosine, floor and divergence of every head before and after each task (a first axis for the seed), the share
     of [SEP] before and after, where [CLS] looks in the last layer, and for negation's first seed the divergence of all pairs of heads."""

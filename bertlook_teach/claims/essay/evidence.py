@@ -14,6 +14,7 @@ import numpy as np
 
 from ...measures import SEP_TOKENS, token_masks
 from ...stats import CannotDecide
+from ..evidence import evidence
 from ..verdicts import treebank_units
 from .statistics import (
     FUNCTION_CLASSES,
@@ -44,6 +45,7 @@ MOST_CASES = 500  # of a probe, in each half: a class is waiting
 
 
 # --- a treebank ------------------------------------------------------------------------------------------
+@evidence("13 insiders", version=1)
 def insiders(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each word type of the treebank, ranks of its constancy and of its entropy in each layer, log frequency accounted for.
 
@@ -72,6 +74,7 @@ def insiders(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield moments(x[i], y[i])
 
 
+@evidence("13 relations", version=1)
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document what every head finds of each relation, and what words look at [SEP] that take no part in it.
 
@@ -202,6 +205,7 @@ def _read(encoder, resources) -> Iterator[tuple[list[str], object]]:
 
 
 # --- the masked-LM loss -----------------------------------------------------------------------------------
+@evidence("13 zeroed losses", version=1)
 def zeroed_losses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph, 15 % of it masked: by how much the loss changes without the values of [SEP], of other tokens, of all.
 
@@ -236,6 +240,7 @@ def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     return {"loss sep": change[0], "loss other": change[1:-1].mean(), "loss all": change[-1]}
 
 
+@evidence("13 drifters", version=1)
 def drifters(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph, 15 % of it masked: sum over keys of |alpha dL/dalpha| in rows of . and , of their neighbours, of [MASK].
 
@@ -270,6 +275,7 @@ def drift_quantities(found) -> dict[str, np.ndarray]:
     }
 
 
+@evidence("13 clauses", version=1)
 def clauses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph: share of attention inside the clause minus that inside moved boundaries, shape (layer, head).
 
@@ -291,6 +297,7 @@ def clause_quantities(attention, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 # --- probes ------------------------------------------------------------------------------------------------
+@evidence("13 phases", version=2)
 def phases(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document that was scored, the counts of cumulative probes of word classes, relations and clause ends.
 

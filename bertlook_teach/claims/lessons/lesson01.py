@@ -11,6 +11,7 @@ from ...published import read_published
 from ...stats import CannotDecide
 from ..claim import Claims
 from ..collectors.lesson01 import pretraining_scores  # noqa: F401 - decks ask their lesson
+from ..evidence import evidence
 from .statistics import best_head
 
 VASWANI, CLARK, SIMON = "Vaswani et al. 2017", "Clark et al. 2019", "Simon, Towards Data Science"
@@ -21,6 +22,7 @@ EXACT = 1e-3  # single precision, after a softmax over at most 512 keys
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("reading", version=1)
 def reading(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair of texts: do the rows add up, wordpieces and words, and attention to the next token."""
     from ...model import iter_attention
@@ -46,6 +48,7 @@ def reading_quantities(attention) -> dict[str, np.ndarray]:
     return found
 
 
+@evidence("scores", version=1)
 def scores(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text: the weights made again from queries and keys, in the ways that have been claimed."""
     from ...model import iter_attention
@@ -69,6 +72,7 @@ def score_quantities(weights, queries, keys) -> dict[str, np.ndarray]:
     }
 
 
+@evidence("segments", version=1)
 def segments(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair of texts: the share of [SEP] with segments A and B, and with A for everything."""
     from ...model import iter_attention
@@ -88,6 +92,7 @@ def segments(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield found
 
 
+@evidence("padding", version=1)
 def padding(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text: how far its map is from the one it has alone, when it is read in a batch with longer ones."""
     from ...model import extract_attention, iter_attention

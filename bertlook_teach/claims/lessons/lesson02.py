@@ -11,7 +11,7 @@ from ...model import head_label, parse_head_label
 from ...published import published_heads, read_published
 from ...stats import CannotDecide
 from ..claim import Claims
-from ..evidence import collect
+from ..evidence import collect, evidence
 from .statistics import best_head
 
 VIG = "Vig 2018-2019"
@@ -20,6 +20,7 @@ ROTATIONS = 3  # random bases of the control, the same for every input and model
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("patterns", version=1)
 def patterns(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Every pattern's value and excess, and the dimensions behind two of them: shape (layer, head), for each pair."""
     from ...measures import position_keys, random_rotations
@@ -81,6 +82,7 @@ def pattern_quantities(attention, rotations, places=None) -> dict[str, np.ndarra
     return found
 
 
+@evidence("segment ids", version=1)
 def segment_ids(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention that stays in the own text, with segment ids as usual and with zeros."""
     from ...measures import zeros_quantities

@@ -21,6 +21,7 @@ from ...published import published_heads, published_layers, read_published
 from ...stats import CannotDecide
 from ..claim import Claims
 from ..collectors.lesson03 import halves, shown_measures  # noqa: F401 - decks ask their lesson
+from ..evidence import evidence
 from .statistics import (
     best_head,
     best_layer,
@@ -41,6 +42,7 @@ ESSAY = "What Attention Dose Not Look At Is All You Need, 2021"
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("surface", version=1)
 def surface(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """The surface measures of every head, shape (layer, head), for each pair of texts."""
     from ...model import iter_attention

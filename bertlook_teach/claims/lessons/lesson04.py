@@ -21,6 +21,7 @@ from ...published import (
 )
 from ...stats import CannotDecide
 from ..claim import Claims
+from ..evidence import evidence
 from .lesson03 import surface
 
 CLARK, KOBAYASHI, ABNAR = "Clark et al. 2019", "Kobayashi et al. 2020", "Abnar and Zuidema 2020"
@@ -35,6 +36,7 @@ OTHERS_ZEROED = 6  # tokens of the text whose values are zeroed beside those of 
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("importance", version=1)
 def gradients(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair, 15 % of it masked: |dL/dalpha|, weight and norm of each kind of token, shape (layer, head)."""
     from ...measures import attention_gradients
@@ -68,6 +70,7 @@ def gradient_quantities(found) -> dict[str, np.ndarray]:
     return quantities
 
 
+@evidence("norms", version=1)
 def norms(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: norms of f and weighted norms by kind of token, and what weights and norms make of mixing and rollout."""
     from ...model import iter_attention, output_projection
@@ -131,6 +134,7 @@ def _mixing_ratio(attention, projection) -> float:
     return float((lengths[0] / (lengths[0] + lengths[1])).mean())
 
 
+@evidence("value zeroing", version=1)
 def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: how far a layer turns other tokens when it can take nothing from [SEP], or from some other token."""
     from ...measures import category_sums, value_zeroing

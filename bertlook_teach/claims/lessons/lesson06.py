@@ -16,6 +16,7 @@ from ...analyses.syntax import OFFSETS, Answers, collect_answers, gold_cases, in
 from ...published import published_table_1
 from ...stats import CannotDecide
 from ..claim import Claims
+from ..evidence import evidence
 from ..verdicts import treebank_units
 
 CLARK, SLIDES = "Clark et al. 2019", "Stefanik, lecture slides"
@@ -30,6 +31,7 @@ LEAST_CASES = 50  # on each half, where the best of several relations is chosen:
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("relations", version=1)
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document and relation: cases, right answers of every head in both directions, and of every offset."""
     return relation_evidence(collect_answers(encoder, resources.treebank))

@@ -16,6 +16,7 @@ from ...model import parse_head_label
 from ...published import published_table_2
 from ...stats import CannotDecide
 from ..claim import Claims
+from ..evidence import evidence
 
 CLARK, RETOLD = "Clark et al. 2019", "Popular accounts"
 
@@ -27,6 +28,7 @@ SHAPE = (12, 12)  # of the model in which that head was found
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("antecedents", version=1)
 def antecedents(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document and kind of mention: cases, and right answers of every head and every rule."""
     documents = coreference_documents(resources.treebank)

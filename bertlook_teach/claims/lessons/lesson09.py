@@ -11,6 +11,7 @@ from ...measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js
 from ...published import PublishedMap, published_map
 from ...stats import CannotDecide, metric_mds
 from ..claim import Claims, Values
+from ..evidence import evidence
 from .statistics import first_third
 
 CLARK = "Clark et al. 2019"
@@ -19,6 +20,7 @@ _STEPS = 10  # towards the best map of a sample of texts; more would lower its s
 
 
 # --- evidence ------------------------------------------------------------------------------------------
+@evidence("families", version=1)
 def families(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair of texts: distances between all heads, nats a token, and what the rule for labels asks for."""
     from ...model import iter_attention
