@@ -106,11 +106,10 @@ def run(args: Namespace) -> int:
         scored["random twin"] = score("random twin", *twin, l2=args.l2)
         made_up = probing.control_labels(train, test)
         scored["made-up labels"] = score("made-up labels", *made_up, l2=model.l2)
-    mixes = {}
-    if args.mix:
-        mixes["model"] = score("mixes", train, test, probing.cumulative_probes, l2=args.l2)
-        if not args.no_twin:
-            mixes["random twin"] = score("mixes, random twin", *twin, probing.cumulative_probes, l2=args.l2)
+    mixes, read = {}, {"model": (train, test)} | ({} if args.no_twin else {"random twin": twin})
+    for name in read if args.mix else ():
+        l2 = float(scored[name].l2[scored[name].best[-1]])  # that of the best layer
+        mixes[name] = score(f"mixes, {name}", *read[name], probing.cumulative_probes, l2=l2)
     rivals = {
         "commonest label": probing.majority_baseline(train, test),
         "list of words": probing.form_baseline(train, test),
@@ -118,12 +117,10 @@ def run(args: Namespace) -> int:
     rows = [row for name, scores in scored.items() for row in _rows(name, scores)]
     rows += [row for name, scores in mixes.items() for row in _mix_rows(f"mixes, {name}", scores)]
     rows += [_rival(name, counts, len(test)) for name, counts in rivals.items()]
+    fitted = scored | {f"mixes, {name}": scores for name, scores in mixes.items()}
+    said = [(name, line) for name, scores in fitted.items() for line in scores.warnings()]
     warnings = [
-        f"{name}: {line}"
-        for found in (scored, {f"mixes, {n}": s for n, s in mixes.items()})
-        for name, scores in found.items()
-        for line in scores.warnings()
-        if name == "model" or line.startswith("NOT FINISHED")
+        f"{name}: {line}" for name, line in said if name == "model" or line.startswith("NOT FINISHED")
     ]
     items = {
         "task": args.task,
@@ -135,7 +132,7 @@ def run(args: Namespace) -> int:
         "n_skipped": train.n_skipped + test.n_skipped,
         "probe": f"softmax regression on one layer, hidden {args.hidden}; a fit ends when its gradient is {probing.TOLERANCE:g} of that at the start",
         "protocol": "fitted and scored on different documents; layer and penalty chosen on training documents; micro-F1; 95 % bootstrap over documents",
-        "converged": all(s.converged.all() for s in (*scored.values(), *mixes.values())),
+        "converged": all(bool(scores.converged.all()) for scores in fitted.values()),
         "warnings": warnings,
     }
     summary = {name: summarise(scores) for name, scores in scored.items()}

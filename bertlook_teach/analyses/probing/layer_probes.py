@@ -179,7 +179,7 @@ class LayerScores(DepthCurve):
 
     def warnings(self) -> list[str]:
         """The remarks, and in words which fits have not finished."""
-        return [*filter(None, [unfinished("the probe of layer", self)]), *self.remarks]
+        return [*filter(None, [unfinished("the probes of layers", self)]), *self.remarks]
 
     def rows(self) -> list[dict]:
         """One dict a layer: F1 of the layer alone with its interval, the best layer so far and its F1, whether the fit has finished."""
@@ -247,7 +247,7 @@ class MixScores(DepthCurve):
 
     def warnings(self) -> list[str]:
         """In words which fits have not finished."""
-        return [*filter(None, [unfinished("the mix of the layers 0 to", self)])]
+        return [*filter(None, [unfinished("the mixes of the layers 0 to", self)])]
 
     def __repr__(self) -> str:
         return (
@@ -262,8 +262,8 @@ def unfinished(what: str, scores) -> str:
     if not len(open_):
         return ""
     return (
-        f"NOT FINISHED: {what} {', '.join(map(str, open_))} stopped after {scores.iterations[open_].max()} iterations, its gradient at "
-        f"{100 * scores.gradient[open_].max():.2g} % of its start ({100 * TOLERANCE:g} % is asked for). These scores are no result: allow more iterations."
+        f"NOT FINISHED: {what} {', '.join(map(str, open_))} stopped after {scores.iterations[open_].max()} iterations, the gradient at "
+        f"{100 * scores.gradient[open_].max():.2g} % of its start ({100 * TOLERANCE:g} % is asked for). These scores are no result: raise max_iterations (--max-iterations)."
     )
 
 
@@ -317,7 +317,7 @@ def layer_scores(
     def one(layer: int):
         on_validation, path = _validated(halves, layer, penalties[layer], options)
         chosen = int(np.argmax(on_validation))
-        [*_, probe] = fit_path(train, layer, penalties[layer][: chosen + 1], **options)
+        [probe] = fit_path(train, layer, [penalties[layer][chosen]], **options)
         fits = [*path, probe]
         return on_validation[chosen], probe, fits, probe.beliefs(test.vectors).astype(np.float32)
 

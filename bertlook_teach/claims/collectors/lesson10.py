@@ -189,8 +189,8 @@ class Shown:
         The word list and the commonest label.
     cases : list of dict
         Sentences with what the probes of dependencies believe of them (`sentence_beliefs`): the longest of at most ``LONGEST`` words.
-    chosen, fixed : dict of task -> MixScores
-        Mixes under penalties that were chosen on training documents, and under `FIXED`.
+    chosen, fixed : MixScores
+        Of word classes, under penalties that were chosen on training documents, and under `FIXED`.
     stopped : Stopped
     """
 
@@ -198,8 +198,8 @@ class Shown:
     runs: list[LayerScores]
     rivals: dict[str, tuple[Counts, Counts]]
     cases: list[dict]
-    chosen: dict[str, MixScores]
-    fixed: dict[str, MixScores]
+    chosen: MixScores
+    fixed: MixScores
     stopped: Stopped
 
 
@@ -225,11 +225,8 @@ def _show(encoder, sentences) -> Shown:
     cases = [sentence_beliefs(scores, asked, questions, number, top=3) for number in short]
     cases = sorted(cases, key=lambda case: -len(case["targets"]))[:N_CASES]
     words = bare(layer_scores(*tasks["pos"], l2=l2["pos"]), keep_probes=True)
-    chosen, fixed = {}, {}
-    for task in MIXED:
-        scores = cumulative_probes(*tasks[task], **found.penalties[task])
-        chosen[task] = replace(scores, chosen_on=CHOSEN)
-        fixed[task] = cumulative_probes(*tasks[task], **FIXED)
+    chosen = replace(cumulative_probes(*tasks["pos"], **found.penalties["pos"]), chosen_on=CHOSEN)
+    fixed = cumulative_probes(*tasks["pos"], **FIXED)
     return Shown(words, runs, rivals, cases, chosen, fixed, stop(*tasks["pos"]))
 
 

@@ -96,7 +96,7 @@ def depth_panels_figure(
     panels: Mapping[str, Mapping[str, tuple]],
     *,
     ylabel: str = "F1 (per cent)",
-    xlabel: str = "layers 0 to ...",
+    xlabel: str = "layer (0: embeddings)",
     size: tuple[float, float] = (9.8, 3.6),
 ):
     """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
@@ -295,7 +295,7 @@ def checked_case(case: Mapping) -> dict:
 
 
 def describe_beliefs(case: Mapping, target: int) -> str:
-    """What the probes believe of one question, from the embeddings to the last layer, in a sentence or two."""
+    """What the probes of the layers believe of one question, from the embeddings to the last, in a sentence or two."""
     words, about = case["words"], case["targets"][target]
     labels, beliefs, gold = about["labels"], about["beliefs"], about["gold"]
     last = len(beliefs[0]) - 1
@@ -306,7 +306,7 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     if len(labels) == 1:
         return (
             f"{name}: belief in “{labels[0]}” goes from {percent(beliefs[0][0])} with the embeddings to "
-            f"{percent(beliefs[0][last])} with all {last} layers."
+            f"{percent(beliefs[0][last])} with layer {last}."
         )
     leaders = [max(range(len(labels)), key=lambda i: (beliefs[i][layer], -i)) for layer in range(last + 1)]
     final, start = leaders[-1], last
@@ -314,12 +314,12 @@ def describe_beliefs(case: Mapping, target: int) -> str:
         start -= 1
     end = percent(beliefs[final][last])
     if start == 0:
-        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with all {last} layers."
+        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with layer {last}."
     else:
-        since = f"only with all {last} layers" if start == last else f"from layer {start} on"
+        since = f"only with layer {last}" if start == last else f"from layer {start} on"
         story = (
             f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); {since} {labels[final]} leads, "
-            f"{end}{'' if start == last else f' with all {last} layers'}."
+            f"{end}{'' if start == last else f' with layer {last}'}."
         )
     return f"{name}: {story}"
 
@@ -362,11 +362,11 @@ def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: 
         x += wide * 1.06 + 0.35 * em
     labels, beliefs = about["labels"], about["beliefs"]
     depth = len(beliefs[0])
-    left = min(9 * em, max(text_width(f"{label} ✓", em) for label in [*labels, "layers to"]) + 0.8 * em)
+    left = min(9 * em, max(text_width(f"{label} ✓", em) for label in [*labels, "layer"]) + 0.8 * em)
     cell = min(3.0 * em, (width - left - 0.3 * em) / depth)
     size = min(em, cell * 0.42) if cell < 2.2 * em else 0.85 * em
     y += 1.9 * em
-    body.append(text(left - 0.5 * em, y, "layers to", anchor="end", fill=MUTED))
+    body.append(text(left - 0.5 * em, y, "layer", anchor="end", fill=MUTED))
     for layer in range(depth):
         body.append(text(left + (layer + 0.5) * cell, y, str(layer), anchor="middle", fill=MUTED))
     for label, row in zip(labels, beliefs):
@@ -376,13 +376,13 @@ def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: 
         for layer, share in enumerate(row):
             fill = magnitude_colour(share)
             body.append(
-                f'<g><title>{content(f"{label}, layers 0 to {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
+                f'<g><title>{content(f"{label}, layer {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
                 f'y="{coordinate(y - 0.72 * em)}" width="{coordinate(cell - 2)}" height="{coordinate(1.44 * em)}" rx="4" fill="{fill}"/>'
                 f'<text x="{coordinate(left + (layer + 0.5) * cell)}" y="{coordinate(y)}" dy=".35em" text-anchor="middle" '
                 f'font-size="{coordinate(size)}" fill="{text_colour(fill)}">{hundredth(share)}</text></g>'
             )
     sentence = describe_beliefs(case, target)
-    return frame(body, width, y + 1.2 * em, title="What each depth believes", sentence=sentence, font_size=em)
+    return frame(body, width, y + 1.2 * em, title="What each layer believes", sentence=sentence, font_size=em)
 
 
 def hundredth(share: float) -> str:
