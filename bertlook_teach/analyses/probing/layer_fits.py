@@ -277,7 +277,7 @@ class _Problem:
     """Loss and gradient of a probe, all parameters in one vector: mix scores (of several layers), maps."""
 
     def __init__(self, layers, gold, n_spans, hidden, seed):
-        self.layers, self.gold, self.n_spans = layers, gold, n_spans
+        self.layers, self.gold, self.n_spans, self.fixed = layers, gold, n_spans, None
         n, n_classes = len(gold), int(gold.max()) + 1
         self.frequency = np.bincount(gold, minlength=n_classes) / n
         features = _features(layers.mean(axis=0), n_spans)
@@ -316,11 +316,9 @@ class _Problem:
         """Penalised loss in nats a case, and its gradient; the products of matrices are in ``precision``."""
         _, exact = self.unpacked(theta)
         maps = {name: m.astype(precision, copy=False) for name, m in exact.items()}
-        layers = self._layers(precision)
         n, rows = len(self.gold), np.arange(len(self.gold))
         shares = self.shares(theta).astype(precision)
-        mixed = np.tensordot(shares, layers, axes=1) if self.n_scores else layers[0]  # (case, span * dim)
-        features = _features(mixed, self.n_spans)
+        mixed, features = self._read(shares, precision)
         inner = np.tanh(features @ maps["in"] + maps["in_bias"]) if "in" in maps else features
         z = inner @ maps["out"] + maps["bias"]
         z -= z.max(axis=1, keepdims=True)
@@ -346,7 +344,7 @@ class _Problem:
                 first, second = np.split(mixed, 2, axis=-1)
                 towards, product = np.split(towards, [mixed.shape[-1]], axis=-1)
                 towards = towards + np.concatenate([product * second, product * first], axis=-1)
-            by_share = np.tensordot(layers, towards, axes=([1, 2], [0, 1])) + 2 * even * shares
+            by_share = np.tensordot(self.layers, towards, axes=([1, 2], [0, 1])) + 2 * even * shares
             loss += even * float((shares**2).sum())
             by_score = shares * (by_share - shares @ by_share)
         for name in ("in", "out"):
@@ -355,10 +353,16 @@ class _Problem:
                 back[name] = back[name] + l2 * exact[name]
         return loss, self.packed(by_score, back).astype(float)
 
-    def _layers(self, precision):
+    def _read(self, shares, precision):
+        """The mix, shape (case, span * dim), and what the map sees of it; of one layer alone that stays the same."""
         if self.layers.dtype != precision:
-            self.layers = self.layers.astype(precision)
-        return self.layers
+            self.layers, self.fixed = self.layers.astype(precision), None
+        if self.n_scores:
+            mixed = np.tensordot(shares, self.layers, axes=1)
+            return mixed, _features(mixed, self.n_spans)
+        if self.fixed is None:
+            self.fixed = _features(self.layers[0], self.n_spans)
+        return self.layers[0], self.fixed
 
     def solve(self, start, l2, max_iterations, even=0.0) -> dict:
         """L-BFGS in coordinates in which the loss curves about as much in every direction.

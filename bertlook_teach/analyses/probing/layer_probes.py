@@ -263,7 +263,7 @@ def unfinished(what: str, scores) -> str:
         return ""
     return (
         f"NOT FINISHED: {what} {', '.join(map(str, open_))} stopped after {scores.iterations[open_].max()} iterations, the gradient at "
-        f"{100 * scores.gradient[open_].max():.2g} % of its start ({100 * TOLERANCE:g} % is asked for). These scores are no result: raise max_iterations (--max-iterations)."
+        f"{100 * scores.gradient[open_].max():.2g} % of its start ({100 * TOLERANCE:g} % is asked for). These scores are not results: raise max_iterations (--max-iterations)."
     )
 
 
