@@ -136,7 +136,13 @@ def layers_table(result):
     lines = []
     for run, found in result["about"]["summary"].items():
         adds = f"{100 * found['gain']:+.1f} [{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
-        where = "not sure" if found["expected layer"] is None else f"{found['expected layer']:.2f}"
+        where = (
+            "not sure"
+            if found["expected layer"] is None
+            else (
+                f"{found['expected layer']:.2f} [{found['expected low']:.2f}, {found['expected high']:.2f}]"
+            )
+        )
         lines.append([run, *curves[run], str(int(found["best layer"])), adds, where])
     if not result["about"]["converged"]:
         raise ValueError(f"{result['about']['task']}: some fits have not finished; they make no table")

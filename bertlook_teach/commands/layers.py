@@ -221,6 +221,8 @@ def summarise(scores: probing.LayerScores) -> dict[str, float | int | None]:
         "high": high,
         "expected layer": curve.expected_layer,
     }
+    if curve.sure:
+        values |= dict(zip(("expected low", "expected high"), scores.expected_interval()))
     return {name: None if np.isnan(value) else round(float(value), 4) for name, value in values.items()}
 
 
@@ -265,9 +267,12 @@ def _gain(s) -> str:
 
 
 def _format_summary(summary) -> str:
-    lines = [["run", "best layer", "adds to the embeddings [95 %]", "expected layer"]]
+    lines = [["run", "best layer", "adds to the embeddings [95 %]", "expected layer [95 %]"]]
     for name, s in summary.items():
-        lines.append([name, str(int(s["best layer"])), _gain(s), _cell(s["expected layer"])])
+        where = _cell(s["expected layer"])
+        if s["expected layer"] is not None:
+            where += f" [{_cell(s['expected low'])}, {_cell(s['expected high'])}]"
+        lines.append([name, str(int(s["best layer"])), _gain(s), where])
     return f"{align(lines)}\n-: no depth is named where the gain is not sure (its interval does not lie above 0)."
 
 

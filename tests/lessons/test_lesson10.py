@@ -80,15 +80,15 @@ CASES = [
     ("dep-rises", {"dep": RISING}, {"dep": FALLING}),
     ("entity-rises", {"entity": RISING}, {"entity": FLAT}),
     ("coref-rises", {"coref": RISING}, {"coref": FLAT}),
-    ("pos-before-dep", {"pos": FIRST, "dep": LAST}, {"pos": LAST, "dep": FIRST}),
-    ("dep-before-coref", {"dep": FIRST, "coref": LAST}, {"dep": LAST, "coref": FIRST}),
-    ("pos-before-coref", {"pos": FIRST, "coref": LAST}, {"pos": LAST, "coref": FIRST}),
-    ("pipeline", {"pos": FIRST, "dep": RISING, "coref": LAST}, {"pos": FIRST, "dep": LAST, "coref": RISING}),
-    ("pos-early", {"pos": FIRST}, {"pos": LAST}),
-    ("coref-spread", {"pos": FIRST, "coref": RISING}, {"pos": RISING, "coref": FIRST}),
-    ("late-layers-add-little", {"pos": FIRST}, {"pos": LAST}),
+    ("pos-before-dep", {"pos alone": FIRST, "dep alone": LAST}, {"pos alone": LAST, "dep alone": FIRST}),
+    ("dep-before-coref", {"dep alone": FIRST, "coref alone": LAST}, {"dep alone": LAST, "coref alone": FIRST}),
+    ("pos-before-coref", {"pos alone": FIRST, "coref alone": LAST}, {"pos alone": LAST, "coref alone": FIRST}),
+    ("pipeline", {"pos alone": FIRST, "dep alone": RISING, "coref alone": LAST}, {"pos alone": FIRST, "dep alone": LAST, "coref alone": RISING}),
+    ("pos-early", {"pos alone": FIRST}, {"pos alone": LAST}),
+    ("coref-spread", {"pos alone": FIRST, "coref alone": RISING}, {"pos alone": RISING, "coref alone": FIRST}),
+    ("late-layers-add-little", {"pos alone": FIRST}, {"pos alone": LAST}),
     ("selective", {"dep": RISING, "made-up": FLAT}, {"dep": RISING, "made-up": RISING}),
-    ("two-answers", {"pos": FIRST, "pos mix": HIGH_MIX}, {"pos": FIRST, "pos mix": np.array([0, 1.0, 0, 0])}),
+    ("two-answers", {"pos alone": FIRST, "pos mix": HIGH_MIX}, {"pos alone": FIRST, "pos mix": np.array([0, 1.0, 0, 0])}),
     ("centre-order", {"dep mix": LOW_MIX, "coref mix": HIGH_MIX}, {"dep mix": HIGH_MIX, "coref mix": LOW_MIX}),
     ("coref-flat", {"coref mix": HIGH_MIX}, {"coref mix": FLAT_MIX}),
 ]  # fmt: skip
@@ -96,14 +96,17 @@ CASES = [
 
 def test_statistics_on_paper():
     assert lesson10.curve({"pos": RISING}, "pos") == pytest.approx([0.5, 0.6, 0.7, 0.8])
-    assert lesson10.depth({"pos": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
+    assert lesson10.depth({"pos alone": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
+    falls_again = {"pos alone": counts(0.5, 0.8, 0.6, 0.7)}
+    assert lesson10.highest(falls_again, "pos") == pytest.approx([0.5, 0.8, 0.8, 0.8])
+    assert lesson10.depth(falls_again, "pos") == pytest.approx(1 / 3)
     assert lesson10.centre({"pos mix": FLAT_MIX}, "pos") == pytest.approx(1.5 / 3)
     assert lesson10.early_share(np.array([0.5, 0.8, 0.8, 0.9])) == pytest.approx(0.75)
-    assert lesson10.later("coref", "pos")({"pos": FIRST, "coref": LAST}) == pytest.approx(2 / 3)
+    assert lesson10.later("coref", "pos")({"pos alone": FIRST, "coref alone": LAST}) == pytest.approx(2 / 3)
     # Nothing gained, no order: the line, so that neither verdict follows.
-    assert lesson10.later("coref", "pos", 0.1)({"pos": RISING, "coref": FLAT}) == 0.1
+    assert lesson10.later("coref", "pos", 0.1)({"pos alone": RISING, "coref alone": FLAT}) == 0.1
     for key in ("pos-before-dep", "dep-before-coref", "pos-before-coref", "pipeline"):
-        nothing = dict.fromkeys(("pos", "dep", "coref"), FALLING)
+        nothing = dict.fromkeys(("pos alone", "dep alone", "coref alone"), FALLING)
         assert by_key[key].statistic(nothing, nothing) == by_key[key].threshold
 
 
@@ -123,12 +126,16 @@ def small(specimen):
 def test_the_evidence_adds_up_to_the_scores_of_the_probes(small):
     tasks, scores = small
     rows = list(collectors.curve_evidence(scores))
-    assert all(row == {} for row in rows[::2]) and set(rows[1]) <= set(TASKS)
+    assert all(row == {} for row in rows[::2]) and set(rows[1]) <= {
+        name for task in TASKS for name in (task, f"{task} alone")
+    }
     found = Evidence.of("layers", rows)
     for task, s in scores.items():
         assert (found.inputs[task] % 2 == 1).all() and len(found.inputs[task]) == len(s.documents)
         mean = {task: found.values[task].mean(axis=0)}
         assert lesson10.curve(mean, task) == pytest.approx(s.f1[s.best])
+        mean = {f"{task} alone": found.values[f"{task} alone"].mean(axis=0)}
+        assert lesson10.highest(mean, task) == pytest.approx(np.maximum.accumulate(s.f1))
         assert set(s.documents) == set(tasks[task][1].documents)
         assert not set(s.documents) & set(tasks[task][0].documents)
 

@@ -177,6 +177,10 @@ class LayerScores(DepthCurve):
             self.task, self.labels, self.counts[self.best], self.documents, self.n_train, self.n_test
         )
 
+    def expected_interval(self, *, seed: int = 0) -> tuple[float, float]:
+        """95 % over documents of the expected layer, of the highest score so far in each sample: it knows how unsure the best layer is."""
+        return self.interval(lambda f1: expected_layer(np.maximum.accumulate(f1, axis=-1)), seed=seed)
+
     def warnings(self) -> list[str]:
         """The remarks, and in words which fits have not finished."""
         return [*filter(None, [unfinished("the probes of layers", self)]), *self.remarks]

@@ -246,10 +246,11 @@ def curve_evidence(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Of each document that was scored the counts of every depth, shape (layer, 3): of the best layer so far, or of a mix.
 
-    An empty dict stands before each.
+    And, as "TASK alone", those of each layer. An empty dict stands before each.
     """
     every = dict(scores) | ({"made-up": made_up} if made_up is not None else {})
     curves = {task: s.so_far if isinstance(s, LayerScores) else s for task, s in every.items()}
+    curves |= {f"{task} alone": s for task, s in scores.items() if isinstance(s, LayerScores)}
     for document in sorted({name for s in curves.values() for name in s.documents}):
         yield {}
         yield {

@@ -168,7 +168,10 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
     rows = []
     for name, s in scores.items():
         curve = s.so_far
-        where = f"{curve.expected_layer:.2f}" if curve.sure else "not sure"
+        where = "not sure"
+        if curve.sure:
+            low, high = s.expected_interval()
+            where = f"{curve.expected_layer:.1f} [{low:.1f}, {high:.1f}]"
         f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
         rows.append([name, f1[0], str(int(s.best[-1])), f1[1], _gain_cell(curve), where])
     said = "The best layer is chosen on training documents. No expected layer where the gain is not sure."
