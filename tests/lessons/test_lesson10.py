@@ -173,7 +173,7 @@ def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch)
     assert set(fits.mixes[0]) == {"pos"} == set(fits.penalties)
     assert set(shown.stopped.f1) == {2, 0} and "on purpose" in shown.stopped.why
     assert not np.allclose(shown.stopped.f1[2], shown.stopped.f1[0])
-    assert all(len(case["words"]) <= collectors.LONGEST for case in shown.cases) and len(shown.cases) == 5
+    assert all(len(case["words"]) <= collectors.LONGEST for case in shown.cases) and shown.cases
     typed = typed_beliefs(shown.words, specimen, "The old man can fish.")
     assert len(typed["targets"]) == 6
 
