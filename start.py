@@ -49,6 +49,7 @@ INSTALLED_FROM = (
     "constraints.txt",
     "bertlook_teach/classroom/labextension/package.json",
     "bertlook_teach/classroom/labextension/static/remoteEntry.js",
+    "bertlook_teach/classroom/export/page/fill.js",
     "bertlook_teach/classroom/nbextension/main.js",
     "bertlook_teach/classroom/nbextension/notebook.json",
     "bertlook_teach/classroom/server_extension.json",

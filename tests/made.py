@@ -6,6 +6,7 @@ Sizes differ from one another (3 layers, 2 heads, 5 or more tokens), so that a s
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,16 @@ def tree(words: str, governors, relations: str, upos: str = "", **fields) -> Tre
     return TreebankSentence(
         tuple(words.split()), tuple(governors), tuple(relations.split()), **(about | fields)
     )
+
+
+def arrows(svg: str, n_words: int) -> list[tuple[int, int]]:
+    """(from, to) of each arc over a sentence: the words nearest to where its line begins and to the tip of its arrow."""
+    feet = [
+        float(x) for x in re.findall(r'<path d="M([-\d.]+) ', svg)
+    ]  # a line, its arrow, the next line, ...
+    middles = np.array([float(x) for x in re.findall(r'<text x="([-\d.]+)"', svg)][-n_words:])
+    words = [int(np.abs(middles - x).argmin()) for x in feet]
+    return list(zip(words[::2], words[1::2]))
 
 
 def run(capsys, command: str, *arguments):

@@ -89,9 +89,8 @@ EXTRAS = {
     },
     "lab": {"bertlook_teach", "bertviz", "pandas", "python-dateutil"},  # with the extras classic, slides and torch
     "docs": {"pdoc"},
-    "lite": {"jupyterlite-core", "jupyterlite-pyodide-kernel", "packaging"},
     "scale": {"dask"},
-    "test": {"dask", "jupyterlite-core", "jupyterlite-pyodide-kernel", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
+    "test": {"dask", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
@@ -368,12 +367,7 @@ def test_torch_is_imported_in_one_place_which_says_how_to_install_it():
 
 def test_every_library_is_declared():
     runtime, extras = declared_dependencies()
-    assert (
-        undeclared_libraries(
-            PACKAGE, runtime | extras["torch"], extras["slides"] | extras["lab"] | extras["lite"]
-        )
-        == []
-    )
+    assert undeclared_libraries(PACKAGE, runtime | extras["torch"], extras["slides"] | extras["lab"]) == []
 
 
 def test_nothing_can_run_what_was_only_to_be_read():

@@ -122,30 +122,6 @@ def test_the_palette_of_the_slides_is_that_of_the_views():
     assert f"--slide-accent: {palette.LINE.lower()};" in text
 
 
-def test_all_hosts_fill_a_slide_by_the_same_functions():
-    functions = re.split(r"\n\n(?://[^\n]*\n)*", (HOSTS / "export" / "page" / "fill.js").read_text("utf-8"))
-    functions = [text.strip() for text in functions if re.match(r"(async )?function ", text)]
-    assert [re.search(r"\w+(?=\()", text)[0] for text in functions] == [
-        "showPlace",
-        "keepNumbers",
-        "fillSlide",
-        "restOf",
-        "fillPicture",
-        "fillPictures",
-        "growWords",
-        "lowerBody",
-        "foldCode",
-        "turnCode",
-        "dressPictures",
-        "pageType",
-        "setLikePrint",
-        "keepFilled",
-    ]
-    for script in RISES:
-        flat = re.sub(r"(?m)^  ", "", script.read_text(encoding="utf-8"))
-        assert all(text in flat for text in functions), script.name
-
-
 # --- the colours of the parts ---------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ import nbformat
 from PIL import Image, ImageChops  # comes with matplotlib
 from playwright.sync_api import Page, sync_playwright
 
+from bertlook_teach.classroom import sign
 from bertlook_teach.disk import find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,6 +120,7 @@ def gallery_deck(folder: Path) -> tuple[Path, list[str]]:
     shutil.copy(ROOT / "slides" / "rise.css", folder)  # the type of our slides
     shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
     nbformat.write(deck, folder / "gallery.ipynb")
+    sign(folder / "gallery.ipynb")  # or its cells would not run
     return folder / "gallery.ipynb", names
 
 

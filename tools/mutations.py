@@ -53,7 +53,7 @@ BREAKS = [
     ("widgets/chosen_head.py", "self.head = min(self.head, self.shape[1] - 1)", "self.head = min(self.head, self.shape[1])", "widgets"),
     ("widgets/js/core.js", "Math.floor(share * 100 + 0.5)", "Math.floor(share * 100)", "browser/test_widgets_browser.py"),
     ("widgets/js/arc_view.js", "ends[i][0] < b", "ends[i][0] <= b", "browser/test_arc_view_browser.py"),
-    ("classroom/server.py", 'environ["JUPYTER_CONFIG_DIR"] = str(home / "config")', "pass", "classroom"),
+    ("classroom/jupyter_home.py", 'environ["JUPYTER_CONFIG_DIR"] = str(home / "config")', "pass", "classroom"),
     ("classroom/export/strangers.py", 'name.startswith("on")', 'name.startswith("onc")', "classroom"),
     ("commands/line.py", "int(found[1]) + 1} of the corpus", "int(found[1])} of the corpus", "commands"),
     ("disk/files.py", '    with replacing(path, "wb") as file:\n        file.write(_encoded(content))', '    with open(path, "wb") as file:\n        file.write(_encoded(content))', "disk"),

@@ -216,6 +216,8 @@ def to_bytes(notebook) -> bytes:
 def save(notebook, path) -> bool:
     """Write a notebook in one step, so that an interruption cannot leave half a file; whether it changed.
 
+    One of the course goes into the list of notebooks that the server trusts.
+
     Parameters
     ----------
     notebook : NotebookNode
@@ -230,6 +232,8 @@ def save(notebook, path) -> bool:
     if path.exists() and path.read_bytes() == data:
         return False
     write_file(path, data)
+    if path.resolve().is_relative_to(ROOT):
+        classroom.write_list(ROOT)
     return True
 
 

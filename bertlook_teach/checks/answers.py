@@ -77,8 +77,8 @@ def check_number(answer, expected, *, tolerance, mistakes=(), learnt) -> Feedbac
 def check_array(answer, expected, *, tolerance=1e-6, axes=None, mistakes=(), learnt) -> Feedback:
     """Compare an array, entry by entry, and say what is wrong with it before saying where.
 
-    Named in this order: not an array of numbers, wrong number of axes or shape, last two axes swapped, rows that
-    should sum to 1 and do not, a listed mistake, and the first differing entry with its index (never its
+    Named in this order: not an array of numbers, last two axes swapped, a listed mistake, wrong number of axes or
+    shape, rows that should sum to 1 and do not, and the first differing entry with its index (never its
     expected value).
 
     Parameters

@@ -156,6 +156,13 @@ def _array_problem(answer, target, tolerance, axes, mistakes=()):
         return "These rows sum over queries; did you swap the last two axes?"
     if swapped:
         return "The values are right but the last two axes are swapped."
+
+    def is_mistake(mistake):
+        known = _to_array(mistake)
+        return known is not None and known.shape == array.shape and np.allclose(array, known, 0, tolerance)
+
+    if array.shape != target.shape and (reason := _reason(array, mistakes, is_mistake)):
+        return _sentence(reason)
     if array.ndim != target.ndim:
         return f"It has {_axes(array.ndim)}, shape {array.shape}; {_axes(target.ndim)}{named} were expected."
     if array.shape != target.shape:
@@ -164,10 +171,6 @@ def _array_problem(answer, target, tolerance, axes, mistakes=()):
         return "It holds True and False; numbers were expected."
     if np.allclose(array, target, rtol=0, atol=tolerance):
         return None
-
-    def is_mistake(mistake):
-        known = _to_array(mistake)
-        return known is not None and known.shape == array.shape and np.allclose(array, known, 0, tolerance)
 
     reason = _reason(array, mistakes, is_mistake)
     if reason:

@@ -20,30 +20,25 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overfl
 SEAL = (
     "What is known: a sheet carries a digest of its content, so that a number changed by hand is noticed and the sheet left out. What is not: the "
     "digest is not a signature; whoever reads the course's code can make a sheet, copy another's, or write outputs into a notebook. Only a notebook "
-    "run here shows that its answers are right, and none shows whose they are."
+    "that is run again shows that its answers are right, and none shows whose they are."
 )
 
 
 def student_rows(found: Gathered) -> list[dict]:
-    """One row a check of a student: for the CSV. A text that a spreadsheet would take for a formula gets an apostrophe."""
+    """One row a check of a student: for the CSV, which `csv_text` makes so that a spreadsheet runs nothing of it."""
     return [
         {
-            "student": _plain(student),
+            "student": clean(student),
             "lesson": number,
             "check": name,
             "status": status,
-            "mistake": _plain(one.sheet.mistakes.get(name, "")),
+            "mistake": clean(one.sheet.mistakes.get(name, "")),
             "kind": one.kind,
-            "file": _plain(one.source),
+            "file": clean(one.source),
         }
         for (student, number), one in sorted(found.hand_ins.items())
         for name, status in one.sheet.answers.items()
     ]
-
-
-def _plain(text: str) -> str:
-    text = clean(text)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def class_page(found: Gathered) -> str:
@@ -92,7 +87,7 @@ def class_page(found: Gathered) -> str:
         parts += _table(title, head, [row for _, row in tried])
     for game in games(found):
         parts.append(f"<h2>The labelling game {escape(game.name)}: {game.students} students</h2>")
-        if game.kappas:
+        if len(game.kappas):
             parts.append(
                 f"<p>Kappa of two students: {sum(game.kappas) / len(game.kappas):.2f} in the mean of {len(game.kappas)} pairs, from {min(game.kappas):.2f} to {max(game.kappas):.2f}.</p>"
             )

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from itertools import combinations
+from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
 
 from ..checks import Sheet, sheet_from
 from ..course import LESSONS
+from ..disk import MOST_TIMES, csv_rows, may_unpack_to, open_zip, parse_json, read_bounded, visible
 from ..measures import CLASSES
-from ..stats import agree
 
-MOST_BYTES = 50_000_000  # of one file
+MOST_BYTES = 20_000_000  # of a notebook; those of this course have less than one million
+MOST_SMALL = 1_000_000  # bytes of a sheet, a table or a file with codes
+MOST_OF_STUDENT = 200_000_000  # bytes of all that one student handed in
 MOST_FILES = 5_000
+MOST_MAPS = 2_000  # of one game
+MOST_GAMES = 20  # of one student, and in one file
+MOST_STUDENTS = 1_000  # in one zip
 _KINDS = (".json", ".ipynb", ".csv", ".txt")
+_FREE = 100_000  # bytes that an entry of a zip may unpack to, however small it is
 _FEWEST = 2  # students who labelled a map, before it says something about the class
 _LONGEST = 500  # characters of a mistake
 _SPACE = re.compile(r"\s+")
@@ -35,6 +43,7 @@ _UNREADABLE = (
     ValueError,
     OSError,
     RuntimeError,
+    MemoryError,
     zipfile.BadZipFile,
     zlib.error,
     csv.Error,
@@ -52,7 +61,7 @@ class HandIn:
         The first folder below the one that was read, or the name of a loose file without ending and lesson.
     sheet : Sheet
     source : str
-    kind : {"sheet", "notebook", "notebook, run here"}
+    kind : {"sheet", "notebook"}
     when : float
         When it was written: seconds, or the date of a zip entry as a number; only compared.
     """
@@ -66,11 +75,11 @@ class HandIn:
 
 @dataclass(frozen=True)
 class Labels:
-    """One student's labels of one game; 0 where a map has none, else the class counted from 1."""
+    """One student's labels of one game: for each map 0 if it has none, else the class counted from 1."""
 
     student: str
     game: str
-    digits: tuple[int, ...]
+    digits: bytes
     rule: tuple[str, ...]
     source: str
 
@@ -82,30 +91,31 @@ class Gathered:
     Attributes
     ----------
     hand_ins : dict of (student, lesson) -> HandIn
-        The one that counts: a notebook run here before a sheet, a sheet before a notebook's saved outputs, then the newest.
+        The one that counts: a sheet before a notebook's saved outputs, then the newest.
     labels : dict of (student, game) -> Labels
     notes : list of str
         What was left out or replaced, and why.
+    n_games : Counter
+        Student -> how many games.
     """
 
     hand_ins: dict[tuple[str, str], HandIn] = field(default_factory=dict)
     labels: dict[tuple[str, str], Labels] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    n_games: Counter = field(default_factory=Counter, repr=False)
 
     @property
     def students(self) -> list[str]:
         return sorted({student for student, _ in [*self.hand_ins, *self.labels]})
 
 
-def gather(folder: str | Path, run: Callable[[bytes], bytes] | None = None) -> Gathered:
+def gather(folder: str | Path) -> Gathered:
     """Read what a class handed in.
 
     Parameters
     ----------
     folder : path
         With files NAME.json, NAME.ipynb, NAME.csv, NAME.txt or folders NAME/...; zip files are read as folders, and it may be one.
-    run : function
-        From the content of a notebook to the content with new outputs, see `run_handed_in`. Without it outputs count as saved.
 
     Raises
     ------
@@ -119,15 +129,21 @@ def gather(folder: str | Path, run: Callable[[bytes], bytes] | None = None) -> G
         raise FileNotFoundError(
             f"there is no folder {folder}; give the one with the files that were handed in."
         )
-    found = Gathered()
+    found, spent = Gathered(), Counter()
     for name, when, read in _files(folder, found.notes):
         student = _student(name)
         try:
-            _take(found, student, name, when, read(), run)
+            if spent[student] > MOST_OF_STUDENT:
+                raise ValueError(
+                    f"more than {MOST_OF_STUDENT // 1_000_000} MB of this student's files were read already"
+                )
+            content = read()
+            spent[student] += len(content)
+            _take(found, student, name, when, content)
         except _UNREADABLE as error:
-            found.notes.append(f"{name}: left out, {error}")
+            _note(found.notes, name, f"left out, {error or type(error).__name__}")
     if not found.hand_ins and not found.labels:
-        said = "".join(f"\n  {note}" for note in first_notes(found.notes, 10))
+        said = "".join(f"\n  {visible(note)}" for note in first_notes(found.notes, 10))
         raise ValueError(
             f"nothing in {folder} is a hand-in: a .json that check.sheet wrote, a notebook of an exercise, or labels of the game.{said}"
         )
@@ -139,6 +155,15 @@ def first_notes(notes: list[str], most: int) -> list[str]:
     return notes if len(notes) <= most else [*notes[: most - 1], f"... and {len(notes) - most + 1} more"]
 
 
+def _note(notes: list[str], name: str, said: str) -> None:
+    """Note what happened to a file, in a line of bearable length: a zip can hold names of 64 kB."""
+    notes.append(f"{_shown(name)}: {said[:300]}")
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 160 else f"{name[:100]} ... {name[-50:]}"
+
+
 def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callable[[], bytes]]]:
     """Name, date and a function that reads: of each file below a folder and of each entry of a zip file, whose names are only names."""
     roots = [folder] if folder.is_file() else sorted(folder.rglob("*"))
@@ -147,21 +172,24 @@ def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callabl
     for path in roots:
         name = path.name if path == folder else path.relative_to(folder).as_posix()
         if path.is_symlink():
-            notes.append(f"{name}: left out, a link to another place")
+            _note(notes, name, "left out, a link to another place")
         elif path.suffix.lower() == ".zip" and path.is_file():
             yield from _entries(path, name, notes)
         elif path.is_file() and _wanted(name):
-            yield name, path.stat().st_mtime, lambda path=path: bounded(path.open("rb"))
+            yield name, path.stat().st_mtime, lambda path=path, name=name: bounded(path.open("rb"), name)
         elif path.is_file() and not _hidden(name):
-            notes.append(f"{name}: left out, not a file of one of these kinds: {' '.join(_KINDS)} .zip")
+            _note(notes, name, f"left out, not a file of one of these kinds: {' '.join(_KINDS)} .zip")
 
 
 def _entries(path: Path, name: str, notes: list[str]):
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_zip(path, MOST_FILES) as archive:
             entries = archive.infolist()
-            if len(entries) > MOST_FILES:
-                raise ValueError(f"it holds more than {MOST_FILES} files")
+            folders = {entry.filename.replace("\\", "/").partition("/")[0] for entry in entries}
+            if len(folders) > MOST_STUDENTS:
+                raise ValueError(f"it holds folders or files of more than {MOST_STUDENTS:,} students")
+            # A class's zip is read whole. Where that is far more than a zip of its size holds, a few files make it so, and only they are left out.
+            crowded = sum(entry.file_size for entry in entries) > may_unpack_to(path.stat().st_size)
             for entry in entries:
                 parts = [
                     part
@@ -169,20 +197,25 @@ def _entries(path: Path, name: str, notes: list[str]):
                     if part not in ("/", "..", ".")
                 ]
                 inside = "/".join(parts)
-                if entry.is_dir() or not _wanted(inside):
-                    if not entry.is_dir() and not _hidden(inside):
-                        notes.append(
-                            f"{name}, {inside}: left out, not a file of one of these kinds: {' '.join(_KINDS)}"
-                        )
+                if entry.is_dir() or _hidden(inside):
+                    continue
+                if not _wanted(inside):
+                    said = f"left out, not a file of one of these kinds: {' '.join(_KINDS)}"
+                    _note(notes, f"{name}, {inside}", said)
+                    continue
+                if crowded and entry.file_size > max(_FREE, MOST_TIMES * entry.compress_size):
+                    said = f"left out, it would unpack to more than {MOST_TIMES} times its size"
+                    _note(notes, f"{name}, {inside}", said)
                     continue
                 # A zip with one folder for all is the class's; one of loose files is its owner's.
                 owner = [] if len(parts) > 1 else [Path(name).with_suffix("").as_posix()]
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
-                yield "/".join([*owner, *parts]), when, lambda entry=entry: bounded(archive.open(entry))
+                read = lambda entry=entry, inside=inside: bounded(archive.open(entry), inside)
+                yield "/".join([*owner, *parts]), when, read
     except _UNREADABLE as error:
-        notes.append(f"{name}: left out, {error}")
+        _note(notes, name, f"left out, {error or type(error).__name__}")
 
 
 def _wanted(name: str) -> bool:
@@ -193,12 +226,10 @@ def _hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
-def bounded(file) -> bytes:
-    with file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"it is larger than {MOST_BYTES // 1_000_000} MB")
-    return content
+def bounded(file: IO[bytes], name: str = ".ipynb") -> bytes:
+    """What a hand-in holds: of a notebook at most `MOST_BYTES`, of any other file `MOST_SMALL`."""
+    notebook = PurePosixPath(name).suffix.lower() == ".ipynb"
+    return read_bounded(file, MOST_BYTES if notebook else min(MOST_BYTES, MOST_SMALL))
 
 
 def _student(name: str) -> str:
@@ -215,29 +246,21 @@ def clean(text: str) -> str:
     return _SPACE.sub(" ", "".join(c if c.isprintable() else " " for c in text)).strip()
 
 
-def _take(found: Gathered, student: str, name: str, when: float, content: bytes, run) -> None:
+def _take(found: Gathered, student: str, name: str, when: float, content: bytes) -> None:
     ending = PurePosixPath(name).suffix.lower()
     if ending == ".json":
-        _count(found, HandIn(student, _known(sheet_from(content, name)), name, "sheet", when))
+        sheet = _known(sheet_from(content, _shown(name)))
+        _count(found, HandIn(student, sheet, _shown(name), "sheet", when))
     elif ending == ".ipynb":
         notebook = _notebook(content)
-        kind = "notebook"
         _game_codes(found, student, name, content.decode("utf-8", "replace"))
-        if run is not None and _lesson_of(notebook, name):
-            try:
-                notebook, kind = _notebook(run(content)), "notebook, run here"
-            except (ValueError, OSError) as error:
-                found.notes.append(f"{name}: not run to its end, {error} Its saved outputs count.")
         sheet = _sheet_of(notebook, name)
         if sheet is not None:
-            _count(found, HandIn(student, sheet, name, kind, when))
+            _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
     elif ending == ".csv":
         _game_table(found, student, name, content.decode("utf-8-sig"))
     else:
         _game_codes(found, student, name, content.decode("utf-8", "replace"))
-
-
-_RANK = {"notebook, run here": 2, "sheet": 1, "notebook": 0}
 
 
 def _count(found: Gathered, new: HandIn) -> None:
@@ -246,7 +269,7 @@ def _count(found: Gathered, new: HandIn) -> None:
     if old is None:
         found.hand_ins[key] = new
         return
-    kept, left = sorted((old, new), key=lambda one: (_RANK[one.kind], one.when), reverse=True)
+    kept, left = sorted((old, new), key=lambda one: (one.kind == "sheet", one.when), reverse=True)
     found.hand_ins[key] = kept
     found.notes.append(
         f"{left.source}: does not count, {new.student} has {kept.source} for lesson {new.sheet.lesson}"
@@ -264,14 +287,14 @@ def _known(sheet: Sheet) -> Sheet:
     """A sheet whose checks are those of its lesson; one of another edition is refused rather than counted with them."""
     if set(sheet.answers) != set(_names(sheet.lesson)):
         raise ValueError(f"its checks are not those of lesson {sheet.lesson} in this edition")
-    return sheet
+    return replace(sheet, mistakes={name: said[:_LONGEST] for name, said in sheet.mistakes.items()})
 
 
 # ---- a notebook, as it was saved -----------------------------------------------------------------------
 def _notebook(content: bytes) -> dict:
     try:
-        notebook = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError):
+        notebook = parse_json(content)
+    except (UnicodeDecodeError, json.JSONDecodeError):
         raise ValueError("it is not a notebook: not JSON") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
@@ -323,25 +346,29 @@ def _sheet_of(notebook: dict, name: str) -> Sheet | None:
 # ---- the labelling game --------------------------------------------------------------------------------
 def _game_codes(found: Gathered, student: str, name: str, text: str) -> None:
     """Codes as the game shows them; of several of one game that with the most labels."""
-    for game, digits in set(_CODE.findall(text)):
-        _keep_labels(found, Labels(student, game, tuple(map(int, digits)), (), name))
+    codes = list(islice(_CODE.finditer(text), MOST_GAMES + 1))
+    if len(codes) > MOST_GAMES:
+        _note(found.notes, name, f"its codes of the game do not count, there are more than {MOST_GAMES}")
+        return
+    for game, digits in {code.groups() for code in codes}:
+        _keep_labels(found, Labels(student, game, bytes(map(int, digits)), (), name))
 
 
 def _game_table(found: Gathered, student: str, name: str, text: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(text)))
+    rows = csv_rows(text, [*_GAME_COLUMNS, "rule"], MOST_MAPS)
     if not rows or not set(rows[0]) >= _GAME_COLUMNS:
         raise ValueError("it is not a table of the labelling game: columns game, map and label")
-    digits, rule = [0] * len(rows), [""] * len(rows)
+    digits, rule = bytearray(len(rows)), [""] * len(rows)
     for line, row in enumerate(rows, 2):
-        label, number = (row["label"] or "").strip(), row["map"] or ""
+        label, number = row["label"].strip(), row["map"]
         if not re.fullmatch(r"[0-9]{1,5}", number) or not 1 <= int(number) <= len(rows):
             raise ValueError(f"line {line}: map {number[:20]!r} is not one of 1 to {len(rows)}")
         if label and label not in CLASSES or row["game"] != rows[0]["game"]:
             raise ValueError(f"line {line}: a label is one of {', '.join(CLASSES)}, all of one game")
         digits[int(number) - 1] = CLASSES.index(label) + 1 if label else 0
-        rule[int(number) - 1] = row.get("rule") or ""
+        rule[int(number) - 1] = row.get("rule", "")
     known = tuple(rule) if set(rule) <= set(CLASSES) else ()
-    _keep_labels(found, Labels(student, clean(rows[0]["game"])[:12], tuple(digits), known, name))
+    _keep_labels(found, Labels(student, clean(rows[0]["game"])[:12], bytes(digits), known, name))
 
 
 def _keep_labels(found: Gathered, new: Labels) -> None:
@@ -350,6 +377,9 @@ def _keep_labels(found: Gathered, new: Labels) -> None:
 
     old = found.labels.get((new.student, new.game))
     if any(new.digits) and (old is None or done(new) > done(old)):
+        if old is None and found.n_games[new.student] == MOST_GAMES:
+            raise ValueError(f"{new.student} has labels of {MOST_GAMES} games already")
+        found.n_games[new.student] += old is None
         found.labels[new.student, new.game] = new
 
 
@@ -359,7 +389,7 @@ class Game:
 
     Attributes
     ----------
-    kappas : list of float
+    kappas : array of float
         Of each two students, over the maps that both labelled, where it is defined.
     with_rule : list of float
         The share of a student's labels that are the rule's, where a table with the rule was handed in.
@@ -369,7 +399,7 @@ class Game:
 
     name: str
     students: int
-    kappas: list[float]
+    kappas: np.ndarray
     with_rule: list[float]
     split: list[tuple[int, Counter, str]]
 
@@ -382,11 +412,10 @@ def games(found: Gathered) -> list[Game]:
     done = []
     for (name, n), group in sorted(together.items(), key=lambda item: -len(item[1])):
         rule = next((labels.rule for labels in group if labels.rule), ())
-        kappas = []
-        for one, other in combinations(group, 2):
-            both = [(CLASSES[a - 1], CLASSES[b - 1]) for a, b in zip(one.digits, other.digits) if a and b]
-            kappa = agree(*zip(*both), CLASSES, replicates=1).kappa if both else None
-            kappas += [] if kappa is None else [kappa]
+        digits = np.array([list(labels.digits) for labels in group])
+        chosen = (digits[:, :, None] == np.arange(1, len(CLASSES) + 1)).astype(np.float32)
+        # Each with all later ones at once: of 1,000 students half a million pairs.
+        kappas = [_kappas(np.einsum("ma,smb->sab", chosen[i], chosen[i + 1 :])) for i in range(len(group))]
         with_rule = []
         for labels in group if rule else ():
             said = [CLASSES[d - 1] == r for d, r in zip(labels.digits, rule) if d]
@@ -397,5 +426,16 @@ def games(found: Gathered) -> list[Game]:
             if votes.total() >= _FEWEST:
                 split.append((i + 1, votes, rule[i] if rule else ""))
         split.sort(key=lambda row: (max(row[1].values()) / row[1].total(), row[0]))
-        done.append(Game(name, len(group), kappas, with_rule, split))
+        done.append(Game(name, len(group), np.concatenate(kappas), with_rule, split))
     return done
+
+
+def _kappas(confusions: np.ndarray) -> np.ndarray:
+    """`bertlook_teach.stats.cohen_kappa` of many confusion matrices, shape (pair, class, class), where it is defined."""
+    confusions = confusions.astype(float)
+    total = confusions.sum(axis=(1, 2))
+    confusions, total = confusions[total > 0], total[total > 0]
+    chance = (confusions.sum(axis=1) * confusions.sum(axis=2)).sum(axis=1) / total**2
+    same = np.trace(confusions, axis1=1, axis2=2) / total
+    defined = chance < 1 - 1e-12
+    return (same[defined] - chance[defined]) / (1 - chance[defined])

@@ -170,9 +170,14 @@ def lab_extension() -> str:
     again = "Install again: pip install --no-deps -e . (start.py does it by itself)"
     if not (installed / "package.json").is_file():
         raise Failed(f"{name} is not in {installed.parent}", again)
-    script = Path("static", "remoteEntry.js")
-    if (installed / script).read_bytes() != (source / script).read_bytes():
-        raise Failed(f"{name} is installed in another version than this checkout's", again)
+    scripts = {
+        "remoteEntry.js": source / "static" / "remoteEntry.js",
+        "fill.js": source.parent / "export" / "page" / "fill.js",
+    }
+    for script, own in scripts.items():
+        copied = installed / "static" / script
+        if not copied.is_file() or copied.read_bytes() != own.read_bytes():
+            raise Failed(f"{name} is installed in another version than this checkout's", again)
     disabled = _disabled_extensions()
     for extension in (name, "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
         if disabled.get(extension):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
+from typing import TextIO
 
 from .. import __version__
-from ..disk import release_folders
+from ..disk import release_folders, visible
 
 # heading: {name: (file, summary)}. A file has add_arguments(parser) and run(args) -> exit code.
 GROUPS = {
@@ -45,6 +49,11 @@ GROUPS = {
         "show": ("recordings.show", "a recorded input as a page that is live without Python"),
     },
 }
+# Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.
+_LEAST_MEMORY, _FOR_A_THREAD = 600_000_000, 70_000_000
+
+_LONGEST = 4000  # characters of a message
+
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
@@ -114,22 +123,88 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def print_anywhere() -> None:
-    """Let a console that lacks a character show a question mark for it; a Windows terminal lacks the roots and quotes of our tables.
+class _Console:
+    """A stream of the terminal on which nothing a stranger wrote is obeyed: see `visible`. What else is asked of it, the stream itself answers.
 
-    A stream that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    Progress bars move the cursor. So on stderr a return to the start of the line may stand at the ends of what is printed, and so may
+    the move to the line above, alone.
+
+    Raises
+    ------
+    SystemExit
+        If nobody reads any more, as behind ``| head``: quietly, with the number that the shell gives to other commands then.
     """
+
+    def __init__(self, stream: TextIO, *, bars: bool = False):
+        self._stream, self._bars = stream, bars
+
+    def write(self, text: str) -> int:
+        start, middle, end = _MOVES.fullmatch(text).groups() if self._bars else ("", text, "")
+        with self._read():
+            self._stream.write(start + visible(middle, lines=True) + end)
+        return len(text)
+
+    def writelines(self, lines) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with self._read():
+            self._stream.flush()
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if not (isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)):
+                raise
+            with suppress(
+                OSError, ValueError
+            ):  # what is still to be flushed at the end goes nowhere, and says nothing
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise SystemExit(NOBODY_READS) from None
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+
+_MOVES = re.compile(r"(\r*(?:\n*(?:\x1b\[A)*\Z)?)(.*?)(\r*)", re.DOTALL)
+
+NOBODY_READS = 141  # what a shell says of a command that was ended by SIGPIPE
+
+
+@contextmanager
+def printing_anywhere() -> Iterator[None]:
+    """Let the terminal show what is printed, and obey nothing of it; see `_Console`.
+
+    A console that lacks a character shows a question mark for it; a Windows terminal lacks the roots and quotes of our tables. A stream
+    that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    """
+    before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
         if (stream := getattr(sys, name)) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+            before = tuple(stream if one is None else one for one in before)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+        setattr(sys, name, _Console(stream, bars=name == "stderr"))
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        finally:
+            sys.stdout, sys.stderr = before
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0 well, 1 not (with the reason on stderr), 2 a wrong command line."""
-    argv = sys.argv[1:] if argv is None else argv
-    print_anywhere()
+    with printing_anywhere():
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     if not argv:
         build_parser().print_help()
         return 0
@@ -146,11 +221,12 @@ def main(argv: list[str] | None = None) -> int:
         parser.error('an argument is empty (""); is a variable of the shell not set?')
     args = parser.parse_args(argv)
     try:
+        _refuse_too_little_memory()
         return _module(args.command).run(args)
     except (ValueError, OSError, RuntimeError, ImportError) as error:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
-        said = _as_typed(str(error), args)
+        said = _as_typed(_shortened(str(error)), args)  # first: a pattern in it takes long over a page
         if isinstance(error, ImportError) and error.name in ("transformers", "sklearn", "safetensors"):
             said += '. This needs it: pip install "bertlook_teach[torch]"'
         print(f"bertlook {args.command}: {said}", file=sys.stderr)
@@ -163,6 +239,38 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         release_folders()
+
+
+def _refuse_too_little_memory() -> None:
+    """OpenBLAS, on which NumPy and SciPy stand, tries for ever where a process may not have the memory that it wants for each thread.
+
+    Raises
+    ------
+    OSError
+        If a limit of the shell is below that.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
+    least = _LEAST_MEMORY + _FOR_A_THREAD * (int(threads) if threads.isdecimal() else os.cpu_count() or 1)
+    for name, option in (("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")):
+        if not hasattr(resource, name):
+            continue
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if limit != resource.RLIM_INFINITY and limit < least:
+            raise OSError(
+                f"this shell lets a process have {limit / 1e6:,.0f} MB of memory (ulimit {option} {limit // 1024}), and {least / 1e6:,.0f} are "
+                f"the least: with less, libraries wait for memory without end. Raise the limit, for example with ulimit {option} unlimited"
+            )
+
+
+def _shortened(message: str) -> str:
+    """A message without the middle, where it quotes a page of a stranger's file."""
+    return (
+        message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
+    )
 
 
 def _as_typed(message: str, args: argparse.Namespace) -> str:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from ..classroom import port_number, present_static, serve
+from ..classroom import port_number, present_static, serve, trust_alike
 from ..course import ROUTES, find_deck, find_root, route_copy
 from . import common
 
@@ -45,6 +45,7 @@ def run(args: Namespace) -> int:
     if args.route is None:
         return _serve_deck(root, path, args.classic, where)
     with route_copy(root, path, args.route) as copy:
+        trust_alike(root / path, root / copy)
         print(f"Shown is a copy, {copy}: what you change in it is lost when you stop.")
         return _serve_deck(root, copy, args.classic, where)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -17,13 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import DAMAGED_ARCHIVE, claim_folder, replacing
+from ..disk import claim_folder, load_arrays, parse_json, replacing
 from ..measures import FILES, Profile, surface_measures
 from ..model import PRECISIONS, array_namespace
 from ..stats import CONFIDENCE, REPLICATES
 from . import chunks, common
-
-WHOLE = "writing"
 
 FULL = 128  # wordpieces of an input up to which a batch is full; of longer ones fewer share it, so that 512 need no more memory
 
@@ -154,12 +150,7 @@ def _run(args: Namespace, stack: ExitStack) -> int:
         )
         raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
     result.about["complete"] = not interrupted
-    # First beside the result of an earlier run, which a full disk must not destroy.
-    shutil.rmtree(folder / WHOLE, ignore_errors=True)  # half a file of a run that was killed here
-    whole = result.save(folder / WHOLE)
-    for file in FILES.values():
-        os.replace(whole / file, folder / file)
-    whole.rmdir()
+    result.save(folder)
     if not interrupted:
         work.finished()
     common.say_skipped(skipped, "texts")
@@ -272,9 +263,9 @@ def said_of(error: Mapping) -> str:
 def _folded(kept: Path) -> tuple[Profile, int]:
     """The sum of the first chunks that an earlier run has kept, and how many they are."""
     for path in sorted(kept.glob("sum-*.npz"), reverse=True):
-        damaged = suppress(OSError, ValueError, LookupError, TypeError, *DAMAGED_ARCHIVE)
-        with damaged, np.load(path, allow_pickle=False) as file:
-            rest = json.loads(str(file["rest"]))
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            file = load_arrays(path)
+            rest = parse_json(str(file["rest"]))
             sums = {name: file[f"sum_{name}"] for name in rest.pop("measures")}
             return Profile(sums=sums, counts=file["counts"], **rest), int(path.stem.partition("-")[2])
     return Profile(), 0

@@ -222,6 +222,13 @@ def _entity_fields(path: Path) -> list[str]:
     return ["GRP", "etype"]
 
 
+MOST_WORDS = 1_000  # of one mention: each is looked through for its head
+
+
+def _too_long(n: int) -> str:
+    return f"a mention has at most {MOST_WORDS:,} words; this one has {n:,}. Does it end where it should?"
+
+
 _BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
 
 
@@ -249,11 +256,13 @@ def entity_spans(sentence, fields, where):
                         f"{where}, word {word + 1}: Entity={value} closes {group!r}, which is not open."
                     )
                 first, values = opened[group].pop()
+                if word + 1 - first > MOST_WORDS:
+                    raise ValueError(f"{where}, word {word + 1}: {_too_long(word + 1 - first)}")
                 found.append((first, word + 1, values))
     left = sorted(group for group, stack in opened.items() if stack)
     if left:
         raise ValueError(
-            f"{where}: the mentions {', '.join(left)} are opened and not closed in their sentence."
+            f"{where}: the mentions {', '.join(left[:10])} are opened and not closed in their sentence."
         )
     return found
 
@@ -307,6 +316,8 @@ def _json_mention(m, words, upos, where) -> Mention:
     except (KeyError, TypeError):
         raise ValueError(f"{where}: a mention needs span [start, end) and cluster; got {m!r:.80}.") from None
     start, end = json_span(span, len(words), f"{where}, mention")
+    if end - start > MOST_WORDS:
+        raise ValueError(f"{where}, mention: {_too_long(end - start)}")
     span = words[start:end]
     head = m.get("head")
     if isinstance(head, list):  # GUM names each word of a minimal span

@@ -22,6 +22,8 @@ SPLITS = ("train", "test")
 
 ON_EMPTY = ("stop", "skip")
 
+MOST_STEPS = 1_000_000_000  # characters of a text times those of its phrases: each is looked for at every place, some seconds in all
+
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -133,7 +135,7 @@ def iter_keyphrases(
     Raises
     ------
     ValueError
-        With file and line, if a line is not such an object, the text or a phrase is empty, a phrase or an id stands there twice, or the
+        With file and line, if a line is not such an object or has too many phrases for the length of its text, the text or a phrase is empty, a phrase or an id stands there twice, or the
         split is neither "train" nor "test"; also if the file holds no document, or none with a phrase in its text.
     """
     if on_empty not in ON_EMPTY:
@@ -240,6 +242,11 @@ def _document(line: str, where: str) -> KeyphraseDocument:
         raise ValueError(f"{where}: text must be a text that is not empty; got {text!r}.")
     if not isinstance(phrases, list) or not all(isinstance(p, str) and p.strip() for p in phrases):
         raise ValueError(f"{where}: keyphrases must be a list of texts, none of them empty; got {phrases!r}.")
+    if (len(text) + 10_000) * sum(len(phrase) + 1 for phrase in phrases) > MOST_STEPS:
+        raise ValueError(
+            f"{where}: {len(phrases):,} key phrases of {sum(map(len, phrases)):,} characters in a text of {len(text):,} are too many to look for; "
+            "cut the text, or leave phrases out."
+        )
     lower = [" ".join(phrase.lower().split()) for phrase in phrases]
     if len(set(lower)) < len(lower):
         twice = next(phrase for i, phrase in enumerate(lower) if phrase in lower[:i])

@@ -136,8 +136,9 @@ def _sentence(line: str, where: str) -> NegationSentence:
         cue, scope = (_places(item[kind], kind, words, where) for kind in ("cue", "scope"))
         if not cue:
             raise ValueError(f"{where}: a negation needs a cue; got none, with the scope {list(scope)}.")
+        scoped = set(scope)
         for place in cue:
-            if place in scope:
+            if place in scoped:
                 raise ValueError(
                     f"{where}: word {place} ({words[place]}) is both cue and scope of one negation."
                 )

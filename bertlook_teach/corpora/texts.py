@@ -7,9 +7,10 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from ..disk import data_path
+from ..disk import Gunzipped, data_path, parse_json
 
 
 # --- plain texts ---------------------------------------------------------------------------------------
@@ -107,9 +108,10 @@ def from_json(line: str):
     Raises
     ------
     ValueError
-        If it is none, or holds half a character (a lone surrogate): JSON can spell it, UTF-8 cannot, and no tokenizer reads it.
+        If it is none, has more than a million values, or holds half a character (a lone surrogate): JSON can spell it, UTF-8 cannot,
+        and no tokenizer reads it.
     """
-    value = json.loads(line)
+    value = parse_json(line)
     if "\\u" in line:
         try:
             json.dumps(value, ensure_ascii=False).encode()
@@ -152,7 +154,7 @@ class _Lines(io.TextIOWrapper):
         line = super().readline(LONGEST_LINE + 1 if size < 0 else size)
         if len(line) > LONGEST_LINE:
             raise ValueError(
-                f"{self.name} has a line of more than {LONGEST_LINE:,} characters; a text file with one text a line was expected."
+                f"{self.buffer.raw.name} has a line of more than {LONGEST_LINE:,} characters; a text file with one text a line was expected."
             )
         return line
 
@@ -166,17 +168,17 @@ def open_text(path: str | Path, *, errors: str = "strict") -> Iterator[io.TextIO
     FileNotFoundError, IsADirectoryError
         If there is no such file.
     ValueError
-        If the content is not UTF-8 (with the line), a line has no end, or a .gz file is damaged; if what is read from it is JSON
-        that is nested without end.
+        If the content is not UTF-8 (with the line), a line has no end, or a .gz file is damaged or unpacks to far more than a text
+        does; if what is read from it is JSON that is nested without end.
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file was expected.")
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = _gunzip if path.suffix == ".gz" else partial(open, mode="rb")
     try:
-        with opener(path, "rb") as raw, _Lines(raw, encoding="utf-8-sig", errors=errors) as file:
+        with opener(path) as raw, _Lines(raw, encoding="utf-8-sig", errors=errors) as file:
             yield file
     except RecursionError:
         raise ValueError(f"{path} holds JSON that is nested too deeply to be read.") from None
@@ -192,9 +194,13 @@ def open_text(path: str | Path, *, errors: str = "strict") -> Iterator[io.TextIO
         ) from error
 
 
+def _gunzip(path: Path) -> io.BufferedReader:
+    return io.BufferedReader(Gunzipped(path))
+
+
 def _where(path: Path, opener) -> str:
     """The first line that is not UTF-8; the decoder reads in blocks and only knows the block."""
-    with opener(path, "rb") as file:
+    with opener(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 line.decode("utf-8")

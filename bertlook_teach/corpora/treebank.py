@@ -40,6 +40,9 @@ class TreebankSentence:
 
 ON_ERROR = ("stop", "skip")
 
+# Of one sentence with its comments; the longest of any treebank has some thousand words.
+MOST_LINES, MOST_CHARACTERS = 20_000, 1_000_000
+
 
 class SkippedSentence(NamedTuple):
     """A sentence that was left out, and why."""
@@ -78,8 +81,8 @@ def iter_conllu(
     ------
     ValueError
         With file and line, if a line does not have ten columns, ids are not in order, a governor is out of range,
-        or the arcs are not a tree (no root, two roots, a cycle); also if the file holds no sentence, or none that
-        could be read.
+        or the arcs are not a tree (no root, two roots, a cycle); if a sentence has more than 20,000 lines or 1,000,000 characters,
+        as where the empty lines between sentences are missing; also if the file holds no sentence, or none that could be read.
     """
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
@@ -119,19 +122,24 @@ def load_treebank() -> list[TreebankSentence]:
 
 
 def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first line, lines) of each block between empty lines."""
+    """(number of the first line, lines) of each block between empty lines; of one that is too long the beginning, which is too long too."""
     block: list[str] = []
-    start = 1
+    start, size, dropping = 1, 0, False
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             line = line.rstrip("\r\n")
-            if line.strip():
+            if not line.strip():
+                if block:
+                    yield start, block
+                block, size, dropping = [], 0, False
+            elif not dropping:
                 if not block:
                     start = number
                 block.append(line)
-            elif block:
-                yield start, block
-                block = []
+                size += len(line)
+                if len(block) > MOST_LINES or size > MOST_CHARACTERS:
+                    yield start, block
+                    block, dropping = [], True
     if block:
         yield start, block
 
@@ -139,8 +147,9 @@ def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 def _document(lines: list[str], doc_id: str) -> str:
     """The document these lines belong to: a new one if they name it, else the one before."""
     for line in lines:
-        if line.startswith("#") and (name := re.match(r"#\s*newdoc\s+id\s*=\s*(.+?)\s*$", line)):
-            return name.group(1)
+        found = re.match(r"#\s*newdoc\s+id\s*=(.*)", line)
+        if found and (name := found[1].strip()):
+            return name
     return doc_id
 
 
@@ -152,6 +161,12 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
             f"{conllu.__file__} stands in the way of the library conllu; take it off PYTHONPATH, or rename it."
         )
 
+    if len(lines) > MOST_LINES or sum(map(len, lines)) > MOST_CHARACTERS:
+        raise _BrokenSentence(
+            start,
+            f"a sentence has at most {MOST_LINES:,} lines and {MOST_CHARACTERS:,} characters, with an empty line behind it; this one has more. "
+            "Are the empty lines missing?",
+        )
     for number, line in enumerate(lines, start):
         columns = line.count("\t") + 1
         if not line.startswith("#") and columns != 10:
@@ -199,13 +214,15 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
 def _require_tree(governors: tuple[int, ...], line: int) -> None:
     roots = [word + 1 for word, governor in enumerate(governors) if governor == -1]
     if len(roots) != 1:
+        shown = roots if len(roots) <= 20 else f"{roots[:20]} and more"
         raise _BrokenSentence(
-            line, f"a sentence has exactly one root (head 0); got {len(roots)}: words {roots}."
+            line, f"a sentence has exactly one root (head 0); got {len(roots)}: words {shown}."
         )
+    came_from = [None] * len(governors)  # the word from which the way up to the root first came to each
     for word in range(len(governors)):
-        seen, node = set(), word
-        while node != -1:
-            if node in seen:
-                raise _BrokenSentence(line, f"the arcs run in a cycle through word {node + 1}.")
-            seen.add(node)
+        node = word
+        while node != -1 and came_from[node] is None:
+            came_from[node] = word
             node = governors[node]
+        if node != -1 and came_from[node] == word:
+            raise _BrokenSentence(line, f"the arcs run in a cycle through word {node + 1}.")

@@ -3,6 +3,10 @@
 from .. import hand_on
 
 _HOMES = {
+    "bounds": """
+        Gunzipped MOST_TIMES MOST_VALUES TooLarge count_in csv_rows load_arrays may_unpack_to open_zip parse_json read_bounded
+        read_json save_arrays
+    """,
     "cache": """
         HERE MOST_BYTES Memory NotShipped SHIPPED cached forget origins recomputing
         others_can_write shipping store_folder
@@ -10,10 +14,10 @@ _HOMES = {
     "chromium": "find_chromium",
     "columns": "OnDisk",
     "files": "claim_folder digest filling json_text release_folders replacing tree_digest writable_folder write_file write_files write_json",
-    "packing": "DAMAGED_ARCHIVE opened pack unpack",
+    "packing": "opened pack unpack",
     "paths": "course_folder data_path shipped_course",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
-    "tables": "Table align csv_text save_rows to_frame with_interval write_csv",
+    "tables": "Table align csv_text save_rows to_frame visible with_interval write_csv",
     "unfinished": "UNFINISHED Unfinished",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

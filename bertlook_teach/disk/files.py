@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -34,24 +34,52 @@ def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
     OSError
         If it cannot be written, with what to do.
     """
-    path = Path(path)
-    part = path.with_name(f".{path.name[:40]}-{secrets.token_hex(8)}.part")
-    options = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    with _staged() as begin:
+        yield begin(Path(path), mode)
+
+
+@contextlib.contextmanager
+def _staged() -> Iterator[Callable[[Path, str], IO]]:
+    """A function that begins a new file beside its place. At the end all are on the disk before the first gets its name; after an error none does."""
+    begun: list[tuple[Path, Path, IO]] = []
+    at = None  # what is being written
+
+    def begin(path: Path, mode: str) -> IO:
+        nonlocal at
+        at = path
+        part = path.with_name(f".{path.name[:40]}-{secrets.token_hex(8)}.part")
+        options = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+        file = open(part, mode.replace("w", "x"), **options)  # noqa: SIM115 - closed below, when all are written
+        begun.append((path, part, file))
+        return file
+
     try:
-        with open(part, mode.replace("w", "x"), **options) as file:
-            yield file
+        yield begin
+        for at, part, file in begun:
             file.flush()
             os.fsync(file.fileno())
-        if path.is_file() and not path.is_symlink():
-            shutil.copymode(path, part)
-        os.replace(part, path)
+            file.close()
+            if at.is_dir() and not at.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, "a folder of this name is in the way")
+            if at.is_file() and not at.is_symlink():
+                shutil.copymode(at, part)
+        for (
+            at,
+            part,
+            _,
+        ) in begun:  # nothing else happens here: a kill in between would leave files of two runs
+            os.replace(part, at)
     except OSError as error:
-        if error.filename is not None and str(error.filename) != str(part):
+        ours = {None, str(at), *(str(part) for _, part, _ in begun)}
+        if at is None or (error.filename if error.filename is None else str(error.filename)) not in ours:
             raise  # it is about another file
-        raise _cannot_write(path, error) from None
+        raise _cannot_write(at, error) from None
     finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
+        for _, part, file in begun:
+            with contextlib.suppress(OSError):
+                file.close()
+            with contextlib.suppress(OSError):
+                part.unlink()
 
 
 def write_file(path: str | Path, content: str | bytes) -> Path:
@@ -89,12 +117,9 @@ def write_files(contents: Mapping[str | Path, str | bytes]) -> None:
     OSError
         If a folder cannot be made or a file not be written, with what to do.
     """
-    with contextlib.ExitStack() as whole:
+    with _staged() as begin:
         for path, content in contents.items():
-            file = whole.enter_context(replacing(_in_folder(path), "wb"))
-            file.write(_encoded(content))
-            file.flush()
-            os.fsync(file.fileno())  # a full disk is noticed before the first gets its name
+            begin(_in_folder(path), "wb").write(_encoded(content))
 
 
 def json_text(content, *, indent: int = 1, allow_nan: bool = True) -> str:

@@ -6,7 +6,6 @@ file, equal ones once, and the table of arrays says where each begins and which 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -14,12 +13,12 @@ import importlib
 import io
 import json
 import math
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
+from .bounds import damage_said, load_arrays, save_arrays
 
 
 def pack(value: Any, *, bits: int | None = None, note: Mapping | None = None) -> bytes:
@@ -57,8 +56,8 @@ def pack(value: Any, *, bits: int | None = None, note: Mapping | None = None) ->
     texts = {"tree": tree, "arrays": json.dumps(table), "note": json.dumps(note or {})}
     texts["checksum"] = _checksum(texts, content)
     file = io.BytesIO()
-    save = np.savez if bits is None else np.savez_compressed
-    save(file, **{name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}, **content)
+    whole = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()} | content
+    np.savez(file, **whole) if bits is None else save_arrays(file, whole)
     return file.getvalue()
 
 
@@ -75,33 +74,20 @@ def unpack(content: bytes) -> Any:
 
 def opened(content: bytes) -> tuple[dict, Callable[[], Any]]:
     """The note beside what was packed, and a function that gives it; both raise what `unpack` does."""
-    with _said():
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            texts = {name: file[name].tobytes().decode() for name in ("tree", "arrays", "note", "checksum")}
-            members = {name: file[name] for name in file.files if name not in texts}
+    with damage_said():
+        members = load_arrays(io.BytesIO(content))
+        texts = {
+            name: members.pop(name).tobytes().decode() for name in ("tree", "arrays", "note", "checksum")
+        }
         if texts.pop("checksum") != _checksum(texts, members):
             raise ValueError("its parts do not belong together.")
         note = dict(json.loads(texts["note"]))
 
     def value() -> Any:
-        with _said():
+        with damage_said():
             return _fill(json.loads(texts["tree"]), _arrays(json.loads(texts["arrays"]), members))
 
     return note, value
-
-
-# What zipfile and NumPy raise for an archive that is damaged, encrypted, in a compression of another time, or larger than memory.
-DAMAGED_ARCHIVE = (EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, MemoryError)
-
-NOT_WHAT_WAS_WRITTEN = (*DAMAGED_ARCHIVE, UnicodeError, LookupError, TypeError, AttributeError, OverflowError)
-
-
-@contextlib.contextmanager
-def _said() -> Iterator[None]:
-    try:
-        yield
-    except NOT_WHAT_WAS_WRITTEN as why:
-        raise ValueError(f"not what was written: {type(why).__name__}: {why}") from None
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------

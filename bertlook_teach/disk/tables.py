@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -37,6 +38,44 @@ def with_interval(
     return f"{value} [{low}, {high}]"
 
 
+# What a terminal obeys rather than shows: control characters but the line's end and the tab, marks of direction, what has no width.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""A stranger's text as a terminal may have it: what it would obey stands as an escape. Ends of lines and tabs stay only with ``lines``.
+
+    >>> print(visible("a\x1b[2Jb\u202ec\nd"), visible("naïve ok"))
+    a\x1b[2Jb\u202ec\nd naïve ok
+    """
+    text = _OBEYED.sub(_escape, text)
+    return text if lines else text.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escape(found: re.Match) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+# A spreadsheet runs a cell that begins so, behind blanks and quotes too, and may take a semicolon, a tab or a line's end for the end of a cell.
+_FORMULA = re.compile(r"""(^|[;\t\r\n])([\s"]*)(?=[=+\-@＝＋－＠﹢﹣﹦﹫])""")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def _plain_cell(value):
+    """A cell of a CSV; a text that a spreadsheet would run gets an apostrophe, which makes it a text there. A number stays a number.
+
+    >>> [_plain_cell(value) for value in ("=1", " ＠x", "a;=1", "-0.4", -0.4, "well-known")]
+    ["'=1", "' ＠x", "a;'=1", '-0.4', -0.4, 'well-known']
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    value = value.replace("\r\n", "\n").replace("\r", "\n")  # csv does not quote a lone return
+    text = _FORMULA.sub(r"\1'\2", value)
+    return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
+
+
 def write_csv(path: str | Path, rows: Sequence[Mapping]) -> Path:
     """Write rows with the keys of the first as header; what is None is left empty.
 
@@ -49,11 +88,11 @@ def write_csv(path: str | Path, rows: Sequence[Mapping]) -> Path:
 
 
 def csv_text(rows: Sequence[Mapping]) -> str:
-    """Rows as CSV, with the keys of the first as header."""
+    """Rows as CSV, with the keys of the first as header. A text that a spreadsheet would run as a formula gets an apostrophe."""
     file = io.StringIO()
     writer = csv.DictWriter(file, rows[0], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _plain_cell(value) for name, value in row.items()} for row in rows)
     return file.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import Table, replacing, writable_folder, write_csv, write_json
+from ..disk import (
+    Table,
+    csv_text,
+    json_text,
+    load_arrays,
+    read_json,
+    save_arrays,
+    writable_folder,
+    write_files,
+)
 from ..model import head_label
 from ..stats import CONFIDENCE, REPLICATES, sample_interval, unit_weights
 from .surface import surface_measures
+
+MOST_BYTES = 20_000_000  # of what a profile is about
 
 
 def layer_difference(profile: Profile, other: Profile, measure: str):
@@ -198,27 +209,43 @@ class Profile(Table):
             "measures": self.measures,
         }
         rounded = [{k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-        write_csv(folder / FILES["table"], rounded)
-        write_json(folder / FILES["about"], about, indent=2)
-        with replacing(folder / FILES["state"], "wb") as file:
-            np.savez_compressed(file, counts=self.counts, **{f"sum_{k}": v for k, v in self.sums.items()})
+        state = io.BytesIO()
+        save_arrays(state, {"counts": self.counts, **{f"sum_{k}": v for k, v in self.sums.items()}})
+        contents = {
+            FILES["table"]: csv_text(rounded),
+            FILES["about"]: json_text(about, indent=2),
+            FILES["state"]: state.getvalue(),
+        }
+        write_files({folder / name: content for name, content in contents.items()})
         return folder
 
     @classmethod
     def load(cls, folder: str | Path) -> Profile:
-        """Read what :meth:`save` wrote."""
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            If a file is missing.
+        ValueError
+            If they are not what was written, or too large to be.
+        """
         folder = Path(folder)
         for file in FILES.values():
             if not (folder / file).is_file():
                 raise FileNotFoundError(
                     f"{folder} holds no {file}; `bertlook profile --out {folder}` writes it."
                 )
-        about = json.loads((folder / FILES["about"]).read_text(encoding="utf-8"))
-        with np.load(folder / FILES["state"], allow_pickle=False) as state:
+        try:
+            about = read_json(folder / FILES["about"], MOST_BYTES)
+            state = load_arrays(folder / FILES["state"])
             sums = {name: state[f"sum_{name}"] for name in about.pop("measures")}
-            counts = state["counts"]
-        about.pop("n")
-        return cls(about, sums, counts, about.pop("n_tokens"), about.pop("n_truncated"))
+            about.pop("n")
+            return cls(about, sums, state["counts"], about.pop("n_tokens"), about.pop("n_truncated"))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{folder} does not hold a profile as `bertlook profile` writes it: {type(error).__name__}: {error}."
+            ) from None
 
     def __repr__(self) -> str:
         return f"Profile({self.about.get('model', '?')}, n={self.n}, {len(self.sums)} measures)"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..disk import replacing
+from ..disk import load_arrays, parse_json, replacing, save_arrays
 from .any_attention import check_rows, stacked_weights, words_from_marks
 from .head_names import check_head
 from .words import looks_special, merge_weights, word_groups
@@ -217,26 +217,84 @@ class Attention:
             if name not in ("weights", *_VECTORS)
         }
         with replacing(path, "wb") as file:
-            np.savez_compressed(file, about=np.array(json.dumps(fields)), **arrays)
+            save_arrays(file, {"about": np.array(json.dumps(fields)), **arrays})
 
     @classmethod
     def load(cls, path: str | Path) -> Attention:
-        """Read what :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            if "about" not in file or "weights" not in file:
-                raise ValueError(
-                    f"{path} was not written by Attention.save: it holds {', '.join(file) or 'nothing'}."
-                )
-            fields = json.loads(str(file["about"]))
-            arrays = {name: file[name] for name in file if name != "about"}
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-        return cls(**fields, **arrays)
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by `save`, was damaged, or is an archive made to fill memory; says which.
+        """
+        try:
+            arrays = load_arrays(path)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} cannot be read as saved attention ({error}). Copy it again, or save it anew."
+            ) from None
+        if "about" not in arrays or "weights" not in arrays:
+            held = ", ".join(arrays)[:200] or "nothing"
+            raise ValueError(f"{path} was not written by Attention.save: it holds {held}.")
+        about = arrays.pop("about")
+        try:
+            return cls(**_checked_fields(parse_json(str(about)), arrays), **arrays)
+        except ValueError as error:
+            raise ValueError(f"{path} was not written by Attention.save, or is damaged: {error}.") from None
 
     def __repr__(self) -> str:
         shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
         kind = "words" if self.level == "word" else "wordpieces"
         badge = f"{self.recorded}, " if self.recorded else ""
         return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+
+
+def _checked_fields(about, arrays: dict[str, np.ndarray]) -> dict:
+    """The fields beside the arrays, lists as tuples, if each is what `Attention` says."""
+    weights = arrays["weights"]
+    if weights.ndim != 4 or weights.dtype.kind != "f" or not weights.size or not np.isfinite(weights).all():
+        raise ValueError("its weights are not numbers of shape (layer, head, query, key)")
+    *heads, n, n_keys = weights.shape
+    for name, array in arrays.items():
+        if name not in ("weights", *_VECTORS):
+            raise ValueError(f"it holds {name!r:.40}")
+        if array.ndim != 4 or array.dtype.kind != "f" or list(array.shape[:2]) != heads:
+            raise ValueError(f"its {name} are not numbers of shape (layer, head, token, dim)")
+    lists = {
+        "tokens": (n, str),
+        "word_ids": (n, int | None),
+        "segment_ids": (n, int),
+        "special": (n, bool),
+        "words": (None, str),
+        "key_tokens": (n_keys, str),
+        "key_special": (n_keys, bool),
+        "grid": (2, int),
+    }
+    plain = dict.fromkeys(("text", "segments", "level", "model", "recorded"), str)
+    plain |= {"text_pair": str | None, "truncated": bool, "causal": bool}
+    needed = {*list(lists)[:5], "text"}
+    if not isinstance(about, dict) or not needed <= set(about) <= set(lists) | set(plain):
+        raise ValueError(f"it does not say {', '.join(sorted(needed))}, or says what is unknown")
+    fields = {}
+    for name, value in about.items():
+        if name in plain:
+            right = isinstance(value, plain[name])
+        else:
+            length, kind = lists[name]
+            right = (value is None and name not in needed) or (
+                isinstance(value, list)
+                and length in (None, len(value))
+                and all(isinstance(one, kind) for one in value)
+            )
+        if not right:
+            raise ValueError(f"its {name} is not as it was saved, {value!r:.60}")
+        fields[name] = tuple(value) if isinstance(value, list) else value
+    if not all(word is None or 0 <= word < len(fields["words"]) for word in fields["word_ids"]):
+        raise ValueError(f"a token belongs to a word that is not among its {len(fields['words'])} words")
+    return fields
 
 
 def _strings(tokens, expected: int, name: str, axis: str) -> tuple[str, ...]:

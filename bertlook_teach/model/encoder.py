@@ -26,6 +26,7 @@ from .folders import (
     first_line,
     hub_folder,
     import_torch,
+    longest_input,
     quiet_loading,
     read_config,
     refuse_decoders,
@@ -443,7 +444,8 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
     if device == "auto" and not wants_gpu(folder):
-        bert, tokenizer = open_bert(folder, config, mapped=mapped), wordpiece_tokenizer(folder)
+        bert = open_bert(folder, config, mapped=mapped)
+        tokenizer = None if bert is None else wordpiece_tokenizer(folder)
         if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
             return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
     torch, torch_device = import_torch(), choose_device(device)
@@ -485,6 +487,9 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     try:
         with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            tokenizer.model_max_length = longest_input(folder, tokenizer.model_max_length)
+            for given in (("a b",), ("a", "b"), (["a", "b"],)):  # an odd setting is often met only here
+                tokenizer(*given, is_split_into_words=isinstance(given[0], list))
     except Exception as error:
         raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
     return checked(Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder)))

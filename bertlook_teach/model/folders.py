@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..disk import data_path
+from ..disk import count_in, data_path, read_json
 
 HUB_SECONDS = 5  # to connect, and as many to answer
 
@@ -31,7 +30,9 @@ _ABSOLUTE = (
 
 MOST_LAYERS = 1000  # far above any encoder's
 
-MOST_BYTES = 200_000_000  # of a file of settings or words; the largest tokenizers have some 40 MB
+MOST_BYTES = 100_000_000  # of a file of settings or words; the largest tokenizers have some 40 MB
+
+MOST_WORDS = 5_000_000  # lines, or values of JSON, of such a file; the largest vocabularies have a million words, each with up to four
 
 # What a model is built by, as the families call it: the least that makes sense.
 _SIZES = (
@@ -57,18 +58,19 @@ def read_config(folder: Path) -> dict:
         )
     _refuse_odd_files(folder)
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = read_json(folder / "config.json", MOST_BYTES)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
         ) from None
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
     if not isinstance(config, dict):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the call
             f"{folder / 'config.json'} holds {type(config).__name__}, where an object with the model's settings was expected."
         )
     _refuse_odd_settings(folder / "config.json", config)
+    _refuse_endless_words(folder, config.get("vocab_size") or 100_000)
     return config
 
 
@@ -85,6 +87,20 @@ def _refuse_odd_files(folder: Path) -> None:
                 f"{file} has {file.stat().st_size / 1e6:,.0f} MB; of a file of settings or words at most {MOST_BYTES / 1e6:.0f} are read. "
                 "Does it belong to the model?"
             )
+
+
+def _refuse_endless_words(folder: Path, n_words: int) -> None:
+    """Before a tokenizer is made of it: 30 MB of words that no model has take half a gigabyte, and minutes."""
+    most = min(200_000 + 20 * n_words, MOST_WORDS)
+    for file in sorted(folder.iterdir()):
+        if file.suffix in (".json", ".txt") and file.is_file():
+            with open(file, "rb") as opened:
+                found = count_in(opened, *((b"{", b"[", b",") if file.suffix == ".json" else (b"\n",)))
+            if found > most:
+                raise ValueError(
+                    f"{file} holds {found:,} {'values' if file.suffix == '.json' else 'lines'}; of a model with {n_words:,} words at most "
+                    f"{most:,} are read. Does it belong to the model?"
+                )
 
 
 def _refuse_odd_settings(path: Path, config: dict) -> None:
@@ -112,6 +128,15 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
         raise ValueError(
             f"{path} says architectures = {names!r:.60}, and a list of names was expected. Is the file damaged?"
         )
+
+
+def longest_input(folder: Path, said) -> int:
+    """The most wordpieces that a tokenizer says it takes, if that is a number of them."""
+    if type(said) not in (int, float) or not said >= 1 or said != said // 1:
+        raise ValueError(
+            f"{folder / 'tokenizer_config.json'} says model_max_length = {said!r:.60}, and a whole number from 1 on was expected"
+        )
+    return int(said)
 
 
 def refuse_decoders(name: str, config: dict) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..disk import DAMAGED_ARCHIVE, data_path, replacing
+from ..disk import MOST_VALUES, TooLarge, data_path, load_arrays, parse_json, replacing, save_arrays
 from .attention import Attention
 from .head_names import head_label
 from .matching import MATCHING, NotRecorded, input_key, regrouped
@@ -316,19 +316,22 @@ def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
 
 def _read(path: Path) -> Recording:
     try:
-        # Opened here, so that a file which is not an archive is closed too.
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            members = {name: file[name] for name in file.files}
+        members = load_arrays(path)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, *DAMAGED_ARCHIVE):
+    except TooLarge as error:
+        raise ValueError(f"{path} is not read: {error}. No recording of attention is like that.") from None
+    except (OSError, ValueError):
         raise ValueError(
             f"{path} cannot be read as a recording: it is cut short, damaged, or another kind of file. Copy it again, or write it "
             "anew with `bertlook record`."
         ) from None
     try:
-        about = json.loads(members.pop("about").tobytes().decode("utf-8"))
-    except (KeyError, ValueError, AttributeError, RecursionError):
+        text = members.pop("about").tobytes()
+        about = parse_json(text, MOST_VALUES + sum(array.nbytes for array in members.values()) // 64)
+    except TooLarge as error:
+        raise ValueError(f"{path} is not read: of what it says of its inputs {error}.") from None
+    except (KeyError, ValueError):
         about = None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"{path} is not a recording of this course; `bertlook record` writes one.")
@@ -630,7 +633,7 @@ def write_recording(
         for name, array in one.arrays.items():
             members[f"{name[0]}{number:03d}{'_step' if name.endswith('_step') else ''}"] = array
     with replacing(path, "wb") as file:
-        np.savez_compressed(file, **members)
+        save_arrays(file, members)
     return recording
 
 

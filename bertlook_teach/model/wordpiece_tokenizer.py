@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .folders import quiet_loading
+from .folders import longest_input, quiet_loading
 
 _NAMED = {f"{name.lower()}_token": f"[{name}]" for name in ("UNK", "SEP", "PAD", "CLS", "MASK")}
 _BERT = (None, "BertTokenizer", "BertTokenizerFast")
@@ -146,7 +146,8 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
         named = json.loads(extra.read_text(encoding="utf-8")) if extra.is_file() else {}
         if (folder / "added_tokens.json").exists():
             return None
-        longest = settings.get("model_max_length", _UNLIMITED)
+        longest = settings.get("model_max_length")
+        longest = _UNLIMITED if longest is None else longest_input(folder, longest)
         digest = hashlib.sha256(f"{settings} {named} {text}".encode()).hexdigest()
         if known := _READ.get(digest):
             return WordPieceTokenizer(known.backend_tokenizer, folder, longest)

@@ -1,5 +1,6 @@
 """The arc view in a real browser: what it says, what keys and menus do, and that nothing runs that should not."""
 
+import made
 import numpy as np
 import pytest
 
@@ -42,6 +43,16 @@ def test_arcs_lie_as_high_as_in_the_picture(show, view):  # noqa: F811
     cases = [[(0, 1), (1, 2), (2, 3)], *([pair for pair in case if pair[0] != pair[1]] for case in drawn)]
     found = show(view=view).evaluate(f"(cases) => {{ {levels}; return cases.map(arcLevels); }}", cases)
     assert found == [arc_levels(case) for case in cases] and found[0] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_the_arrow_lands_on_the_word_that_is_looked_at(show, view, direction):  # noqa: F811
+    page = show(view=view)
+    choose(page, view, layer=2, head=1, direction=direction)
+    arcs = view.arcs()["arcs"]
+    gold = [(arc["governor"], arc["dependent"]) for arc in arcs]
+    named = [(arc["dependent"], arc["answer"])[:: 1 - 2 * direction] for arc in arcs]
+    assert made.arrows(page.inner_html(".bl-arc-stage"), len(WORDS)) == gold + named
 
 
 def test_keys_and_menus_choose_without_a_kernel(show, view):  # noqa: F811

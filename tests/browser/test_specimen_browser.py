@@ -148,14 +148,19 @@ def test_the_same_five_guesses_in_the_same_order(page, specimen):
     assert same >= 0.98 * len(places)
 
 
-def test_a_head_that_is_off_hands_on_nothing(page, specimen):
-    """The second way: the columns of the output matrix that read the head are zero."""
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+def test_a_head_that_is_off_hands_on_nothing_or_the_mean_of_all_values(page, specimen, how):
+    """The second way: the columns of the output matrix that read the head are zero, or its queries are, so that all scores are equal."""
     engine, size = specimen.engine, specimen.engine.config.hidden_size // specimen.n_heads
     weights = dict(engine.weights)
-    for layer, head in ((0, 1), (3, 5)):
-        name = f"encoder.layer.{layer}.attention.output.dense.weight"
-        weights[name] = weights[name].copy()
-        weights[name][:, head * size : (head + 1) * size] = 0
+    off = ((0, 1), (3, 5))
+    for layer, head in off:
+        part = slice(head * size, (head + 1) * size)
+        block = f"encoder.layer.{layer}.attention"
+        changed = {"zero": ["output.dense.weight"], "uniform": ["self.query.weight", "self.query.bias"]}[how]
+        for name in (f"{block}.{one}" for one in changed):
+            weights[name] = weights[name].copy()
+            weights[name][(slice(None), part) if how == "zero" else part] = 0
     less = NumpyBert(vars(engine.config), weights, engine.heads)
     reading = read(specimen, ("The man opened the door.", "He walked into the room."))
     ids, segments = np.array([reading.ids]), np.array([reading.segment_ids])
@@ -163,13 +168,17 @@ def test_a_head_that_is_off_hands_on_nothing(page, specimen):
     want = np.stack([one[0] for one in passed.maps])
     next_want = less.next_sentence(passed.states[-1][0, 0])
     got, goes_on, whole = page.evaluate(
-        """() => {
+        """how => {
           const pair = ["The man opened the door.", "He walked into the room."];
-          const r = model.run(...pair, {off: [[0, 1], [3, 5]]});
+          const r = model.run(...pair, {off: [[0, 1], [3, 5]], how});
           return [Array.from(r.attention), model.next_sentence(r), model.next_sentence(model.run(...pair))];
-        }"""
+        }""",
+        how,
     )
-    assert np.abs(np.reshape(got, want.shape) - want).max() < 2e-4
+    apart = np.abs(np.reshape(got, want.shape) - want)
+    if how == "uniform":  # the page still shows where the head would look
+        apart[tuple(zip(*off))] = 0
+    assert apart.max() < 2e-4
     assert goes_on == pytest.approx(float(np.exp(next_want[0]) / np.exp(next_want).sum()), abs=1e-4)
     assert abs(goes_on - whole) > 2e-4
 

@@ -353,6 +353,31 @@ def test_the_grid_has_queries_down_and_keys_across(show):
     assert caption(page) == "“w0” looks at “w5” 100 %, itself 0 %, “w1” 0 %, 3 others 0 %."
 
 
+@pytest.mark.parametrize("hide_special", [False, True])
+@pytest.mark.parametrize("keys", [5, 8])
+def test_pointing_at_the_grid_says_the_row_under_the_pointer_and_clicking_keeps_it(show, keys, hide_special):
+    queries, names = ("[CLS]", *"bcde", "[SEP]"), tuple(f"k{j}" for j in range(keys))
+    view = HeadView(
+        made.random_maps(1, 1, 6, keys), queries, key_tokens=names, style="grid", hide_special=hide_special
+    )
+    page = show(view=view)
+    rows = range(1, 5) if hide_special else range(6)
+    box = page.locator(".bl-surface").bounding_box()
+    for i, query in enumerate(rows):
+        for part, across in ((0.1, 0.05), (0.5, 0.5), (0.9, 0.95)):  # anywhere in the row, in any column
+            page.mouse.move(
+                box["x"] + across * box["width"], box["y"] + (i + part) * box["height"] / len(rows)
+            )
+            special = view.texts["wordpiece"]["special"]
+            assert caption(page) == describe_token(
+                view.weights(), queries, query, special=special, key_tokens=names
+            )
+        page.mouse.down()
+        page.mouse.up()
+        still(page)
+        assert page.evaluate("models.view.get('query')") == query
+
+
 def test_pointing_at_a_token_shows_its_row_alone_and_clicking_keeps_it(show):
     a = attention(SENTENCE)
     view = HeadView(a)
@@ -404,6 +429,20 @@ def test_tokens_are_reachable_by_keyboard(show):
         still(page)
         assert page.evaluate("models.view.get('query')") == query
     assert caption(page) == view.sentence
+
+
+@pytest.mark.parametrize("hide_special", [False, True])
+def test_the_keyboard_stops_at_the_first_and_at_the_last_token(show, hide_special):
+    page = show(view=HeadView(attention(("[CLS]", "a", "b", "c", "[SEP]")), hide_special=hide_special))
+    page.focus(".bl-scroller")
+    rows = [1, 2, 3] if hide_special else [0, 1, 2, 3, 4]
+    steps = [("PageDown", row) for row in [*rows, rows[-1], rows[-1]]] + [
+        ("PageUp", row) for row in [*rows[-2::-1], rows[0]]
+    ]
+    for key, query in [*steps, ("Escape", -1), ("PageUp", rows[-1])]:
+        page.keyboard.press(key)
+        still(page)
+        assert page.evaluate("models.view.get('query')") == query and page.errors == []
 
 
 def test_every_control_can_be_reached_and_shows_that_it_is(show):

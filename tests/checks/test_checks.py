@@ -18,6 +18,7 @@ from bertlook_teach import checks
 from bertlook_teach.checks import cases
 from bertlook_teach.claims import FAILS, HOLDS, OPEN
 from bertlook_teach.disk import evidence_folder, shipped_evidence
+from bertlook_teach.measures import Profile
 from bertlook_teach.render import claim_card
 
 LEARNT = "Rows sum to 1."
@@ -253,6 +254,13 @@ def test_an_index_without_axis_names_is_printed_plainly():
 def test_a_known_wrong_array_is_named():
     feedback = array(WEIGHTS[::-1], mistakes=[(WEIGHTS[::-1].copy(), "the rows are upside down")])
     assert feedback.message == "The rows are upside down."
+    others = [
+        (WEIGHTS[0], "that is one row"),
+        (lambda a: a.shape == (3, 3, 1), "one axis too many"),
+    ]  # of other shapes
+    assert array(WEIGHTS[0], mistakes=others).message == "That is one row."
+    assert array(WEIGHTS[..., None], mistakes=others).message == "One axis too many."
+    assert "yours is 0.1" in array(WEIGHTS[:, [0, 2, 1]], mistakes=others).message
 
 
 def test_the_expected_value_of_an_entry_is_never_printed():
@@ -519,6 +527,67 @@ def shipped(monkeypatch):
 @pytest.mark.parametrize("name", lesson_modules())
 def test_each_check_of_a_lesson_knows_a_right_a_wrong_and_an_unfilled_answer(name, shipped):
     assert lesson_problems(importlib.import_module(f"bertlook_teach.checks.{name}")) == []
+
+
+def profile_of(**means):
+    """Four texts of 3 layers x 2 heads whose means are as given, and vary little from text to text."""
+    profile = Profile()
+    for shift in (-0.01, 0.01, -0.02, 0.02):
+        profile.add({name: np.array(values) + shift for name, values in means.items()}, 1)
+    return profile
+
+
+PREVIOUS, NEXT = [[0.45, 0.55], [0.1, 0.9], [0.55, 0.45]], [[0.55, 0.2], [0.45, 0.1], [0.1, 0.3]]
+NEAR_HALF = profile_of(previous=PREVIOUS, next=NEXT)
+CHOOSING, REPORTING = (
+    profile_of(self=v) for v in ([[0.1, 0.3], [0.2, 0.4], [0.7, 0.2]], [[0.2, 0.8], [0.1, 0.2], [0.6, 0.3]])
+)
+# Layer by layer: below the twin, not clearly above it, clearly above it, and more than twice it.
+SPECIMEN = profile_of(punct=[[0.1, 0.1], [0.205, 0.205], [0.3, 0.3], [0.9, 0.9], [0.25, 0.29], [0.3, 0.3]])
+TWIN = profile_of(punct=[[0.2, 0.2]] * 6)
+MARKS = ("[CLS]", "yes", ",", "it", "'", "s", ".", "[SEP]")
+TEXT = types.SimpleNamespace(weights=np.full((1, 1, 20, 20), 0.4 / 18), tokens=("[CLS]", *"abcdefghijklmnopq", "[SEP]", "[SEP]"),
+    special=(True, *[False] * 17, True, True), n_tokens=20)  # fmt: skip
+TEXT.weights[..., -2:] = 0.3
+
+
+@pytest.mark.parametrize(
+    "name, answer, reason",
+    [
+        ("previous_heads", ({"1-2", "2-2", "3-1"}, NEAR_HALF), None),
+        ("previous_heads", ({"0-1", "1-1", "2-0"}, NEAR_HALF), "printed names count from 1"),
+        ("previous_heads", ({(0, 1), (1, 1), (2, 0)}, NEAR_HALF), "these are indices"),
+        ("previous_heads", ({"2-1", "2-2", "1-3"}, NEAR_HALF), "layer and head are swapped"),
+        ("previous_heads", ({"1-1"}, NEAR_HALF), "look at the *next* token"),
+        ("previous_heads", ({"1-1", "1-2", "2-2", "3-1"}, NEAR_HALF), "on either side"),
+        ("baseline", (2 / 20, TEXT), None),
+        ("baseline", (1 / 20, TEXT), "the share of one token"),
+        ("baseline", (2 / 128, TEXT), "2 of 128"),
+        ("baseline", (2 / 17, TEXT), "[CLS] and [SEP] are tokens too"),
+        ("baseline", (2, TEXT), "how many there are"),
+        ("baseline", (0.6, TEXT), "what the heads do"),
+        ("fair_head", ("3-1", 0.6, CHOOSING, REPORTING), None),
+        ("fair_head", ("1-2", 0.6, CHOOSING, REPORTING), "best on the texts that report"),
+        ("fair_head", ("2-0", 0.6, CHOOSING, REPORTING), "printed names count from 1"),
+        ("fair_head", ("3-1", 0.7, CHOOSING, REPORTING), "the texts that chose it"),
+        ("fair_head", ("3-1", 0.8, CHOOSING, REPORTING), "the largest value of the half that reports"),
+        ("learned_layers", (4, SPECIMEN, TWIN), None),
+        ("learned_layers", (6, SPECIMEN, TWIN), "always above 0"),
+        ("learned_layers", (1, SPECIMEN, TWIN), "more than twice the twin"),
+        ("learned_layers", (10, SPECIMEN, TWIN), "those are heads"),
+        ("learned_layers", (5, SPECIMEN, TWIN), "the interval still includes"),
+        ("erratum", ({6, 7, 8, 9},), None),
+        ("erratum", ({6, 7, 8, 9, 10},), "what the text says"),
+        ("erratum", ({5, 6, 7, 8},), "counts from 0"),
+        ("masks", (np.isin(MARKS, (",", ".")), MARKS), None),
+        ("masks", (np.isin(MARKS, (",", ".", "'")), MARKS), "only . and , count"),
+        ("masks", (np.array([2, 6]), MARKS), "these are positions"),
+    ],
+)  # fmt: skip
+def test_lesson_3_knows_each_mistake_by_the_answer_it_leads_to(name, answer, reason):
+    feedback = getattr(importlib.import_module("bertlook_teach.checks.lesson03"), f"check_{name}")(*answer)
+    assert feedback.status == ("wrong" if reason else "right")
+    assert reason is None or reason.lower() in feedback.message.lower()
 
 
 def a_lesson(**changes):

@@ -4,13 +4,10 @@ import csv
 import io
 import json
 import os
-import socket
-import struct
-import subprocess
-import sys
-import time
 import zipfile
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from bertlook_teach.checks import Sheet, lesson05
@@ -18,14 +15,11 @@ from bertlook_teach.classroom import (
     class_page,
     collect,
     gather,
-    no_sockets,
-    run_handed_in,
-    shut_in,
     student_rows,
-    walled,
 )
-from bertlook_teach.commands.line import main
+from bertlook_teach.disk import csv_text
 from bertlook_teach.measures import CLASSES
+from bertlook_teach.stats import agree
 
 NAMES = list(lesson05.sheet().answers)
 
@@ -188,8 +182,9 @@ def test_nothing_from_a_file_becomes_markup_or_a_formula(tmp_path):
     page = class_page(found := gather(tmp_path))
     assert "<img" not in page and "<b>" not in page and "&lt;img" in page
     assert "default-src 'none'" in page
-    rows = student_rows(found)
-    assert all(not str(value).startswith("=") for row in rows for value in row.values())
+    table = list(csv.reader(io.StringIO(csv_text(student_rows(found)))))
+    assert any("cmd" in cell for row in table for cell in row)
+    assert not any(cell.startswith("=") for row in table for cell in row)
 
 
 def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
@@ -210,181 +205,19 @@ def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
     assert "Maps on which the class is most divided" in class_page(found)
 
 
-# ---- running ---------------------------------------------------------------------------------------------
-def can_shut_in(folder):
-    try:
-        shut_in(folder)
-    except OSError:
-        return False
-    return True
-
-
-@pytest.fixture
-def shut(tmp_path):
-    if not can_shut_in(tmp_path):
-        pytest.skip("user namespaces are not allowed here")
-    return tmp_path
-
-
-def test_a_notebook_that_is_run_reaches_no_file_and_no_network(shut):
-    mark = shut / "mark"
-    mark.write_text("kept")
-    code = f"""
-import os, socket
-def tries(what):
-    try: what(); return "did"
-    except OSError: return "could not"
-said = [tries(lambda: os.remove({str(mark)!r})), tries(lambda: open({str(shut / "new")!r}, "w")),
-        tries(lambda: socket.create_connection(("192.0.2.1", 80), 2)), tries(lambda: open("here", "w"))]
-said"""
-    raises, after = cell("1 / 0"), cell("'went on'")
-    done = json.loads(run_handed_in(notebook(cell(code), raises, after).encode(), seconds=120))
-    (said,) = done["cells"][0]["outputs"][0]["data"]["text/plain"]
-    assert said == "['could not', 'could not', 'could not', 'did']"
-    assert done["cells"][2]["outputs"] and mark.read_text() == "kept"
-
-
-def test_what_the_checks_say_now_counts_and_not_what_the_notebook_says(shut):
-    lying = cell("check.check_useful(['QQP', 'MRPC'])", "Right. Believe me.")
-    (shut / "eve.ipynb").write_text(notebook(FIRST, lying))
-    assert gather(shut).hand_ins["eve", "05"].sheet.right == 1
-    found = gather(shut, lambda content: run_handed_in(content, seconds=120))
-    held = found.hand_ins["eve", "05"]
-    assert (held.kind, held.sheet.answers["useful"]) == (
-        "notebook, run here",
-        "wrong",
-    ) and held.sheet.mistakes
-
-
-def test_a_notebook_without_end_is_ended_with_all_it_started(shut):
-    code = "import subprocess, time\nsubprocess.Popen(['sleep', '98765'], start_new_session=True)\nwhile True: time.sleep(1)"
-    start = time.monotonic()
-    with pytest.raises(ValueError, match="longer than 8 seconds"):
-        run_handed_in(notebook(cell(code)).encode(), seconds=8)
-    assert time.monotonic() - start < 60  # it would be endless
-    while "sleep 98765" in processes() and time.monotonic() - start < 60:
-        time.sleep(0.05)  # the system ends what is left of a namespace a moment after its first process
-    assert "sleep 98765" not in processes()
-
-
-def processes():
-    return subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
-
-
-def test_a_notebook_that_is_run_reaches_no_socket_no_device_and_no_setting_of_the_system(shut):
-    """A socket with a name answers without any network, and the disk's being read-only stops nobody from writing to it."""
-    heard, name = socket.socket(socket.AF_UNIX), str(shut / "bus")
-    heard.bind(name)
-    heard.listen()
-    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    datagrams.bind(name + "-datagrams")
-    code = f"""
-import ctypes, os, socket
-def tries(what):
-    try: what(); return "did"
-    except OSError: return "could not"
-def device(): os.listdir("/dev").index("shm"); os.close(os.open("/dev/zero", os.O_RDONLY)); os.stat("/dev/tty"); os.stat("/dev/fuse")
-def ring():
-    if ctypes.CDLL(None).syscall(425, 8, bytes(256)) == -1: raise OSError
-said = [tries(lambda: socket.socket(socket.AF_UNIX).connect({name!r})),
-        tries(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", {name + "-datagrams"!r})),
-        tries(ring), tries(device), tries(lambda: open("/proc/sys/kernel/hostname", "r+")), tries(lambda: socket.socketpair())]
-said"""
-    done = json.loads(run_handed_in(notebook(cell(code)).encode(), seconds=120))
-    (said,) = done["cells"][0]["outputs"][0]["data"]["text/plain"]
-    assert said == str(["could not"] * 5 + ["did"])
-    heard.close(), datagrams.close()
-
-
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_of_calls_lets_the_internet_through_and_no_other_socket(machine):
-    _, opens, pair, ring, foreign = no_sockets._CALLS[machine]
-    stream, datagram, flags = 1, 2, 0o2000000
-    allowed = [
-        (opens, 2),
-        (opens, 10),
-        (opens, 16),
-        (pair, 1, stream),
-        (pair, 1, stream | flags),
-        (0,),
-        (foreign - 1,),
-    ]
-    forbidden = [
-        (opens, 1),
-        (opens, 40),
-        (opens, 0),
-        (pair, 1, datagram),
-        (pair, 1, 5 | flags),
-        (ring,),
-        (foreign + opens, 2),
-    ]
-    assert [filtered(machine, *call) for call in allowed] == [True] * len(allowed)
-    assert [filtered(machine, *call) for call in forbidden] == [False] * len(forbidden)
-    assert not filtered(
-        machine, 0, mark=0x40000003
-    )  # a call in the way of another processor, whose numbers mean other things
-
-
-def filtered(machine, number, *arguments, mark=None):
-    """Does the filter let a call through? What Linux does with the program, step by step."""
-    code = no_sockets.program(machine)
-    lines = [struct.unpack_from("=HBBI", code, place) for place in range(0, len(code), 8)]
-    mark = no_sockets._CALLS[machine][0] if mark is None else mark
-    call = struct.pack("<IIQ6Q", number, mark, 0, *arguments, *[0] * (6 - len(arguments)))
-    place = held = 0
-    while True:
-        what, yes, no, value = lines[place]
-        place += 1
-        if what == no_sockets._RETURN:
-            return value == no_sockets._ALLOW
-        if what == no_sockets._LOAD:
-            held = struct.unpack_from("<I", call, value)[0]
-        elif what == no_sockets._AND:
-            held &= value
-        else:
-            place += yes if (held == value if what == no_sockets._EQUAL else held >= value) else no
-
-
-def test_a_notebook_that_fills_the_disk_is_ended(shut, monkeypatch):
-    monkeypatch.setattr(walled, "MOST_WRITTEN", 20_000_000)
-    code = "import time\nfor i in range(100):\n    open(f'{i}', 'wb').write(bytes(1_000_000))\n    time.sleep(.01)\ntime.sleep(60)"
-    start = time.monotonic()
-    with pytest.raises(ValueError, match="wrote more than 19 MB"):
-        run_handed_in(notebook(cell(code)).encode(), seconds=60)
-    assert time.monotonic() - start < 50
-
-
-def test_a_run_whose_starter_is_gone_ends_itself(tmp_path):
-    """The starter ends what takes too long; where it was killed nobody else would."""
-    (tmp_path / "in.ipynb").write_text(notebook(cell("1")))
-    code = """
-import sys, time
-from bertlook_teach.classroom import rerun
-rerun.execute, rerun.GRACE = lambda *_, **__: time.sleep(1000), 1.0
-sys.exit(rerun.main("in.ipynb", "out.ipynb", "2"))"""
-    ended = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=tmp_path, timeout=120, capture_output=True
-    )
-    assert ended.returncode == 1 and not (tmp_path / "out.ipynb").exists()
-
-
-def test_a_notebook_that_prints_a_gigabyte_is_ended(shut):
-    code = "for _ in range(1000): print('x' * 1_000_000)"
-    with pytest.raises(ValueError, match="printed without end"):
-        run_handed_in(
-            notebook(cell(code)).encode(), seconds=300
-        )  # 20 s, on a machine that is full ten times that
-
-
-def test_without_walls_nothing_is_run_unless_that_is_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(OSError, match="needs Linux .*--unprotected"):
-        run_handed_in(notebook(cell("1")).encode())
-
-
-def test_the_current_folder_need_not_be_one_that_can_be_written(shut, monkeypatch, capsys):
-    (shut / "in").mkdir()
-    (shut / "in" / "ben.json").write_text(sheet().to_json())
-    monkeypatch.chdir("/proc")
-    assert main(["collect", str(shut / "in"), "--run", "--out", str(shut / "out")]) == 0
-    assert "1 students, 1 lessons" in capsys.readouterr().out
+def test_the_kappas_of_a_class_are_those_of_each_two_students():
+    draw = np.random.default_rng(0)
+    found = collect.Gathered()
+    for student in "abcdef":
+        digits = draw.integers(0, 6, 12) if student != "f" else np.full(12, 2)
+        found.labels[student, "abc123"] = collect.Labels(student, "abc123", bytes(digits.tolist()), (), "")
+    found.labels["g", "abc123"] = collect.Labels(
+        "g", "abc123", bytes([2] * 12), (), ""
+    )  # with f: not defined
+    (game,) = collect.games(found)
+    expected = []
+    for one, other in combinations(found.labels.values(), 2):
+        both = [(CLASSES[a - 1], CLASSES[b - 1]) for a, b in zip(one.digits, other.digits) if a and b]
+        expected.append(agree(*zip(*both), CLASSES, replicates=1).kappa)
+    assert None in expected
+    assert game.kappas.tolist() == pytest.approx([kappa for kappa in expected if kappa is not None])

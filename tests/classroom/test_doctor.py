@@ -1,6 +1,7 @@
 """The doctor: what is ready for class, what is not, and what to do about it."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -255,10 +256,9 @@ def prefix(tmp_path, monkeypatch):
     for name in ("bertlook-rise", "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
         (tmp_path / "share" / "jupyter" / "labextensions" / name).mkdir(parents=True)
     source = ROOT / "bertlook_teach" / "classroom" / "labextension"
-    for name in ("package.json", "static/remoteEntry.js"):
-        path = tmp_path / "share" / "jupyter" / "labextensions" / "bertlook-rise" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes((source / name).read_bytes())
+    installed = tmp_path / "share" / "jupyter" / "labextensions" / "bertlook-rise"
+    shutil.copytree(source, installed, dirs_exist_ok=True)
+    shutil.copy(source.parent / "export" / "page" / "fill.js", installed / "static")
     monkeypatch.setattr(doctor.sys, "prefix", str(tmp_path))
     return tmp_path
 
@@ -267,17 +267,16 @@ def test_the_doctor_is_content_with_the_four_extensions(prefix):
     assert "installed and enabled" in doctor.lab_extension()
 
 
-def test_the_doctor_sees_an_old_copy_of_the_extension(prefix):
-    script = prefix / "share" / "jupyter" / "labextensions" / "bertlook-rise" / "static" / "remoteEntry.js"
-    script.write_text("old")
+@pytest.mark.parametrize("script", ["remoteEntry.js", "fill.js"])
+def test_the_doctor_sees_an_old_copy_of_the_extension(prefix, script):
+    path = prefix / "share" / "jupyter" / "labextensions" / "bertlook-rise" / "static" / script
+    path.write_text("old")
     with pytest.raises(doctor.Failed, match="another version"):
         doctor.lab_extension()
 
 
 @pytest.mark.parametrize("name", ["bertlook-rise", "anywidget"])
 def test_the_doctor_misses_an_extension(prefix, name):
-    import shutil
-
     shutil.rmtree(prefix / "share" / "jupyter" / "labextensions" / name)
     with pytest.raises(doctor.Failed, match=f"{name} is not in"):
         doctor.lab_extension()

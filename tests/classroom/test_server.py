@@ -1,7 +1,6 @@
 """Starting a server that leaves the reader's own Jupyter alone."""
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -10,14 +9,11 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import nbformat
 import pytest
 import sitecustomize
-from nbformat.v4 import new_notebook
 
-from bertlook_teach.classroom import STATE
+from bertlook_teach.classroom import jupyter_home
 from bertlook_teach.classroom import server as launch
-from bertlook_teach.widgets import module_source, view_names
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,21 +30,24 @@ def test_the_configuration_folder_is_ours():
         "JUPYTER_PATH": "/home/ada/jupyter",
         "JUPYTERLAB_SETTINGS_DIR": "/home/ada/settings",
     }
-    home = launch.isolate(environ)
+    home = jupyter_home.isolate(environ)
     assert home.parent == Path(sys.prefix)
     assert {name for name, value in environ.items() if "/home/ada" in value} == {"HOME"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         assert Path(environ[name]).is_relative_to(home)
+    assert home.stat().st_mode & 0o077 == 0
+    for name in jupyter_home.PRIVATE:
+        assert (home / name).stat().st_mode & 0o177 == 0
     page = json.loads((home / "config" / "labconfig" / "page_config.json").read_text())
     assert page["disabledExtensions"] == {
         "@jupyterlab/apputils-extension:announcements": True,
-        "@jupyterlite/pyodide-kernel-extension": True,
+        "@jupyterlab/vega5-extension": True,
     }
 
 
 def test_where_the_environment_cannot_be_written_a_temporary_folder_serves(monkeypatch, tmp_path):
-    monkeypatch.setattr(launch.sys, "prefix", str(tmp_path / "nowhere"))
-    home = launch.isolate({})
+    monkeypatch.setattr(jupyter_home.sys, "prefix", str(tmp_path / "nowhere"))
+    home = jupyter_home.isolate({})
     assert (home / "config" / "nbconfig" / "rise.json").is_file()
     assert not (tmp_path / "nowhere").exists()
 
@@ -102,6 +101,8 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
             assert b"jupyter-config-data" in answer.read()
         with urllib.request.urlopen(address.split("?")[0]) as answer:
             assert "/login" in answer.url  # no token, no deck
+        with urllib.request.urlopen(address.split("rise/")[0]) as answer:
+            assert answer.url.endswith("/login?next=%2F")  # nor its name
         with urllib.request.urlopen(address.split("token=")[0] + "token=known") as answer:
             assert "/login" in answer.url
     finally:
@@ -110,24 +111,3 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
     assert files_in(home) == before and not (tmp_path / "it ran").exists()
     assert "Traceback" not in errors
     assert sitecustomize.attempts() == []
-
-
-@pytest.mark.parametrize("trusted", [True, False])
-def test_saved_widgets_with_a_script_that_is_not_ours_are_forgotten_unless_the_notebook_is_trusted(
-    tmp_path, trusted
-):
-    def any_model(script):
-        return {"model_name": "AnyModel", "model_module": "anywidget", "state": {"_esm": script}}
-
-    ours = module_source(view_names()[0])
-    saved = {"foreign": any_model("evil()"), "ours": any_model(ours), "odd": any_model([1]), "odder": {}}
-    saved["bytes"] = {**any_model(ours), "buffers": [{"path": ["_esm"], "data": "", "encoding": "base64"}]}
-    notebook = new_notebook()  # not even a cell is needed
-    notebook.metadata["widgets"] = {STATE: {"state": saved, "version_major": 2, "version_minor": 0}}
-    nbformat.write(notebook, tmp_path / "a.ipynb")
-    manager = launch.contents_manager()(root_dir=str(tmp_path))
-    manager.notary.data_dir = str(tmp_path)
-    if trusted:
-        manager.notary.sign(nbformat.read(tmp_path / "a.ipynb", 4))
-    read = asyncio.run(manager.get("a.ipynb"))["content"]
-    assert set(read.metadata["widgets"][STATE]["state"]) == (set(saved) if trusted else {"ours"})

@@ -6,14 +6,15 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from bertlook_teach import __version__
+from bertlook_teach.commands import common, present
 from bertlook_teach.commands import line as cli
-from bertlook_teach.commands import present
 from bertlook_teach.disk import claim_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,10 +253,9 @@ def test_a_console_that_lacks_a_character_gets_a_question_mark(encoding, monkeyp
 def test_a_closed_stream_swallows_what_is_said_and_the_run_goes_on(monkeypatch, capsys):
     """As ``2>&-`` leaves it: the bar of a run, and its number, which the next file would get."""
     monkeypatch.setattr(sys, "stderr", None)
-    cli.print_anywhere()
-    with sys.stderr as stream:
-        print("a bar", file=stream)
-    assert stream.name == os.devnull
+    with cli.printing_anywhere():
+        print("a bar", file=sys.stderr)
+        assert sys.stderr.name == os.devnull
 
 
 def test_too_little_memory_is_one_line(monkeypatch, capsys):
@@ -266,3 +266,80 @@ def test_too_little_memory_is_one_line(monkeypatch, capsys):
     assert cli.main(["doctor"]) == 1
     said = capsys.readouterr().err
     assert "bertlook doctor: there is not enough memory (Unable to allocate 10 GiB); take fewer" in said
+
+
+# --- what a stranger wrote, on the terminal ---------------------------------------------------------------------------
+def test_what_a_stranger_wrote_is_shown_and_not_obeyed(monkeypatch, capsys):
+    """Whichever command prints it, and however: its result, an error, a warning."""
+    evil = "\x1b]0;title\x07\x1b[2J \u202egnp.exe\u2066 \x9b1m"
+
+    def run(args):
+        print(evil, end="\r\n")
+        print(f"left out: {evil}\rbertlook: all is well", file=sys.stderr)
+        sys.stdout.writelines([evil])
+        warnings.warn(evil, stacklevel=1)
+        raise ValueError(f"line 1 holds {evil}")
+
+    monkeypatch.setattr(cli._module("doctor"), "run", run)
+    monkeypatch.setattr(
+        warnings, "showwarning", lambda message, *rest, **more: sys.stderr.write(str(message))
+    )
+    assert cli.main(["doctor"]) == 1
+    printed = capsys.readouterr()
+    both = printed.out + printed.err
+    assert not set("\x1b\x07\x9b\u202e\u2066\r") & set(both)
+    assert both.count(r"\x1b]0;title\x07\x1b[2J \u202egnp.exe\u2066 \x9b1m") == 5
+
+
+def test_a_bar_still_moves(monkeypatch, capsys):
+    def run(args):
+        for _ in common.bar(SimpleNamespace(quiet=False), "part")(range(3)):
+            pass
+        return 0
+
+    monkeypatch.setattr(cli._module("doctor"), "run", run)
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().err
+    assert "\rpart: " in said and "\\r" not in said and "\\x1b" not in said
+
+
+def test_a_page_that_a_message_quotes_is_cut(monkeypatch, capsys):
+    def run(args):
+        raise ValueError(f"begins {'x' * 1_000_000} ends")
+
+    monkeypatch.setattr(cli._module("doctor"), "run", run)
+    assert cli.main(["doctor"]) == 1
+    said = capsys.readouterr().err
+    assert len(said) < 5000 and "begins" in said and said.endswith("ends\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe of POSIX")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["show", "bert-base-uncased"], ["misconceptions", "--list"]]
+)
+def test_who_reads_only_the_first_line_is_left_in_peace(arguments):
+    """As behind ``| head -1``: no word of a broken pipe, and what a shell says of other commands then."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bertlook_teach.commands", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    process.stdout.close()  # before the first line is written
+    assert process.stderr.read() == b"" and process.wait() == cli.NOBODY_READS
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")
+def test_a_shell_that_allows_too_little_memory_is_told_so(tmp_path):
+    """OpenBLAS would try for ever while SciPy is imported."""
+    command = shlex.join(
+        [sys.executable, "-m", "bertlook_teach.commands", "negation", "--out", str(tmp_path)]
+    )
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -v 300000; {command}"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1 and not list(tmp_path.iterdir())
+    assert re.fullmatch(
+        r"bertlook negation: this shell lets a process have 307 MB of memory \(ulimit -v 300000\), and [\d,]+ are the least: .*\n",
+        done.stderr,
+    )

@@ -21,7 +21,7 @@ def handed_in(tmp_path):
 def test_page_and_table_are_written_and_what_was_left_out_is_said(handed_in, tmp_path, capsys):
     assert main(["collect", str(handed_in), "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("1 students, 1 lessons, 0 games.") and "ben.json: left out" in said
+    assert said.startswith("1 students, 1 hand-ins, 0 games.") and "ben.json: left out" in said
     rows = list(csv.DictReader((tmp_path / "out" / "class.csv").open(encoding="utf-8")))
     assert {(row["student"], row["status"]) for row in rows} == {("ada", "right")}
     n = len(lesson05.sheet().answers)
@@ -32,8 +32,6 @@ def test_page_and_table_are_written_and_what_was_left_out_is_said(handed_in, tmp
     "arguments, said",
     [
         (["nowhere"], "there is no folder nowhere"),
-        ([".", "--unprotected"], "nothing is run without it"),
-        ([".", "--run", "--seconds", "0"], "--seconds must be at least 1"),
         (["."], "nothing in . is a hand-in"),
     ],
 )
@@ -42,3 +40,15 @@ def test_what_cannot_be_gathered_is_refused(arguments, said, tmp_path, monkeypat
     assert main(["collect", *arguments]) == 1
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_names_of_files_are_shown_and_not_obeyed(handed_in, tmp_path, capsys):
+    (handed_in / "eve\x1b[2J\n0 students\u202e.pdf").write_text("x")
+    (handed_in / "\x1b]0;x\x07.json").write_text("{")
+    assert main(["collect", str(handed_in), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert r"eve\x1b[2J\n0 students\u202e.pdf: left out" in said and r"\x1b]0;x\x07.json" in said
+    (handed_in / "ada.json").unlink()
+    assert main(["collect", str(handed_in), "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert "\x1b" not in said + error and "\n0 students" not in said + error

@@ -18,7 +18,7 @@ from bertlook_teach.commands import chunks, common
 from bertlook_teach.commands import line as cli
 from bertlook_teach.commands import profile as command
 from bertlook_teach.corpora import iter_texts, load_pairs
-from bertlook_teach.measures import Profile
+from bertlook_teach.measures import FILES, Profile
 from bertlook_teach.model import load_encoder
 
 TEXTS = [
@@ -166,11 +166,15 @@ def test_a_damaged_rest_of_a_run_is_no_rest(folder, tmp_path, capsys, monkeypatc
     assert table(tmp_path / "a") == table(tmp_path / "b")
 
 
-def test_half_a_file_of_a_run_killed_while_it_wrote_its_result_is_in_nobodys_way(folder, tmp_path):
-    (tmp_path / "a" / "writing").mkdir(parents=True)
-    (tmp_path / "a" / "writing" / ".profile.csv-0.part").write_text("half", encoding="utf-8")
+def test_a_result_that_cannot_be_written_leaves_nothing_of_it(folder, tmp_path, capsys):
+    """What was measured stays in unfinished/, so that the same command goes on."""
+    (tmp_path / "a" / "profile.json").mkdir(parents=True)
+    assert profile(folder, tmp_path / "a", texts="good.txt") == 1
+    assert "profile.json (a folder of this name is in the way)" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["profile.json", "unfinished"]
+    (tmp_path / "a" / "profile.json").rmdir()
     assert profile(folder, tmp_path / "a", texts="good.txt") == 0
-    assert not (tmp_path / "a" / "writing").exists()
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted(FILES.values())
 
 
 def test_force_drops_what_other_runs_left(folder, tmp_path, capsys, monkeypatch, kept_always):

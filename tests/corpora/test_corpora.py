@@ -1,18 +1,34 @@
 import gzip
+import random
 import re
 from collections import namedtuple
+from contextlib import nullcontext
+from types import SimpleNamespace
 
+import made
+import numpy as np
 import pytest
 
 from bertlook_teach.corpora import (
+    CorefDocument,
+    Mention,
+    by_first,
+    coreference,
+    coreference_documents,
+    coreference_edges,
+    cut_documents,
+    document_keys,
     document_numbers,
     halves_by_document,
     load_pairs,
     load_texts,
+    numbers_of_keys,
     read_conllu,
+    read_coreference,
     read_pairs,
     read_texts,
 )
+from bertlook_teach.corpora import treebank as treebank_module
 
 SENTENCE = """\
 # newdoc id = story
@@ -221,3 +237,131 @@ def test_halves_are_of_documents_and_of_sentences_where_none_are_named():
     assert numbers("", "", "") == numbers("a", "a", "a") == [[0, 2], [1]]
     assert numbers("a", "", "a", "") == [[0, 2, 3], [1]]  # a sentence without a document is one of its own
     assert document_numbers([Sentence("b", 0), Sentence("a", 1), Sentence("b", 2)]).tolist() == [0, 1, 0]
+
+
+def test_names_are_numbered_as_they_come_whatever_their_order():
+    assert by_first(np.array([9, 9, 3, 7, 3])).tolist() == [0, 0, 1, 2, 1]
+    for ids in (["c", "a", "c", "b"], ["z", "", "y", "", "z"], ["a", "a"], ["", ""]):
+        sentences = [namedtuple("Sentence", "doc_id")(name) for name in ids]
+        assert numbers_of_keys(document_keys(ids)).tolist() == document_numbers(sentences).tolist()
+
+
+# --- mentions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minspan, head", [("1", 1), ("2", 2), ("2-3", 2), ("3", 1), ("", 1)])
+def test_a_mention_runs_from_bracket_to_bracket_and_its_minimal_span_counts_words_from_one(minspan, head):
+    """Of the words whose governor lies outside, "new" and "lamp", the minimal span chooses; "there" hangs within."""
+    misc = ({}, {"Entity": f"(e1-object-{minspan}"}, {}, {"Entity": "e1)"}, {"Entity": "(e2-object-1)"})
+    sentence = made.tree("lit new lamp there it", (-1, 0, 0, 2, 0), "root amod obj advmod obj", misc=misc)
+    [document] = coreference_documents([sentence])
+    assert [(m.start, m.end, m.head) for m in document.mentions] == [(1, 4, head), (4, 5, 4)]
+
+
+def test_a_document_is_cut_into_runs_of_whole_sentences_that_just_fit(monkeypatch):
+    def reading(encoder, words):
+        return len(words) + 2, "" if len(words) + 2 <= encoder.max_tokens else "too long"
+
+    monkeypatch.setattr(coreference, "check_reading", reading)
+    ends = np.cumsum([3, 5, 4, 9, 4, 5]).tolist()  # eight words fit beside [CLS] and [SEP]
+    spans = tuple(zip([0, *ends], ends))
+    mentions = tuple(Mention(end - 2, end, end - 1, "e", "nominal") for end in ends)
+    document = CorefDocument("d", tuple(map(str, range(30))), spans, mentions)
+    parts, unread = cut_documents(SimpleNamespace(max_tokens=10), [document])
+    assert unread == 1 and [part.sentences for part in parts] == [
+        ((0, 3), (3, 8)),
+        ((0, 4),),
+        ((0, 4),),
+        ((0, 5),),
+    ]
+    assert [part.words[0] for part in parts] == ["0", "8", "21", "25"]
+    assert [[(m.start, m.head) for m in part.mentions] for part in parts] == [
+        [(1, 2), (6, 7)],
+        [(2, 3)],
+        [(2, 3)],
+        [(3, 4)],
+    ]
+    assert cut_documents(SimpleNamespace(max_tokens=10), [document], first_only=True) == (parts[:1], 1)
+
+
+def test_mentions_side_by_side_may_be_different_things_and_nested_ones_are_not_asked():
+    spans = ((0, 1, "a"), (1, 2, "b"), (1, 3, "c"), (3, 4, "a"))
+    mentions = tuple(Mention(start, end, end - 1, cluster, "nominal") for start, end, cluster in spans)
+    document = CorefDocument("d", tuple("wxyz"), ((0, 4),), mentions)
+    [asked] = coreference_edges([document], negatives=9)
+    pairs = {(target.span1, target.span2): target.label for target in asked.targets}
+    assert pairs.pop(((0, 1), (3, 4))) == "same" and set(pairs.values()) == {"different"}
+    assert set(pairs) == {((0, 1), (1, 2)), ((0, 1), (1, 3)), ((1, 2), (3, 4)), ((1, 3), (3, 4))}
+
+
+@pytest.mark.parametrize(
+    "spans, fits",
+    [("[0, 2], [2, 4]", True), ("[0, 1], [2, 4]", True), ("[0, 3], [2, 4]", False), ("[0, 4], [0, 4]", False), ("[2, 4], [0, 2]", False)],
+)  # fmt: skip
+def test_sentences_of_a_document_follow_each_other(write, spans, fits):
+    mentions = ", ".join(f'{{"span": [{i}, {i + 1}], "cluster": 1}}' for i in range(2))
+    path = write(
+        f'{{"tokens": ["a", "b", "c", "d"], "sentences": [{spans}], "mentions": [{mentions}]}}\n', "a.jsonl"
+    )
+    if fits:
+        assert len(read_coreference(path)[0].sentences) == 2
+    else:
+        with pytest.raises(ValueError, match="line 1: sentences follow each other"):
+            read_coreference(path)
+
+
+# --- sentences without end -----------------------------------------------------------------------------
+
+
+def words_in_a_chain(n, tail=""):
+    return "".join(f"{i}\tw\t_\t_\t_\t_\t{i - 1}\t_\t_\t_\n" for i in range(1, n + 1)) + tail
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_block_without_an_empty_line_is_refused_and_the_next_sentence_is_read(write, ending, monkeypatch):
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 100)
+    content = "# newdoc id = d\n" + words_in_a_chain(100) + "\n" + words_in_a_chain(100) + "\n" + SENTENCE
+    path = write(content, f"bank.conllu{ending}")
+    with pytest.raises(
+        ValueError, match=r"line 1: a sentence has at most 100 lines .* Are the empty lines missing"
+    ):
+        read_conllu(path)
+    skipped = []
+    chain, last = read_conllu(path, on_error="skip", skipped=skipped)
+    assert [one.line for one in skipped] == [1] and len(chain) == 100 and chain.doc_id == "d"
+    assert last.words == read_conllu(write(SENTENCE))[0].words
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 1000)
+    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_CHARACTERS", 1500)
+    with pytest.raises(ValueError, match=r"line 1: a sentence has at most 1,000 lines and 1,500 characters"):
+        read_conllu(path)
+
+
+def test_a_long_chain_is_a_tree_and_a_long_cycle_is_none(write):
+    """The way up from each word is walked once: 19,000 words that each hang on the one before took minutes."""
+    n = 19_000
+    assert treebank_module._require_tree(tuple(range(-1, n - 1)), 1) is None
+    assert treebank_module._require_tree((*range(1, n), -1), 1) is None
+    for cycle in ((-1, 2, 1), (-1, 3, 0, 1), (1, 2, 3, 1, -1), (-1, *range(2, n), 1)):
+        with pytest.raises(ValueError, match="the arcs run in a cycle through word"):
+            treebank_module._require_tree(cycle, 1)
+
+
+def reaches_the_root(word, governors):
+    for _ in range(len(governors) + 1):
+        if word == -1:
+            return True
+        word = governors[word]
+    return False
+
+
+def test_whether_arcs_are_a_tree_is_decided_as_by_walking_up_from_every_word():
+    draw = random.Random(0)
+    trees = 0
+    for _ in range(3000):
+        n = draw.randint(1, 6)
+        governors = tuple(draw.randint(-1, n - 1) for _ in range(n))
+        tree = governors.count(-1) == 1 and all(reaches_the_root(word, governors) for word in range(n))
+        trees += tree
+        with nullcontext() if tree else pytest.raises(ValueError, match="exactly one root|in a cycle"):
+            treebank_module._require_tree(governors, 1)
+    assert 200 < trees < 2800

@@ -251,3 +251,31 @@ def test_a_table_on_the_screen_and_in_files(tmp_path):
     said = save_rows(tmp_path, "t", [{"a": 1 / 3, "b": None, "c": ("x", "y")}], {"n": 1})
     assert (tmp_path / "t.csv").read_text() == "a,b,c\n0.333333,,x / y\n"
     assert '"b": null' in (tmp_path / "t.json").read_text() and str(tmp_path / "t.csv") in said
+
+
+def test_a_folder_in_the_place_of_one_file_leaves_every_file_of_the_result_as_it_was(tmp_path):
+    save_rows(tmp_path, "t", [{"a": 1}], {"run": "old"})
+    before = (tmp_path / "t.csv").read_bytes()
+    (tmp_path / "t.json").unlink()
+    (tmp_path / "t.json").mkdir()
+    with pytest.raises(
+        OSError, match=r"cannot write .*t\.json \(a folder of this name is in the way\); choose"
+    ):
+        save_rows(tmp_path, "t", [{"a": 2}], {"run": "new"})
+    assert (tmp_path / "t.csv").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.json"]
+
+
+def test_all_files_of_a_result_are_on_the_disk_before_the_first_gets_its_name(tmp_path, monkeypatch):
+    """A kill between two names would leave files of two runs, so nothing that takes time stands between them."""
+    done = []
+    for name in ("fsync", "replace"):
+        own = getattr(os, name)
+        monkeypatch.setattr(
+            files.os, name, lambda *given, name=name, own=own: (done.append(name), own(*given))[1]
+        )
+    monkeypatch.setattr(files.shutil, "copymode", lambda *given: done.append("copymode"))
+    for _ in range(2):
+        done.clear()
+        files.write_files({tmp_path / str(i): "x" for i in range(3)})
+        assert done[-3:] == ["replace"] * 3 and done.count("fsync") == 3

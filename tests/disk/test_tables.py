@@ -1,6 +1,8 @@
 """Every result with rows gives them to pandas: which columns, how many rows, and the numbers of the result itself."""
 
+import csv
 import importlib
+import io
 import pkgutil
 import sys
 from types import SimpleNamespace
@@ -20,7 +22,7 @@ from bertlook_teach.analyses import (
     probing,
     syntax,
 )
-from bertlook_teach.disk import Table, to_frame
+from bertlook_teach.disk import Table, csv_text, save_rows, to_frame, visible, write_csv
 
 RNG = np.random.default_rng(0)
 HEADS = (2, 3)  # layers, heads
@@ -249,3 +251,87 @@ def test_cells_are_numbers_or_text():
     assert frame["heads"][0] == "1-2 / 3-1" and frame["n"].dtype == int and frame["none"][0] is None
     with pytest.raises(ValueError, match="no row"):
         to_frame([])
+
+
+# --- what a stranger wrote ------------------------------------------------------------------------------------------
+DANGEROUS = (
+    "=1+1",
+    "+1-1|x",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "＝1+1",
+    "＋1+A1",
+    "－1+A1",
+    "＠x",
+    "﹦1",
+    " =1",
+    "\xa0=1",
+    '"=1"',
+    ' "＝1',
+    "\n=1",
+)
+HARMLESS = ("-0.4", "+1", "-1.5e-05", "-.5", "well-known", "a=b", "1-2", "", "'=1", "[CLS]", "a; b")  # fmt: skip
+
+
+def cells(value):
+    [_, row] = csv.reader(io.StringIO(csv_text([{"text": value, "n": 1}]), newline=""))
+    return row[0]
+
+
+@pytest.mark.parametrize("value", DANGEROUS)
+def test_a_cell_that_a_spreadsheet_would_run_is_a_text(value):
+    value = value.replace("\r", "\n")  # an end of a line is one, in whatever spelling, and its cell is quoted
+    assert cells(value) == f"'{value}"
+    for between in (";", "\t", "\n", ";;"):  # where a spreadsheet cuts at these too
+        assert f"{between}'{value}" in cells(f"a{between}{value}")
+
+
+@pytest.mark.parametrize("value", [*HARMLESS, -0.4, -3, None, float("-inf")])
+def test_numbers_and_other_texts_stay_as_they_are(value):
+    assert cells(value) == ("" if value is None else str(value))
+
+
+def test_every_table_that_is_saved_is_written_so(tmp_path):
+    save_rows(tmp_path, "t", [{"word": "=1", "names": ("-x", "y"), "mean": -0.4}], {})
+    write_csv(tmp_path / "u.csv", [{"word": "＝1"}])
+    assert (tmp_path / "t.csv").read_text() == "word,names,mean\n'=1,'-x / y,-0.4\n"
+    assert (tmp_path / "u.csv").read_text(encoding="utf-8") == "word\n'＝1\n"
+
+
+def test_what_a_terminal_obeys_is_shown_and_the_rest_left_as_it_is():
+    obeyed = [
+        chr(code)
+        for code in (
+            *range(32),
+            *range(127, 160),
+            0x61C,
+            0x200E,
+            0x200F,
+            *range(0x2028, 0x202F),
+            *range(0x2066, 0x206A),
+            0xFEFF,
+            0xE0041,
+        )
+    ]
+    for one in obeyed:
+        assert (
+            one not in visible(f"a{one}b")
+            and visible(f"a{one}b").startswith("a\\")
+            and visible(f"a{one}b").endswith("b")
+        )
+        assert (visible(f"a{one}b", lines=True) == f"a{one}b") == (one in "\n\t")
+    for one in (
+        "naïve",
+        "e\u0301",
+        "שלום",
+        "عربي",
+        "नमस्ते",
+        "👩\u200d🚀",
+        "二",
+        "\xa0",
+        "√ “x” ⟨h⟩",
+        "می\u200cخواهم",
+    ):
+        assert visible(one) == one

@@ -615,7 +615,8 @@ def test_masks_that_do_not_fit_are_refused():
 
 
 def test_pairs_are_verbs_and_core_arguments_far_enough_apart():
-    assert argument_pairs(SENTENCE) == [(3, 0), (3, 6)]
+    assert argument_pairs(SENTENCE) == argument_pairs(SENTENCE, min_distance=3) == [(3, 0), (3, 6)]
+    assert argument_pairs(SENTENCE, max_words=8) == [(3, 0), (3, 6)]
     assert argument_pairs(SENTENCE, min_distance=4) == []
     assert argument_pairs(SENTENCE, max_words=7) == []
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import made
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from bertlook_teach.measures import (
     surface,
     surface_measures,
     token_masks,
+    uniform_baseline,
 )
 
 TOKENS = ["[CLS]", "yes", ",", "we", "[SEP]", ".", "[SEP]"]
@@ -290,6 +292,36 @@ def test_a_row_that_is_no_distribution_is_named(name, value, shown):
     weights[1, 2, 3] = value
     with pytest.raises(ValueError, match=rf"layer 1, head 2, query 3 {shown}"):
         ALL[name](Tokens(weights))
+
+
+@pytest.mark.parametrize("name", surface_measures())
+def test_a_baseline_is_the_measure_of_even_attention(name):
+    measure, n = ALL[name], len(made.TOKENS)
+    even = measure(made.attention(weights=uniform(3, 2, n)))
+    assert uniform_baseline(measure)(made.attention()) == pytest.approx(even)
+    below = (
+        np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
+    )  # a decoder's tokens see what is before them
+    if name != "entropy_normalized":
+        even = measure(made.attention(weights=np.tile(below, (3, 2, 1, 1)), causal=True))
+        assert uniform_baseline(measure)(made.attention(causal=True)) == pytest.approx(even)
+
+
+@pytest.mark.parametrize("queries", [2, 6])
+@pytest.mark.parametrize(
+    "measure, expected",
+    [
+        (attention_entropy, np.log(4)),
+        (lambda a: attention_entropy(a, normalized=True), 1),
+        (lambda a: special_token_attention(a, "sep"), 1 / 4),
+        (lambda a: special_token_attention(a, "other"), 3 / 4),
+        (lambda a: attention_share(a, np.array([True, True, False, False])), 2 / 4),
+    ],
+)
+def test_across_two_texts_a_baseline_is_even_over_the_keys(measure, expected, queries):
+    maps = made.random_maps(2, 3, queries, 4)
+    across = Attention.from_arrays(maps, list("abcdef")[:queries], ["x", "</s>", "y", "z"])
+    assert uniform_baseline(measure)(across) == pytest.approx(np.full((2, 3), expected))
 
 
 def attention_of(weights):

@@ -1,10 +1,12 @@
 import json
+import random
 import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from fuzzing import broken_bytes, broken_value
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, save_tiny_model
 
 from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder
@@ -352,3 +354,47 @@ def test_what_cannot_be_read_whole_is_told_before_it_is_tried(tiny):
 def test_a_word_keeps_its_accents_however_they_are_written(specimen, form):
     text = unicodedata.normalize(form, "the été ends café")
     assert extract_attention(specimen, text).words == tuple(text.split())
+
+
+def test_a_damaged_file_of_attention_is_one_error_that_says_what_is_wrong(tiny, tmp_path):
+    """Every byte that was changed is noticed, or changes nothing: never another kind of error out of NumPy or zipfile."""
+    path, kept = tmp_path / "a.npz", tmp_path / "kept.npz"
+    extract_attention(tiny, "the cat", "it sat", vectors=True).save(kept)
+    content, draw, refused = kept.read_bytes(), random.Random(0), 0
+    for _ in range(300):
+        path.write_bytes(broken_bytes(draw, content))
+        try:
+            assert Attention.load(path).weights.ndim == 4
+        except ValueError as error:
+            refused += 1
+            assert str(path) in str(error) and not isinstance(error, UnicodeError | json.JSONDecodeError)
+    assert refused > 200
+
+
+def test_attention_that_says_what_cannot_be_is_refused(tiny, tmp_path):
+    path = tmp_path / "a.npz"
+    extract_attention(tiny, "the cat", "it sat", vectors=True).save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    about, draw, refused = json.loads(str(arrays["about"])), random.Random(0), 0
+    for _ in range(300):
+        np.savez(path, **arrays | {"about": np.array(json.dumps(broken_value(draw, about)))})
+        try:
+            read = Attention.load(path)
+        except ValueError as error:
+            refused += 1
+            assert str(path) in str(error)
+        else:
+            repr(read), read.to_words()
+    assert refused > 150
+    for odd in (
+        {"weights": np.zeros(3)},
+        {"weights": np.array("x")},
+        {"keys": np.eye(2)},
+        {"more": np.eye(2)},
+    ):
+        np.savez(path, **arrays | odd)
+        with pytest.raises(ValueError, match="was not written by Attention.save, or is damaged: it"):
+            Attention.load(path)
+    with pytest.raises(FileNotFoundError):
+        Attention.load(tmp_path / "nowhere.npz")

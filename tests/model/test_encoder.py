@@ -321,6 +321,34 @@ def test_settings_that_are_nested_without_end_are_no_traceback(folder, file):
         load_encoder(folder)
 
 
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+@pytest.mark.parametrize("longest", ["many", [512], 0, -1, 0.5, True, {"content": "[CLS]"}])
+def test_a_longest_input_that_is_no_number_is_named(folder, longest, device):
+    said = json.loads((folder / "tokenizer_config.json").read_text()) | {"model_max_length": longest}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    with pytest.raises(ValueError, match="model_max_length = .*a whole number from 1 on was expected"):
+        load_encoder(folder, device=device)
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_no_longest_input_is_none(folder, device):
+    said = json.loads((folder / "tokenizer_config.json").read_text()) | {"model_max_length": None}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    encoder = load_encoder(folder, device=device)
+    assert encoder.max_tokens == encoder.config.max_position_embeddings
+
+
+@pytest.mark.parametrize("file", ["vocab.txt", "added_tokens.json"])
+def test_words_that_no_model_has_are_refused_before_they_are_read(folder, file):
+    n = 900_000
+    content = "a\n" * n if file.endswith("txt") else json.dumps({f"w{i}": i for i in range(n)})
+    (folder / file).write_text(content)
+    with pytest.raises(
+        ValueError, match=rf"{file} holds .* (lines|values); of a model with .* words at most"
+    ):
+        load_encoder(folder)
+
+
 @pytest.mark.parametrize("file", ["config.json", "vocab.txt", "tokenizer.json", "model.safetensors"])
 def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_and_not_waited_for(folder, file):
     if not hasattr(os, "mkfifo"):

@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree
 
+import made
 import numpy as np
 import pytest
 import traitlets
@@ -65,10 +66,16 @@ def test_the_picture_is_valid_escaped_and_the_same_each_time():
     assert "1 of 2 right" in tree.attrib["aria-label"]
 
 
-def test_the_arrow_lands_on_the_word_that_is_looked_at():
-    picture = arcs_of(HOSTILE, [1, 0, 1], "det")
-    forward, back = (render_arcs(picture, direction=d) for d in (0, 1))
-    assert forward != back
+@pytest.mark.parametrize("direction", [0, 1])
+def test_the_arrow_lands_on_the_word_that_is_looked_at(direction):
+    answers = [4, 3, 1, 2, 0]
+    drawn = made.arrows(render_arcs(arcs_of(LONGER, answers), direction=direction), 5)
+    words = [word for word, governor in enumerate(LONGER.governors) if governor >= 0]
+    named = [(word, answers[word]) for word in words]
+    assert drawn[:4] == [
+        (LONGER.governors[word], word) for word in words
+    ]  # the treebank's, from the governor
+    assert drawn[4:] == [pair[:: 1 - 2 * direction] for pair in named]
 
 
 def test_the_view_holds_every_answer_and_follows_its_traits():

@@ -11,6 +11,7 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
+    EffectTable,
     TextTable,
     attention_table,
     describe_attention,
@@ -26,6 +27,7 @@ from bertlook_teach.render import (
     quoted,
     render_attention_grid,
     render_attention_lines,
+    render_gallery,
     render_head_map,
     save_figure,
     scatter_by_layer,
@@ -340,6 +342,12 @@ def test_a_token_looks_along_its_row_and_is_looked_at_along_its_column(side):
     assert describe_token(weights, ["a", "b"], 0, side=side) == expected[side]
 
 
+@pytest.mark.parametrize("top, rest", [(3, "2 others 20 %"), (4, "1 other 5 %"), (1, "4 others 60 %")])
+def test_what_is_not_named_is_added_up(top, rest):
+    weights = [[0.4, 0.25, 0.15, 0.15, 0.05]] * 5
+    assert describe_token(weights, list("abcde"), 0, top=top).endswith(f", {rest}.")
+
+
 def test_percent_never_says_nothing_for_something():
     assert [percent(x) for x in (0, 1e-9, 0.0049, 0.005, 0.5, 0.995, 1)] == [
         "0 %", "under 1 %", "under 1 %", "1 %", "50 %", "over 99 %", "100 %",
@@ -370,7 +378,39 @@ def test_the_table_holds_every_weight_with_row_and_column_headers():
     ]  # fmt: skip
     assert tree.find("caption").text == "Head 1-1 & more"
     assert "25" in attention_table([[0.25, 0.75], [1, 0]], ["a", "b"], form="text")
-    assert len(list(ElementTree.fromstring(head_map_table([[1, 2, 3], [4, 5, 6]])).iter("td"))) == 6
+
+
+def test_the_table_of_a_map_counts_layers_and_heads_from_one():
+    tree = ElementTree.fromstring(head_map_table([[1, 2, 3], [4, 5, 6]], difference=True))
+    assert [cell.text for cell in tree.iter("th")] == [
+        "layer",
+        "head 1",
+        "head 2",
+        "head 3",
+        "layer 1",
+        "layer 2",
+    ]
+    assert [cell.text for cell in tree.iter("td")] == [f"+{i}.000" for i in range(1, 7)]
+
+
+EFFECTS = EffectTable([[0.5, 0.2, 0.1], [0.3, 0.4, 0.6]], np.zeros((2, 3)), worse=1, name="change")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        lambda: words(render_head_map(np.full((2, 3), 0.5))),
+        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"])),
+        lambda: [cell.text for cell in ElementTree.fromstring(EFFECTS.html()).iter("th")],
+        lambda: repr(EFFECTS).split(),
+        lambda: re.findall(r"\d+", " ".join(re.findall("<th.*?</th>", head_map_table(np.ones((2, 3)))))),
+        lambda: re.findall(r"(?m)head (\d)|^ +(\d)", format_head_map(np.ones((2, 3)))),
+    ],
+)
+def test_whatever_names_layers_and_heads_counts_them_from_one(names):
+    """Three heads across, two layers down."""
+    found = ["".join(name) for name in names()]
+    assert [name for name in found if name.isdigit()] == ["1", "2", "3", "1", "2"]
 
 
 def test_the_plain_grid_is_dense_where_the_weight_is():
@@ -405,6 +445,7 @@ def test_scatter_has_a_dot_per_head_over_its_layer():
     offsets = axes.collections[0].get_offsets()
     assert offsets[:, 0].tolist() == [1, 1, 1, 2, 2, 2]
     assert np.asarray(offsets[:, 1]) == pytest.approx(values.ravel())
+    assert axes.lines[0].get_xdata().tolist() == [1, 2]
     assert axes.lines[0].get_ydata() == pytest.approx(values.mean(axis=1))
 
 

@@ -49,6 +49,8 @@ def test_a_head_that_adds_nothing_says_so_and_a_silent_row_is_left_out_of_the_me
 
 
 def test_hidden_special_tokens_are_counted():
+    silent = [[1, 1, 1, 1], [3, 1, 4, 0], [0, 0, 0, 0], [1, 1, 1, 1]]  # “sing” gets nothing and has no shares
+    assert "Special tokens are hidden and give 38 %." in describe_norms(silent, TOKENS, hide_special=True)
     # of “birds” .54 + .19, of “sing” 0 + .15
     assert "Special tokens are hidden and give 44 %." in describe_norms(NORMS, TOKENS, hide_special=True)
     assert (

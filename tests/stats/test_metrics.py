@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bertlook_teach.stats import accuracy, class_f1, cohen_kappa, confusion_matrix, macro_f1, micro_f1
+from bertlook_teach.stats import accuracy, auc, class_f1, cohen_kappa, confusion_matrix, macro_f1, micro_f1
 
 CLASSES = ["a", "b", "c", "never"]
 
@@ -35,3 +35,10 @@ def test_micro_f1_is_that_of_precision_and_recall():
     precision, recall = found / (found + wrong), found / (found + missed)
     assert micro_f1(found, wrong, missed) == pytest.approx(2 * precision * recall / (precision + recall))
     assert micro_f1([0, 0, 2], [0, 1, 0], [0, 1, 0]).tolist() == [0, 0, 1]
+
+
+def test_auc_is_that_of_scikit_learn_with_ties_too():
+    rng = np.random.default_rng(5)
+    scores, is_key = rng.integers(0, 6, (3, 40)), rng.random(40) < 0.3
+    assert auc(scores, is_key) == pytest.approx([metrics.roc_auc_score(is_key, row) for row in scores])
+    assert auc(-scores, is_key) == pytest.approx(1 - auc(scores, is_key))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bertlook_teach.stats import holm, mcnemar, monte_carlo_p, paired_p, sign_flip_p
+from bertlook_teach.stats.paired_tests import exact_sign_flip
 
 
 def test_what_was_observed_is_counted_in():
@@ -13,6 +14,16 @@ def test_what_was_observed_is_counted_in():
     )
     assert monte_carlo_p(-null, -0.05) == 2 / 5  # at most .05
     assert monte_carlo_p([0.1 + 0.2], 0.3) == 1 and monte_carlo_p([0.3], 0.1 + 0.2, tolerance=0) == 1 / 2
+
+
+def test_what_was_observed_is_one_of_the_sign_flips():
+    assert exact_sign_flip([0.1, 0.2, 0.3]) == 2 / 8  # itself and its opposite
+    assert exact_sign_flip([3, -1]) == 1 and exact_sign_flip([1, 1]) == 1 / 2 and exact_sign_flip([0, 0]) == 1
+    before, after = np.zeros(12), np.random.default_rng(0).normal(0.4, 1, 12)
+    assert exact_sign_flip(after) == pytest.approx(sign_flip_p(before, after), abs=0.02)
+    assert sign_flip_p(np.zeros(3), np.ones(3)) == pytest.approx(2 / 8, abs=0.02)
+    with pytest.raises(ValueError, match="at most 16 pairs"):
+        exact_sign_flip(np.ones(17))
 
 
 def test_holm_multiplies_by_the_tests_left_and_never_falls():

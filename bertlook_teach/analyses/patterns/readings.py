@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ... import __version__
 from ...corpora import TreebankSentence
-from ...disk import replacing
+from ...disk import MOST_VALUES, load_arrays, parse_json, replacing
 from ...model import check_reading
 from ..syntax import predicted_governors
 from .conditions import PatternText
@@ -94,10 +93,10 @@ class WordMaps:
     def load(cls, path: str | Path) -> WordMaps:
         """Read what :meth:`save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                content = json.loads(str(file["content"]))
-                weights, answers = file["weights"], file["answers"]
-        except (BadZipFile, KeyError, EOFError, ValueError) as error:
+            file = load_arrays(path)
+            content = parse_json(str(file["content"]), MOST_VALUES + file["weights"].nbytes // 64)
+            weights, answers = file["weights"], file["answers"]
+        except (KeyError, ValueError) as error:
             raise ValueError(
                 f"{path} was not written by WordMaps.save, or is damaged ({error}). Delete it; it is made anew."
             ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import copy
 import os
 import re
@@ -226,7 +227,7 @@ def execute(
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
 
-    from ..server import isolate
+    from ..jupyter_home import TRANSPORT, isolate, socket_folder
 
     class ThisEnvironment(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
@@ -270,11 +271,9 @@ def execute(
         # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
         iopub_timeout=60,
         raise_on_iopub_timeout=True,
-        kernel_name="python3",
         extra_arguments=[
             "--log-level=CRITICAL"
         ],  # without its remarks on its transport, and on its end by Ctrl-C
-        kernel_manager_class=ThisPython,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=at_end is not None,
@@ -284,7 +283,12 @@ def execute(
     number = 0
     try:
         client.reset_execution_trackers()
-        with client.setup_kernel(env=environment):
+        with contextlib.ExitStack() as opened:
+            private = opened.enter_context(socket_folder())
+            client.km = ThisPython(
+                kernel_name="python3", transport=TRANSPORT, connection_file=str(private / "kernel.json")
+            )
+            opened.enter_context(client.setup_kernel(env=environment))
             try:
                 for number, cell in enumerate(notebook.cells, 1):
                     on_cell(number)

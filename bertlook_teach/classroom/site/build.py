@@ -20,18 +20,13 @@ from ..export.writing import export_deck
 from ..worksheet import render_exam, render_worksheet
 from . import pages
 from .frame import site_file
-from .lite import LAB, RUN_IN_PAGE, build_lite, lite_files, missing_tools
 from .playground import WEIGHTS, playground_files, recorded_page
 
 USUAL_PARTS = ("decks", "handouts", "read", "exercises", "worksheets", "recorded", "playground")
 
-SITE_PARTS = (
-    *USUAL_PARTS,
-    "api",
-    "lite",
-)  # the reference alone is 15 MB, Python in the page three times as much
+SITE_PARTS = (*USUAL_PARTS, "api")  # the reference alone is 15 MB
 
-LARGEST = 40_000_000  # bytes of a site without Python in it
+LARGEST = 40_000_000  # bytes of a site
 
 MANIFEST = ".bertlook-site.json"  # what was made from what: a page whose sources are the same is kept
 
@@ -69,7 +64,6 @@ def build_site(
     solutions: bool = False,
     run: bool = True,
     url: str = "",
-    lite: Path | None = None,
     force: bool = False,
     progress: Callable[[list], Iterable] = iter,
     say: Callable[[str], None] = print,
@@ -84,15 +78,13 @@ def build_site(
     decks : sequence of Path, optional
         By default the map, all lessons and the guest lecture.
     parts : collection of str
-        Of `SITE_PARTS`, by default all but the last two; pages of other parts that are there already stay.
+        Of `SITE_PARTS`, by default all but the last; pages of other parts that are there already stay.
     solutions : bool
         Also the solutions, and the keys of the worksheets.
     run : bool
         Run each deck. Without, its views are pictures.
     url : str
         Where the site will be served, for ``sitemap.xml`` and the page that says *not found*; without it there is no site map.
-    lite : Path, optional
-        A folder with Pyodide, unpacked: then the site has the part "lite", a JupyterLite that runs the exercises which need no training.
     force : bool
         Make every page anew, also in a folder that holds other files.
     progress : callable
@@ -105,7 +97,7 @@ def build_site(
     ValueError
         If a part is unknown, the address is none, or the folder holds files of somebody else.
     ExportError
-        If a deck cannot be run, the slideshow's code is not installed, or the folder of Pyodide lacks something.
+        If a deck cannot be run, or the slideshow's code is not installed.
     OSError
         If the folder cannot be written.
     """
@@ -113,9 +105,6 @@ def build_site(
         raise ValueError(f"the parts of a site are {', '.join(SITE_PARTS)}; got {', '.join(unknown)}.")
     if url and not re.fullmatch(r"https?://[^\s\"'<>?#]+", url):
         raise ValueError(f"an address begins with https:// and has no question mark or #; got {url!r}.")
-    if lite is None and "lite" in parts:
-        raise ValueError("the part lite needs the folder of Pyodide: --lite FOLDER.")
-    parts = set(parts) | ({"lite"} if lite is not None else set())
     out = Path(out)
     if out.exists() and not (out / MANIFEST).is_file() and not force and any(out.iterdir()):
         raise ValueError(
@@ -125,7 +114,7 @@ def build_site(
     before = {} if force else _manifest(out)
     kept_decks = decks is not None
     decks = all_decks(root) if decks is None else list(decks)
-    plan = Plan(root, decks, frozenset(parts), solutions, run, bool(url), out, lite)
+    plan = Plan(root, decks, frozenset(parts), solutions, run, bool(url), out)
     site = Site(left_out=plan.left_out)
     units = plan.units()
     planned = {unit.name for unit in units}
@@ -161,11 +150,9 @@ def build_site(
     for place in {place for unit in _manifest(out).values() for place in unit["files"]} - here:
         (out / place).unlink(missing_ok=True)
     write_json(out / MANIFEST, done)
-    sizes = {path: path.stat().st_size for path in out.rglob("*") if path.is_file()}
-    site.size = sum(sizes.values())
-    plain = sum(size for path, size in sizes.items() if path.relative_to(out).parts[0] != "lite")
-    if plain > LARGEST:
-        say(f"{out} has {plain / 1e6:.1f} MB, above {LARGEST / 1e6:.0f}; leave parts out with --only.")
+    site.size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    if site.size > LARGEST:
+        say(f"{out} has {site.size / 1e6:.1f} MB, above {LARGEST / 1e6:.0f}; leave parts out with --only.")
     return site
 
 
@@ -179,7 +166,7 @@ def all_decks(root: Path) -> list[Path]:
 class Plan:
     """Which pages the site will have, and how each is made."""
 
-    def __init__(self, root, decks, parts, solutions, run, served, out, lite=None):
+    def __init__(self, root, decks, parts, solutions, run, served, out):
         self.root, self.decks, self.parts = root, decks, parts
         self.solutions, self.run, self.served = solutions, run, served
         self.left_out: list[str] = []
@@ -202,7 +189,6 @@ class Plan:
             self.left_out.append("what is to be read: docs/ comes with the repository, not with the package")
         self.pages |= {name: f"read/{pages.slug(name)}.html" for name in self.texts}
         self.reference = "api" in parts and self._reference(out)
-        self.lite = self._python_in_the_page(lite) if "lite" in parts else None
         worksheets = [one.stem for one in LESSONS] if "worksheets" in parts else []
         self.places = [
             "index.html",
@@ -213,7 +199,6 @@ class Plan:
             *([f"recorded/{name}.html" for name in RECORDED] if "recorded" in parts else []),
             *(f"worksheets/{stem}.html" for stem in worksheets),
             *(["api/index.html"] if self.reference else []),
-            *([LAB] if self.lite else []),
         ]
 
     def _reference(self, out) -> bool:
@@ -226,27 +211,11 @@ class Plan:
         self.left_out += [f"the reference of the package: it needs {what}" for what in missing]
         return not missing
 
-    def _python_in_the_page(self, folder):
-        """The notebooks and what they need; said, and nothing, where JupyterLite is not installed."""
-        if missing := missing_tools():
-            self.left_out.append(
-                f'JupyterLite: it needs {", ".join(missing)} (pip install "bertlook_teach[lite]")'
-            )
-            return None
-        exercises = sorted((self.root / "notebooks" / "exercises").glob("*.ipynb"))
-        return [path for path in exercises if path.name[:2] in RUN_IN_PAGE], lite_files(folder)
-
     def units(self) -> list[Unit]:
         """What is to be made, in the order of making."""
         units = [Unit("front", "style", self.code, self._style)]
         if self.reference:
             units.append(Unit("api", "api", self.code, self._api))
-        if self.lite:
-            notebooks, pyodide = self.lite
-            read = [path.read_bytes() for path in notebooks]
-            units.append(
-                Unit("lite", "lite", digest(self.code, *read, pyodide.files["pyodide-lock.json"]), self._lite)
-            )
         if self.texts:
             units += [
                 Unit("read", name, digest(self.code, text), partial(self._text, name))
@@ -300,9 +269,6 @@ class Plan:
                 f"the reference was not made: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
             )
         return [path.relative_to(out).as_posix() for path in (out / "api").rglob("*") if path.is_file()]
-
-    def _lite(self, out):
-        return build_lite(out, *self.lite)
 
     def _text(self, name, out):
         place = self.pages[name]
@@ -367,7 +333,7 @@ class Plan:
             listed = sorted(
                 place
                 for place in {*made, "index.html"}
-                if place.endswith(".html") and not place.startswith(("api/", "lite/"))
+                if place.endswith(".html") and not place.startswith("api/")
             )
             front["sitemap.xml"] = pages.site_map(url, listed)
         return front

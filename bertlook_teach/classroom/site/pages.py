@@ -13,7 +13,6 @@ from ..export.cells import code, static_output
 from ..export.reveal import typeface
 from ..worksheet import notebook_of
 from .frame import contents, document, frame, led, shortened, site_file, to_page
-from .lite import LAB, RUN_IN_PAGE
 
 _ABOUT = {
     MAP: ("The map of the course", "What will the course ask, and what do you believe before it?"),
@@ -128,19 +127,12 @@ def exercises_page(pages: Mapping[str, str], there: frozenset[str]) -> str:
             "Deck": f"decks/{one.stem}.html",
             "Worksheet": f"worksheets/{one.stem}.html",
         }
-        if LAB in there and one.number in RUN_IN_PAGE:
-            links["Run here"] = LAB
         if links["Exercises"] in there:
             items.append(
-                f'<li><h3>{_number(one.number)}{escape(one.title)}</h3><p class="links">{_links(place, links, there, one.stem)}</p></li>'
+                f'<li><h3>{_number(one.number)}{escape(one.title)}</h3><p class="links">{_links(place, links, there)}</p></li>'
             )
-    here = (
-        "<em>Run here</em> starts Python in this browser, tens of megabytes the first time. "
-        if LAB in there
-        else ""
-    )
     body = (
-        f'<h1>Exercises</h1><p class="lead">Each notebook checks its answers itself. {here}Read them here; run them where bertlook is installed, '
+        f'<h1>Exercises</h1><p class="lead">Each notebook checks its answers itself. Read them here; run them where bertlook is installed, '
         f'with <code>bertlook lab</code>.</p><ul class="lessons">{"".join(items)}</ul>'
     )
     return frame(
@@ -261,12 +253,9 @@ def _number(number: str) -> str:
     return f'<span class="number">{int(number)}</span>' if number else ""
 
 
-def _links(place: str, links: Mapping[str, str], there: Collection[str], notebook: str = "") -> str:
-    asks = {LAB: f"?path={notebook}.ipynb"}
+def _links(place: str, links: Mapping[str, str], there: Collection[str]) -> str:
     return " ".join(
-        f'<a href="{to_page(place, target)}{asks.get(target, "")}">{name}</a>'
-        for name, target in links.items()
-        if target in there
+        f'<a href="{to_page(place, target)}">{name}</a>' for name, target in links.items() if target in there
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from ...classroom import SITE_PARTS, USUAL_PARTS, build_site, deck_to_export
 from ...course import find_root
@@ -30,11 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--deck", nargs="+", metavar="NN", help="of the decks only these (default: all)")
     add("--solutions", action="store_true", help="also the solutions, and the keys of the worksheets")
     add("--url", default="", metavar="ADDRESS", help="where it will be served: writes sitemap.xml")
-    add(
-        "--lite",
-        metavar="FOLDER",
-        help="also a JupyterLite that runs the exercises without training in the reader's browser; FOLDER is Pyodide's full distribution, unpacked",
-    )
     add("--no-run", action="store_true", help="use the saved outputs of the decks; their views stay pictures")
     add("--force", action="store_true", help="make everything anew, also in a folder that holds other files")
     add("--quiet", action="store_true", help="show no progress bar")
@@ -46,7 +40,6 @@ def run(args: Namespace) -> int:
     decks = [root / deck_to_export(root, one) for one in args.deck] if args.deck else None
     show = common.bar(args, "site", "part")
     options = {"solutions": args.solutions, "run": not args.no_run, "url": args.url, "force": args.force}
-    options["lite"] = Path(args.lite) if args.lite is not None else None
     site = build_site(root, args.out, decks=decks, parts=args.only or USUAL_PARTS, progress=show, **options)
     for reason in site.left_out:
         print(f"left out: {reason}")

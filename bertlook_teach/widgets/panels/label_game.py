@@ -15,7 +15,7 @@ import ipywidgets
 import numpy as np
 import traitlets
 
-from ...disk import write_file
+from ...disk import csv_rows, write_file
 from ...measures import (
     CLASSES,
     DEFAULT_THRESHOLDS,
@@ -32,6 +32,8 @@ from ...stats import FEWEST_FOR_INTERVAL, Agreement, agree
 from ..assets import asset, mime_bundle, page_bundle, style_source, view_style
 
 NO_LABEL = "not answered yet"
+
+MOST_MAPS = 100_000  # of a table that is pasted
 
 
 class LabelGame(anywidget.AnyWidget):
@@ -271,7 +273,7 @@ class LabelGame(anywidget.AnyWidget):
         return [None if digit == "0" else CLASSES[int(digit) - 1] for digit in digits]
 
     def _from_csv(self, given: str) -> list[str | None]:
-        rows = list(csv.DictReader(io.StringIO(given)))
+        rows = csv_rows(given, ["game", "map", "label"], MOST_MAPS)
         if not rows or not {"game", "map", "label"} <= set(rows[0]):
             raise ValueError(
                 f"the CSV needs the columns game, map and label, as the game saves them; got {given.splitlines()[0][:60]!r}."
@@ -279,8 +281,7 @@ class LabelGame(anywidget.AnyWidget):
         self._same_game(rows[0]["game"], len(rows))
         labels: list[str | None] = [None] * len(self.maps)
         for line, row in enumerate(rows, 2):
-            label = (row["label"] or "").strip()
-            number = row["map"] or ""
+            label, number = row["label"].strip(), row["map"]
             if not number.isdecimal() or not 1 <= int(number) <= len(self.maps):
                 raise ValueError(
                     f"line {line} of the CSV: map {number!r} is not one of 1 to {len(self.maps)}."

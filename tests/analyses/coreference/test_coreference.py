@@ -124,6 +124,15 @@ def test_a_mention_around_the_anaphor_is_not_nearer_than_one_before_it():
     assert coref.nearest(document, her, []) is None
 
 
+@pytest.mark.parametrize("rule", coref.BASELINES.values(), ids=coref.BASELINES)
+def test_no_rule_prefers_a_mention_with_the_same_head_word_to_one_before_it(rule):
+    before, around, within = (Mention(a, b, b - 1, "a", "nominal") for a, b in ((0, 2), (3, 6), (4, 6)))
+    document = CorefDocument(
+        "d", ("old", "Ann", "and", "so", "old", "Ann"), ((0, 6),), (before, around, within)
+    )
+    assert rule(document, within, [before, around]) is before
+
+
 @pytest.mark.parametrize(
     "phrase, head",
     [("keeper", 0), ("the old keeper", 2), ("the keeper of the light", 1), ("Mrs. Dalloway , who slept", 1), ("the keeper 's lamp", 3)],
@@ -179,6 +188,9 @@ def test_a_word_is_never_its_own_antecedent(keeper):
     row[..., his[0].head] = 0.9
     row[..., 2] = 0.2
     assert coref._named_words(row, *his)["open"].item() == 2
+    for place in range(4):  # also where all other weights were rounded to 0
+        mention, before = Mention(place, place + 1, place, "a", "proper"), [his[1][0]]
+        assert coref._named_words(np.eye(4)[place, None, None], mention, before)["open"].item() != place
 
 
 def made_up(n=400, seed=0):

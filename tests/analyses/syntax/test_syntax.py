@@ -118,6 +118,8 @@ def test_special_tokens_and_the_word_itself_are_no_answer():
 def test_of_equal_weights_the_first_word_wins_and_one_word_has_no_answer():
     assert predicted_governors(attention(np.full((1, 1, 4, 4), 0.25)))[:, 0, 0].tolist() == [[1, 0, 0, 0]] * 2
     assert (predicted_governors(attention(np.ones((3, 2, 1, 1)))) == NO_ANSWER).all()
+    itself = predicted_governors(attention(np.eye(4)[None, None]))  # all other weights were rounded to 0
+    assert itself[:, 0, 0].tolist() == [[1, 0, 0, 0]] * 2
 
 
 def merge_by_loops(weights, groups, rule):
@@ -168,6 +170,17 @@ def test_the_released_codes_baseline_can_name_the_root():
     scores = evaluate(offset_predictor(-1, edge="published"), [names], count_root=True)
     assert scores["all"] == (2, 2)
     assert evaluate(offset_predictor(-1), [names], count_root=True)["all"] == (1, 2)
+    for count_root, n in (
+        (True, 2),
+        (False, 1),
+    ):  # the root is counted over all relations, and has no row of its own
+        counted = {
+            name: score.n
+            for name, score in evaluate(offset_predictor(-1), [names], count_root=count_root).items()
+        }
+        assert counted == {"all": n, "all but punct": n, "advmod": 1}
+        cases = gold_cases([names]).cases(count_root)
+        assert {name: len(words) for name, words in cases.items()} == counted
 
 
 def test_relation_counts_sum_to_the_words_without_roots(treebank):

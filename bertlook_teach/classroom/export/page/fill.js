@@ -1,4 +1,5 @@
-// A slide fills its room: its one picture takes what the words leave, and words alone grow. A live view fits itself. The extensions for the two RISEs hold these functions word for word.
+// A slide fills its room: its one picture takes what the words leave, and words alone grow. A live view fits itself.
+// The exported page holds this file, and the extensions for the two RISEs load it.
 "use strict";
 
 // The part of the course gives the deck its colour, the lesson its place in the strip at the foot (rise.part, rise.lesson).

@@ -1,0 +1,44 @@
+"""Tables over depth: layer 0 is the embeddings, the last is all layers, and both ends are the given ones."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bertlook_teach.published import published_probing
+from bertlook_teach.render import (
+    belief_table,
+    describe_beliefs,
+    describe_curves,
+    published_layers_table,
+    where_table,
+)
+
+RISES = [0.1, 0.4, 0.6, 0.9]  # no two ends alike
+
+
+def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
+    scores = SimpleNamespace(
+        n_layers=3, f1=RISES, expected_layer=1.75, interval=lambda: (1.5, 2.25), delta_bits=0.25, centre_of_gravity=1.25, mixing_bits=0.5, n_test=40,
+    )  # fmt: skip
+    table = where_table({"POS": scores}, "More.")
+    assert table.rows == [["POS", "10 → 90", "1.75 [1.5, 2.2]", "0.25", "1.25", "0.50"]]
+    assert table.caption.startswith("Layers 0 to 3;") and "n = 40 cases" in table.caption
+    assert table.header == ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"]
+
+
+@pytest.mark.parametrize("model", ["BERT-base", "BERT-large"])
+def test_the_published_table_has_the_ends_of_each_curve(model):
+    for name, rise, *_ in published_layers_table(model).rows:
+        f1 = published_probing(model)[name].f1
+        assert rise == f"{f1[0]:.0f} → {f1[-1]:.0f}"
+
+
+def test_beliefs_and_curves_are_said_from_the_embeddings_to_the_last_layer():
+    about = {"span1": (0, 1), "span2": None, "labels": ["NOUN"], "beliefs": [RISES], "gold": None}
+    case = {"words": ["can"], "targets": [about]}
+    table = belief_table(case, 0)
+    assert table.header == ["label", "0", "1", "2", "3"] and table.rows == [
+        ["NOUN", "10 %", "40 %", "60 %", "90 %"]
+    ]
+    assert describe_beliefs(case, 0).endswith("goes from 10 % with the embeddings to 90 % with all 3 layers.")
+    assert describe_curves({"POS": RISES}) == "From the embeddings to all 3 layers: POS 0.1 to 0.9 %."
