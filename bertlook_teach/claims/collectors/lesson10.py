@@ -230,10 +230,10 @@ def _show(encoder, sentences) -> Shown:
     return Shown(words, runs, rivals, cases, chosen, fixed, stop(*tasks["pos"]))
 
 
-def stop(train: SpanVectors, test: SpanVectors, stops=STOPS) -> Stopped:
+def stop(train: SpanVectors, test: SpanVectors) -> Stopped:
     """Mixes of every depth under `FIXED`, given up after so many iterations, each begun with equal shares; and to the end (0)."""
     curves = {}
-    for most in (*stops, 0):
+    for most in (*STOPS, 0):
         limit = {"max_iterations": most} if most else {}
         probes = [fit_mix_probe(train, layer, **FIXED, **limit) for layer in range(train.n_layers + 1)]
         counts = [count_answers(p.answers(test.vectors), p.labels, test) for p in probes]
