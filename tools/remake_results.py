@@ -26,7 +26,7 @@ def layers(place):
     runs = []
     for task in ("pos", "dep", "entity", "coref"):
         files = {"--data": f"{task}-train.jsonl", "--test": f"{task}-test.jsonl"}
-        more = f"--task {task} --limit 600 --max-cases 3000 --max-iterations 60 --seeds 2".split()
+        more = f"--task {task} --limit 600 --max-cases 3000 --seeds 2".split()
         runs.append((f"layers-{task}", "layers", files, more))
     return runs_of(*runs)(place)
 

@@ -126,19 +126,26 @@ def pairs_table(results):
 
 
 def layers_table(result):
-    """A row a run: F1 of the embeddings alone and of all layers, and what sums the layers up."""
-    header = ["run", "F1 at 0", "F1 with all", "expected layer", "centre of gravity", "K(Delta)", "K(s)"]
+    """A row a run: each layer alone, the best one with what it adds, and the expected layer where that is sure."""
+    curves = {}
+    for row in result["rows"]:
+        if row["layer"] is not None and row["mix"] is None:
+            curves.setdefault(row["run"], []).append(f"{100 * row['f1']:.1f}")
+    depth = len(next(iter(curves.values())))
+    header = ["run", *(f"layer {i}" if i else "embeddings" for i in range(depth)), "best layer", "adds", "expected layer"]  # fmt: skip
     lines = []
     for run, found in result["about"]["summary"].items():
-        rows = [row for row in result["rows"] if row["run"] == run]
-        where = "no gain" if found["expected layer"] is None else f"{found['expected layer']:.2f}"
-        if found["low"] is not None:
-            where += f" [{found['low']:.2f}, {found['high']:.2f}]"
-        rest = [
-            "-" if found[name] is None else f"{found[name]:.2f}"
-            for name in ("centre of gravity", "K(Delta)", "K(s)")
-        ]
-        lines.append([run, interval(rows[0], "f1"), interval(rows[-1], "f1"), where, *rest])
+        adds = f"{100 * found['gain']:+.1f} [{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
+        where = (
+            "not sure"
+            if found["expected layer"] is None
+            else (
+                f"{found['expected layer']:.2f} [{found['expected low']:.2f}, {found['expected high']:.2f}]"
+            )
+        )
+        lines.append([run, *curves[run], str(int(found["best layer"])), adds, where])
+    if not result["about"]["converged"]:
+        raise ValueError(f"{result['about']['task']}: some fits have not finished; they make no table")
     return table(header, lines)
 
 

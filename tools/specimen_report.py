@@ -68,7 +68,7 @@ def relation_table(answers, min_cases=100):
             "cases": row.n,
             "heads": row.head,
             "accuracy": row.accuracy,
-            "offset": row.in_sample_offset,
+            "offset": row.offset,  # both, where the halves chose two: the accuracy is that of both together
             "offset_accuracy": row.baseline,
         }
         for row in table.rows
@@ -237,7 +237,7 @@ def relation_lines(rows, twin_rows, common):
         if r["cases"] >= common or gain >= 0.1:
             mark = " **" if gain >= 0.1 else " "
             lines.append(
-                f"|{mark}`{r['relation']}`{mark.strip()} | {r['cases']} | {r['heads']} | {r['accuracy']:.3f} | {r['offset']:+d} | "
+                f"|{mark}`{r['relation']}`{mark.strip()} | {r['cases']} | {r['heads']} | {r['accuracy']:.3f} | {r['offset']} | "
                 f"{r['offset_accuracy']:.3f} | {control.get(r['relation'], float('nan')):.3f} |"
             )
     return lines

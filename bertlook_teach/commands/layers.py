@@ -1,4 +1,4 @@
-"""``bertlook layers``: where in a model a label becomes readable, beside lists of words, a random twin and made-up labels."""
+"""``bertlook layers``: what each layer of a model knows, beside lists of words, a random twin and made-up labels."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook layers``."""
     common.describe(
         parser,
-        "At which layer can a label be read? Fits, for every depth l, a probe on a mix of the layers 0 (embeddings) to l, scores it on "
-        "other documents, and prints expected layer and centre of gravity (Tenney et al. 2019), with a list of words, the random twin and "
-        "made-up labels beside them. Writes layers.csv (a row a probe) and layers.json.",
+        "At which layer can a label be read? Fits a probe to each layer alone, 0 being the embeddings, scores it on other documents, and says "
+        "which layer so far is the best, chosen on training documents; with a list of words, the random twin and made-up labels beside it. "
+        "--mix adds the mixes of Tenney et al. (2019). Writes layers.csv (a row a probe) and layers.json.",
         "layers --task dep --data my.conllu --out result",
     )
     common.add_model(parser)
@@ -56,11 +56,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--l2",
         type=float,
         metavar="X",
-        help="penalty on the maps (default: chosen among the training documents)",
+        help="penalty on the maps (default: chosen for each layer among the training documents)",
     )
-    most = f"stop fitting after N iterations (default: {probing.MAX_ITERATIONS})"
+    mix = "also fit the paper's mixes of the layers 0 to l, with expected layer and centre of gravity (takes several times as long)"
+    add("--mix", action="store_true", help=mix)
+    most = f"give a fit up after N iterations; it then says that it has not finished (default: {probing.MAX_ITERATIONS})"
     add("--max-iterations", type=int, default=probing.MAX_ITERATIONS, metavar="N", help=most)
-    seeds = "further runs, each on four fifths of the documents (default: 2)"
+    seeds = "further runs, each fitted on four fifths of the documents with the same penalties (default: 2)"
     add("--seeds", type=int, default=2, metavar="N", help=seeds)
     common.add_no_twin(parser, "the random twin and the made-up labels")
     common.add_device(parser, batch_size=32)
@@ -89,25 +91,37 @@ def run(args: Namespace) -> int:
         return train, test
 
     train, test = features(encoder)
-    options = {"hidden": args.hidden, "l2": args.l2, "max_iterations": args.max_iterations}
-    runs = {"model": (train, test, None)} | {
-        f"seed {seed + 1}": (train, test, seed) for seed in range(args.seeds)
-    }
+    options = {"hidden": args.hidden, "max_iterations": args.max_iterations}
+
+    def score(name: str, fit_on, score_on, fit=probing.layer_scores, **more):
+        progress = partial(common.bar(args, name, "layer"), total=fit_on.n_layers + 1)
+        return fit(fit_on, score_on, progress=progress, **options, **more)
+
+    model = score("model", train, test, l2=args.l2)
+    scored = {"model": model}
+    for seed in range(args.seeds):
+        scored[f"seed {seed + 1}"] = score(f"seed {seed + 1}", train, test, l2=model.l2, seed=seed)
     if not args.no_twin:
-        runs["random twin"] = (*features(random_twin(encoder)), None)
-        runs["made-up labels"] = (*probing.control_labels(train, test), None)
-    rows, scored = [], {}
-    for name, (fit_on, score_on, seed) in runs.items():
-        progress = common.bar(args, f"probes, {name}", "layer")
-        scores = scored[name] = probing.cumulative_probes(
-            fit_on, score_on, seed=seed, progress=progress, **options
-        )
-        rows += _rows(name, scores)
+        twin = features(random_twin(encoder))
+        scored["random twin"] = score("random twin", *twin, l2=args.l2)
+        made_up = probing.control_labels(train, test)
+        scored["made-up labels"] = score("made-up labels", *made_up, l2=model.l2)
+    mixes, read = {}, {"model": (train, test)} | ({} if args.no_twin else {"random twin": twin})
+    for name in read if args.mix else ():
+        l2 = float(scored[name].l2[scored[name].best[-1]])  # that of the best layer
+        mixes[name] = score(f"mixes, {name}", *read[name], probing.cumulative_probes, l2=l2)
     rivals = {
         "commonest label": probing.majority_baseline(train, test),
         "list of words": probing.form_baseline(train, test),
     }
+    rows = [row for name, scores in scored.items() for row in _rows(name, scores)]
+    rows += [row for name, scores in mixes.items() for row in _mix_rows(f"mixes, {name}", scores)]
     rows += [_rival(name, counts, len(test)) for name, counts in rivals.items()]
+    fitted = scored | {f"mixes, {name}": scores for name, scores in mixes.items()}
+    said = [(name, line) for name, scores in fitted.items() for line in scores.warnings()]
+    warnings = [
+        f"{name}: {line}" for name, line in said if name == "model" or line.startswith("NOT FINISHED")
+    ]
     items = {
         "task": args.task,
         "asks": TASKS[args.task][2],
@@ -116,22 +130,29 @@ def run(args: Namespace) -> int:
         "n_train": len(train),
         "n_test": len(test),
         "n_skipped": train.n_skipped + test.n_skipped,
-        "probe": f"hidden {args.hidden}, at most {args.max_iterations} iterations",
-        "protocol": "one probe a depth, fitted and scored on different documents; micro-F1; 95 % bootstrap over documents",
+        "probe": f"softmax regression on one layer, hidden {args.hidden}; a fit ends when its gradient is {probing.TOLERANCE:g} of that at the start",
+        "protocol": "fitted and scored on different documents; layer and penalty chosen on training documents; micro-F1; 95 % bootstrap over documents",
+        "converged": all(bool(scores.converged.all()) for scores in fitted.values()),
+        "warnings": warnings,
     }
     summary = {name: summarise(scores) for name, scores in scored.items()}
-    about = common.about(encoder, items | {"summary": summary})
+    of_mixes = {name: summarise_mix(scores) for name, scores in mixes.items()}
+    about = common.about(encoder, items | {"summary": summary} | ({"mixes": of_mixes} if mixes else {}))
     print(
         f"{encoder.name}, {args.task}: {len(train)} questions to fit, {len(test)} to score; {about['protocol']}."
     )
     print(_format_curve(rows, scored, rivals))
     print(_format_summary(summary))
+    if mixes:
+        print(_format_mixes(mixes, of_mixes))
     if about["n_skipped"]:
         print(
             f"{about['n_skipped']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
         )
+    for line in warnings:
+        print(line)
     print(save_rows(folder, "layers", rows, about))
-    return 0
+    return 0 if about["converged"] else 1
 
 
 def _questions(args) -> tuple[list[EdgeSentence], list[EdgeSentence]]:
@@ -155,69 +176,112 @@ def _read(path, args) -> list[EdgeSentence]:
 
 
 def _rows(name: str, scores: probing.LayerScores) -> list[dict]:
+    keep = ("layer", "f1", "low", "high", "best so far", "f1 so far", "l2", "converged", "n")
+    return [{"run": name, "mix": None, **{key: row[key] for key in keep}} for row in scores.rows()]
+
+
+def _mix_rows(name: str, scores: probing.MixScores) -> list[dict]:
     low, high = scores.interval(lambda curves: curves)
-    gains = [None, *map(float, scores.gains)]
-    keys = ("layer", "f1", "low", "high", "gain", "mix")
-    values = zip(range(scores.n_layers + 1), scores.f1, low, high, gains, scores.weights)
-    plain = (
-        (layer, float(f1), float(lo), float(hi), gain, float(mix)) for layer, f1, lo, hi, gain, mix in values
-    )
-    return [{"run": name, **dict(zip(keys, row)), "n": scores.n_test} for row in plain]
+    columns = zip(scores.f1, low, high, scores.weights, scores.converged)
+    return [
+        {
+            **_blank(name, scores.n_test),
+            "layer": layer,
+            "f1": float(f1),
+            "low": float(bottom),
+            "high": float(top),
+            "mix": float(mix),
+            "l2": scores.l2,
+            "converged": bool(done),
+        }
+        for layer, (f1, bottom, top, mix, done) in enumerate(columns)
+    ]
+
+
+def _blank(name: str, n: int) -> dict:
+    keys = ("run", "mix", "layer", "f1", "low", "high", "best so far", "f1 so far", "l2", "converged", "n")
+    return dict.fromkeys(keys) | {"run": name, "n": n}
 
 
 def _rival(name: str, counts: probing.Counts, n: int) -> dict:
     low, high = counts.interval()
-    return {
-        "run": name,
-        "layer": None,
-        "f1": counts.f1,
-        "low": low,
-        "high": high,
-        "gain": None,
-        "mix": None,
-        "n": n,
-    }
+    return _blank(name, n) | {"f1": counts.f1, "low": low, "high": high}
 
 
-def summarise(scores: probing.LayerScores) -> dict[str, float | None]:
-    """The numbers that say "where", with the interval of the first; None where they are not defined."""
-    low, high = scores.interval()
+def summarise(scores: probing.LayerScores) -> dict[str, float | int | None]:
+    """The embeddings, the best of all layers, its gain with an interval, and the expected layer where that gain is sure, else None."""
+    curve = scores.so_far
+    low, high = curve.gain_interval()
     values = {
-        "expected layer": scores.expected_layer,
+        "embeddings": curve.f1[0],
+        "best layer": int(scores.best[-1]),
+        "F1": curve.f1[-1],
+        "gain": curve.gain,
         "low": low,
         "high": high,
+        "expected layer": curve.expected_layer,
+    }
+    if curve.sure:
+        values |= dict(zip(("expected low", "expected high"), scores.expected_interval()))
+    return {name: None if np.isnan(value) else round(float(value), 4) for name, value in values.items()}
+
+
+def summarise_mix(scores: probing.MixScores) -> dict[str, float | None]:
+    """The same of a mix, with the numbers that say "where"; None where the gain is not sure."""
+    low, high = scores.gain_interval()
+    values = {
+        "F1": scores.f1[-1],
+        "gain": scores.gain,
+        "low": low,
+        "high": high,
+        "expected layer": scores.expected_layer,
         "K(Delta)": scores.delta_bits,
         "centre of gravity": scores.centre_of_gravity,
         "K(s)": scores.mixing_bits,
         "l2": scores.l2,
+        "even": scores.even,
     }
     return {name: None if np.isnan(value) else round(float(value), 4) for name, value in values.items()}
 
 
 def _format_curve(rows, scored, rivals) -> str:
     depths = range(next(iter(scored.values())).n_layers + 1)
-    lines = [["layers 0 to", *map(str, depths)]]
+    lines = [["layer alone", *map(str, depths)]]
     lines += [
         [name, *(f"{100 * scores.f1[layer]:.1f}" for layer in depths)] for name, scores in scored.items()
     ]
-    table = align(lines)
     found = {row["run"]: row for row in rows if row["layer"] is None}
     beside = [
         f"{name}: {with_interval(found[name]['f1'], found[name]['low'], found[name]['high'])}"
         for name in rivals
     ]
-    return f"F1, per cent\n{table}\n{'; '.join(beside)}"
+    return f"F1, per cent\n{align(lines)}\n{'; '.join(beside)}"
+
+
+def _cell(value) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _gain(s) -> str:
+    return f"{100 * s['gain']:+.1f} [{100 * s['low']:+.1f}, {100 * s['high']:+.1f}]"
 
 
 def _format_summary(summary) -> str:
-    def cell(value):
-        return "-" if value is None else f"{value:.2f}"
-
-    lines = [["run", "expected layer [95 %]", "K(Delta)", "centre of gravity", "K(s)"]]
+    lines = [["run", "best layer", "adds to the embeddings [95 %]", "expected layer [95 %]"]]
     for name, s in summary.items():
-        where = cell(s["expected layer"])
-        interval = "" if s["low"] is None else f" [{cell(s['low'])}, {cell(s['high'])}]"
-        lines.append(
-            [name, where + interval, *(cell(s[key]) for key in ("K(Delta)", "centre of gravity", "K(s)"))]
-        )
-    return align(lines)
+        where = _cell(s["expected layer"])
+        if s["expected layer"] is not None:
+            where += f" [{_cell(s['expected low'])}, {_cell(s['expected high'])}]"
+        lines.append([name, str(int(s["best layer"])), _gain(s), where])
+    return f"{align(lines)}\n-: no depth is named where the gain is not sure (its interval does not lie above 0)."
+
+
+def _format_mixes(mixes, summary) -> str:
+    lines = [
+        ["mix of all layers", "F1", "adds [95 %]", "expected layer", "K(Delta)", "centre of gravity", "K(s)"]
+    ]
+    for name, s in summary.items():
+        cells = (_cell(s[key]) for key in ("expected layer", "K(Delta)", "centre of gravity", "K(s)"))
+        lines.append([name, f"{100 * s['F1']:.1f}", _gain(s), *cells])
+    chosen = "; ".join(f"{name}: l2 {s.l2:g}, even {s.even:g}, {s.chosen_on}" for name, s in mixes.items())
+    return f"{align(lines)}\nPenalties: {chosen}."

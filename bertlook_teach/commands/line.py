@@ -30,7 +30,7 @@ GROUPS = {
         "pattern": ("pattern", "which heads follow a pattern of your own, beside baselines"),
         "coref": ("coref", "which heads find antecedents, beside plain rules"),
         "probe": ("probe", "what all heads know together: probes and controls"),
-        "layers": ("layers", "what each layer knows: a probe for every depth"),
+        "layers": ("layers", "what each layer knows: a probe for every layer"),
         "ablate": ("ablate", "which heads matter: switch each off and score what is left"),
         "finetune": ("finetune", "teach a model a task, beside its baselines"),
         "keywords": ("keywords", "do heads find key words: beside rules and a random twin"),

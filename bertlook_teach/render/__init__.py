@@ -83,7 +83,7 @@ _HOMES = {
     "results.keywords": "heads_figure",
     "results.layers": """
         belief_table checked_case depth_figure depth_panels_figure describe_beliefs describe_curves
-        f1_cell published_layers_table render_beliefs where_table
+        f1_cell fits_said mix_table published_layers_table render_beliefs where_table
     """,
     "results.ledger_page": "claims_page",
     "results.misconceptions": "format_misconceptions misconception_table",

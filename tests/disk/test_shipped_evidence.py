@@ -472,7 +472,7 @@ def test_no_lesson_fits_or_trains_while_its_evidence_fits(real, models, monkeypa
         "bertlook_teach.analyses.finetuning.tagger.fine_tune_tagger",
         "bertlook_teach.analyses.finetuning.classifier._fine_tune",
         "bertlook_teach.stats.minimize.minimized",
-        "bertlook_teach.analyses.probing.layer_probes.fit_mix_probe",
+        "bertlook_teach.analyses.probing.layer_fits._Problem.solve",
         "bertlook_teach.analyses.probing.attention_probes.fit_attention_probe",
         "bertlook_teach.analyses.probing.attention_probes._minimize",
         "bertlook_teach.analyses.probing.structural.fit_structural_probe",

@@ -27,6 +27,8 @@ from bertlook_teach.render import (
     depth_panels_figure,
     describe_beliefs,
     describe_curves,
+    fits_said,
+    mix_table,
     published_layers_table,
     render_beliefs,
     where_table,
@@ -78,15 +80,15 @@ CASES = [
     ("dep-rises", {"dep": RISING}, {"dep": FALLING}),
     ("entity-rises", {"entity": RISING}, {"entity": FLAT}),
     ("coref-rises", {"coref": RISING}, {"coref": FLAT}),
-    ("pos-before-dep", {"pos": FIRST, "dep": LAST}, {"pos": LAST, "dep": FIRST}),
-    ("dep-before-coref", {"dep": FIRST, "coref": LAST}, {"dep": LAST, "coref": FIRST}),
-    ("pos-before-coref", {"pos": FIRST, "coref": LAST}, {"pos": LAST, "coref": FIRST}),
-    ("pipeline", {"pos": FIRST, "dep": RISING, "coref": LAST}, {"pos": FIRST, "dep": LAST, "coref": RISING}),
-    ("pos-early", {"pos": FIRST}, {"pos": LAST}),
-    ("coref-spread", {"pos": FIRST, "coref": RISING}, {"pos": RISING, "coref": FIRST}),
-    ("late-layers-add-little", {"pos": FIRST}, {"pos": LAST}),
+    ("pos-before-dep", {"pos alone": FIRST, "dep alone": LAST}, {"pos alone": LAST, "dep alone": FIRST}),
+    ("dep-before-coref", {"dep alone": FIRST, "coref alone": LAST}, {"dep alone": LAST, "coref alone": FIRST}),
+    ("pos-before-coref", {"pos alone": FIRST, "coref alone": LAST}, {"pos alone": LAST, "coref alone": FIRST}),
+    ("pipeline", {"pos alone": FIRST, "dep alone": RISING, "coref alone": LAST}, {"pos alone": FIRST, "dep alone": LAST, "coref alone": RISING}),
+    ("pos-early", {"pos alone": FIRST}, {"pos alone": LAST}),
+    ("coref-spread", {"pos alone": FIRST, "coref alone": RISING}, {"pos alone": RISING, "coref alone": FIRST}),
+    ("late-layers-add-little", {"pos alone": FIRST}, {"pos alone": LAST}),
     ("selective", {"dep": RISING, "made-up": FLAT}, {"dep": RISING, "made-up": RISING}),
-    ("two-answers", {"pos": FIRST, "pos mix": HIGH_MIX}, {"pos": FIRST, "pos mix": np.array([0, 1.0, 0, 0])}),
+    ("two-answers", {"pos alone": FIRST, "pos mix": HIGH_MIX}, {"pos alone": FIRST, "pos mix": np.array([0, 1.0, 0, 0])}),
     ("centre-order", {"dep mix": LOW_MIX, "coref mix": HIGH_MIX}, {"dep mix": HIGH_MIX, "coref mix": LOW_MIX}),
     ("coref-flat", {"coref mix": HIGH_MIX}, {"coref mix": FLAT_MIX}),
 ]  # fmt: skip
@@ -94,14 +96,17 @@ CASES = [
 
 def test_statistics_on_paper():
     assert lesson10.curve({"pos": RISING}, "pos") == pytest.approx([0.5, 0.6, 0.7, 0.8])
-    assert lesson10.depth({"pos": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
+    assert lesson10.depth({"pos alone": RISING}, "pos") == pytest.approx(2 / 3)  # expected layer 2 of 3
+    falls_again = {"pos alone": counts(0.5, 0.8, 0.6, 0.7)}
+    assert lesson10.highest(falls_again, "pos") == pytest.approx([0.5, 0.8, 0.8, 0.8])
+    assert lesson10.depth(falls_again, "pos") == pytest.approx(1 / 3)
     assert lesson10.centre({"pos mix": FLAT_MIX}, "pos") == pytest.approx(1.5 / 3)
     assert lesson10.early_share(np.array([0.5, 0.8, 0.8, 0.9])) == pytest.approx(0.75)
-    assert lesson10.later("coref", "pos")({"pos": FIRST, "coref": LAST}) == pytest.approx(2 / 3)
+    assert lesson10.later("coref", "pos")({"pos alone": FIRST, "coref alone": LAST}) == pytest.approx(2 / 3)
     # Nothing gained, no order: the line, so that neither verdict follows.
-    assert lesson10.later("coref", "pos", 0.1)({"pos": RISING, "coref": FLAT}) == 0.1
+    assert lesson10.later("coref", "pos", 0.1)({"pos alone": RISING, "coref alone": FLAT}) == 0.1
     for key in ("pos-before-dep", "dep-before-coref", "pos-before-coref", "pipeline"):
-        nothing = dict.fromkeys(("pos", "dep", "coref"), FALLING)
+        nothing = dict.fromkeys(("pos alone", "dep alone", "coref alone"), FALLING)
         assert by_key[key].statistic(nothing, nothing) == by_key[key].threshold
 
 
@@ -110,26 +115,27 @@ def test_statistics_on_paper():
 
 @pytest.fixture(scope="module")
 def small(specimen):
-    """Few sentences, few iterations: what the evidence must add up to, not what it says."""
+    """Few sentences and cases: what the evidence must add up to, not what it says."""
     from bertlook_teach.corpora import load_treebank
 
     tasks = collectors.read_tasks(specimen, load_treebank()[:70])
     tasks = {task: tuple(draw_cases(half, 150) for half in halves) for task, halves in tasks.items()}
-    scores = {
-        task: layers.cumulative_probes(*halves, l2=0.03, max_iterations=6) for task, halves in tasks.items()
-    }
-    return tasks, scores
+    return tasks, {task: layers.layer_scores(*halves, l2=0.1) for task, halves in tasks.items()}
 
 
 def test_the_evidence_adds_up_to_the_scores_of_the_probes(small):
     tasks, scores = small
     rows = list(collectors.curve_evidence(scores))
-    assert all(row == {} for row in rows[::2]) and set(rows[1]) <= set(TASKS)
+    assert all(row == {} for row in rows[::2]) and set(rows[1]) <= {
+        name for task in TASKS for name in (task, f"{task} alone")
+    }
     found = Evidence.of("layers", rows)
     for task, s in scores.items():
         assert (found.inputs[task] % 2 == 1).all() and len(found.inputs[task]) == len(s.documents)
         mean = {task: found.values[task].mean(axis=0)}
-        assert lesson10.curve(mean, task) == pytest.approx(s.f1)
+        assert lesson10.curve(mean, task) == pytest.approx(s.f1[s.best])
+        mean = {f"{task} alone": found.values[f"{task} alone"].mean(axis=0)}
+        assert lesson10.highest(mean, task) == pytest.approx(np.maximum.accumulate(s.f1))
         assert set(s.documents) == set(tasks[task][1].documents)
         assert not set(s.documents) & set(tasks[task][0].documents)
 
@@ -154,23 +160,41 @@ def test_a_verdict_has_an_interval_over_documents_and_one_without_data_is_open(s
 def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch):
     from bertlook_teach.corpora import load_treebank
 
-    monkeypatch.setattr(collectors, "OPTIONS", {"max_iterations": 3, "l2": 0.1})
+    monkeypatch.setattr(collectors, "MOST_CASES", 120)
+    monkeypatch.setattr(collectors, "STOPS", (2,))
+    monkeypatch.setattr(collectors, "MIXED", ("pos",))
     sentences = load_treebank()[:70]
     fits, shown = collectors.fitted(specimen, sentences), collectors.shown(specimen, sentences)
     assert set(fits.scores) == set(TASKS) and len(fits.mixes) == collectors.N_FITS
     assert shown.words.f1 == pytest.approx(fits.scores["pos"].f1) and not fits.scores["pos"].probes
     assert len(shown.runs) == 3 and not np.allclose(shown.runs[0].f1, shown.runs[1].f1)
     assert {len(both) for both in shown.rivals.values()} == {2}
-    assert all(len(case["words"]) <= collectors.LONGEST for case in shown.cases) and len(shown.cases) == 5
+    assert shown.chosen.chosen_on == collectors.CHOSEN and shown.fixed.chosen_on == "fixed beforehand"
+    assert set(fits.mixes[0]) == {"pos"} == set(fits.penalties)
+    assert set(shown.stopped.f1) == {2, 0} and "on purpose" in shown.stopped.why
+    assert not np.allclose(shown.stopped.f1[2], shown.stopped.f1[0])
+    assert all(len(case["words"]) <= collectors.LONGEST for case in shown.cases) and shown.cases
     typed = typed_beliefs(shown.words, specimen, "The old man can fish.")
     assert len(typed["targets"]) == 6
 
 
 def test_mixes_come_from_different_documents(small):
     tasks, _ = small
-    fits = collectors.fit_mixes(tasks, 2)
-    assert set(fits[0]) == set(collectors.MIXED) and fits[0]["pos"].sum() == pytest.approx(1)
-    assert not np.allclose(fits[0]["pos"], fits[1]["pos"], atol=1e-6)
+    fits = collectors.fit_mixes(tasks, {"pos": {"l2": 0.1, "even": 0.1}}, 2)
+    assert fits[0]["pos"].converged and fits[0]["pos"].weights.sum() == pytest.approx(1)
+    assert not np.allclose(fits[0]["pos"].weights, fits[1]["pos"].weights, atol=1e-6)
+
+
+def test_nothing_is_decided_on_a_fit_that_has_not_finished(small, specimen, monkeypatch):
+    tasks, scores = small
+    collectors.finished(scores.values())
+    halfway = layers.layer_scores(*tasks["pos"], l2=0.1, max_iterations=1)
+    with pytest.raises(CannotDecide, match="1 fits of probes stopped before they had finished"):
+        collectors.finished([*scores.values(), halfway])
+    made = collectors.Fits(scores | {"pos": halfway}, scores["dep"], {}, [])
+    monkeypatch.setattr(collectors, "fitted", lambda encoder, sentences: made)
+    with pytest.raises(CannotDecide, match="raise MAX_ITERATIONS"):
+        list(collectors.layer_probes(specimen, Resources(limit=40)))
 
 
 def test_too_few_documents_cannot_be_decided(specimen):
@@ -181,17 +205,30 @@ def test_too_few_documents_cannot_be_decided(specimen):
 # --- tables and figures --------------------------------------------------------------------------------
 
 
-def test_a_table_of_where_says_no_gain_and_refuses_two_models(small):
-    _, scores = small
+def test_a_table_of_where_names_no_depth_that_is_not_sure_and_refuses_two_models(small):
+    tasks, scores = small
     table = where_table({"POS": scores["pos"]})
-    assert table.header[2] == "expected layer" and "Layers 0 to 6" in table.caption
+    assert table.header[5] == "expected layer" and "Layers 0 to 6" in table.caption
     level = replace(scores["pos"], counts=scores["pos"].counts[:1].repeat(len(scores["pos"].counts), axis=0))
     row = where_table({"POS": level}).rows[0]
-    assert row[2] == "no gain" and row[3] != ""
+    assert row[4] == "+0.0 [+0.0, +0.0]" and row[5] == "not sure"
+    mixes = layers.cumulative_probes(*tasks["pos"], l2=0.1, even=1.0)
+    flat = replace(mixes, counts=mixes.counts[:1].repeat(len(mixes.counts), axis=0))
+    assert mix_table({"POS": flat}).rows[0][3:6] == ["-", "-", "-"]
     short = replace(scores["pos"], counts=scores["pos"].counts[:3])
     with pytest.raises(ValueError, match="all of one model: layer 6 of 12 is not a layer 6 of 24"):
         where_table({"a": scores["pos"], "b": short})
-    assert "nan" not in repr(where_table({name: s for name, s in scores.items()}))
+    assert "nan" not in repr(where_table(scores))
+
+
+def test_a_table_of_fits_that_have_not_finished_says_so(small):
+    tasks, scores = small
+    halfway = layers.layer_scores(*tasks["pos"], l2=0.1, max_iterations=1)
+    mixes = layers.cumulative_probes(*tasks["pos"], l2=0.1, even=1.0, max_iterations=1)
+    for table in (where_table({"POS": halfway}), mix_table({"POS": mixes})):
+        assert table.caption.startswith("POS: NOT FINISHED") and "raise max_iterations" in table.caption
+    assert fits_said({"POS": halfway, "dep": scores["dep"]}).startswith("POS: NOT FINISHED")
+    assert fits_said(scores) == "" and "NOT FINISHED" not in where_table(scores).caption
 
 
 def test_published_tables_hold_one_model_each():
@@ -256,16 +293,16 @@ def case(task="pos", **changes):
 
 def test_beliefs_are_said_in_words():
     assert describe_beliefs(case(), 0) == (
-        "“fish” (treebank: VERB): the embeddings lean to NOUN (80 %); from layer 2 on VERB leads, 90 % with all 3 layers."
+        "“fish” (treebank: VERB): the embeddings lean to NOUN (80 %); from layer 2 on VERB leads, 90 % with layer 3."
     )
     assert describe_beliefs(case(beliefs=[[0.1, 0.1, 0.1, 0.9], [0.8, 0.8, 0.8, 0.1]]), 0).endswith(
-        "lean to NOUN (80 %); only with all 3 layers VERB leads, 90 %."
+        "lean to NOUN (80 %); only with layer 3 VERB leads, 90 %."
     )
     assert describe_beliefs(case(beliefs=[[0.9, 0.9, 0.9, 0.95], [0.1] * 4]), 0).endswith(
-        "VERB leads at every depth, 90 % with the embeddings, 95 % with all 3 layers."
+        "VERB leads at every depth, 90 % with the embeddings, 95 % with layer 3."
     )
     assert describe_beliefs(case(), 2) == (
-        "“fish” and “man” (treebank: nsubj): belief in “nsubj” goes from 25 % with the embeddings to 75 % with all 3 layers."
+        "“fish” and “man” (treebank: nsubj): belief in “nsubj” goes from 25 % with the embeddings to 75 % with layer 3."
     )
     assert describe_beliefs(case(gold=""), 0).startswith("“fish”: the embeddings")
 
@@ -351,23 +388,48 @@ def test_typed_beliefs_are_those_of_the_probes(small, specimen):
 # --- the command ---------------------------------------------------------------------------------------
 
 
-def test_the_command_prints_and_saves_every_depth_with_its_controls(tmp_path, capsys):
-    options = ("--limit", 60, "--max-iterations", 4, "--l2", 0.03, "--seeds", 1, "--quiet")
+def test_the_command_prints_and_saves_every_layer_with_its_controls(tmp_path, capsys):
+    options = ("--limit", 60, "--l2", 0.1, "--seeds", 1, "--mix", "--quiet")
     code, printed = run(capsys, "layers", "--task", "pos", "--out", tmp_path, *options)
     assert code == 0 and printed.err == ""
     with open(tmp_path / "layers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = {row["run"] for row in rows}
-    assert names == {"model", "seed 1", "random twin", "made-up labels", "commonest label", "list of words"}
+    assert names == {
+        "model", "seed 1", "random twin", "made-up labels", "mixes, model", "mixes, random twin",
+        "commonest label", "list of words",
+    }  # fmt: skip
     curve = [row for row in rows if row["run"] == "model"]
-    assert [row["layer"] for row in curve] == [str(layer) for layer in range(7)] and curve[0]["gain"] == ""
-    assert sum(float(row["mix"]) for row in curve) == pytest.approx(1, abs=1e-4)
+    assert [row["layer"] for row in curve] == [str(layer) for layer in range(7)]
+    assert {row["converged"] for row in rows if row["layer"]} == {"True"}
+    mix = [float(row["mix"]) for row in rows if row["run"] == "mixes, model"]
+    assert sum(mix) == pytest.approx(1, abs=1e-4)
     assert all(float(row["low"]) <= float(row["f1"]) <= float(row["high"]) for row in rows)
     about = json.loads((tmp_path / "layers.json").read_text(encoding="utf-8"))["about"]
     assert set(about["summary"]) == {"model", "seed 1", "random twin", "made-up labels"}
-    f1 = [float(row["f1"]) for row in curve]
-    assert about["summary"]["model"]["expected layer"] == pytest.approx(expected_layer(f1), abs=0.05)
-    assert "layers 0 to" in printed.out and "expected layer [95 %]" in printed.out
+    assert about["converged"] is True and set(about["mixes"]) == {"model", "random twin"}
+    best = curve[int(curve[-1]["best so far"])]
+    summary = about["summary"]["model"]
+    assert summary["gain"] == pytest.approx(float(best["f1"]) - float(curve[0]["f1"]), abs=2e-4)
+    so_far = [float(row["f1 so far"]) for row in curve]
+    if summary["low"] > 0:
+        assert summary["expected layer"] == pytest.approx(expected_layer(so_far), abs=0.05)
+    else:
+        assert summary["expected layer"] is None
+    assert "layer alone" in printed.out and "adds to the embeddings [95 %]" in printed.out
+    assert "mix of all layers" in printed.out and "chosen on training documents" in printed.out
+
+
+def test_a_command_whose_fits_have_not_finished_says_so_and_does_not_end_well(tmp_path, capsys):
+    options = ("--limit", 40, "--l2", 0.01, "--seeds", 0, "--no-twin", "--max-iterations", 1, "--quiet")
+    code, printed = run(capsys, "layers", "--task", "pos", "--out", tmp_path, *options)
+    assert code == 1
+    [said] = [line for line in printed.out.splitlines() if "NOT FINISHED" in line]
+    assert (
+        "model: NOT FINISHED: the probes of layers 0, 1, 2, 3, 4, 5, 6" in said and "--max-iterations" in said
+    )
+    about = json.loads((tmp_path / "layers.json").read_text(encoding="utf-8"))["about"]
+    assert about["converged"] is False and said in about["warnings"]
 
 
 def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
@@ -377,7 +439,7 @@ def test_the_command_reads_questions_from_json_lines(tmp_path, capsys):
     ]  # fmt: skip
     path = tmp_path / "pos.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    options = ("--max-iterations", 2, "--seeds", 0, "--no-twin", "--quiet", "--max-cases", 6)
+    options = ("--seeds", 0, "--no-twin", "--quiet", "--max-cases", 6)
     code, _ = run(capsys, "layers", "--task", "pos", "--data", path, "--out", tmp_path / "out", *options)
     about = json.loads((tmp_path / "out" / "layers.json").read_text(encoding="utf-8"))["about"]
     assert code == 0 and about["n_train"] == 6 and about["n_test"] == 12

@@ -10,9 +10,10 @@ _HOMES = {
     """,
     "beliefs": "sentence_beliefs settles_late typed_beliefs",
     "layer_baselines": "control_labels form_baseline majority_baseline",
+    "layer_fits": "EVEN LayerProbe MAX_ITERATIONS PENALTIES TOLERANCE fit_layer_probe fit_mix_probe fit_path",
     "layer_probes": """
-        Counts LayerScores MAX_ITERATIONS MixProbe choose_penalty count_answers cumulative_probes
-        fit_mix_probe
+        Counts DepthCurve LayerScores MixScores best_so_far choose_mix_penalties count_answers
+        cumulative_probes fit_mixes layer_scores
     """,
     "pairwise": "NEGATIVES PairScore Pairs distance_rule fit_pair_probe pair_accuracy sample_pairs",
     "probe_inputs": """

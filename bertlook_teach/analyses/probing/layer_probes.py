@@ -1,18 +1,22 @@
-"""What each layer knows: mixes of layers, a probe for each depth, and the two numbers that say "where".
+"""What each layer knows: a probe for each layer alone, the best layer so far, and the paper's mixes.
 
-Edge probing after Tenney, Das and Pavlick (2019). The encoder stays frozen; a small probe reads a mix of the layers 0 to l, where
-0 is the embedding output, and there is one such probe P(l) for every l. How much P(l) beats P(l - 1) tells where a label first
-becomes readable (`expected_layer`); how the last probe mixes all layers tells where it likes to read (`centre_of_gravity`).
-The two answer different questions, and disagree.
+The encoder stays frozen, and small probes read its layers 0 to L, where 0 is the embedding output. `layer_scores` fits one probe to
+each layer alone and says, for every depth, which layer so far is the best; the training documents choose it, never the documents that
+are scored, and never the training loss. `cumulative_probes` fits the mixes P(0) .. P(L) of Tenney, Das and Pavlick (2019), each of
+which reads all layers up to its own.
 
-Ours is smaller than theirs: a span is the mean of its words, not a learned attention over them, and the probe is linear, or has
-one hidden layer. Fitted by L-BFGS, it gives the same answer on every run.
+Ours is smaller than the paper's probe: a span is the mean of its words, not a learned attention over them, and the map is linear, or
+has one hidden layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
+from os import cpu_count
 
 import numpy as np
 
@@ -21,19 +25,13 @@ from ...stats import (
     CONFIDENCE,
     draws,
     micro_f1,
-    minimized,
     ratio_interval,
     ratio_parts,
     sample_interval,
 )
+from .layer_fits import EVEN, MAX_ITERATIONS, PENALTIES, TOLERANCE, LayerProbe, fit_mix_probe, fit_path
 from .vectors import SpanVectors, four_fifths
 from .where import centre_of_gravity, delta_bits, expected_layer, mixing_bits
-
-L2 = 0.03  # a strong penalty: the course's treebank is small
-
-PENALTIES = (0.03, 0.1, 0.3)
-
-MAX_ITERATIONS = 80  # stopping early is a penalty too
 
 
 # --- F1 ----------------------------------------------------------------------------------------------------
@@ -56,204 +54,10 @@ class Counts:
         return f"F1 {self.f1:.3f} [{low:.3f}, {high:.3f}] over {len(self.values)} documents"
 
 
-# --- the probe -----------------------------------------------------------------------------------------------
+# --- a curve over depth --------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class MixProbe:
-    """A fitted probe P(l): a mix of the layers 0..l, then a linear map (with ``hidden`` a tanh layer before it), a sigmoid a label.
-
-    Attributes
-    ----------
-    weights : float ndarray of shape (l + 1,)
-        ``s``, the softmax of the mix.
-    gamma : float
-    labels : tuple of str
-        Those of the training cases, without the negative label.
-    parameters : dict of str to ndarray
-        ``out`` (feature, label), ``bias`` (label,), with a hidden layer also ``in`` and ``in_bias``.
-    mean, spread : float ndarrays of shape (span * dim,)
-        Each dimension is centred and scaled by numbers that are the same for all layers, so the mix is that of the layers as they are.
-    n_spans : int
-    loss : float
-        In nats a case, penalty included.
-    converged : bool
-        False if the iterations ended first, which is a penalty too.
-    """
-
-    weights: np.ndarray
-    gamma: float
-    labels: tuple[str, ...]
-    parameters: dict[str, np.ndarray]
-    mean: np.ndarray
-    spread: np.ndarray
-    n_spans: int
-    loss: float
-    converged: bool
-
-    def beliefs(self, vectors: np.ndarray) -> np.ndarray:
-        """Probability of each label for each case, shape (case, label), from vectors (layer, case, span * dim). They need not sum to 1."""
-        from scipy.special import expit
-
-        mixed = np.tensordot(self.weights.astype(np.float32), vectors[: len(self.weights)], axes=1)
-        scores = _scores(
-            self.parameters, _features(self.gamma * (mixed - self.mean) / self.spread, self.n_spans)
-        )
-        return expit(scores)
-
-
-def _features(mixed: np.ndarray, n_spans: int) -> np.ndarray:
-    """One span as it is; of two spans both, and their product, which lets a linear map see how alike they are."""
-    if n_spans == 1:
-        return mixed
-    first, second = np.split(mixed, 2, axis=-1)
-    return np.concatenate([mixed, first * second], axis=-1)
-
-
-def _scores(parameters: Mapping[str, np.ndarray], features: np.ndarray) -> np.ndarray:
-    if "in" in parameters:
-        features = np.tanh(features @ parameters["in"] + parameters["in_bias"])
-    return features @ parameters["out"] + parameters["bias"]
-
-
-def fit_mix_probe(
-    data: SpanVectors,
-    layer: int | None = None,
-    *,
-    hidden: int = 0,
-    l2: float = L2,
-    max_iterations: int = MAX_ITERATIONS,
-    seed: int = 0,
-) -> MixProbe:
-    """Fit P(layer), which reads the layers 0..layer: mix, scale and map together, by L-BFGS.
-
-    The loss is the binary cross-entropy of all labels, each with a sigmoid of its own, as in the paper.
-
-    Parameters
-    ----------
-    data : SpanVectors
-    layer : int, optional
-        From 0 (the embeddings alone) to L, the default.
-    hidden : int
-        Units of a tanh layer; 0 for a linear probe.
-    l2 : float
-        Penalty ``l2 / 2 * (|maps|^2 + (gamma - 1)^2)``.
-    max_iterations : int
-    seed : int
-        Where a probe with a hidden layer starts; a linear one starts at 0 with equal weights.
-
-    Raises
-    ------
-    ValueError
-        If there are no cases or only one label, or there is no such layer.
-    """
-    from scipy.special import softmax
-
-    layer = data.n_layers if layer is None else layer
-    if not 0 <= layer <= data.n_layers:
-        raise ValueError(f"layer lies between 0, the embeddings, and {data.n_layers}; got {layer}.")
-    if l2 < 0 or hidden < 0 or max_iterations < 1:
-        raise ValueError(
-            f"l2 and hidden are 0 or more, max_iterations at least 1; got {l2}, {hidden}, {max_iterations}."
-        )
-    if len(set(data.labels)) < 2:
-        raise ValueError(
-            f"a probe needs cases of at least two labels; got {len(data)} cases of {sorted(set(data.labels)) or 'none'}."
-        )
-    labels = tuple(sorted(set(data.labels) - {data.negative}))
-    gold = _one_hot(data.labels, labels)
-    mean = data.vectors.mean(axis=(0, 1))
-    spread = data.vectors.std(axis=(0, 1)) + 1e-6
-    layers = (data.vectors[: layer + 1] - mean) / spread
-    problem = _Problem(layers, gold, data.n_spans, hidden, l2, seed)
-    result = minimized(problem.objective, problem.start, maxiter=max_iterations, ftol=1e-9, gtol=1e-6)
-    scores, gamma, parameters = problem.unpack(result.x.astype(np.float32))
-    return MixProbe(
-        weights=softmax(scores.astype(float)),
-        gamma=float(gamma),
-        labels=labels,
-        parameters=parameters,
-        mean=mean,
-        spread=spread,
-        n_spans=data.n_spans,
-        loss=float(result.fun),
-        converged=bool(result.success),
-    )
-
-
-def _one_hot(found: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    place = {label: i for i, label in enumerate(labels)}
-    gold = np.zeros((len(found), len(labels)), np.float32)
-    for case, label in enumerate(found):
-        if label in place:
-            gold[case, place[label]] = 1
-    return gold
-
-
-class _Problem:
-    """Loss and gradient of a probe, all parameters in one vector: mix scores, gamma, maps."""
-
-    def __init__(self, layers, gold, n_spans, hidden, l2, seed):
-        self.layers, self.gold, self.n_spans, self.l2 = layers.astype(np.float32), gold, n_spans, l2
-        width, n_labels = layers.shape[-1] * 3 // 2 if n_spans == 2 else layers.shape[-1], gold.shape[1]
-        self.shapes = {"in": (width, hidden), "in_bias": (hidden,)} if hidden else {}
-        self.shapes |= {"out": (hidden or width, n_labels), "bias": (n_labels,)}
-        self.ends = np.cumsum([len(layers), 1, *(int(np.prod(shape)) for shape in self.shapes.values())])
-        self.start = np.zeros(self.ends[-1])
-        self.start[self.ends[0]] = 1.0  # gamma
-        if hidden:
-            draw = np.random.default_rng(seed).normal(size=width * hidden) / np.sqrt(width)
-            self.start[self.ends[1] : self.ends[2]] = draw
-
-    def unpack(self, theta):
-        scores, gamma, *maps = np.split(theta, self.ends[:-1])
-        return scores, gamma[0], {n: m.reshape(shape) for (n, shape), m in zip(self.shapes.items(), maps)}
-
-    def objective(self, theta):
-        from scipy.special import softmax
-
-        scores, gamma, maps = self.unpack(theta.astype(np.float32))
-        shares = softmax(scores.astype(float)).astype(np.float32)
-        mixed = np.tensordot(shares, self.layers, axes=1)  # (case, span * dim)
-        scaled = gamma * mixed
-        features = _features(scaled, self.n_spans)
-        inner = np.tanh(features @ maps["in"] + maps["in_bias"]) if "in" in maps else features
-        z = inner @ maps["out"] + maps["bias"]
-        n = len(z)
-        loss = float((np.logaddexp(0, z) - self.gold * z).sum(dtype=float)) / n
-        # Not expit: the fit stops before its optimum, and another last digit here moves the third of a result.
-        error = (1 / (1 + np.exp(-np.clip(z, -60, 60))) - self.gold) / n
-        back = {"out": inner.T @ error, "bias": error.sum(axis=0)}
-        towards = error @ maps["out"].T
-        if "in" in maps:
-            towards = towards * (1 - inner**2)
-            back |= {"in": features.T @ towards, "in_bias": towards.sum(axis=0)}
-            towards = towards @ maps["in"].T
-        if self.n_spans == 2:
-            first, second = np.split(scaled, 2, axis=-1)
-            towards, product = np.split(towards, [scaled.shape[-1]], axis=-1)
-            towards = towards + np.concatenate([product * second, product * first], axis=-1)
-        by_gamma = float((towards * mixed).sum(dtype=float))
-        by_share = gamma * np.tensordot(self.layers, towards, axes=([1, 2], [0, 1]))
-        by_score = shares * (by_share - shares @ by_share)
-        # Penalised: the maps and how far gamma is from 1. Else a large gamma would pay for small maps.
-        loss += (
-            self.l2
-            / 2
-            * (
-                sum(float((maps[m] ** 2).sum(dtype=float)) for m in maps if "bias" not in m)
-                + float(gamma - 1) ** 2
-            )
-        )
-        for name in maps:
-            if "bias" not in name:
-                back[name] = back[name] + self.l2 * maps[name]
-        parts = [by_score, [by_gamma + self.l2 * (gamma - 1)], *(back[name].ravel() for name in self.shapes)]
-        return loss, np.concatenate(parts).astype(float)
-
-
-# --- one probe for each depth --------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class LayerScores(Table):
-    """The cumulative probes P(0) .. P(L) of one task, on cases of documents none of them was fitted on.
+class DepthCurve(Table):
+    """F1 at every depth of one task, on cases of documents that no probe was fitted on.
 
     Attributes
     ----------
@@ -261,30 +65,18 @@ class LayerScores(Table):
     labels : tuple of str
     counts : int ndarray of shape (layer, document, 3)
         Right, wrong and missed labels, L + 1 layers.
-    weights : float ndarray of shape (layer,)
-        The mix of P(L).
-    beliefs : float32 ndarray of shape (layer, case, label)
-        What each probe believes of each case.
     documents : tuple of str
         Those that were scored, in the order of ``counts``.
     n_train, n_test : int
         Cases.
-    l2 : float
-        The penalty, the same at every depth.
-    probes : tuple of MixProbe
-        P(0) .. P(L).
     """
 
     task: str
     labels: tuple[str, ...]
     counts: np.ndarray
-    weights: np.ndarray
-    beliefs: np.ndarray
     documents: tuple[str, ...]
     n_train: int
     n_test: int
-    l2: float = L2
-    probes: tuple[MixProbe, ...] = ()
 
     @property
     def n_layers(self) -> int:
@@ -292,41 +84,42 @@ class LayerScores(Table):
 
     @property
     def f1(self) -> np.ndarray:
-        """F1 of each probe, shape (layer,)."""
+        """Shape (layer,). Every case has one answer: where there is no negative label this is the accuracy."""
         return micro_f1(*np.moveaxis(self.counts.sum(axis=1), -1, 0))
 
     @property
-    def gains(self) -> np.ndarray:
-        """What each layer adds, shape (L,): ``D_1 .. D_L``."""
-        return np.diff(self.f1)
+    def gain(self) -> float:
+        """What the last point of the curve adds to the embeddings, as a share."""
+        return float(self.f1[-1] - self.f1[0])
+
+    def gain_interval(self, *, seed: int = 0) -> tuple[float, float]:
+        """95 % over documents."""
+        return self.interval(lambda f1: f1[:, -1] - f1[:, 0], seed=seed)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval of the gain lies above 0: only then is there a depth at which it is gained."""
+        return bool(self.gain_interval()[0] > 0)
 
     @property
     def expected_layer(self) -> float:
-        """NaN where nothing is gained."""
-        return float(expected_layer(self.f1[None])[0])
+        """NaN where the gain that it divides by is not `sure`."""
+        return float(expected_layer(self.f1[None])[0]) if self.sure else float("nan")
 
     @property
     def delta_bits(self) -> float:
-        """K(Delta) in bits; NaN where nothing is gained."""
-        return float(delta_bits(self.f1[None])[0])
-
-    @property
-    def centre_of_gravity(self) -> float:
-        return centre_of_gravity(self.weights)
-
-    @property
-    def mixing_bits(self) -> float:
-        return mixing_bits(self.weights)
+        """K(Delta) in bits; NaN where the gain is not `sure`."""
+        return float(delta_bits(self.f1[None])[0]) if self.sure else float("nan")
 
     def resampled(self, *, seed: int = 0) -> np.ndarray:
-        """F1 of each probe in samples of the documents, the same documents for all probes: shape (sample, layer)."""
+        """F1 at each depth in samples of the documents, the same documents at all depths: shape (sample, layer)."""
         drawn = np.einsum("bu,luk->blk", draws(self.counts.shape[1], seed=seed), self.counts)
         return micro_f1(*np.moveaxis(drawn, -1, 0))
 
     def interval(self, statistic: Callable | None = None, *, seed: int = 0):
         """95 % interval over documents of a statistic of the F1 curve; (NaN, NaN) if too few samples give a number.
 
-        The probes are not fitted again: how the choice of training documents matters is seen by other seeds of `cumulative_probes`.
+        The probes are not fitted again: how the choice of training documents matters is seen by other seeds.
 
         Parameters
         ----------
@@ -342,52 +135,166 @@ class LayerScores(Table):
             values = values[defined]
         return sample_interval(values, own, self.counts.shape[1])
 
+
+@dataclass(frozen=True, eq=False)
+class LayerScores(DepthCurve):
+    """A probe for each layer alone, and which layer so far is the best.
+
+    Attributes
+    ----------
+    best : int ndarray of shape (layer,)
+        Of the layers 0 to l the one that scored best on training documents that it was not fitted on.
+    validation : float ndarray of shape (layer,)
+        Those scores.
+    l2 : float ndarray of shape (layer,)
+        The penalty of each layer's probe, chosen on the same documents.
+    beliefs : float32 ndarray of shape (layer, case, label)
+        What each probe believes of each case.
+    converged : bool ndarray of shape (layer,)
+        Whether each fit has finished.
+    gradient : float ndarray of shape (layer,)
+        See `LayerProbe`.
+    iterations : int ndarray of shape (layer,)
+    remarks : tuple of str
+        What a reader has to know of these cases: labels with one case, labels that no layer answers, constant vectors.
+    probes : tuple of LayerProbe
+    """
+
+    best: np.ndarray
+    validation: np.ndarray
+    l2: np.ndarray
+    beliefs: np.ndarray
+    converged: np.ndarray
+    gradient: np.ndarray
+    iterations: np.ndarray
+    remarks: tuple[str, ...] = ()
+    probes: tuple[LayerProbe, ...] = ()
+
+    @property
+    def so_far(self) -> DepthCurve:
+        """The curve of the best layer so far."""
+        return DepthCurve(
+            self.task, self.labels, self.counts[self.best], self.documents, self.n_train, self.n_test
+        )
+
+    def expected_interval(self, *, seed: int = 0) -> tuple[float, float]:
+        """95 % over documents of the expected layer, of the highest score so far in each sample: it knows how unsure the best layer is."""
+        return self.interval(lambda f1: expected_layer(np.maximum.accumulate(f1, axis=-1)), seed=seed)
+
+    def warnings(self) -> list[str]:
+        """The remarks, and in words which fits have not finished."""
+        return [*filter(None, [unfinished("the probes of layers", self)]), *self.remarks]
+
     def rows(self) -> list[dict]:
-        """One dict a probe, P(0) first: F1 with its interval, what its last layer adds, and that layer's share of the mix."""
+        """One dict a layer: F1 of the layer alone with its interval, the best layer so far and its F1, whether the fit has finished."""
         low, high = self.interval(lambda f1: f1)
-        gains = [None, *map(float, self.gains)]
-        columns = zip(self.f1, low, high, gains, self.weights)
         return [
             {
                 "task": self.task,
                 "layer": layer,
-                "f1": float(f1),
-                "low": float(bottom),
-                "high": float(top),
-                "gain": gain,
+                "f1": float(self.f1[layer]),
+                "low": float(low[layer]),
+                "high": float(high[layer]),
+                "best so far": int(best),
+                "f1 so far": float(self.f1[best]),
+                "l2": float(self.l2[layer]),
+                "converged": bool(self.converged[layer]),
+                "n": self.n_test,
             }
-            | {"weight": float(weight), "n": self.n_test}
-            for layer, (f1, bottom, top, gain, weight) in enumerate(columns)
+            for layer, best in enumerate(self.best)
         ]
 
     def __repr__(self) -> str:
+        low, high = self.so_far.gain_interval()
         return (
-            f"LayerScores({self.task}: F1 {self.f1[0]:.3f} -> {self.f1[-1]:.3f} over {self.n_layers} layers, "
-            f"expected layer {self.expected_layer:.2f}, centre of gravity {self.centre_of_gravity:.2f}; "
+            f"LayerScores({self.task}: F1 {self.f1[0]:.3f} with the embeddings, {self.f1[self.best[-1]]:.3f} with layer {self.best[-1]}, "
+            f"the best of {self.n_layers}; gain {self.so_far.gain:+.3f} [{low:+.3f}, {high:+.3f}]; "
             f"{self.n_test} cases of {self.counts.shape[1]} documents)"
         )
 
 
-def cumulative_probes(
+@dataclass(frozen=True, eq=False)
+class MixScores(DepthCurve):
+    """The cumulative probes P(0) .. P(L) of Tenney, Das and Pavlick (2019).
+
+    Attributes
+    ----------
+    weights : float ndarray of shape (layer,)
+        The mix of P(L).
+    l2, even : float
+        The penalties (see `fit_mix_probe`), the same at every depth, so that each probe contains the one before it.
+    chosen_on : str
+        What chose them, in words.
+    losses : float ndarray of shape (layer,)
+        Penalised training loss of each probe; it never rises from one depth to the next.
+    converged, gradient, iterations
+        As in `LayerScores`.
+    """
+
+    weights: np.ndarray
+    l2: float
+    even: float
+    chosen_on: str
+    losses: np.ndarray
+    converged: np.ndarray
+    gradient: np.ndarray
+    iterations: np.ndarray
+
+    @property
+    def centre_of_gravity(self) -> float:
+        """NaN where the gain is not `sure`: a probe that gains nothing has no place to read."""
+        return centre_of_gravity(self.weights) if self.sure else float("nan")
+
+    @property
+    def mixing_bits(self) -> float:
+        return mixing_bits(self.weights)
+
+    def warnings(self) -> list[str]:
+        """In words which fits have not finished."""
+        return [*filter(None, [unfinished("the mixes of the layers 0 to", self)])]
+
+    def __repr__(self) -> str:
+        return (
+            f"MixScores({self.task}: F1 {self.f1[0]:.3f} -> {self.f1[-1]:.3f} over {self.n_layers} layers, "
+            f"l2 {self.l2:g} and even {self.even:g} {self.chosen_on}; {self.n_test} cases of {self.counts.shape[1]} documents)"
+        )
+
+
+def unfinished(what: str, scores) -> str:
+    """Which of some fits have not finished, and what to do; empty where all have."""
+    open_ = np.flatnonzero(~scores.converged)
+    if not len(open_):
+        return ""
+    return (
+        f"NOT FINISHED: {what} {', '.join(map(str, open_))} stopped after {scores.iterations[open_].max()} iterations, the gradient at "
+        f"{100 * scores.gradient[open_].max():.2g} % of its start ({100 * TOLERANCE:g} % is asked for). These scores are not results: raise max_iterations (--max-iterations)."
+    )
+
+
+# --- each layer alone ----------------------------------------------------------------------------------------
+def layer_scores(
     train: SpanVectors,
     test: SpanVectors,
     *,
+    l2: float | Sequence[float] | None = None,
     hidden: int = 0,
-    l2: float | None = None,
     max_iterations: int = MAX_ITERATIONS,
     seed: int | None = None,
     progress: Callable[[Iterable], Iterable] | None = None,
 ) -> LayerScores:
-    """Fit P(0) .. P(L), each by itself, and score them on other documents.
+    """Fit a probe to each layer alone, score it on other documents, and say which layer so far is the best.
+
+    What is best, and under which penalty, is seen on the training documents: each half of them is scored by probes that were fitted on
+    the other half. The documents of ``test`` choose nothing.
 
     Parameters
     ----------
     train, test : SpanVectors
         Of one task and one model.
+    l2 : float or sequence of float, optional
+        The penalty of all layers or of each; by default each layer's is chosen among `PENALTIES`.
     hidden, max_iterations
-        See `fit_mix_probe`.
-    l2 : float, optional
-        The penalty of all depths; by default `choose_penalty` finds it among the training documents.
+        See `fit_path`.
     seed : int, optional
         Fit on four fifths of the training documents, drawn by this seed (and start a hidden layer by it): runs with several seeds show what
         another training set would have given. None: fit on all.
@@ -397,8 +304,61 @@ def cumulative_probes(
     Raises
     ------
     ValueError
-        If the two halves are of different tasks or models, share a document, or one is empty.
+        If the two halves are of different tasks or models, share a document, or one is empty; if there are fewer cases to fit on than
+        labels, one label only, vectors that are not finite, or the same vector in every case of every layer.
     """
+    from threadpoolctl import threadpool_limits
+
+    _check_halves(train, test)
+    if seed is not None:
+        train = four_fifths(train, seed)
+    remarks = _remarks(train, test)
+    n = train.n_layers + 1
+    penalties = [PENALTIES] * n if l2 is None else [[float(x)] for x in np.broadcast_to(l2, n)]
+    options = {"hidden": hidden, "max_iterations": max_iterations, "seed": seed or 0}
+    halves = _halves(train)
+
+    def one(layer: int):
+        on_validation, path = _validated(halves, layer, penalties[layer], options)
+        chosen = int(np.argmax(on_validation))
+        [probe] = fit_path(train, layer, [penalties[layer][chosen]], **options)
+        fits = [*path, probe]
+        return on_validation[chosen], probe, fits, probe.beliefs(test.vectors).astype(np.float32)
+
+    # Two layers at a time: the products let go of Python's lock.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(4, cpu_count() or 1)) as pool:
+        steps = pool.map(one, range(n))
+        validation, probes, fits, beliefs = zip(*(steps if progress is None else progress(steps)))
+    answers = [probe.answers(test.vectors) for probe in probes]
+    return LayerScores(
+        task=train.task,
+        labels=probes[0].labels,
+        counts=np.stack([count_answers(a, probes[0].labels, test).values for a in answers]),
+        documents=tuple(sorted(set(test.documents))),
+        n_train=len(train),
+        n_test=len(test),
+        best=best_so_far(validation),
+        validation=np.array(validation),
+        l2=np.array([probe.l2 for probe in probes]),
+        beliefs=np.stack(beliefs),
+        converged=np.array([all(fit.converged for fit in some) for some in fits]),
+        gradient=np.array([max(fit.gradient for fit in some) for some in fits]),
+        iterations=np.array([max(fit.iterations for fit in some) for some in fits]),
+        remarks=(*remarks, *_unanswered(answers, probes[0].labels, test)),
+        probes=tuple(probes),
+    )
+
+
+def best_so_far(scores: Sequence[float]) -> np.ndarray:
+    """For each depth which of the layers 0 to l scores best; of equals the lowest.
+
+    >>> best_so_far([0.5, 0.7, 0.7, 0.6, 0.8]).tolist()
+    [0, 1, 1, 1, 4]
+    """
+    return np.array([int(np.argmax(scores[: depth + 1])) for depth in range(len(scores))])
+
+
+def _check_halves(train: SpanVectors, test: SpanVectors) -> None:
     if train.task != test.task or train.vectors.shape[::2] != test.vectors.shape[::2]:
         raise ValueError(
             f"train and test must come from one task and one model; got {train.task!r}, {train.n_layers} layers, and "
@@ -411,52 +371,160 @@ def cumulative_probes(
         raise ValueError(
             f"{len(shared)} documents are in both halves, for example {shared[0][:60]!r}: a probe would be scored on what it was fitted on."
         )
-    if seed is not None:
-        train = four_fifths(train, seed)
-    if l2 is None:
-        l2 = choose_penalty(train, hidden=hidden, max_iterations=max_iterations, seed=seed or 0)
-    steps = range(train.n_layers + 1)
-    counts, beliefs, probes = [], [], []
-    for layer in steps if progress is None else progress(steps):
-        probe = fit_mix_probe(
-            train, layer, hidden=hidden, l2=l2, max_iterations=max_iterations, seed=seed or 0
+    labels = sorted(set(train.labels) | set(test.labels))
+    if len(train) < len(labels):
+        raise ValueError(
+            f"{len(train)} cases to fit on are fewer than the {len(labels)} labels: nothing can be learnt of most of them. Give more sentences."
         )
-        probes.append(probe)
-        believed = probe.beliefs(test.vectors)
-        counts.append(count_answers(believed > 0.5, probe.labels, test).values)
-        beliefs.append(believed.astype(np.float32))
-    return LayerScores(
-        task=train.task,
-        labels=probe.labels,
-        counts=np.stack(counts),
-        weights=probe.weights,
-        beliefs=np.stack(beliefs),
-        documents=tuple(sorted(set(test.documents))),
-        n_train=len(train),
-        n_test=len(test),
-        l2=l2,
-        probes=tuple(probes),
+    if all((layer == layer[0]).all() for layer in train.vectors):
+        raise ValueError(
+            "every case has the same vector in every layer: there is nothing to read. Is the model damaged, or are all texts the same?"
+        )
+
+
+def _remarks(train: SpanVectors, test: SpanVectors) -> tuple[str, ...]:
+    once = sorted(label for label, n in Counter(train.labels).items() if n == 1)
+    unseen = sorted(set(test.labels) - set(train.labels) - {test.negative})
+    level = [str(i) for i, layer in enumerate(train.vectors) if (layer == layer[0]).all()]
+    said = [
+        (once, "occur once among the cases to fit on: what a probe says of them rests on one case"),
+        (unseen, "occur among the scored cases only and count as missed"),
+        (level, "(layers) have the same vector in every case: their probe can only give the commonest label"),
+    ]
+    return tuple(f"{', '.join(names)} {what}." for names, what in said if names)
+
+
+def _unanswered(answers: Sequence[np.ndarray], labels: Sequence[str], test: SpanVectors) -> tuple[str, ...]:
+    given = np.any([a.any(axis=0) for a in answers], axis=0)
+    never = [label for label, some in zip(labels, given) if not some and label in set(test.labels)]
+    return (
+        (f"{', '.join(never)}: no layer ever gives this answer; its cases count as missed.",) if never else ()
     )
 
 
-def choose_penalty(train: SpanVectors, penalties: Sequence[float] = PENALTIES, **options) -> float:
-    """The penalty under which P(0) and P(L) together score best on every second training document, fitted on the others.
-
-    The documents that are scored in the end take no part in the choice. With fewer than two documents, the middle one.
-    """
+def _halves(train: SpanVectors) -> list[tuple[SpanVectors, SpanVectors]]:
+    """Every second training document to fit on and the others to score, and the other way round; none if a half has one label."""
     names = {name: i % 2 for i, name in enumerate(sorted(set(train.documents)))}
-    fit_on, score_on = (train.take([names[d] == half for d in train.documents]) for half in (0, 1))
-    if len(set(fit_on.labels)) < 2 or not len(score_on):
-        return sorted(penalties)[len(penalties) // 2]
+    halves = [train.take([names[d] == half for d in train.documents]) for half in (0, 1)]
+    if min(len(set(half.labels)) for half in halves) < 2:
+        return []
+    return [(halves[0], halves[1]), (halves[1], halves[0])]
 
-    def score(l2: float) -> float:
-        total = 0.0
-        for layer in (0, train.n_layers):
-            probe = fit_mix_probe(fit_on, layer, l2=l2, **options)
-            total += count_answers(probe.beliefs(score_on.vectors) > 0.5, probe.labels, score_on).f1
-        return total
 
-    return max(penalties, key=score)
+def _validated(halves, layer, penalties, options) -> tuple[np.ndarray, list[LayerProbe]]:
+    """F1 under each penalty on documents that were not fitted on, shape (penalty,); and the fits. Without halves nothing is chosen."""
+    if not halves:
+        return np.eye(len(penalties))[len(penalties) // 2], []
+    totals, fits = np.zeros((len(penalties), 3)), []
+    for fit_on, score_on in halves:
+        for i, probe in enumerate(fit_path(fit_on, layer, penalties, **options)):
+            answers = probe.answers(score_on.vectors)
+            totals[i] += count_answers(answers, probe.labels, score_on).values.sum(axis=0)
+            fits.append(probe)
+    return micro_f1(*totals.T), fits
+
+
+# --- the paper's mixes ---------------------------------------------------------------------------------------
+def cumulative_probes(
+    train: SpanVectors,
+    test: SpanVectors,
+    *,
+    l2: float | None = None,
+    even: float | None = None,
+    hidden: int = 0,
+    max_iterations: int = MAX_ITERATIONS,
+    seed: int | None = None,
+    progress: Callable[[Iterable], Iterable] | None = None,
+) -> MixScores:
+    """Fit P(0) .. P(L) and score them on other documents; each begins where the one before it ended, too.
+
+    Parameters
+    ----------
+    train, test : SpanVectors
+        Of one task and one model.
+    l2, even : float, optional
+        The penalties of all depths (see `fit_mix_probe`); by default `choose_mix_penalties` finds them among the training documents.
+        Fixed beforehand they let the mix go to whichever layer has the cheapest map, not to one that knows more.
+    hidden, max_iterations, seed, progress
+        As in `layer_scores`.
+
+    Raises
+    ------
+    ValueError
+        As `layer_scores` does.
+    """
+    _check_halves(train, test)
+    if seed is not None:
+        train = four_fifths(train, seed)
+    options = {"hidden": hidden, "max_iterations": max_iterations, "seed": seed or 0}
+    chosen_on = "fixed beforehand"
+    if l2 is None or even is None:
+        chosen_on = "chosen on training documents that were not fitted on"
+        grid = ([l2] if l2 is not None else PENALTIES, [even] if even is not None else EVEN)
+        l2, even = choose_mix_penalties(train, *grid, **options)
+    probes = fit_mixes(train, l2=l2, even=even, progress=progress, **options)
+    return MixScores(
+        task=train.task,
+        labels=probes[-1].labels,
+        counts=np.stack([count_answers(p.answers(test.vectors), p.labels, test).values for p in probes]),
+        documents=tuple(sorted(set(test.documents))),
+        n_train=len(train),
+        n_test=len(test),
+        weights=probes[-1].weights,
+        l2=l2,
+        even=even,
+        chosen_on=chosen_on,
+        losses=np.array([probe.loss for probe in probes]),
+        converged=np.array([probe.converged for probe in probes]),
+        gradient=np.array([probe.gradient for probe in probes]),
+        iterations=np.array([probe.iterations for probe in probes]),
+    )
+
+
+def fit_mixes(
+    train: SpanVectors,
+    *,
+    progress: Callable[[Iterable], Iterable] | None = None,
+    **options,
+) -> list[LayerProbe]:
+    """P(0) .. P(L), each with the one before it among its starts."""
+    probes: list[LayerProbe] = []
+    steps = range(train.n_layers + 1)
+    for layer in steps if progress is None else progress(steps):
+        below = probes[-1] if probes else None
+        probes.append(fit_mix_probe(train, layer, below=below, **options))
+    return probes
+
+
+def choose_mix_penalties(
+    train: SpanVectors, l2: Sequence[float] = PENALTIES, even: Sequence[float] = EVEN, **options
+) -> tuple[float, float]:
+    """The two penalties under which P(L) scores best on the half of the training documents that it was not fitted on.
+
+    Of equals the strongest; with too few documents to halve, the middle ones.
+    """
+    halves = _halves(train)
+    if not halves:
+        return sorted(l2)[len(l2) // 2], sorted(even)[len(even) // 2]
+
+    def score(pair: tuple[float, float]) -> float:
+        total = np.zeros(3)
+        for fit_on, score_on in halves:
+            probe = fit_mix_probe(fit_on, l2=pair[0], even=pair[1], **options)
+            total += count_answers(probe.answers(score_on.vectors), probe.labels, score_on).values.sum(axis=0)
+        return float(micro_f1(*total))
+
+    return max(sorted(product(l2, even), reverse=True), key=score)
+
+
+# --- counting ------------------------------------------------------------------------------------------------
+def _one_hot(found: Sequence[str], labels: Sequence[str]) -> np.ndarray:
+    place = {label: i for i, label in enumerate(labels)}
+    gold = np.zeros((len(found), len(labels)), np.float32)
+    for case, label in enumerate(found):
+        if label in place:
+            gold[case, place[label]] = 1
+    return gold
 
 
 def count_answers(answers: np.ndarray, labels: Sequence[str], data: SpanVectors) -> Counts:

@@ -96,7 +96,7 @@ def depth_panels_figure(
     panels: Mapping[str, Mapping[str, tuple]],
     *,
     ylabel: str = "F1 (per cent)",
-    xlabel: str = "layers 0 to ...",
+    xlabel: str = "layer (0: embeddings)",
     size: tuple[float, float] = (9.8, 3.6),
 ):
     """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
@@ -157,31 +157,75 @@ def f1_cell(counts) -> str:
 
 
 def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
-    """One row a task: F1 of the embeddings and of all layers, expected layer with its interval, K(Delta), centre of gravity, K(s).
+    """One row a task: F1 of the embeddings, the best layer and its F1, what it adds with its interval, expected layer where that is sure.
 
     Parameters
     ----------
     scores : mapping of name to `bertlook_teach.analyses.probing.LayerScores`
         All of one model.
     """
+    about = _about_depth(scores)
+    rows = []
+    for name, s in scores.items():
+        curve = s.so_far
+        where = "not sure"
+        if curve.sure:
+            low, high = s.expected_interval()
+            where = f"{curve.expected_layer:.1f} [{low:.1f}, {high:.1f}]"
+        f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
+        rows.append([name, f1[0], str(int(s.best[-1])), f1[1], _gain_cell(curve), where])
+    said = "The best layer is chosen on training documents. No expected layer where the gain is not sure."
+    header = ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
+    return TextTable(header, rows, _caption(about, said, scores, caption))
+
+
+def mix_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
+    """One row a mix of all layers: F1, what it adds, the numbers that say where (only where the gain is sure), and how flat it is.
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.MixScores`
+        All of one model.
+    """
+    about = _about_depth(scores)
+    rows = []
+    for name, s in scores.items():
+        where = [_two(value) for value in (s.expected_layer, s.delta_bits, s.centre_of_gravity)]
+        rows.append([name, f"{100 * s.f1[-1]:.1f}", _gain_cell(s), *where, _two(s.mixing_bits)])
+    said = "K in bits. No number says where if the gain is not sure."
+    header = ["mix of all layers", "F1", "adds [95 %]", "expected layer", "K(Δ)", "centre", "K(s)"]
+    return TextTable(header, rows, _caption(about, said, scores, caption))
+
+
+def _about_depth(scores: Mapping[str, object]) -> str:
     if len({s.n_layers for s in scores.values()}) != 1:
         raise ValueError(
             "a table of layers needs at least one row, all of one model: layer 6 of 12 is not a layer 6 of 24."
         )
     depth = next(iter(scores.values())).n_layers
-    rows = []
-    for name, s in scores.items():
-        low, high = s.interval()
-        interval = f" [{low:.1f}, {high:.1f}]" if np.isfinite(low) else ""
-        where = f"{s.expected_layer:.2f}{interval}" if np.isfinite(s.expected_layer) else "no gain"
-        rise = f"{100 * s.f1[0]:.0f} → {100 * s.f1[-1]:.0f}"
-        bits = [_two(bits) for bits in (s.delta_bits, s.centre_of_gravity, s.mixing_bits)]
-        rows.append([name, rise, where, *bits])
     counts = sorted({s.n_test for s in scores.values()})
     span = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    about = f"Layers 0 to {depth}; K in bits; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents; none where too few samples gain."
-    header = ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"]
-    return TextTable(header, rows, " ".join(filter(None, [about, caption])))
+    return f"Layers 0 to {depth}; F1 in per cent; n = {span} cases. Intervals: 95 %, over documents."
+
+
+def _gain_cell(curve) -> str:
+    low, high = curve.gain_interval()
+    return f"{100 * curve.gain:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _caption(about: str, said: str, scores: Mapping[str, object], caption: str) -> str:
+    return " ".join(filter(None, [fits_said(scores), about, said, caption]))
+
+
+def fits_said(scores: Mapping[str, object]) -> str:
+    """Which of the fits behind a table or a picture have not finished, in words; empty where all have.
+
+    Parameters
+    ----------
+    scores : mapping of name to `bertlook_teach.analyses.probing.LayerScores` or ``MixScores``
+    """
+    lines = [(name, line) for name, s in scores.items() for line in s.warnings()]
+    return " ".join(f"{name}: {line}" for name, line in lines if line.startswith("NOT FINISHED"))
 
 
 def published_layers_table(model: str, tasks: Sequence[str] | None = None) -> TextTable:
@@ -254,7 +298,7 @@ def checked_case(case: Mapping) -> dict:
 
 
 def describe_beliefs(case: Mapping, target: int) -> str:
-    """What the probes believe of one question, from the embeddings to the last layer, in a sentence or two."""
+    """What the probes of the layers believe of one question, from the embeddings to the last, in a sentence or two."""
     words, about = case["words"], case["targets"][target]
     labels, beliefs, gold = about["labels"], about["beliefs"], about["gold"]
     last = len(beliefs[0]) - 1
@@ -265,7 +309,7 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     if len(labels) == 1:
         return (
             f"{name}: belief in “{labels[0]}” goes from {percent(beliefs[0][0])} with the embeddings to "
-            f"{percent(beliefs[0][last])} with all {last} layers."
+            f"{percent(beliefs[0][last])} with layer {last}."
         )
     leaders = [max(range(len(labels)), key=lambda i: (beliefs[i][layer], -i)) for layer in range(last + 1)]
     final, start = leaders[-1], last
@@ -273,12 +317,12 @@ def describe_beliefs(case: Mapping, target: int) -> str:
         start -= 1
     end = percent(beliefs[final][last])
     if start == 0:
-        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with all {last} layers."
+        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with layer {last}."
     else:
-        since = f"only with all {last} layers" if start == last else f"from layer {start} on"
+        since = f"only with layer {last}" if start == last else f"from layer {start} on"
         story = (
             f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); {since} {labels[final]} leads, "
-            f"{end}{'' if start == last else f' with all {last} layers'}."
+            f"{end}{'' if start == last else f' with layer {last}'}."
         )
     return f"{name}: {story}"
 
@@ -321,11 +365,11 @@ def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: 
         x += wide * 1.06 + 0.35 * em
     labels, beliefs = about["labels"], about["beliefs"]
     depth = len(beliefs[0])
-    left = min(9 * em, max(text_width(f"{label} ✓", em) for label in [*labels, "layers to"]) + 0.8 * em)
+    left = min(9 * em, max(text_width(f"{label} ✓", em) for label in [*labels, "layer"]) + 0.8 * em)
     cell = min(3.0 * em, (width - left - 0.3 * em) / depth)
     size = min(em, cell * 0.42) if cell < 2.2 * em else 0.85 * em
     y += 1.9 * em
-    body.append(text(left - 0.5 * em, y, "layers to", anchor="end", fill=MUTED))
+    body.append(text(left - 0.5 * em, y, "layer", anchor="end", fill=MUTED))
     for layer in range(depth):
         body.append(text(left + (layer + 0.5) * cell, y, str(layer), anchor="middle", fill=MUTED))
     for label, row in zip(labels, beliefs):
@@ -335,13 +379,13 @@ def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: 
         for layer, share in enumerate(row):
             fill = magnitude_colour(share)
             body.append(
-                f'<g><title>{content(f"{label}, layers 0 to {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
+                f'<g><title>{content(f"{label}, layer {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
                 f'y="{coordinate(y - 0.72 * em)}" width="{coordinate(cell - 2)}" height="{coordinate(1.44 * em)}" rx="4" fill="{fill}"/>'
                 f'<text x="{coordinate(left + (layer + 0.5) * cell)}" y="{coordinate(y)}" dy=".35em" text-anchor="middle" '
                 f'font-size="{coordinate(size)}" fill="{text_colour(fill)}">{hundredth(share)}</text></g>'
             )
     sentence = describe_beliefs(case, target)
-    return frame(body, width, y + 1.2 * em, title="What each depth believes", sentence=sentence, font_size=em)
+    return frame(body, width, y + 1.2 * em, title="What each layer believes", sentence=sentence, font_size=em)
 
 
 def hundredth(share: float) -> str:

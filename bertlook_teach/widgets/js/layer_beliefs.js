@@ -1,4 +1,4 @@
-// What each depth believes of one question: the sentence with its spans, a row a label, a cell a depth.
+// What each layer believes of one question: the sentence with its spans, a row a label, a cell a layer.
 // The sentence below is that of bertlook_teach/render/results/layers.py; a test holds the two together.
 
 function createBeliefs(host, get, emit) {
@@ -31,17 +31,17 @@ function createBeliefs(host, get, emit) {
     const text = (span) => quoted(current().words.slice(span[0], span[1]).join(" "), false);
     const name = [about.span1, about.span2].filter(Boolean).map(text).join(" and ") + (gold ? ` (treebank: ${gold})` : "");
     if (labels.length === 1)
-      return `${name}: belief in “${labels[0]}” goes from ${percent(beliefs[0][0])} with the embeddings to ${percent(beliefs[0][last])} with all ${last} layers.`;
+      return `${name}: belief in “${labels[0]}” goes from ${percent(beliefs[0][0])} with the embeddings to ${percent(beliefs[0][last])} with layer ${last}.`;
     const leader = (layer) => labels.reduce((best, _, i) => (beliefs[i][layer] > beliefs[best][layer] ? i : best), 0);
     const leaders = beliefs[0].map((_, layer) => leader(layer));
     const final = leaders[last];
     let start = last;
     while (start > 0 && leaders[start - 1] === final) start -= 1;
     const end = percent(beliefs[final][last]);
-    const since = start === last ? `only with all ${last} layers` : `from layer ${start} on`;
+    const since = start === last ? `only with layer ${last}` : `from layer ${start} on`;
     const story = start === 0
-      ? `${labels[final]} leads at every depth, ${percent(beliefs[final][0])} with the embeddings, ${end} with all ${last} layers.`
-      : `the embeddings lean to ${labels[leaders[0]]} (${percent(beliefs[leaders[0]][0])}); ${since} ${labels[final]} leads, ${end}${start === last ? "" : ` with all ${last} layers`}.`;
+      ? `${labels[final]} leads at every depth, ${percent(beliefs[final][0])} with the embeddings, ${end} with layer ${last}.`
+      : `the embeddings lean to ${labels[leaders[0]]} (${percent(beliefs[leaders[0]][0])}); ${since} ${labels[final]} leads, ${end}${start === last ? "" : ` with layer ${last}`}.`;
     return `${name}: ${story}`;
   }
 
@@ -70,7 +70,7 @@ function createBeliefs(host, get, emit) {
       node.textContent = words;
       return node;
     };
-    const head = [cell("th", "layers to", { scope: "col" }), ...beliefs[0].map((_, l) => cell("th", String(l), { scope: "col" }))];
+    const head = [cell("th", "layer", { scope: "col" }), ...beliefs[0].map((_, l) => cell("th", String(l), { scope: "col" }))];
     table.replaceChildren(
       row(head),
       ...labels.map((name, i) => {
@@ -109,7 +109,7 @@ function createBeliefs(host, get, emit) {
     paintWords();
     paintTable();
     setSentence(caption, sentence());
-    stage.setAttribute("aria-label", `Beliefs by depth. Left and Right choose the question, Up and Down the sentence. ${sentence()}`);
+    stage.setAttribute("aria-label", `Beliefs by layer. Left and Right choose the question, Up and Down the sentence. ${sentence()}`);
   }
 
   // -- pointer and keys --

@@ -1,4 +1,4 @@
-"""What each depth believes of one word or pair: choose the question, see the labels from the embeddings to the last layer."""
+"""What each layer believes of one word or pair: choose the question, see the labels from the embeddings to the last layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .explorer import TextBox
 
 
 class LayerBeliefs(anywidget.AnyWidget):
-    """A sentence with its questions, and a table of beliefs: a row a label, a column a depth.
+    """A sentence with its questions, and a table of beliefs: a row a label, a column a layer.
 
     Left and Right go to the question before and after, Up and Down through the sentences, Home and End to the first and the last
     question. A click on a word chooses a question about it; another click, the next one.
@@ -102,7 +102,7 @@ class LayerBeliefs(anywidget.AnyWidget):
 
 
 class BeliefExplorer(ipywidgets.VBox):
-    """A text box, and what each depth believes of each word of the text.
+    """A text box, and what each layer believes of each word of the text.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 import gzip
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,12 +22,14 @@ from bertlook_teach.analyses.probing import (
     settles_late,
     span_vectors,
 )
+from bertlook_teach.analyses.probing import layer_fits as fits
 from bertlook_teach.analyses.probing import layer_probes as layers
 from bertlook_teach.corpora import (
     EdgeSentence,
     EdgeTarget,
     TreebankSentence,
     coreference_documents,
+    halves_by_document,
     load_treebank,
     read_edges,
     treebank_edges,
@@ -318,61 +321,213 @@ def test_the_gradient_is_torchs(task, hidden):
     import torch
 
     data = made(task, n=30)
-    labels = sorted(set(data.labels) - {data.negative})
-    gold = layers._one_hot(data.labels, labels)
-    problem = layers._Problem(data.vectors, gold, data.n_spans, hidden, 0.05, 1)
+    _, gold = fits._classes(data)
+    problem = fits._Problem(data.vectors.astype(float), gold, data.n_spans, hidden, 1)
     theta = problem.start + 0.3 * np.random.default_rng(2).normal(size=len(problem.start))
-    value, gradient = problem.objective(theta)
-    t = torch.tensor(theta.astype(np.float32), requires_grad=True)
-    parts = torch.split(t, np.diff([0, *problem.ends]).tolist())
-    maps = {name: p.reshape(shape) for (name, shape), p in zip(problem.shapes.items(), parts[2:])}
-    mixed = parts[1] * torch.tensordot(torch.softmax(parts[0], 0), torch.tensor(data.vectors), dims=1)
+    value, gradient = problem.objective(theta, 0.05, 0.2)
+    t = torch.tensor(theta, requires_grad=True)
+    sizes = [problem.n_scores, *(int(np.prod(shape)) for shape in problem.shapes.values())]
+    scores, *parts = torch.split(t, sizes)
+    maps = {name: p.reshape(shape) for (name, shape), p in zip(problem.shapes.items(), parts)}
+    shares = torch.softmax(scores, 0)
+    mixed = torch.tensordot(shares, torch.tensor(data.vectors.astype(float)), dims=1)
     if data.n_spans == 2:
         first, second = mixed.chunk(2, dim=-1)
         mixed = torch.cat([first, second, first * second], dim=-1)
     inner = torch.tanh(mixed @ maps["in"] + maps["in_bias"]) if hidden else mixed
-    scores = inner @ maps["out"] + maps["bias"]
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(
-        scores, torch.tensor(gold), reduction="sum"
-    ) / len(gold)
-    squares = sum((m**2).sum() for name, m in maps.items() if "bias" not in name)
-    loss = loss + 0.05 / 2 * (squares + (parts[1] - 1).square().sum())
+    loss = torch.nn.functional.cross_entropy(inner @ maps["out"] + maps["bias"], torch.tensor(gold))
+    loss = loss + 0.05 / 2 * sum((m**2).sum() for name, m in maps.items() if "bias" not in name)
+    loss = loss + 0.2 * (shares**2).sum()
     loss.backward()
-    assert value == pytest.approx(loss.item(), rel=1e-5)
-    assert gradient == pytest.approx(t.grad.numpy(), abs=1e-5)
+    assert value == pytest.approx(loss.item(), rel=1e-9)
+    assert gradient == pytest.approx(t.grad.numpy(), abs=1e-9)
+    single, rough = problem.objective(theta, 0.05, 0.2, np.float32)
+    assert single == pytest.approx(value, rel=1e-5) and rough == pytest.approx(gradient, abs=1e-5)
+
+
+def scikit(probe, train, test):
+    """A second way: scikit-learn's logistic regression on the same vectors, as bool answers (case, label)."""
+    from sklearn.linear_model import LogisticRegression
+
+    layer = int(probe.weights.argmax())
+
+    def features(data):
+        x = (data.vectors[layer] - probe.mean) / probe.spread
+        if data.n_spans == 1:
+            return x
+        first, second = np.split(x, 2, axis=1)
+        return np.concatenate([x, first * second], axis=1)
+
+    # Two classes: scikit-learn has one map for both, and so half of the penalty.
+    halved = 2 if len(set(train.labels)) == 2 else 1
+    c = halved / (len(train) * probe.l2)
+    model = LogisticRegression(C=c, tol=1e-8, max_iter=20_000).fit(features(train), train.labels)
+    return np.array(model.predict(features(test))[:, None] == np.array(probe.labels))
+
+
+@pytest.fixture(scope="module")
+def course(specimen):
+    """A few sentences of the course's treebank, as vectors of the specimen."""
+    treebank = load_treebank()[:60]
+    found = {}
+    for task in ("pos", "dep", "coref"):
+        questions = treebank_edges(treebank, task)
+        states = read_states(specimen, (s.words for s in questions))
+        halves = halves_by_document(questions)
+        found[task] = tuple(span_vectors(states, half, task) for half in halves)
+    return found
+
+
+@pytest.mark.parametrize("task", ["pos", "dep", "coref"])
+def test_every_layer_scores_as_scikit_learns_logistic_regression_does(course, task):
+    train, test = course[task]
+    scores = layers.layer_scores(train, test, l2=0.03)
+    assert scores.converged.all() and scores.n_layers == 6
+    for f1, probe in zip(scores.f1, scores.probes):
+        other = layers.count_answers(scikit(probe, train, test), probe.labels, test)
+        assert f1 == pytest.approx(other.f1, abs=0.01)
+
+
+@pytest.mark.parametrize("task", ["pos", "dep", "coref"])
+@pytest.mark.parametrize("l2", [0.1, 0.01])
+def test_a_fit_ends_at_the_optimum(course, task, l2):
+    """Whatever the stopping rule says: a fit ten times as strict finds nothing better that matters."""
+    train, _ = course[task]
+    probe = fits.fit_layer_probe(train, 1, l2=l2)
+    assert probe.converged and probe.gradient <= fits.TOLERANCE and probe.iterations < 200
+    [*_, strict] = strictly(train, 1, l2)
+    assert 0 <= probe.loss - strict.loss < 2e-3 * strict.loss
+
+
+def strictly(train, layer, l2):
+    tolerance = fits.TOLERANCE
+    try:
+        fits.TOLERANCE = tolerance / 10
+        return list(fits.fit_path(train, layer, [l2]))
+    finally:
+        fits.TOLERANCE = tolerance
+
+
+@pytest.mark.parametrize("even", [0.0, 0.1])
+@pytest.mark.parametrize("task", ["pos", "coref"])
+def test_a_probe_is_never_worse_than_the_one_it_contains(course, task, even):
+    """In penalised training loss. This failed while the fits stopped after 40 steps, and nobody looked."""
+    probes = layers.fit_mixes(course[task][0], l2=0.1, even=even)
+    losses = [probe.loss for probe in probes]
+    assert all(probe.converged for probe in probes)
+    assert (np.diff(losses) <= 0).all(), losses
+    assert [len(probe.weights) for probe in probes] == list(range(1, 8))
+
+
+def test_where_single_precision_stalls_the_fit_goes_on_in_double(monkeypatch):
+    data, problem = made(seed=1), fits._Problem
+    plain, used = problem.objective, []
+
+    def noisy(self, theta, l2, even=0.0, precision=float):
+        used.append(precision)
+        loss, gradient = plain(self, theta, l2, even, precision)
+        noise = np.random.default_rng(len(used)).normal(size=gradient.shape)
+        return loss, gradient + 0.05 * noise * (precision == np.float32)
+
+    monkeypatch.setattr(problem, "objective", noisy)
+    probe = fits.fit_layer_probe(data, 2, l2=0.01)
+    assert probe.converged and {np.float32, float} <= set(used)
+
+
+def test_a_fit_that_stops_early_says_so_and_what_to_do():
+    train, test = made(seed=1, noise=2.5), made(seed=2, doc="b", noise=2.5)
+    probe = fits.fit_layer_probe(train, 2, l2=0.001, max_iterations=1)
+    assert not probe.converged and probe.iterations == 1 and probe.gradient > fits.TOLERANCE
+    for scores in (
+        layers.layer_scores(train, test, l2=0.001, max_iterations=1),
+        layers.cumulative_probes(train, test, l2=0.001, even=0.0, max_iterations=1),
+    ):
+        assert not scores.converged.all()
+        [said] = [line for line in scores.warnings() if "NOT FINISHED" in line]
+        assert "stopped after 1 iterations" in said and said.endswith(
+            "raise max_iterations (--max-iterations)."
+        )
+    finished = layers.layer_scores(train, test)
+    assert finished.converged.all() and not [line for line in finished.warnings() if "NOT" in line]
 
 
 @pytest.mark.parametrize("hidden", [0, 8])
 def test_the_probe_finds_the_layer_in_which_the_label_is_written(hidden):
     train, test = made(seed=1), made(seed=2, doc="b")
-    probe = layers.fit_mix_probe(train, hidden=hidden)
+    probe = fits.fit_mix_probe(train, hidden=hidden, l2=0.01)
     assert probe.weights.argmax() == 2 and centre_of_gravity(probe.weights) == pytest.approx(2, abs=0.6)
-    scores = layers.cumulative_probes(train, test, hidden=hidden, l2=0.01)
-    assert scores.f1[1] < 0.75 and scores.f1[2] > 0.95
-    assert scores.expected_layer == pytest.approx(2, abs=0.15)
-    assert scores.gains.argmax() == 1 and scores.delta_bits > 1  # of log2(3)
-    low, high = scores.interval()
-    assert low <= scores.expected_layer <= high
-    assert scores.counts.shape == (4, 16, 3) and scores.n_test == 160
+    scores = layers.layer_scores(train, test, hidden=hidden)
+    assert scores.f1[1] < 0.75 and scores.f1[2] > 0.95 and scores.best.tolist()[2:] == [2, 2]
+    assert scores.l2.shape == (4,) and set(scores.l2) <= set(fits.PENALTIES)
+    mixes = layers.cumulative_probes(train, test, hidden=hidden, l2=0.01, even=0.0)
+    for curve in (scores.so_far, mixes):
+        assert curve.sure and curve.expected_layer == pytest.approx(2, abs=0.15)
+        low, high = curve.interval()
+        assert low <= curve.expected_layer <= high
+        assert curve.counts.shape == (4, 16, 3) and curve.n_test == 160
+    assert scores.so_far.delta_bits > 1  # of log2(3)
+
+
+def test_the_best_layer_is_chosen_on_training_documents_and_not_on_those_that_are_scored():
+    """The label is written into layer 1 of the training documents, into layer 2 of the scored ones."""
+    train, test = made(seed=1, informative=1), made(seed=2, doc="b", informative=2)
+    scores = layers.layer_scores(train, test)
+    assert scores.best.tolist() == [0, 1, 1, 1] and scores.validation[1] > 0.95
+    assert scores.so_far.f1[-1] == scores.f1[1] < 0.75
+    # ... and not by training loss: noise of many dimensions is learnt by heart, and is no knowledge.
+    wide = np.random.default_rng(5).normal(size=(4, 160, 300)).astype(np.float32)
+    wide[1:, :, 1:] = 0
+    wide[1, :, 0] = train.vectors[1, :, 0]
+    learnt = replace(train, vectors=wide)
+    probes = [fits.fit_layer_probe(learnt, layer, l2=0.01) for layer in (0, 1)]
+    assert probes[0].loss < probes[1].loss
+    assert layers.layer_scores(learnt, replace(test, vectors=wide)).best[-1] == 1
+
+
+def test_no_depth_is_named_for_a_gain_that_is_not_sure():
+    train, test = made(seed=1), made(seed=2, doc="b")
+    nothing = [
+        replace(d, vectors=d.vectors[[0, 1, 3, 0]]) for d in (train, test)
+    ]  # without the layer that knows
+    scores, mixes = layers.layer_scores(*nothing), layers.cumulative_probes(*nothing, l2=0.1, even=0.1)
+    for curve in (scores.so_far, mixes):
+        assert not curve.sure and np.isnan(curve.expected_layer) and np.isnan(curve.delta_bits)
+    assert np.isnan(mixes.centre_of_gravity)
+    sure = layers.cumulative_probes(train, test, l2=0.01, even=0.0)
+    assert sure.sure and sure.gain_interval()[0] > 0 and np.isfinite(sure.centre_of_gravity)
 
 
 def test_the_mix_of_the_probe_is_the_scalar_mix():
     data = made(seed=1)
-    probe = layers.fit_mix_probe(data, max_iterations=5)
-    mixed = scalar_mix(data.vectors, np.log(probe.weights), probe.gamma)
-    shift = probe.gamma * probe.mean
-    z = (mixed - shift) / probe.spread @ probe.parameters["out"] + probe.parameters["bias"]
-    assert probe.beliefs(data.vectors) == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
+    probe = fits.fit_mix_probe(data, l2=0.1, max_iterations=5)
+    mixed = scalar_mix(data.vectors, np.log(probe.weights))
+    z = (mixed - probe.mean) / probe.spread @ probe.parameters["out"] + probe.parameters["bias"]
+    shares = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    assert probe.beliefs(data.vectors) == pytest.approx(shares, abs=1e-5)
+    assert probe.beliefs(data.vectors).sum(axis=1) == pytest.approx(1)
 
 
-def test_p_l_sees_no_layer_above_l():
+def test_p_l_sees_no_layer_above_l_and_a_layer_alone_no_other():
     data = made(seed=1)
     other = replace(data, vectors=data.vectors.copy())
     other.vectors[2:] = 7.0
-    mean, spread = np.zeros(4, np.float32), np.ones(4, np.float32)
-    probe = replace(layers.fit_mix_probe(data, 1), mean=mean, spread=spread)
+    probe = fits.fit_mix_probe(data, 1, l2=0.1)
     assert probe.weights.shape == (2,)
     assert (probe.beliefs(data.vectors) == probe.beliefs(other.vectors)).all()
+    other.vectors[0] = -7.0
+    alone = [fits.fit_layer_probe(d, 1, l2=0.1) for d in (data, other)]
+    assert alone[0].loss == alone[1].loss and alone[0].weights.tolist() == [0, 1]
+    assert (alone[0].beliefs(data.vectors) == alone[0].beliefs(other.vectors)).all()
+
+
+def test_a_penalty_on_the_shares_makes_them_even():
+    data = made(seed=1)
+    free, held = (fits.fit_mix_probe(data, l2=0.01, even=even) for even in (0.0, 100.0))
+    assert mixing_bits(free.weights) > 0.5 and mixing_bits(held.weights) < 0.05
+    with pytest.raises(ValueError, match=r"below is P\(2\) with l2 0.01, even 0.0; got P\(3\)"):
+        fits.fit_mix_probe(data, l2=0.01, below=free)
+    with pytest.raises(ValueError, match="even is a penalty of 0 or more; got -1"):
+        fits.fit_mix_probe(data, l2=0.01, even=-1)
 
 
 def test_changing_over_the_spans_changes_a_dependency_score():
@@ -380,10 +535,10 @@ def test_changing_over_the_spans_changes_a_dependency_score():
         made("dep", seed=1),
         made("dep", seed=2, doc="b"),
     )  # the label is written into the first span
-    probe = layers.fit_mix_probe(train)
+    probe = fits.fit_layer_probe(train, 2, l2=0.03)
 
     def score(data):
-        return layers.count_answers(probe.beliefs(data.vectors) > 0.5, probe.labels, data).f1
+        return layers.count_answers(probe.answers(data.vectors), probe.labels, data).f1
 
     assert score(test) > 0.95 and score(test.swapped()) < 0.75
     assert score(test.swapped().swapped()) == score(test)
@@ -402,48 +557,80 @@ def test_likeness_of_two_spans_can_be_read():
         return replace(data, vectors=vectors)
 
     train, test = pairs(1, "a"), pairs(2, "b")
-    assert layers.cumulative_probes(train, test, l2=0.01).f1[0] > 0.85
+    assert layers.layer_scores(train, test, l2=0.01).f1[0] > 0.85
 
 
 def test_the_same_run_twice_is_the_same_and_another_seed_is_not():
     train, test = made(seed=1, noise=2.5), made(seed=2, doc="b", noise=2.5)
-    first, again = (layers.cumulative_probes(train, test, l2=0.01) for _ in range(2))
+    first, again = (layers.layer_scores(train, test, l2=0.01) for _ in range(2))
     assert (first.beliefs == again.beliefs).all()
-    drawn = layers.cumulative_probes(train, test, l2=0.01, seed=3)
+    drawn = layers.layer_scores(train, test, l2=0.01, seed=3)
     assert drawn.n_train < first.n_train and (drawn.beliefs != first.beliefs).any()
     kept = set(four_fifths(train, 3).documents)
     assert len(kept) == round(0.8 * len(set(train.documents)))
 
 
-def test_the_penalty_is_chosen_among_training_documents():
+def test_penalties_are_chosen_among_training_documents():
     train, test = made(seed=1), made(seed=2, doc="b")
-    assert layers.choose_penalty(train, (0.01, 1e6)) == 0.01  # a penalty under which nothing is learnt loses
-    assert layers.cumulative_probes(train, test).l2 in layers.PENALTIES
+    # A penalty under which nothing is learnt loses.
+    assert layers.choose_mix_penalties(train, (0.01, 1e6), (0.0,)) == (0.01, 0.0)
+    mixes = layers.cumulative_probes(train, test)
+    assert mixes.l2 in fits.PENALTIES and mixes.even in fits.EVEN and mixes.chosen_on.startswith("chosen on")
+    assert layers.cumulative_probes(train, test, l2=0.1, even=0.0).chosen_on == "fixed beforehand"
     one_document = replace(train, documents=("a",) * len(train))
-    assert layers.choose_penalty(one_document, (0.1, 0.01, 0.3)) == 0.1
+    assert layers.choose_mix_penalties(one_document, (0.1, 0.01, 0.3), (0.0, 0.1, 1.0)) == (0.1, 0.1)
+    assert (layers.layer_scores(one_document, test).l2 == sorted(fits.PENALTIES)[1]).all()
 
 
 def test_one_layer_is_enough_for_a_curve():
     train, test = made(depth=1, informative=1, seed=1), made(depth=1, informative=1, seed=2, doc="b")
-    scores = layers.cumulative_probes(train, test, l2=0.01)
+    scores = layers.layer_scores(train, test, l2=0.01).so_far
     assert scores.f1.shape == (2,) and scores.expected_layer == pytest.approx(1) and scores.delta_bits == 0
 
 
 def test_what_cannot_be_fitted_or_scored_is_refused():
     data, other = made(seed=1), made(seed=2, doc="b")
     one_class = data.take([label == "A" for label in data.labels])
-    with pytest.raises(ValueError, match=r"at least two labels; got \d+ cases of \['A'\]"):
-        layers.fit_mix_probe(one_class)
-    with pytest.raises(ValueError, match="both halves need cases; got 160 to fit on and 0 to score"):
-        layers.cumulative_probes(data, other.take([]))
-    with pytest.raises(ValueError, match="16 documents are in both halves, for example 'a0'"):
-        layers.cumulative_probes(data, made(seed=3))
-    with pytest.raises(ValueError, match="one task and one model"):
-        layers.cumulative_probes(data, made(depth=2, doc="b"))
+    for fit in (partial(fits.fit_layer_probe, layer=0), fits.fit_mix_probe):
+        with pytest.raises(ValueError, match=r"at least two labels; got \d+ cases of \['A'\]"):
+            fit(one_class, l2=0.1)
+        broken = replace(data, vectors=np.where(np.arange(4)[:, None, None] == 2, np.nan, data.vectors))
+        with pytest.raises(ValueError, match="vectors must be finite; those of layers 2 are not"):
+            fit(broken, l2=0.1)
+        with pytest.raises(ValueError, match="l2 is above 0"):
+            fit(data, l2=-1)
     with pytest.raises(ValueError, match="between 0, the embeddings, and 3; got 4"):
-        layers.fit_mix_probe(data, 4)
-    with pytest.raises(ValueError, match="0 or more"):
-        layers.fit_mix_probe(data, l2=-1)
+        fits.fit_mix_probe(data, 4, l2=0.1)
+    for score in (layers.layer_scores, layers.cumulative_probes):
+        with pytest.raises(ValueError, match="both halves need cases; got 160 to fit on and 0 to score"):
+            score(data, other.take([]))
+        with pytest.raises(ValueError, match="16 documents are in both halves, for example 'a0'"):
+            score(data, made(seed=3))
+        with pytest.raises(ValueError, match="one task and one model"):
+            score(data, made(depth=2, doc="b"))
+        with pytest.raises(ValueError, match="2 cases to fit on are fewer than the 3 labels"):
+            score(data.take([0, 1]), replace(other, labels=("C",) + tuple("AB" * 79) + ("A",)))
+        level = replace(data, vectors=np.ones_like(data.vectors))
+        with pytest.raises(ValueError, match="the same vector in every layer: there is nothing to read"):
+            score(level, other)
+
+
+def test_what_is_odd_about_the_cases_is_said():
+    train, test = made(seed=1), made(seed=2, doc="b")
+    labels = ("once", *train.labels[1:])
+    scores = layers.layer_scores(
+        replace(train, labels=labels), replace(test, labels=("new", "once", *test.labels[2:]))
+    )
+    said = " ".join(scores.warnings())
+    assert "once occur once among the cases to fit on" in said
+    assert "new occur among the scored cases only and count as missed." in said
+    assert "once: no layer ever gives this answer" in said
+    assert layers.layer_scores(train, test).warnings() == []
+    level = [replace(d, vectors=d.vectors * (np.arange(4) != 3)[:, None, None]) for d in (train, test)]
+    scores = layers.layer_scores(*level)
+    assert "3 (layers) have the same vector in every case" in scores.warnings()[0]
+    commonest = layer_baselines.majority_baseline(*level)
+    assert scores.converged.all() and scores.f1[3] == pytest.approx(commonest.f1)
 
 
 # --- counting ------------------------------------------------------------------------------------------
@@ -459,7 +646,7 @@ def test_coreference_counts_the_positive_label_only():
         10 - positives,
         0,
     ]
-    assert layers.fit_mix_probe(made("coref")).labels == ("same",)
+    assert fits.fit_layer_probe(made("coref"), 0, l2=0.1).labels == ("same",)
 
 
 def test_a_label_that_training_never_had_is_missed_and_not_forgotten():
@@ -511,8 +698,8 @@ def test_made_up_labels_follow_the_form_alone_and_a_probe_finds_none_in_new_form
         assert by_form.setdefault(form, label) == label
     assert set(fit_on.labels) == {"A", "B"} and fit_on.labels != train.labels
     assert layer_baselines.control_labels(train, test)[0].labels == fit_on.labels
-    real = layers.cumulative_probes(train, test, l2=0.01).f1[-1]
-    nonsense = layers.cumulative_probes(fit_on, score_on, l2=0.01).f1[-1]
+    real = layers.layer_scores(train, test, l2=0.01).so_far.f1[-1]
+    nonsense = layers.layer_scores(fit_on, score_on, l2=0.01).so_far.f1[-1]
     assert real - nonsense > 0.3  # selectivity
 
 
@@ -533,7 +720,7 @@ def test_the_beliefs_of_a_sentence_are_those_of_the_scores():
         EdgeSentence(("x", "y"), (EdgeTarget((0, 1), None, test.labels[2 * i]), EdgeTarget((1, 2), None, test.labels[2 * i + 1])), "b")
         for i in range(10)
     ]  # fmt: skip
-    scores = layers.cumulative_probes(train, test, l2=0.01)
+    scores = layers.layer_scores(train, test, l2=0.01)
     case = sentence_beliefs(scores, test, sentences, 3)
     assert case["words"] == ["x", "y"] and [t["gold"] for t in case["targets"]] == list(test.labels[6:8])
     target = case["targets"][1]
