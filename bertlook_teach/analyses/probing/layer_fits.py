@@ -22,7 +22,7 @@ EVEN = (
     10.0,
     1.0,
     0.1,
-)  # penalties on the shares of a mix; without one (0, as published) none of our mixes did better
+)  # penalties on the shares of a mix. 0, as published, scored lowest on left-out documents for word classes and coreference
 
 MAX_ITERATIONS = 2000  # a bound against waiting for ever: a sound fit takes 30 to 300
 
