@@ -18,11 +18,8 @@ from .vectors import SpanVectors
 
 PENALTIES = (0.1, 0.03, 0.01)  # the largest first: a fit begins where the one before it ended
 
-EVEN = (
-    10.0,
-    1.0,
-    0.1,
-)  # penalties on the shares of a mix. 0, as published, scored lowest on left-out documents for word classes and coreference
+# Penalties on the shares of a mix. 0, as published, scored lowest on left-out documents for word classes and coreference.
+EVEN = (10.0, 1.0, 0.1)
 
 MAX_ITERATIONS = 2000  # a bound against waiting for ever: a sound fit takes 30 to 300
 
@@ -136,6 +133,7 @@ def fit_path(
     hidden: int = 0,
     max_iterations: int = MAX_ITERATIONS,
     seed: int = 0,
+    axes: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Iterator[LayerProbe]:
     """A probe of one layer for each penalty, each fit begun where the one before ended.
 
@@ -151,6 +149,8 @@ def fit_path(
         A fit that is not at its optimum by then says so: ``converged`` is False.
     seed : int
         Where a probe with a hidden layer starts; a linear one starts at 0.
+    axes : tuple of ndarrays, optional
+        `principal_axes` of similar cases. They decide how fast the optimum is reached, not where it lies.
 
     Raises
     ------
@@ -158,10 +158,9 @@ def fit_path(
         If there are no cases, only one label, or vectors that are not finite, or there is no such layer.
     """
     _check(data, layer, hidden, max_iterations, penalties)
-    one = np.asarray(data.vectors[layer], dtype=float)
-    mean, spread = _scale(one)
+    read, mean, spread = _scaled(data, layer)
     labels, gold = _classes(data)
-    problem = _Problem(((one - mean) / spread).astype(np.float32)[None], gold, data.n_spans, hidden, seed)
+    problem = _Problem(read[None], gold, data.n_spans, hidden, seed, axes)
     weights = np.zeros(layer + 1)
     weights[layer] = 1.0
     about = {"labels": labels, "mean": mean, "spread": spread, "n_spans": data.n_spans}
@@ -170,6 +169,23 @@ def fit_path(
         found = problem.solve(start, l2, max_iterations)
         start = found.pop("theta")
         yield LayerProbe(weights=weights, **(found | about | {"l2": l2}))
+
+
+def principal_axes(data: SpanVectors, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    """How the features of a layer spread: variances along their principal axes, and these axes; raises as `fit_path` does."""
+    _check(data, layer, 0, 1, [1.0])
+    return _principal(_features(_scaled(data, layer)[0], data.n_spans))
+
+
+def _principal(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    variances, axes = np.linalg.eigh((features.T @ features / len(features)).astype(np.float32))
+    return np.maximum(variances, 0).astype(float), axes.astype(float)
+
+
+def _scaled(data: SpanVectors, layer: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    one = np.asarray(data.vectors[layer], dtype=float)
+    mean, spread = _scale(one)
+    return ((one - mean) / spread).astype(np.float32), mean, spread
 
 
 # --- a mix of layers -----------------------------------------------------------------------------------------
@@ -276,7 +292,7 @@ def _classes(data: SpanVectors) -> tuple[tuple[str, ...], np.ndarray]:
 class _Problem:
     """Loss and gradient of a probe, all parameters in one vector: mix scores (of several layers), maps."""
 
-    def __init__(self, layers, gold, n_spans, hidden, seed):
+    def __init__(self, layers, gold, n_spans, hidden, seed, axes=None):
         self.layers, self.gold, self.n_spans, self.fixed = layers, gold, n_spans, None
         n, n_classes = len(gold), int(gold.max()) + 1
         self.frequency = np.bincount(gold, minlength=n_classes) / n
@@ -287,8 +303,7 @@ class _Problem:
         self.n_scores = len(layers) if len(layers) > 1 else 0
         self.start = self.packed(np.zeros(self.n_scores), self._first_maps(width, hidden, seed))
         # How the loss curves at the start: along the principal axes of the features, for each class by how often it occurs.
-        curvature, axes = np.linalg.eigh((features.T @ features / n).astype(np.float32))
-        self.curvature, self.axes = np.maximum(curvature, 0).astype(float), axes.astype(float)
+        self.curvature, self.axes = _principal(features) if axes is None else axes
 
     def _first_maps(self, width, hidden, seed):
         maps = {name: np.zeros(shape) for name, shape in self.shapes.items()}

@@ -29,7 +29,16 @@ from ...stats import (
     ratio_parts,
     sample_interval,
 )
-from .layer_fits import EVEN, MAX_ITERATIONS, PENALTIES, TOLERANCE, LayerProbe, fit_mix_probe, fit_path
+from .layer_fits import (
+    EVEN,
+    MAX_ITERATIONS,
+    PENALTIES,
+    TOLERANCE,
+    LayerProbe,
+    fit_mix_probe,
+    fit_path,
+    principal_axes,
+)
 from .vectors import SpanVectors, four_fifths
 from .where import centre_of_gravity, delta_bits, expected_layer, mixing_bits
 
@@ -319,9 +328,12 @@ def layer_scores(
     halves = _halves(train)
 
     def one(layer: int):
-        on_validation, path = _validated(halves, layer, penalties[layer], options)
+        how = options | {
+            "axes": principal_axes(train, layer)
+        }  # the halves' own would take as long to find as a fit
+        on_validation, path = _validated(halves, layer, penalties[layer], how)
         chosen = int(np.argmax(on_validation))
-        [probe] = fit_path(train, layer, [penalties[layer][chosen]], **options)
+        [probe] = fit_path(train, layer, [penalties[layer][chosen]], **how)
         fits = [*path, probe]
         return on_validation[chosen], probe, fits, probe.beliefs(test.vectors).astype(np.float32)
 
