@@ -19,12 +19,12 @@ _HOMES = {
     "export.runner": "CellStopped RECORDING execute read_deck run_deck was_executed",
     "export.state": "LINKS Live STATE VIEW VIEWS displayed live_state saved_state",
     "export.writing": "Exported FOLDER LARGEST deck_to_export export_deck present_static",
-    "jupyter_home": "FOREIGN PRIVATE SETTINGS TRANSPORT isolate socket_folder",
+    "jupyter_home": "FOREIGN PRIVATE SETTINGS TRANSPORT begun_safely isolate kernel_specs socket_folder",
     "server": """
         DEFAULT_PORT HOST announce check_port is_news port_number serve suggest_port
     """,
     "site.build": "SITE_PARTS Site USUAL_PARTS all_decks build_site",
-    "trust": "HELD INERT_OUTPUTS LIST bring_back contents_manager hold_back is_ours sign trust_alike write_list",
+    "trust": "INERT_OUTPUTS LIST PAGE contents_manager inert is_ours put_back sign trust_alike write_list",
     "worksheet": "render_exam render_worksheet worksheet_parts",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

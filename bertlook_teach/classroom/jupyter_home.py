@@ -21,7 +21,8 @@ TRANSPORT = "ipc" if hasattr(socket, "AF_UNIX") and os.name == "posix" else "tcp
 # what concerns the application: no news or updates fetched from the network, and classic RISE starts by itself.
 SETTINGS = {
     "ipython/profile_default/ipython_kernel_config.json": {
-        "IPKernelApp": {"log_level": "ERROR"} if TRANSPORT == "ipc" else {}
+        "IPKernelApp": {"ignore_cwd": True, "extensions": ["bertlook_teach.classroom.kernel_start"]}
+        | ({"log_level": "ERROR"} if TRANSPORT == "ipc" else {})
     },
     "config/labconfig/page_config.json": {
         "disabledExtensions": {
@@ -48,7 +49,7 @@ FOREIGN = (
 FOREIGN += ("JUPYTERLAB_DIR", "JUPYTER_TOKEN", "JUPYTER_PORT", "JUPYTER_RUNTIME_DIR")
 
 # What others would make readable for every user of the computer: all code that was ever typed, and which notebooks are trusted.
-PRIVATE = ("ipython/profile_default/history.sqlite", "data/nbsignatures.db")
+PRIVATE = ("ipython/profile_default/history.sqlite", "data/trusted.db")
 
 
 def isolate(environ=os.environ) -> Path:
@@ -77,6 +78,25 @@ def isolate(environ=os.environ) -> Path:
         file.touch(mode=0o600)
         file.chmod(0o600)
     return home
+
+
+def begun_safely(spec):
+    """The description of a kernel in Python, with `kernel_start.py` in place of ``-m ipykernel_launcher``."""
+    if "ipykernel_launcher" in spec.argv:
+        at = spec.argv.index("ipykernel_launcher")
+        spec.argv[at - 1 : at + 1] = [str(Path(__file__).with_name("kernel_start.py"))]
+    return spec
+
+
+def kernel_specs() -> type:
+    """Jupyter's list of kernels, each `begun_safely`."""
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    class KernelSpecs(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name):
+            return begun_safely(super().get_kernel_spec(kernel_name))
+
+    return KernelSpecs
 
 
 @contextlib.contextmanager

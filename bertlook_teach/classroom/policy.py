@@ -10,15 +10,14 @@ from tornado.web import Application, ErrorHandler, OutputTransform, authenticate
 
 # The server's own scripts, styles, fonts and pictures; nobody's notebook or file is among them.
 _ASSETS = re.compile(
-    r"/(?:static|custom|kernelspecs|nbextensions|bertlook|(?:lab|nbclassic|rise|notebooks|tree)/(?:static|extensions|api/themes)|favicon\.ico)(?:/|$)"
+    r"/(?:static|custom|kernelspecs|nbextensions|bertlook|lab/extensions|lab/api/themes|favicon\.ico)(?:/|$)"
 )
 
 # What an element of a page may ask for beside them (`Sec-Fetch-Dest`): a picture or a style sheet that lies beside the notebook, and
 # the slideshow in JupyterLab's panel. What is not named here, an element may ask for assets only. Pages and their own scripts
 # ("document", "empty", "websocket") are not elements, nor is a program that is no browser; they need the token or its cookie.
-_BESIDE = re.compile(
-    r"/(?:files|nbclassic/(?:files|notebooks))/"
-)  # the classic page asks for the second, and is sent on to the first
+# The classic page asks for a file as if it were a notebook, and is sent on.
+_BESIDE = re.compile(r"/files/|/nbclassic/notebooks/(?!.*\.ipynb$)")
 _ELEMENTS = {
     "image": _BESIDE,
     "audio": _BESIDE,

@@ -13,7 +13,7 @@ import socket
 import sys
 from pathlib import Path
 
-from .jupyter_home import TRANSPORT, isolate, socket_folder
+from .jupyter_home import TRANSPORT, isolate, kernel_specs, socket_folder
 
 HOST = "127.0.0.1"
 
@@ -104,6 +104,7 @@ def serve(
     config.ServerApp.allow_root = True  # it listens on this machine only, and asks for the token
     config.IdentityProvider.token = token
     config.ServerApp.contents_manager_class = contents_manager()
+    config.ServerApp.kernel_spec_manager_class = kernel_specs()
     config.LabApp.default_url = page
     config.LabApp.news_url = None
     config.LabApp.extension_manager = "readonly"  # the other one looks for extensions on the network

@@ -128,7 +128,7 @@ def test_a_kernel_is_heard_by_nobody_else(server):
     end = time.monotonic() + 60
     kernels = []
     while not kernels and time.monotonic() < end:
-        kernels = [one for one in here.children(recursive=True) if "ipykernel" in " ".join(one.cmdline())]
+        kernels = [one for one in here.children(recursive=True) if "kernel_start" in " ".join(one.cmdline())]
         time.sleep(0.1)
     connection = Path(next(part for part in kernels[0].cmdline() if part.endswith(f"{started['id']}.json")))
     assert json.loads(connection.read_text())["transport"] == "ipc"

@@ -3,14 +3,27 @@
 import asyncio
 import copy
 import json
+import os
 import shutil
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client import KernelManager
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tornado.web import HTTPError
 
-from bertlook_teach.classroom import HELD, INERT_OUTPUTS, bring_back, contents_manager, hold_back, trust
+from bertlook_teach.classroom import (
+    INERT_OUTPUTS,
+    PAGE,
+    contents_manager,
+    inert,
+    isolate,
+    kernel_specs,
+    put_back,
+    trust,
+)
 from bertlook_teach.disk import data_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +32,7 @@ KINDS = [VEGA, "image/svg+xml", "application/javascript", "application/vnd.jupyt
 
 
 def strangers():
-    """A notebook with something of everything that is held back, beside what is not."""
+    """A notebook with something of everything that a page does not get, beside what it gets."""
     outputs = [
         new_output("display_data", {kind: {"a": 1} if "json" in kind else "a"}, metadata={"isolated": True})
         for kind in KINDS
@@ -28,13 +41,16 @@ def strangers():
     outputs += [new_output("display_data", both), new_output("execute_result", {"text/plain": "1"})]
     outputs.append(new_output("stream", text="said"))
     cells = [new_code_cell("1", outputs=outputs), new_markdown_cell("# A"), new_code_cell("2")]
-    cells[0].metadata.update(tags=["a"], init_cell=True, trusted=True, extension={"module": "http://x"})
+    cells[0].metadata.update(tags=["a", "<b>"], init_cell=True, extension={"module": "http://x"})
+    cells[1].attachments = {
+        "a": {"image/svg+xml": "<svg/>", "image/png": "cGl4"},
+        "b": {"text/html": "<script>"},
+    }
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "<b>x</b>", "argv": ["evil"]},
         "language_info": {"name": "python", "codemirror_mode": "../../files/evil"},
         "rise": {"autorun": "all", "theme": "../../files/evil", "look": "dark", "footer": "<b>", "slides": 3},
         "widgets": {"application/vnd.jupyter.widget-state+json": {"state": {}}},
-        HELD: {"rise": {"autorun": "all"}},
     }
     return new_notebook(cells=cells, metadata=metadata)
 
@@ -51,7 +67,15 @@ def read(manager, name="a.ipynb"):
 
 
 def save(manager, content, name="a.ipynb"):
-    asyncio.run(manager.save({"type": "notebook", "content": content}, name))
+    asyncio.run(manager.save({"type": "notebook", "content": json.loads(json.dumps(content))}, name))
+
+
+def is_trusted(manager, name="a.ipynb"):
+    return read(manager, name).metadata[PAGE].trusted
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 @pytest.fixture
@@ -60,92 +84,228 @@ def file(tmp_path):
     return tmp_path / "a.ipynb"
 
 
+# --- what a page gets -----------------------------------------------------------------------------------------
 def test_a_page_gets_only_what_is_inert(manager, file):
     given = read(manager)
     first = given.cells[0]
-    assert {kind for output in first.outputs for kind in output.get("data", ())} == INERT_OUTPUTS
-    assert all(set(output.get("metadata", {})) <= {HELD} for output in first.outputs)
+    assert {kind for output in first.outputs for kind in output.get("data", ())} == set(INERT_OUTPUTS)
+    assert not any(output.get("metadata") for output in first.outputs)
     assert "not shown, because this notebook is not trusted" in first.outputs[0].data["text/plain"]
-    assert given.metadata.kernelspec == {"name": "python3"}
+    assert given.metadata.kernelspec == {"name": "python3", "display_name": "python3"}
     assert given.metadata.language_info == {"name": "python"}
     assert given.metadata.rise == {"look": "dark", "slides": 3}
-    assert set(given.metadata) == {"kernelspec", "language_info", "rise", HELD}
-    assert set(first.metadata) == {"tags", "trusted", HELD} and first.metadata.trusted is False
+    assert set(given.metadata) == {"kernelspec", "language_info", "rise", PAGE}
+    assert first.metadata == {"tags": ["a"], "trusted": False, PAGE: 0}
+    assert given.cells[1].attachments == {"a": {"image/png": "cGl4"}}
+    text = json.dumps(given)
+    assert not [
+        word for word in ("evil", "<b>", "<script>", "http://x", "isolated", "autorun") if word in text
+    ]
 
 
-def test_odd_metadata_are_held_back_too():
-    notebook = strangers()
-    notebook.metadata.rise, notebook.metadata.kernelspec, notebook.metadata.title = (
-        ["all"],
-        "http://x",
-        {"a": ["b"]},
-    )
-    before = copy.deepcopy(notebook)
-    hold_back(notebook)
-    assert (notebook.metadata.rise, notebook.metadata.kernelspec, notebook.metadata.title) == ({}, "", {})
-    assert bring_back(notebook) and notebook == before
+ODD = [
+    "text",
+    5,
+    None,
+    True,
+    ["a"],
+    {"a": ["b"]},
+    {"data": 1},
+    {"output_type": "of tomorrow", "data": {VEGA: {}}},
+]
 
 
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("place", ["metadata", "kernelspec", "rise", "cell", "attachments", "outputs", "output", "data", "html", "stream", "source"])  # fmt: skip
+def test_whatever_stands_there_a_page_gets_something_sound(place, odd):
+    notebook = json.loads(json.dumps(strangers()))
+    cell, output = notebook["cells"][0], notebook["cells"][0]["outputs"][0]
+    where = {
+        "metadata": (output, "metadata"), "kernelspec": (notebook["metadata"], "kernelspec"), "rise": (notebook["metadata"], "rise"),
+        "cell": (cell, "metadata"), "attachments": (notebook["cells"][1], "attachments"), "outputs": (cell, "outputs"),
+        "output": (cell["outputs"], 0), "data": (output, "data"), "html": (cell["outputs"][len(KINDS)]["data"], "text/html"),
+        "stream": (cell["outputs"][-1], "text"), "source": (cell, "source"),
+    }  # fmt: skip
+    thing, key = where[place]
+    thing[key] = odd
+    nbformat.validate(nbformat.from_dict(inert(notebook)))
+
+
+# --- saving ---------------------------------------------------------------------------------------------------
 def test_a_notebook_that_is_saved_untrusted_loses_nothing_and_stays_untrusted(manager, file):
     before = json.loads(file.read_text())
+    for _ in range(2):
+        save(manager, read(manager))
+        assert json.loads(file.read_text()) == before
+    assert not is_trusted(manager)
+
+
+def test_what_a_reader_changes_stays_changed(manager, file):
+    given = read(manager)
+    given.metadata.kernelspec = {"name": "other", "display_name": "Other"}
+    given.cells[0].metadata.tags = ["mine"]
+    given.cells.insert(0, new_markdown_cell("mine"))
+    given.cells[1].outputs = []
+    save(manager, given)
+    saved = json.loads(file.read_text())
+    assert (
+        saved["metadata"]["kernelspec"]["name"] == "other" and saved["metadata"]["rise"]["autorun"] == "all"
+    )
+    assert saved["cells"][0]["source"] in ("mine", ["mine"])
+    assert (
+        saved["cells"][1]["metadata"]["tags"] == ["mine"]
+        and saved["cells"][1]["metadata"]["init_cell"] is True
+    )
+    assert saved["cells"][1]["outputs"] == []
+
+
+def test_an_output_that_a_page_made_itself_is_kept(manager, file):
+    given = read(manager)
+    given.cells[0].outputs = [new_output("stream", text="new")]
+    given.cells[0].metadata.trusted = True
+    save(manager, given)
+    assert [output["text"] for output in json.loads(file.read_text())["cells"][0]["outputs"]] in (
+        ["new"],
+        [["new"]],
+    )
+
+
+def test_two_saves_after_trusting_lose_nothing(manager, file):
+    given = read(manager)
+    for cell in code(given):
+        cell.metadata.trusted = True
+    for _ in range(2):
+        save(manager, given)
+        assert read(manager).metadata.rise == strangers().metadata.rise
+        assert len(read(manager).cells[0].outputs) == len(strangers().cells[0].outputs)
+
+
+# --- who is trusted -------------------------------------------------------------------------------------------
+def plain():
+    return new_notebook(
+        cells=[new_code_cell("print(1)")], metadata={"kernelspec": {"name": "python3", "display_name": "P"}}
+    )
+
+
+SAFE_TO_JUPYTER = {
+    "plain": plain(),
+    "text only": new_notebook(cells=[new_markdown_cell("a")]),
+    "nothing": new_notebook(),
+    "an odd output": new_notebook(cells=[new_code_cell("1", outputs=[])]),
+}
+
+
+@pytest.mark.parametrize("notebook", SAFE_TO_JUPYTER.values(), ids=SAFE_TO_JUPYTER)
+def test_to_save_or_to_copy_is_not_to_trust(manager, tmp_path, notebook):
+    nbformat.write(notebook, tmp_path / "a.ipynb")
     save(manager, read(manager))
-    assert json.loads(file.read_text()) == before
-    assert HELD in read(manager).metadata
+    assert not is_trusted(manager)
+    copied = asyncio.run(manager.copy("a.ipynb"))["path"]
+    assert not is_trusted(manager, copied)
 
 
 def test_to_clear_the_outputs_is_not_to_trust(manager, file):
     given = read(manager)
-    for cell in given.cells:
-        if cell.cell_type == "code":
-            cell.outputs = []
+    for cell in code(given):
+        cell.outputs = []
     save(manager, given)
-    assert HELD in read(manager).metadata
+    assert not is_trusted(manager)
+
+
+def test_an_output_that_jupyter_takes_for_safe_is_not_trusted(manager, file):
+    notebook = json.loads(file.read_text())
+    odd = {"output_type": "update_display_data", "data": {"text/html": "<script>"}, "metadata": {}}
+    notebook["cells"][0]["outputs"] = [odd]
+    file.write_text(json.dumps(notebook))
+    save(manager, read(manager))
+    given = read(manager)
+    assert not given.metadata[PAGE].trusted and given.cells[0].outputs == []
+
+
+@pytest.mark.parametrize("mark", [True, "false", 1])
+def test_marks_in_a_file_that_is_uploaded_are_not_believed(manager, mark):
+    notebook = strangers()
+    for cell in code(notebook):
+        cell.metadata.trusted = mark
+    save(manager, notebook)
+    assert not is_trusted(manager)
+    notebook.metadata[PAGE] = {"page": "0" * 32, "trusted": True}
+    with pytest.raises(HTTPError, match="no longer known"):
+        save(manager, notebook)
 
 
 def test_to_run_every_cell_and_save_is_to_trust(manager, file):
     given = read(manager)
-    for cell in given.cells:
-        if cell.cell_type == "code":
-            cell.metadata.trusted = True
+    for cell in code(given):
+        cell.metadata.trusted = True
     save(manager, given)
-    assert read(manager).metadata == strangers().metadata
+    assert is_trusted(manager)
+    assert {
+        key: value for key, value in read(manager).metadata.items() if key != PAGE
+    } == strangers().metadata
 
 
 @pytest.mark.parametrize("with_cells", [True, False])
 def test_a_reader_trusts_a_notebook(manager, file, with_cells):
     notebook = strangers()
-    notebook.cells[0].metadata.pop("trusted")
     if not with_cells:
         notebook.cells = []
     nbformat.write(notebook, file)
     asyncio.run(manager.trust_notebook("a.ipynb"))
     given = read(manager)
-    assert given.metadata == notebook.metadata
+    assert given.metadata[PAGE].trusted and given.metadata.rise == notebook.metadata.rise
     assert not with_cells or given.cells[0].outputs == notebook.cells[0].outputs
+    with pytest.raises(HTTPError, match="is no notebook"):
+        asyncio.run(manager.trust_notebook("a.md"))
 
 
-def test_a_notebook_with_nothing_to_hold_back_follows_jupyter(manager, tmp_path):
-    nbformat.write(new_notebook(cells=[new_code_cell("1")]), tmp_path / "a.ipynb")
-    save(manager, read(manager))
-    assert HELD not in read(manager).metadata
+def test_a_notebook_that_is_begun_here_is_trusted_and_stays_so(manager):
+    asyncio.run(manager.new_untitled(type="notebook"))
+    given = read(manager, "Untitled.ipynb")
+    assert given.metadata[PAGE].trusted
+    given.cells = [
+        new_code_cell("1", outputs=[new_output("display_data", {VEGA: {}})]),
+        new_code_cell("not run yet"),
+    ]
+    save(manager, given, "Untitled.ipynb")
+    assert is_trusted(manager, "Untitled.ipynb")
 
 
 def test_notebooks_of_the_course_are_trusted_and_a_changed_one_is_not(manager, tmp_path):
     shutil.copy(ROOT / "slides" / "00_map_of_the_course.ipynb", tmp_path / "a.ipynb")
-    assert HELD not in read(manager).metadata
+    assert is_trusted(manager)
     (tmp_path / "a.ipynb").write_bytes((tmp_path / "a.ipynb").read_bytes().replace(b"\n", b"\r\n"))
-    assert HELD not in read(manager).metadata  # as Git may check it out on Windows
+    assert is_trusted(manager)  # as Git may check it out on Windows
     (tmp_path / "a.ipynb").write_bytes((tmp_path / "a.ipynb").read_bytes() + b" ")
-    assert HELD in read(manager).metadata
+    assert not is_trusted(manager)
+
+
+def test_two_notebooks_never_share_a_signature(tmp_path):
+    """Jupyter's own signature is of all texts in a row, so that text of one cell may pass for a cell of another notebook."""
+    notary = trust.notary_class()(data_dir=str(tmp_path))
+    one, other = new_markdown_cell("xmetadatasourcey", id="a"), new_markdown_cell("x", id="a")
+    first, second = new_notebook(cells=[one]), new_notebook(cells=[other])
+    notary.sign(first)
+    assert notary.check_signature(first) and not notary.check_signature(second)
+    texts = [
+        {"a": "b", "c": "d"},
+        {"a": "bcd"},
+        {"ab": "cd"},
+        {"a": {"b": "cd"}},
+        {"a": ["b", "cd"]},
+        {"a": ["bc", "d"]},
+    ]
+    assert len({notary.compute_signature(new_notebook(metadata=metadata)) for metadata in texts}) == len(
+        texts
+    )
 
 
 def test_a_copy_is_trusted_as_its_original_is(tmp_path, monkeypatch):
     monkeypatch.setattr(trust, "isolate", lambda environ: tmp_path)
     (tmp_path / "data").mkdir()
     ours = ROOT / "slides" / "00_map_of_the_course.ipynb"
-    copied, foreign, theirs = tmp_path / "a.ipynb", tmp_path / "b.ipynb", tmp_path / "c.ipynb"
-    for path in (copied, theirs):
-        nbformat.write(nbformat.read(ours, 4), path)
+    copied, foreign = tmp_path / "a.ipynb", tmp_path / "b.ipynb"
+    nbformat.write(nbformat.read(ours, 4), copied)
     nbformat.write(strangers(), foreign)
     notary = trust._notary()
     trust.trust_alike(foreign, foreign)
@@ -159,3 +319,40 @@ def test_the_list_names_every_notebook_of_the_course_as_it_is(tmp_path):
     assert (tmp_path / trust.LIST).read_text() == data_path(trust.LIST).read_text(), (
         "a notebook was changed by hand: python tools/run_notebooks.py with its name saves it as the course does"
     )
+
+
+def test_nothing_is_changed_in_what_is_put_back():
+    original = json.loads(json.dumps(strangers()))
+    kept, page = copy.deepcopy(original), nbformat.from_dict(inert(original))
+    put_back(page, original)
+    assert original == kept and json.loads(json.dumps(page)) == original
+
+
+# --- the kernel -----------------------------------------------------------------------------------------------
+def test_no_file_beside_a_notebook_is_imported_before_a_cell_is_run(tmp_path):
+    """`python -m ipykernel_launcher` would take the first one, and a kernel that looks into the current folder the others."""
+    for name in ("ipykernel_launcher", "ipykernel", "keyword", "operator", "reprlib", "jedi", "pathlib", "trio", "matplotlib_inline", "anywidget"):  # fmt: skip
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / f'{name} ran')!r}, 'w')")
+    (tmp_path / "ipython_config.py").write_text(f"open({str(tmp_path / 'config ran')!r}, 'w')")
+    (tmp_path / "helper.py").write_text("answer = 42")
+    environ = {}
+    isolate(environ)
+    environment = {**os.environ, **environ}
+    manager = KernelManager(kernel_spec_manager=kernel_specs()(), kernel_name="python3")
+    manager.start_kernel(cwd=str(tmp_path), env=environment)
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=120)
+        client.complete("import o", 8)
+        client.get_shell_msg(timeout=60)
+        time.sleep(0.5)
+        assert not list(tmp_path.glob("* ran"))
+        reply = client.execute_interactive(
+            "import helper, reprlib, sys; assert helper.answer == 42", timeout=60
+        )
+        assert reply["content"]["status"] == "ok", reply["content"]
+        assert not list(tmp_path.glob("* ran"))
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

@@ -227,11 +227,11 @@ def execute(
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
 
-    from ..jupyter_home import TRANSPORT, isolate, socket_folder
+    from ..jupyter_home import TRANSPORT, begun_safely, isolate, socket_folder
 
     class ThisEnvironment(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
-            return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
+            return begun_safely(self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict()))
 
     class ThisPython(AsyncKernelManager):
         @default("kernel_spec_manager")

@@ -24,7 +24,8 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
 
   // As in ../labextension: nothing of a notebook that is not trusted is run, until the reader says so.
   function isTrusted() {
-    return Jupyter.notebook.metadata.bertlook === undefined;
+    const said = Jupyter.notebook.metadata.bertlook;
+    return said ? said.trusted === true : Jupyter.notebook.get_cells().every((cell) => cell.cell_type !== "code" || cell.output_area.trusted);
   }
 
   function offerTrust() {

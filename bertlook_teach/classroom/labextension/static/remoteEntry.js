@@ -84,10 +84,22 @@
     };
   }
 
-  // The server marks a notebook that is not trusted, and keeps back what could run, fetch or read (../../trust.py). Nothing of it is run
-  // here either, whatever the address asks for, until the reader says so.
+  // Our server says whether a notebook is trusted, and of one that is not it gives what is inert (../../trust.py). Nothing of it is run here
+  // either, whatever the address asks for or a click on its text would do, until the reader says so. Another server marks the cells.
   function isTrusted(panel) {
-    return panel.content.model?.getMetadata("bertlook") === undefined;
+    const said = panel.content.model?.getMetadata("bertlook");
+    return said ? said.trusted === true : panel.content.widgets.every(({ model }) => model.type !== "code" || model.trusted);
+  }
+
+  // JupyterLab runs the command that an element names when it is clicked; it asks first, the slideshow does not.
+  function keepFromCommands() {
+    for (const type of ["click", "auxclick", "keydown"]) {
+      window.addEventListener(type, (event) => {
+        if (!(event.target instanceof Element) || !event.target.closest("[data-commandlinker-command]")) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      }, { capture: true });
+    }
   }
 
   function offerTrust(app, panel) {
@@ -125,6 +137,7 @@
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       if (!isTrusted(panel)) {
         note("This notebook is not trusted: nothing was run.");
+        keepFromCommands();
         offerTrust(app, panel);
         document.body.classList.add("bertlook-ready");
         return;
