@@ -193,6 +193,9 @@ def notebook(host, claimed, trial_folder, server):
     kinds, extensions = claimed
     (trial_folder / "canary.txt").write_text(f"{CANARY}\n")
     (trial_folder / "evil.js").write_text("window.evil = 1")
+    ran = f"open({str(trial_folder / 'ran')!r}, 'w')"
+    for name in ("ipykernel_launcher", "ipykernel", "keyword", "jedi", "matplotlib_inline", "anywidget"):
+        (trial_folder / f"{name}.py").write_text(ran)  # what a kernel imports when it starts
     for name in ("rise.css", "stranger.css"):
         (trial_folder / name).write_text(f"@import '{there}/sheet'; body {{ background: url({there}/back) }}")
     state = widgets(there, folder)
@@ -216,7 +219,6 @@ def notebook(host, claimed, trial_folder, server):
     attached = {"a.svg": {"image/svg+xml": drawing}, "b.html": {"text/html": drawing}}
     said = f"# A stranger's\n\n![a]({there}/markdown)\n\n![b](attachment:a.svg)\n\n![c](attachment:b.html)\n\n```mermaid\nflowchart\nA[\"<img src='{there}/mermaid'>\"]\nclick A href \"{there}/click\"\n```\n\n$\\href{{{there}/math}}{{x}} \\require{{{there}/require}}$\n\n{markup(there, folder, 'markdown')}\n\nthe end of it"  # fmt: skip
     hostile = {"module": f"{there}/extension", "url": f"{there}/extension", "html": markup(there, folder, "metadata"), "path": f"../../../files/{folder}/evil", "autorun": "all"}  # fmt: skip
-    ran = f"open({str(trial_folder / 'ran')!r}, 'w')"
     cells = [
         (new_markdown_cell(said, attachments=attached), "slide"),
         (new_code_cell(ran, execution_count=1, outputs=outputs), "-"),
@@ -343,6 +345,20 @@ def test_a_reader_trusts_a_deck_and_its_cells_run(route, open_page, trial_folder
     page.page.on("dialog", lambda dialog: dialog.accept())
     page.page.get_by_role("button", name="Trust it").click()
     page.page.get_by_text("42", exact=True).first.wait_for(state="attached")
+    page.page.close()
+
+
+def test_a_click_on_a_strangers_text_runs_no_command(open_page, trial_folder):
+    """JupyterLab lets an element of a text name a command, and asks before it runs one; the slideshow does not ask."""
+    path = trial_folder / "clicked.ipynb"
+    text = "# A deck\n\n<button data-commandlinker-command='notebook:run-all-cells'>Show</button>"
+    cells = [(new_markdown_cell(text), "slide"), (new_code_cell(f"print(6 * 7)  # {path}"), "-")]
+    nbformat.write(make_deck(cells), path)
+    page = open_page("rise", path, trusted=False)
+    page.wait_until_ready()
+    page.page.get_by_text("Show", exact=True).first.click()
+    page.page.wait_for_timeout(3000)
+    assert page.page.get_by_text("42", exact=True).count() == 0
     page.page.close()
 
 
