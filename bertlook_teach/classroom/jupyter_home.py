@@ -66,6 +66,10 @@ def isolate(environ=os.environ) -> Path:
         home = Path(tempfile.mkdtemp(prefix="bertlook-jupyter-"))
     for name in FOREIGN:
         environ.pop(name, None)
+    # An empty or relative entry would be the notebook's folder.
+    sound = [place for place in environ.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(place)]
+    if sound:
+        environ["PYTHONPATH"] = os.pathsep.join(sound)
     environ["JUPYTER_CONFIG_DIR"] = str(home / "config")
     environ["JUPYTER_DATA_DIR"] = str(home / "data")
     environ["IPYTHONDIR"] = str(home / "ipython")

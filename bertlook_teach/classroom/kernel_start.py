@@ -5,8 +5,8 @@ or of any name that a kernel imports, would run as soon as the notebook is opene
 folder comes last in the path of modules, when a cell is run: a reader's own ``helper.py`` beside the notebook is found as ever.
 """
 
+import os
 import sys
-from os.path import abspath, dirname
 
 
 def load_ipython_extension(shell) -> None:
@@ -22,5 +22,6 @@ def _look_here_too(_) -> None:
 if __name__ == "__main__":
     import runpy
 
-    sys.path[:] = [place for place in sys.path if place not in ("", dirname(abspath(__file__)))]
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [place for place in sys.path if place not in ("", os.getcwd(), here)]
     runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)

@@ -21,7 +21,7 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from typing import Any
 from ..disk import data_path, write_file
 from .jupyter_home import isolate
 
-PAGE = "bertlook"  # in a page's copy of a notebook: {"page": its number, "trusted": whether}; in a cell's metadata: its place
+PAGE = "bertlook"  # in a page's copy of a notebook: {"page": its number, "trusted": whether}; of one that is not trusted in each cell its place
 
 LIST = "notebooks.sha256"  # of the notebooks that ship, as sha256sum writes it
 
@@ -73,7 +73,21 @@ RISE = (
 
 MOST_PAGES = 500  # that are remembered; an older one is asked to open its notebook again
 
-_PLAIN = re.compile(r"[\w %+-]{0,60}")
+_PLAIN = re.compile(r"[\w +-]{0,60}|\d{1,4}%")
+
+THEMES = (
+    "beige",
+    "black",
+    "blood",
+    "league",
+    "moon",
+    "night",
+    "serif",
+    "simple",
+    "sky",
+    "solarized",
+    "white",
+)
 
 
 # --- what is trusted ------------------------------------------------------------------------------------------
@@ -144,8 +158,8 @@ def _read(file: Path):
 
 # --- what a page gets -----------------------------------------------------------------------------------------
 def inert(notebook: Mapping) -> dict:
-    """A copy of a notebook with what is harmless to show; a cell of which something was left out carries its place under `PAGE`."""
-    cells = [_cell(place, cell) for place, cell in enumerate(notebook.get("cells", ()))]
+    """A copy of a notebook with what is harmless to show."""
+    cells = [_cell(cell) for cell in notebook.get("cells", ())]
     return {
         "metadata": _given(notebook.get("metadata"), NOTEBOOK_METADATA),
         "nbformat": notebook["nbformat"],
@@ -154,7 +168,7 @@ def inert(notebook: Mapping) -> dict:
     }
 
 
-def _cell(place: int, cell: Mapping) -> dict:
+def _cell(cell: Mapping) -> dict:
     kind = cell.get("cell_type")
     kept = {"cell_type": kind if kind in ("code", "markdown") else "raw", "source": _text(cell.get("source"))}
     kept["metadata"] = _given(cell.get("metadata"), CELL_METADATA)
@@ -168,8 +182,6 @@ def _cell(place: int, cell: Mapping) -> dict:
     elif isinstance(attachments := cell.get("attachments"), Mapping):
         pictures = {name: _kinds(data, PIXELS) for name, data in attachments.items()}
         kept["attachments"] = {name: data for name, data in pictures.items() if data}
-    if kept != cell:
-        kept["metadata"][PAGE] = place
     return kept
 
 
@@ -217,7 +229,9 @@ def _text(value: Any) -> str:
 
 def _is_plain(value: Any) -> bool:
     """Names, versions and switches; not what could be an address, a path or markup."""
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and bool(_PLAIN.fullmatch(value)))
+    if isinstance(value, bool | int | float):
+        return abs(value) < 1e9  # and neither infinite nor nan
+    return isinstance(value, str) and bool(_PLAIN.fullmatch(value))
 
 
 def _named(value: Any) -> bool:
@@ -246,6 +260,8 @@ def _layout(value: Any) -> dict | None:
         return None
     numbers = value.get("numbers")
     plain = {key: one for key, one in value.items() if key in RISE and _is_plain(one)}
+    if plain.get("theme") not in THEMES:
+        plain.pop("theme", None)
     return plain | (
         {"numbers": numbers} if isinstance(numbers, list) and all(map(_is_plain, numbers)) else {}
     )
@@ -285,16 +301,21 @@ def _given(metadata: Any, readers: Mapping) -> dict:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def put_back(saved: Any, original: Mapping) -> None:
-    """Put back, in place, what the page of an untrusted notebook did not get; what the reader has changed stays changed."""
+def put_back(saved: Any, original: Mapping, places: Mapping[int, int]) -> None:
+    """Put back, in place, what the page of an untrusted notebook did not get; what the reader has changed stays changed.
+
+    Parameters
+    ----------
+    saved, original : notebooks
+    places : mapping of int to int
+        Which cell of the original a saved cell was.
+    """
     shown = inert(original)
     _restore(saved["metadata"], original["metadata"], shown["metadata"])
-    for cell in saved["cells"]:
-        place = cell["metadata"].pop(PAGE, None)
-        if not isinstance(place, int) or not 0 <= place < len(original["cells"]):
-            continue
-        before, given = original["cells"][place], shown["cells"][place]
-        given["metadata"].pop(PAGE, None)
+    for key in original.keys() - shown.keys() - saved.keys():
+        saved[key] = copy.deepcopy(original[key])
+    for number, place in places.items():
+        cell, before, given = saved["cells"][number], original["cells"][place], shown["cells"][place]
         trusted = cell["metadata"].pop("trusted", False)
         if isinstance(before.get("metadata"), Mapping):
             _restore(cell["metadata"], before["metadata"], given["metadata"])
@@ -302,7 +323,11 @@ def put_back(saved: Any, original: Mapping) -> None:
             # A cell that was run anew has its own outputs, and is marked; one that was cleared has none.
             untouched = not trusted and (cell["outputs"] or not given["outputs"])
             if cell["outputs"] == given["outputs"] or untouched:
-                cell["outputs"] = copy.deepcopy(before["outputs"])
+                cell["outputs"] = copy.deepcopy(before.get("outputs", []))
+        if cell["source"] == given["source"]:
+            cell["source"] = copy.deepcopy(before.get("source", ""))
+        for key in before.keys() - given.keys() - cell.keys():
+            cell[key] = copy.deepcopy(before[key])
         if "attachments" in before and cell.get("attachments", {}) == given.get("attachments", {}):
             cell["attachments"] = copy.deepcopy(before["attachments"])
         if cell["cell_type"] == given["cell_type"]:
@@ -320,8 +345,20 @@ def _restore(saved: Any, original: Mapping, shown: Mapping) -> None:
 # --- reading and saving ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Page:
+    path: str
     trusted: bool
     original: Any = None  # of a notebook that was not trusted when the page got it
+
+    @property
+    def to_be_run(self) -> set[int]:
+        """The cells of the original that a reader has to run, or to trust, before the notebook is trusted."""
+        return {
+            n for n, cell in enumerate(self.original["cells"] if self.original else ()) if _is_written(cell)
+        }
+
+
+def _is_written(cell: Mapping) -> bool:
+    return cell.get("cell_type") == "code" and bool(cell.get("source") or cell.get("outputs"))
 
 
 def contents_manager() -> type:
@@ -341,12 +378,17 @@ def contents_manager() -> type:
 
         def mark_trusted_cells(self, nb, path=""):
             trusted = is_ours(Path(self._get_os_path(path))) or self.notary.check_signature(nb)
-            page = _Page(trusted) if trusted else _Page(False, copy.deepcopy(nb))
+            number = secrets.token_hex(16)
+            page = _Page(path, True) if trusted else _Page(path, False, copy.deepcopy(nb))
             if not trusted:
-                given = type(nb)(inert(nb))
+                try:
+                    given = inert(nb)
+                except RecursionError:
+                    raise HTTPError(400, f"{path} is nested too deeply to be a notebook.") from None
+                for place, cell in enumerate(given["cells"]):
+                    cell["metadata"][PAGE] = f"{number}:{place}"
                 nb.clear()
                 nb.update(_as_nodes(given))
-            number = secrets.token_hex(16)
             self._pages[number] = page
             while len(self._pages) > MOST_PAGES:
                 self._pages.popitem(last=False)
@@ -358,28 +400,43 @@ def contents_manager() -> type:
             page = self._pages.get(str(said.get("page"))) if isinstance(said, Mapping) else None
             if page is None and said is not None:
                 raise HTTPError(409, "This page is no longer known to the server. Open the notebook again.")
-            cells = [
-                cell
-                for cell in nb["cells"]
-                if cell["cell_type"] == "code" and (cell["source"] or cell["outputs"])
-            ]
-            marked = bool(cells) and all(cell["metadata"].get("trusted") is True for cell in cells)
-            if page is not None and page.original is not None:
-                put_back(nb, page.original)
+            places = {}
+            for number, cell in enumerate(nb["cells"]):
+                owner, _, place = str(cell["metadata"].pop(PAGE, "")).partition(":")
+                if page is not None and page.original and owner == said["page"] and place.isdecimal():
+                    places[number] = int(place)
+            marked = {n for n, cell in enumerate(nb["cells"]) if cell["metadata"].get("trusted") is True}
+            written = {n for n, cell in enumerate(nb["cells"]) if _is_written(cell)}
+            if page is not None and page.original:
+                put_back(nb, page.original, places)
             for cell in nb["cells"]:
-                for key in ("trusted", PAGE):
-                    cell["metadata"].pop(key, None)
-            if page is not None and (page.trusted or marked):
+                cell["metadata"].pop("trusted", None)
+            if page is None:
+                return
+            # To run or trust every cell that came with the notebook, and every other one, is to trust it.
+            run = {places[n] for n in marked if n in places}
+            said_so = bool(page.to_be_run) and page.to_be_run <= run and written <= marked
+            if page.path == path and (page.trusted or said_so):
                 self.notary.sign(nb)
-                self._pages[said["page"]] = _Page(True, page.original)
+                self._pages[said["page"]] = _Page(path, True, page.original)
+            self._pages.move_to_end(said["page"])
 
         async def trust_notebook(self, path):
             if not path.endswith(".ipynb"):
-                raise HTTPError(400, f"{path} is no notebook.")
-            nb = (await self.get(path))["content"]
-            page = self._pages.pop(nb["metadata"][PAGE]["page"])
+                raise HTTPError(400, f"{path} is not a notebook.")
+            found = await self.get(path)
+            if found["type"] != "notebook":
+                raise HTTPError(400, f"{path} is not a notebook.")
+            page = self._pages.pop(found["content"]["metadata"][PAGE]["page"])
             if not page.trusted:
                 self.notary.sign(page.original)
+
+        async def rename_file(self, old_path, new_path):
+            await super().rename_file(old_path, new_path)
+            for number, page in self._pages.items():
+                if (page.path + "/").startswith(old_path.strip("/") + "/"):
+                    moved = new_path.strip("/") + page.path[len(old_path.strip("/")) :]
+                    self._pages[number] = replace(page, path=moved)
 
         async def new(self, model=None, path=""):
             empty = not (model or {}).get("content")

@@ -95,7 +95,7 @@ def test_a_page_gets_only_what_is_inert(manager, file):
     assert given.metadata.language_info == {"name": "python"}
     assert given.metadata.rise == {"look": "dark", "slides": 3}
     assert set(given.metadata) == {"kernelspec", "language_info", "rise", PAGE}
-    assert first.metadata == {"tags": ["a"], "trusted": False, PAGE: 0}
+    assert first.metadata.pop(PAGE).endswith(":0") and first.metadata == {"tags": ["a"], "trusted": False}
     assert given.cells[1].attachments == {"a": {"image/png": "cGl4"}}
     text = json.dumps(given)
     assert not [
@@ -245,6 +245,45 @@ def test_to_run_every_cell_and_save_is_to_trust(manager, file):
     } == strangers().metadata
 
 
+def test_to_run_a_cell_of_ones_own_is_not_to_trust_what_came(manager, file):
+    notebook = strangers()
+    notebook.cells = notebook.cells[1:2]  # text alone
+    nbformat.write(notebook, file)
+    for instead in (False, True):
+        given = read(manager)
+        mine = new_code_cell(
+            "1 + 1", outputs=[new_output("execute_result", {"text/plain": "2"}, execution_count=1)]
+        )
+        mine.metadata.trusted = True
+        given.cells = [mine] if instead else [*given.cells, mine]
+        save(manager, given)
+        assert not is_trusted(manager)
+        nbformat.write(strangers(), file)
+
+
+def test_a_page_proves_itself_for_its_own_notebook_alone(manager, file, tmp_path):
+    asyncio.run(manager.trust_notebook("a.ipynb"))
+    page = read(manager).metadata[PAGE]
+    foreign = strangers()
+    foreign.cells[0].source, foreign.metadata[PAGE] = "other", page
+    save(manager, foreign, "b.ipynb")
+    assert not is_trusted(manager, "b.ipynb")
+    given = read(manager)
+    asyncio.run(manager.rename("a.ipynb", "c.ipynb"))
+    given.cells[0].source = "mine"
+    save(manager, given, "c.ipynb")
+    assert is_trusted(manager, "c.ipynb")
+
+
+def test_a_cell_that_is_pasted_from_another_notebook_keeps_what_it_shows(manager, file, tmp_path):
+    shutil.copy(file, tmp_path / "b.ipynb")
+    pasted, given = read(manager, "b.ipynb").cells[0], read(manager)
+    given.cells[2] = pasted
+    save(manager, given)
+    saved = json.loads(file.read_text())["cells"][2]
+    assert saved["outputs"][0]["data"].keys() == {"text/plain"} and PAGE not in saved["metadata"]
+
+
 @pytest.mark.parametrize("with_cells", [True, False])
 def test_a_reader_trusts_a_notebook(manager, file, with_cells):
     notebook = strangers()
@@ -255,8 +294,11 @@ def test_a_reader_trusts_a_notebook(manager, file, with_cells):
     given = read(manager)
     assert given.metadata[PAGE].trusted and given.metadata.rise == notebook.metadata.rise
     assert not with_cells or given.cells[0].outputs == notebook.cells[0].outputs
-    with pytest.raises(HTTPError, match="is no notebook"):
+    with pytest.raises(HTTPError, match="is not a notebook"):
         asyncio.run(manager.trust_notebook("a.md"))
+    (file.parent / "d.ipynb").mkdir()
+    with pytest.raises(HTTPError, match="is not a notebook"):
+        asyncio.run(manager.trust_notebook("d.ipynb"))
 
 
 def test_a_notebook_that_is_begun_here_is_trusted_and_stays_so(manager):
@@ -324,7 +366,7 @@ def test_the_list_names_every_notebook_of_the_course_as_it_is(tmp_path):
 def test_nothing_is_changed_in_what_is_put_back():
     original = json.loads(json.dumps(strangers()))
     kept, page = copy.deepcopy(original), nbformat.from_dict(inert(original))
-    put_back(page, original)
+    put_back(page, original, {0: 0, 1: 1, 2: 2})
     assert original == kept and json.loads(json.dumps(page)) == original
 
 
@@ -336,6 +378,7 @@ def test_no_file_beside_a_notebook_is_imported_before_a_cell_is_run(tmp_path):
     (tmp_path / "ipython_config.py").write_text(f"open({str(tmp_path / 'config ran')!r}, 'w')")
     (tmp_path / "helper.py").write_text("answer = 42")
     environ = {}
+    environ["PYTHONPATH"] = os.pathsep.join(["", ".", os.environ.get("PYTHONPATH", "")])
     isolate(environ)
     environment = {**os.environ, **environ}
     manager = KernelManager(kernel_spec_manager=kernel_specs()(), kernel_name="python3")

@@ -90,11 +90,18 @@ def effects(*shape):
     )
 
 
+CURVE = ("pos", ("a", "b"), RNG.integers(1, 9, (3, 6, 3)), tuple("abcdef"), 9, 4)
+ENDED = (np.ones(3, bool), np.zeros(3), np.full(3, 50))  # converged, gradient, iterations
+
+
 def layers():
-    counts = RNG.integers(1, 9, (3, 6, 3))
     return probing.LayerScores(
-        "pos", ("a", "b"), counts, np.full(3, 1 / 3), RNG.random((3, 4, 2)), tuple("abcdef"), 9, 4, 0.1, ()
+        *CURVE, np.array([0, 1, 1]), RNG.random(3), np.full(3, 0.1), RNG.random((3, 4, 2)), *ENDED
     )
+
+
+def mixes():
+    return probing.MixScores(*CURVE, np.full(3, 1 / 3), 0.1, 1.0, "by nobody", RNG.random(3), *ENDED)
 
 
 def comparison():
@@ -182,7 +189,9 @@ CASES = {
         lambda x: (x.signed[0, 2], "signed", 2),
     ),
     "HeadsThatMatter": (matter, 12, ["run", *PLACE, "p", "p_corrected"], lambda x: (x.corrected[1, 1, 0], "p_corrected", 9)),
-    "LayerScores": (layers, 3, ["task", "layer", "f1", "low", "high", "gain", "weight"], lambda x: (x.gains[1], "gain", 2)),
+    "DepthCurve": (lambda: probing.DepthCurve(*CURVE), 3, ["task", "layer", "f1", "low", "high"], lambda x: (x.f1[2], "f1", 2)),
+    "LayerScores": (layers, 3, ["layer", "f1", "best so far", "f1 so far", "l2", "converged"], lambda x: (x.f1[1], "f1 so far", 2)),
+    "MixScores": (mixes, 3, ["task", "layer", "f1", "low", "high"], lambda x: (x.f1[1], "f1", 1)),
     "Comparison": (comparison, 2, ["name", "auc", "f1", "n_texts"], lambda x: (0.7, "auc", 1)),
     "Antecedents": (antecedents, 4, ["predictor", "kind", "accuracy", "heads"], lambda x: (x.rules["nearest"].mean(), "accuracy", 0)),
     "CheckpointComparison": (checkpoints, 6, ["head", "cosine", "js_low", "n"], lambda x: (x.js[:, 1, 1].mean(), "js", 4)),

@@ -327,7 +327,7 @@ def test_mistakes_with_what_a_token_takes_home(attention):
     assert "plain average" in told(values.mean(axis=0))
     assert "plain sum" in told(values.sum(axis=0))
     assert "column of the token" in told(weights[:, 2] @ values)
-    assert "2 axes" in told(weights @ values)
+    assert "right for all tokens at once" in told(weights @ values)
 
 
 def test_mistakes_with_a_word_of_two_pieces(attention):

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from bertlook_teach.published import published_probing
@@ -17,13 +18,28 @@ RISES = [0.1, 0.4, 0.6, 0.9]  # no two ends alike
 
 
 def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
-    scores = SimpleNamespace(
-        n_layers=3, f1=RISES, expected_layer=1.75, interval=lambda: (1.5, 2.25), delta_bits=0.25, centre_of_gravity=1.25, mixing_bits=0.5, n_test=40,
-    )  # fmt: skip
-    table = where_table({"POS": scores}, "More.")
-    assert table.rows == [["POS", "10 → 90", "1.75 [1.5, 2.2]", "0.25", "1.25", "0.50"]]
+    curve = {
+        "f1": [0.1, 0.4, 0.6, 0.6],
+        "gain": 0.5,
+        "gain_interval": lambda: (0.4, 0.6),
+        "expected_layer": 1.75,
+    }
+    about = {
+        "n_layers": 3,
+        "n_test": 40,
+        "best": np.array([0, 1, 2, 2]),
+        "expected_interval": lambda: (1.5, 2.2),
+    }
+    sure, not_sure = (
+        SimpleNamespace(**about, so_far=SimpleNamespace(**curve, sure=sure)) for sure in (True, False)
+    )
+    table = where_table({"POS": sure, "Entities": not_sure}, "More.")
+    assert table.header == ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
+    assert table.rows == [
+        ["POS", "10.0", "2", "60.0", "+50.0 [+40.0, +60.0]", "1.8 [1.5, 2.2]"],
+        ["Entities", "10.0", "2", "60.0", "+50.0 [+40.0, +60.0]", "not sure"],
+    ]
     assert table.caption.startswith("Layers 0 to 3;") and "n = 40 cases" in table.caption
-    assert table.header == ["task", "F1", "expected layer", "K(Δ)", "centre", "K(s)"]
 
 
 @pytest.mark.parametrize("model", ["BERT-base", "BERT-large"])
@@ -40,5 +56,5 @@ def test_beliefs_and_curves_are_said_from_the_embeddings_to_the_last_layer():
     assert table.header == ["label", "0", "1", "2", "3"] and table.rows == [
         ["NOUN", "10 %", "40 %", "60 %", "90 %"]
     ]
-    assert describe_beliefs(case, 0).endswith("goes from 10 % with the embeddings to 90 % with all 3 layers.")
+    assert describe_beliefs(case, 0).endswith("goes from 10 % with the embeddings to 90 % with layer 3.")
     assert describe_curves({"POS": RISES}) == "From the embeddings to all 3 layers: POS 0.1 to 0.9 %."

@@ -21,7 +21,7 @@ MIX_L2 = 1e-4  # on the scores of the mix: without it one head takes all, howeve
 
 SINGLE_L2 = 1e-4  # a feature that separates perfectly, or not at all, still has an answer
 
-MAX_ITERATIONS = 200
+MAX_ITERATIONS = 2000  # a bound against waiting for ever: fits on the course take 50 to 200
 
 FOLDS = 5
 

@@ -120,6 +120,20 @@ class DepthCurve(Table):
         """K(Delta) in bits; NaN where the gain is not `sure`."""
         return float(delta_bits(self.f1[None])[0]) if self.sure else float("nan")
 
+    def rows(self) -> list[dict]:
+        """One dict a depth: F1 with its interval, n."""
+        low, high = self.interval(lambda f1: f1)
+        f1 = {"f1": self.f1, "low": low, "high": high}
+        return [
+            {
+                "task": self.task,
+                "layer": layer,
+                **{name: float(x[layer]) for name, x in f1.items()},
+                "n": self.n_test,
+            }
+            for layer in range(self.n_layers + 1)
+        ]
+
     def resampled(self, *, seed: int = 0) -> np.ndarray:
         """F1 at each depth in samples of the documents, the same documents at all depths: shape (sample, layer)."""
         drawn = np.einsum("bu,luk->blk", draws(self.counts.shape[1], seed=seed), self.counts)

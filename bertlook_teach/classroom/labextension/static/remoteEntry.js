@@ -91,11 +91,14 @@
     return said ? said.trusted === true : panel.content.widgets.every(({ model }) => model.type !== "code" || model.trusted);
   }
 
-  // JupyterLab runs the command that an element names when it is clicked; it asks first, the slideshow does not.
+  // JupyterLab runs the command that an element names when it is clicked; it asks first, the slideshow does not. Until the notebook is
+  // known to be trusted, and in the speaker's previews, none is run.
+  let mayCommand = false;
+
   function keepFromCommands() {
     for (const type of ["click", "auxclick", "keydown"]) {
       window.addEventListener(type, (event) => {
-        if (!(event.target instanceof Element) || !event.target.closest("[data-commandlinker-command]")) return;
+        if (mayCommand || !(event.target instanceof Element) || !event.target.closest("[data-commandlinker-command]")) return;
         event.preventDefault();
         event.stopImmediatePropagation();
       }, { capture: true });
@@ -137,11 +140,11 @@
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       if (!isTrusted(panel)) {
         note("This notebook is not trusted: nothing was run.");
-        keepFromCommands();
         offerTrust(app, panel);
         document.body.classList.add("bertlook-ready");
         return;
       }
+      mayCommand = true;
       note("starting the kernel");
       await panel.sessionContext.ready;
       await until(() => panel.sessionContext.session && panel.sessionContext.session.kernel, 60000);
@@ -289,6 +292,7 @@
     activate: (app, documents) => {
       answerWithoutKernel();
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
+      if (app.name === "Rise") keepFromCommands();
       if (app.name !== "Rise" || speakerPreview) return;
       guardKeys();
       guardLook();
