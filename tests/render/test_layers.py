@@ -26,7 +26,7 @@ def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
     }
     about = {
         "n_layers": 3,
-        "warnings": lambda: [],
+        "warnings": list,
         "n_test": 40,
         "best": np.array([0, 1, 2, 2]),
         "expected_interval": lambda: (1.5, 2.2),
