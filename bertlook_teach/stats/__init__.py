@@ -20,7 +20,7 @@ _HOMES = {
         METRICS accuracy auc checked_word_scores class_f1 cohen_kappa confusion_matrix macro_f1
         metric_value micro_f1 ratio_parts
     """,
-    "minimize": "minimized softmax_loss",
+    "minimize": "minimized one_blas_thread softmax_loss",
     "paired_tests": """
         exact_sign_flip holm mcnemar monte_carlo_p paired_interval paired_p sign_flip_p wilcoxon_p
     """,

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from .errors import NotConverged
+from .minimize import one_blas_thread
 
 
 def logistic_regression(
@@ -41,13 +42,12 @@ def logistic_regression(
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
     if l2 < 0:
         raise ValueError(f"l2 is a penalty of 0 or more; got {l2}.")
     strength = 1 / (l2 * features.shape[0]) if l2 else np.inf
     model = LogisticRegression(C=strength, tol=tol, max_iter=max_iterations, **options)
-    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, with what to do
         model.fit(features, labels)
     model.converged_ = bool(np.max(model.n_iter_) < max_iterations)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 
-def minimized(objective: Callable, start: np.ndarray, **options):
-    """scipy's result for a function that gives value and gradient.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit the products of NumPy and SciPy to one thread.
 
-    On one thread: matrices are small here, and where NumPy's threads meet those of torch, which keep waiting for work,
+    Matrices are small here, and threads that wait for work keep a core busy: where they meet those of torch, or those of a second fit,
     two cores take four times as long as one.
     """
-    from scipy.optimize import minimize
+    import scipy.optimize  # noqa: F401 (SciPy brings a BLAS of its own, and only one that is loaded can be limited)
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def minimized(objective: Callable, start: np.ndarray, **options):
+    """scipy's result for a function that gives value and gradient."""
+    from scipy.optimize import minimize
+
+    with one_blas_thread():
         return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
 
 

@@ -96,7 +96,12 @@ ENDED = (np.ones(3, bool), np.zeros(3), np.full(3, 50))  # converged, gradient, 
 
 def layers():
     return probing.LayerScores(
-        *CURVE, np.array([0, 1, 1]), RNG.random(3), np.full(3, 0.1), RNG.random((3, 4, 2)), *ENDED
+        *CURVE,
+        np.array([0, 1, 1]),
+        RNG.integers(1, 9, (3, 4, 3)),
+        np.full(3, 0.1),
+        RNG.random((3, 4, 2)),
+        *ENDED,
     )
 
 

@@ -25,6 +25,7 @@ from ...stats import (
     CONFIDENCE,
     draws,
     micro_f1,
+    one_blas_thread,
     ratio_interval,
     ratio_parts,
     sample_interval,
@@ -63,6 +64,11 @@ class Counts:
         return f"F1 {self.f1:.3f} [{low:.3f}, {high:.3f}] over {len(self.values)} documents"
 
 
+def _f1(counts: np.ndarray) -> np.ndarray:
+    """Of counts of shape (..., document, 3)."""
+    return micro_f1(*np.moveaxis(counts.sum(axis=-2), -1, 0))
+
+
 # --- a curve over depth --------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class DepthCurve(Table):
@@ -94,7 +100,7 @@ class DepthCurve(Table):
     @property
     def f1(self) -> np.ndarray:
         """Shape (layer,). Every case has one answer: where there is no negative label this is the accuracy."""
-        return micro_f1(*np.moveaxis(self.counts.sum(axis=1), -1, 0))
+        return _f1(self.counts)
 
     @property
     def gain(self) -> float:
@@ -149,14 +155,19 @@ class DepthCurve(Table):
         statistic : function(array of shape (sample, layer)) -> array of shape (sample,) or (sample, ...)
             The function `expected_layer` (the default) or `delta_bits`, ``np.diff``, or the curve itself (``lambda f1: f1``).
         """
-        curves, statistic = self.resampled(seed=seed), statistic or expected_layer
-        values, own = np.asarray(statistic(curves)), np.asarray(statistic(self.f1[None]))[0]
-        defined = np.isfinite(values)
-        if values.ndim == 1:
-            if defined.mean() < CONFIDENCE:
-                return float("nan"), float("nan")
-            values = values[defined]
-        return sample_interval(values, own, self.counts.shape[1])
+        statistic = statistic or expected_layer
+        values, own = (np.asarray(statistic(curves)) for curves in (self.resampled(seed=seed), self.f1[None]))
+        return _interval(values, own[0], self.counts.shape[1])
+
+
+def _interval(values: np.ndarray, own, n: int):
+    """95 % of resampled values round their own; (NaN, NaN) where too few samples give a number."""
+    defined = np.isfinite(values)
+    if values.ndim == 1:
+        if defined.mean() < CONFIDENCE:
+            return float("nan"), float("nan")
+        values = values[defined]
+    return sample_interval(values, own, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +178,8 @@ class LayerScores(DepthCurve):
     ----------
     best : int ndarray of shape (layer,)
         Of the layers 0 to l the one that scored best on training documents that it was not fitted on.
-    validation : float ndarray of shape (layer,)
-        Those scores.
+    validation_counts : int ndarray of shape (layer, training document, 3)
+        What those scores are made of: right, wrong and missed labels under the chosen penalty. No document where nothing was chosen.
     l2 : float ndarray of shape (layer,)
         The penalty of each layer's probe, chosen on the same documents.
     beliefs : float32 ndarray of shape (layer, case, label)
@@ -184,7 +195,7 @@ class LayerScores(DepthCurve):
     """
 
     best: np.ndarray
-    validation: np.ndarray
+    validation_counts: np.ndarray
     l2: np.ndarray
     beliefs: np.ndarray
     converged: np.ndarray
@@ -200,9 +211,23 @@ class LayerScores(DepthCurve):
             self.task, self.labels, self.counts[self.best], self.documents, self.n_train, self.n_test
         )
 
+    @property
+    def validation(self) -> np.ndarray:
+        """How each layer scored on training documents that it was not fitted on, shape (layer,)."""
+        return _f1(self.validation_counts)
+
     def expected_interval(self, *, seed: int = 0) -> tuple[float, float]:
-        """95 % over documents of the expected layer, of the highest score so far in each sample: it knows how unsure the best layer is."""
-        return self.interval(lambda f1: expected_layer(np.maximum.accumulate(f1, axis=-1)), seed=seed)
+        """95 % over documents of the expected layer of `so_far`.
+
+        Each sample draws training documents as well and chooses the best layers anew on them, so the interval knows how unsure the choice is.
+        """
+        n_documents = self.validation_counts.shape[1]
+        if not n_documents:
+            return self.so_far.interval(seed=seed)
+        drawn = np.einsum("bu,luk->blk", draws(n_documents, seed=[seed, 1]), self.validation_counts)
+        best = np.array([best_so_far(scores) for scores in micro_f1(*np.moveaxis(drawn, -1, 0))])
+        values = expected_layer(np.take_along_axis(self.resampled(seed=seed), best, axis=1))
+        return _interval(values, expected_layer(self.so_far.f1[None])[0], self.counts.shape[1])
 
     def warnings(self) -> list[str]:
         """The remarks, and in words which fits have not finished."""
@@ -330,8 +355,6 @@ def layer_scores(
         If the two halves are of different tasks or models, share a document, or one is empty; if there are fewer cases to fit on than
         labels, one label only, vectors that are not finite, or the same vector in every case of every layer.
     """
-    from threadpoolctl import threadpool_limits
-
     _check_halves(train, test)
     if seed is not None:
         train = four_fifths(train, seed)
@@ -346,13 +369,14 @@ def layer_scores(
             "axes": principal_axes(train, layer)
         }  # the halves' own would take as long to find as a fit
         on_validation, path = _validated(halves, layer, penalties[layer], how)
-        chosen = int(np.argmax(on_validation))
+        # Without halves nothing is chosen: the middle one.
+        chosen = int(np.argmax(_f1(on_validation))) if halves else len(on_validation) // 2
         [probe] = fit_path(train, layer, [penalties[layer][chosen]], **how)
         fits = [*path, probe]
         return on_validation[chosen], probe, fits, probe.beliefs(test.vectors).astype(np.float32)
 
     # Two layers at a time: the products let go of Python's lock.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(4, cpu_count() or 1)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(min(4, cpu_count() or 1)) as pool:
         steps = pool.map(one, range(n))
         validation, probes, fits, beliefs = zip(*(steps if progress is None else progress(steps)))
     answers = [probe.answers(test.vectors) for probe in probes]
@@ -363,8 +387,8 @@ def layer_scores(
         documents=tuple(sorted(set(test.documents))),
         n_train=len(train),
         n_test=len(test),
-        best=best_so_far(validation),
-        validation=np.array(validation),
+        best=best_so_far(_f1(np.stack(validation))),
+        validation_counts=np.stack(validation),
         l2=np.array([probe.l2 for probe in probes]),
         beliefs=np.stack(beliefs),
         converged=np.array([all(fit.converged for fit in some) for some in fits]),
@@ -438,16 +462,15 @@ def _halves(train: SpanVectors) -> list[tuple[SpanVectors, SpanVectors]]:
 
 
 def _validated(halves, layer, penalties, options) -> tuple[np.ndarray, list[LayerProbe]]:
-    """F1 under each penalty on documents that were not fitted on, shape (penalty,); and the fits. Without halves nothing is chosen."""
-    if not halves:
-        return np.eye(len(penalties))[len(penalties) // 2], []
-    totals, fits = np.zeros((len(penalties), 3)), []
+    """Counts of documents that were not fitted on under each penalty, shape (penalty, document, 3); and the fits."""
+    counts, fits = [np.zeros((len(penalties), 0, 3), int)], []
     for fit_on, score_on in halves:
-        for i, probe in enumerate(fit_path(fit_on, layer, penalties, **options)):
-            answers = probe.answers(score_on.vectors)
-            totals[i] += count_answers(answers, probe.labels, score_on).values.sum(axis=0)
-            fits.append(probe)
-    return micro_f1(*totals.T), fits
+        path = list(fit_path(fit_on, layer, penalties, **options))
+        counts.append(
+            np.stack([count_answers(p.answers(score_on.vectors), p.labels, score_on).values for p in path])
+        )
+        fits += path
+    return np.concatenate(counts, axis=1), fits
 
 
 # --- the paper's mixes ---------------------------------------------------------------------------------------

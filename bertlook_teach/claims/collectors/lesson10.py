@@ -150,7 +150,7 @@ def fitted(encoder, sentences, tasks: Mapping[str, Halves] | None = None) -> Fit
         penalties = mix_penalties(read, scores)
         return Fits(scores, bare(fit_made_up(read, scores["dep"])), penalties, fit_mixes(read, penalties))
 
-    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=2)
+    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=3)
 
 
 def bare(scores: LayerScores, *, keep_probes: bool = False) -> LayerScores:
@@ -209,7 +209,7 @@ def shown(encoder, sentences) -> Shown:
         "layer probes shown",
         (encoder, Resources(treebank=sentences).digest),
         lambda: _show(encoder, sentences),
-        version=2,
+        version=3,
     )
 
 
