@@ -5,7 +5,9 @@
     python3 start.py --deck 03     another deck
     python3 start.py --lab         plain JupyterLab, for the exercises
     python3 start.py test          run all tests; what follows is passed to pytest
-    python3 start.py test --exact  all of them, the outputs of notebooks compared to the letter
+    python3 start.py test measures       those of one folder of tests
+    python3 start.py test --all          all, and every deck is walked through at three sizes, changed or not
+    python3 start.py test --exact        all, the outputs of notebooks compared to the letter
 
 Everything is installed into the folder .venv beside this file, what only tests need when "test" is asked for the first
 time. Run again, it installs nothing. On Windows write "py" instead of "python3".
@@ -482,8 +484,10 @@ def arguments_of_bertlook(args):
 
 
 def arguments_of_pytest(words):
-    """What the user chose, or all tests; --exact alone chooses none."""
-    return words if set(words) - {"--exact"} else ALL_TESTS + words
+    """What the user chose, or all tests; --exact and --all alone choose none. A name like "measures" is its folder of tests."""
+    folders = {os.path.basename(folder): folder for folder, _, _ in os.walk(os.path.join(ROOT, "tests"))}
+    words = [folders.get(word, word) for word in words]
+    return words if set(words) - {"--exact", "--all"} else ALL_TESTS + words
 
 
 def main(argv):

@@ -591,6 +591,8 @@ def test_a_pip_without_index_means_a_uv_without(project):
         ("--lab --deck 3", "-m bertlook_teach.commands lab 3"),
         ("test", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder"),
         ("test --exact", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --exact"),
+        ("test --all", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --all"),
+        ("test measures -x", f"-m pytest {ROOT / 'tests' / 'measures'} -x"),
         ("test --exact slides/03.ipynb", "-m pytest --exact slides/03.ipynb"),
         ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),
     ],

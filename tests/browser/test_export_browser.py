@@ -1,11 +1,10 @@
 """Exported decks in a browser without a network: every slide, live views without a kernel, notes, and nothing asked of anybody.
 
-One deck of the course is exported and walked through; with BERTLOOK_ALL_EXPORTS=1 all are, which takes minutes.
+One deck of the course is exported and walked through; with ``python3 start.py test --all`` all are, which takes minutes.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,12 +16,13 @@ import pytest
 from classroom.test_export import EVIL, cell, exported, tiny_deck
 from nbformat.v4 import new_notebook
 
+from . import walks
 from .conftest import HANGS_AFTER, ROOT, Deck, use_encoder
 from .growth import ALLOWED, recorded_bytes
 from .looking import SIZES, walk
 from .test_decks import DECKS, EMPTY
 
-CHOSEN = DECKS if os.environ.get("BERTLOOK_ALL_EXPORTS") else DECKS[:1]
+CHOSEN = DECKS if walks.ALL else DECKS[:1]
 
 
 class Exported(Deck):
