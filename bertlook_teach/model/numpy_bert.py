@@ -269,7 +269,7 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
     shapes = tensor_shapes(config)
     weights = {name: renamed.pop(name) for name in shapes if name in renamed}
     heads = {name: array for name, array in renamed.items() if name.startswith("cls.")}
-    left = [name for name in renamed if name not in heads and not name.endswith("position_ids")]
+    left = [name for name in renamed if name not in heads]
     fits = {name: array.shape for name, array in weights.items()} == shapes
     if not fits or left or not all(np.isfinite(array).all() for array in weights.values()):
         return None
@@ -356,6 +356,10 @@ def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
     header.pop("__metadata__", None)
     tensors = {}
     for name, about in header.items():
+        if name.endswith(
+            "position_ids"
+        ):  # 0, 1, 2, ...: older versions of transformers saved them, as integers
+            continue
         first, last = about["data_offsets"]
         if not 0 <= first <= last <= len(data) - start:
             raise ValueError(f"{name} lies outside the file")

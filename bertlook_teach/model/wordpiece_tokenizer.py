@@ -176,13 +176,17 @@ def _backend(text: str, written: dict):
         from .plain_wordpieces import PlainWordPieces
 
         return PlainWordPieces(written)
-    return Tokenizer.from_str(text)
+    backend = Tokenizer.from_str(text)
+    backend.no_truncation()  # what a file asks for here, transformers too overrides at each call
+    backend.no_padding()
+    return backend
 
 
 def _is_usual(settings: dict, written: dict, named: dict) -> bool:
     """Whether the settings beside a tokenizer say what its own file says."""
     rest = {key: value for key, value in (settings | named).items() if key not in _HARMLESS}
     kind = rest.pop("tokenizer_class", None)
+    basic, unsplit = rest.pop("do_basic_tokenize", True), rest.pop("never_split", None)
     normalizer = {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -195,8 +199,8 @@ def _is_usual(settings: dict, written: dict, named: dict) -> bool:
     return (
         kind in (_BERT if rest != _NAMED else _BERT + _AS_SAVED)
         and rest.items() <= _NAMED.items()
-        and written.get("truncation") is None
-        and written.get("padding") is None
+        and basic is True
+        and not unsplit
         and written["normalizer"] == normalizer
         and written["pre_tokenizer"] == {"type": "BertPreTokenizer"}
         and (model.get("type"), model.get("unk_token"), model.get("continuing_subword_prefix"))

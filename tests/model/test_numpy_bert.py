@@ -182,9 +182,35 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["specimen", "cased"])
+def change_json(path, **changes):
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path.write_text(json.dumps(known | changes), encoding="utf-8")
+
+
+def save_as_sentence_transformers_does(folder):
+    """With truncation, padding and settings of old that change no token, and positions among the weights, as integers."""
+    save_bert(folder)
+    tensors = load_file(folder / "model.safetensors")
+    positions = torch.arange(151)[None]
+    save_file(tensors | {"embeddings.position_ids": positions}, folder / "model.safetensors")
+    change_json(folder / "tokenizer_config.json", do_basic_tokenize=True, never_split=None)
+    cut = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    pad = {"strategy": {"Fixed": 8}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0}
+    pad |= {"pad_type_id": 0, "pad_token": "[PAD]"}
+    change_json(folder / "tokenizer.json", truncation=cut, padding=pad)
+    return folder
+
+
+def test_a_folder_as_sentence_transformers_saves_it_needs_no_torch(tmp_path):
+    plain = load_encoder(save_bert(tmp_path / "plain"))
+    saved = load_encoder(save_as_sentence_transformers_does(tmp_path / "saved"))
+    assert saved.engine is not None and saved.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize("kind", ["specimen", "cased", "saved by sentence-transformers"])
 def test_tokens_are_those_of_transformers(kind, tmp_path):
-    folder = data_path("model") if kind == "specimen" else save_bert(tmp_path)
+    make = {"cased": save_bert, "saved by sentence-transformers": save_as_sentence_transformers_does}
+    folder = data_path("model") if kind == "specimen" else make[kind](tmp_path)
     ours, theirs = wordpiece_tokenizer(folder), AutoTokenizer.from_pretrained(folder)
     assert isinstance(ours, WordPieceTokenizer)
     random = np.random.default_rng(1)
@@ -238,6 +264,8 @@ def test_what_the_light_tokenizer_does_not_know_transformers_answers(tmp_path):
         ("tokenizer_config.json", {"mask_token": "<mask>"}),
         ("tokenizer_config.json", {"tokenizer_class": "ElectraTokenizer"}),
         ("tokenizer_config.json", {"truncation_side": "left"}),
+        ("tokenizer_config.json", {"do_basic_tokenize": False}),
+        ("tokenizer_config.json", {"never_split": ["the cat"]}),
         ("tokenizer.json", {"pre_tokenizer": {"type": "Whitespace"}}),
         ("tokenizer.json", {"normalizer": None}),
         ("special_tokens_map.json", {"mask_token": "<mask>"}),
@@ -251,8 +279,7 @@ def test_a_tokenizer_out_of_the_usual_is_left_to_transformers(file, changes, tmp
     if changes is None:
         path.unlink()
     else:
-        known = json.loads(path.read_text()) if path.is_file() else {}
-        path.write_text(json.dumps(known | changes))
+        change_json(path, **changes)
     assert wordpiece_tokenizer(tmp_path) is None
 
 
