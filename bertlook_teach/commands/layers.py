@@ -215,6 +215,7 @@ def summarise(scores: probing.LayerScores) -> dict[str, float | int | None]:
     values = {
         "embeddings": curve.f1[0],
         "best layer": int(scores.best[-1]),
+        "stays best": scores.share_of_choice(),
         "F1": curve.f1[-1],
         "gain": curve.gain,
         "low": low,
@@ -222,7 +223,7 @@ def summarise(scores: probing.LayerScores) -> dict[str, float | int | None]:
         "expected layer": curve.expected_layer,
     }
     if curve.sure:
-        values |= dict(zip(("expected low", "expected high"), scores.expected_interval()))
+        values |= dict(zip(("expected low", "expected high"), curve.interval()))
     return {name: None if np.isnan(value) else round(float(value), 4) for name, value in values.items()}
 
 
@@ -267,13 +268,14 @@ def _gain(s) -> str:
 
 
 def _format_summary(summary) -> str:
-    lines = [["run", "best layer", "adds to the embeddings [95 %]", "expected layer [95 %]"]]
+    lines = [["run", "best layer", "stays best", "adds to the embeddings [95 %]", "expected layer [95 %]"]]
     for name, s in summary.items():
         where = _cell(s["expected layer"])
         if s["expected layer"] is not None:
             where += f" [{_cell(s['expected low'])}, {_cell(s['expected high'])}]"
-        lines.append([name, str(int(s["best layer"])), _gain(s), where])
-    return f"{align(lines)}\n-: no depth is named where the gain is not sure (its interval does not lie above 0)."
+        stays = "-" if s["stays best"] is None else f"{100 * s['stays best']:.0f} %"
+        lines.append([name, str(int(s["best layer"])), stays, _gain(s), where])
+    return f"{align(lines)}\nStays best: in so many samples of the documents that chose it.\n-: no depth is named where the gain is not sure (its interval does not lie above 0)."
 
 
 def _format_mixes(mixes, summary) -> str:

@@ -23,13 +23,14 @@ def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
         "gain": 0.5,
         "gain_interval": lambda: (0.4, 0.6),
         "expected_layer": 1.75,
+        "interval": lambda: (1.5, 2.2),
     }
     about = {
         "n_layers": 3,
         "warnings": list,
         "n_test": 40,
         "best": np.array([0, 1, 2, 2]),
-        "expected_interval": lambda: (1.5, 2.2),
+        "share_of_choice": lambda: 0.93,
     }
     sure, not_sure = (
         SimpleNamespace(**about, so_far=SimpleNamespace(**curve, sure=sure)) for sure in (True, False)
@@ -37,8 +38,8 @@ def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
     table = where_table({"POS": sure, "Entities": not_sure}, "More.")
     assert table.header == ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
     assert table.rows == [
-        ["POS", "10.0", "2", "60.0", "+50.0 [+40.0, +60.0]", "1.8 [1.5, 2.2]"],
-        ["Entities", "10.0", "2", "60.0", "+50.0 [+40.0, +60.0]", "not sure"],
+        ["POS", "10.0", "2 (93 %)", "60.0", "+50.0 [+40.0, +60.0]", "1.8 [1.5, 2.2]"],
+        ["Entities", "10.0", "2 (93 %)", "60.0", "+50.0 [+40.0, +60.0]", "not sure"],
     ]
     assert table.caption.startswith("Layers 0 to 3;") and "n = 40 cases" in table.caption
 

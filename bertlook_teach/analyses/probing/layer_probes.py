@@ -155,19 +155,14 @@ class DepthCurve(Table):
         statistic : function(array of shape (sample, layer)) -> array of shape (sample,) or (sample, ...)
             The function `expected_layer` (the default) or `delta_bits`, ``np.diff``, or the curve itself (``lambda f1: f1``).
         """
-        statistic = statistic or expected_layer
-        values, own = (np.asarray(statistic(curves)) for curves in (self.resampled(seed=seed), self.f1[None]))
-        return _interval(values, own[0], self.counts.shape[1])
-
-
-def _interval(values: np.ndarray, own, n: int):
-    """95 % of resampled values round their own; (NaN, NaN) where too few samples give a number."""
-    defined = np.isfinite(values)
-    if values.ndim == 1:
-        if defined.mean() < CONFIDENCE:
-            return float("nan"), float("nan")
-        values = values[defined]
-    return sample_interval(values, own, n)
+        curves, statistic = self.resampled(seed=seed), statistic or expected_layer
+        values, own = np.asarray(statistic(curves)), np.asarray(statistic(self.f1[None]))[0]
+        defined = np.isfinite(values)
+        if values.ndim == 1:
+            if defined.mean() < CONFIDENCE:
+                return float("nan"), float("nan")
+            values = values[defined]
+        return sample_interval(values, own, self.counts.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,18 +211,13 @@ class LayerScores(DepthCurve):
         """How each layer scored on training documents that it was not fitted on, shape (layer,)."""
         return _f1(self.validation_counts)
 
-    def expected_interval(self, *, seed: int = 0) -> tuple[float, float]:
-        """95 % over documents of the expected layer of `so_far`.
-
-        Each sample draws training documents as well and chooses the best layers anew on them, so the interval knows how unsure the choice is.
-        """
+    def share_of_choice(self, *, seed: int = 0) -> float:
+        """In how large a share of samples of the training documents the layer that is best of all stays the best; NaN if nothing was chosen."""
         n_documents = self.validation_counts.shape[1]
         if not n_documents:
-            return self.so_far.interval(seed=seed)
-        drawn = np.einsum("bu,luk->blk", draws(n_documents, seed=[seed, 1]), self.validation_counts)
-        best = np.array([best_so_far(scores) for scores in micro_f1(*np.moveaxis(drawn, -1, 0))])
-        values = expected_layer(np.take_along_axis(self.resampled(seed=seed), best, axis=1))
-        return _interval(values, expected_layer(self.so_far.f1[None])[0], self.counts.shape[1])
+            return float("nan")
+        drawn = np.einsum("bu,luk->blk", draws(n_documents, seed=seed), self.validation_counts)
+        return float((micro_f1(*np.moveaxis(drawn, -1, 0)).argmax(axis=1) == self.best[-1]).mean())
 
     def warnings(self) -> list[str]:
         """The remarks, and in words which fits have not finished."""

@@ -282,7 +282,7 @@ def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
         )
 
 
-@evidence("layers", version=2)
+@evidence("layers", version=3)
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks and of made-up labels, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)

@@ -170,11 +170,12 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
         curve = s.so_far
         where = "not sure"
         if curve.sure:
-            low, high = s.expected_interval()
+            low, high = curve.interval()
             where = f"{curve.expected_layer:.1f} [{low:.1f}, {high:.1f}]"
         f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
-        rows.append([name, f1[0], str(int(s.best[-1])), f1[1], _gain_cell(curve), where])
-    said = "The best layer is chosen on training documents. No expected layer where the gain is not sure."
+        best = f"{s.best[-1]} ({100 * s.share_of_choice():.0f} %)"
+        rows.append([name, f1[0], best, f1[1], _gain_cell(curve), where])
+    said = "Best layer: chosen on training documents, and in so many samples of them. No expected layer where the gain is not sure."
     header = ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
     return TextTable(header, rows, _caption(about, said, scores, caption))
 

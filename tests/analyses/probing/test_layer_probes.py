@@ -484,29 +484,24 @@ def test_the_best_layer_is_chosen_on_training_documents_and_not_on_those_that_ar
     assert layers.layer_scores(learnt, replace(test, vectors=wide)).best[-1] == 1
 
 
-def test_the_interval_of_the_expected_layer_is_as_unsure_as_the_choice_of_the_best_layer():
-    """Layer 3 adds more than layer 1 on the scored documents, but on the training documents layer 1 is a little ahead."""
-
-    def scores(validation):
-        right = np.array([10, 15, 10, 30])[:, None] + np.arange(8) % 3
-        counts = np.stack([right, 50 - right, 50 - right], axis=-1)
-        per_layer, shape = np.zeros(4), (np.ones(4, bool), np.zeros(4), np.ones(4, int))
-        best = layers.best_so_far(layers._f1(validation))
-        assert best[-1] == 1
-        curve = ("pos", ("A", "B"), counts, tuple("abcdefgh"), 50, 400)
-        return layers.LayerScores(*curve, best, validation, per_layer, np.zeros((4, 0, 2)), *shape)
+def test_how_sure_the_choice_of_the_best_layer_is():
+    """On the training documents layer 1 is a little ahead of layer 3, or far."""
 
     def counted(*right):
         return np.stack([np.array(right), 50 - np.array(right), 50 - np.array(right)], axis=-1)
 
-    noise = np.array([5, -5, 4, -4, 5, -5])
-    level = np.full(6, 20)
+    def scores(validation):
+        best = layers.best_so_far(layers._f1(validation))
+        curve = ("pos", ("A", "B"), validation, tuple("abcdef"), 50, 300)
+        ended = (np.ones(4, bool), np.zeros(4), np.ones(4, int))
+        return layers.LayerScores(*curve, best, validation, np.zeros(4), np.zeros((4, 0, 2)), *ended)
+
+    noise, level = np.array([5, -5, 4, -4, 5, -5]), np.full(6, 20)
     close = scores(counted(level, level + 20 + (noise == 5), level, level + 20 + noise))
     clear = scores(counted(level, level + 20, level, level + 5))
-    assert close.so_far.expected_layer == clear.so_far.expected_layer == 1
-    assert clear.expected_interval() == pytest.approx((1, 1))
-    low, high = close.expected_interval()
-    assert low <= 1 and high > 2.5
+    assert close.best[-1] == clear.best[-1] == 1
+    assert clear.share_of_choice() == 1 and 0.4 < close.share_of_choice() < 0.8
+    assert np.isnan(scores(counted(level, level + 1, level, level)[:, :0]).share_of_choice())
 
 
 def test_no_depth_is_named_for_a_gain_that_is_not_sure():
