@@ -143,7 +143,8 @@ def layers_table(result):
                 f"{found['expected layer']:.2f} [{found['expected low']:.2f}, {found['expected high']:.2f}]"
             )
         )
-        lines.append([run, *curves[run], str(int(found["best layer"])), adds, where])
+        best = f"{found['best layer']:.0f} ({100 * found['stays best']:.0f} %)"
+        lines.append([run, *curves[run], best, adds, where])
     if not result["about"]["converged"]:
         raise ValueError(f"{result['about']['task']}: some fits have not finished; they make no table")
     return table(header, lines)
