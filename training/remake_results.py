@@ -1,4 +1,4 @@
-"""The commands with which `tools/remake.py` measures the tables of docs/results.md: each writes into results/FOLDER of its work folder."""
+"""The commands with which `training/remake.py` measures the tables of docs/results.md: each writes into results/FOLDER of its work folder."""
 
 from remake_pages import LeftOut
 
@@ -99,4 +99,4 @@ def tables(place):
     folders = sorted(str(p) for p in (place.work / "results").glob("*") if p.is_dir())
     if not folders:
         raise LeftOut("results (their steps were left out)")
-    return [["tools/results_tables.py", *folders, ">", str(place.work / "results.md")]]
+    return [["training/results_tables.py", *folders, ">", str(place.work / "results.md")]]

@@ -1,4 +1,4 @@
-"""What `tools/remake.py` writes into pages: tables, fingerprints and what examples print, and no sentence."""
+"""What `training/remake.py` writes into pages: tables, fingerprints and what examples print, and no sentence."""
 
 import doctest
 import json
@@ -106,7 +106,7 @@ def _same_columns(line, header):
 
 
 # Which saved table stands below which heading of docs/results.md: folders of one run of `bertlook` each, the stem of its table, and the
-# function of tools/results_tables.py that prints it, from all folders where there are several.
+# function of training/results_tables.py that prints it, from all folders where there are several.
 RESULT_TABLES = {
     "### Specimen on EWT dev, UD, subtypes merged": (("ewt-ud",), "syntax", "syntax"),
     "### Specimen on GUM dev, UD, subtypes merged": (("gum-ud",), "syntax", "syntax"),
@@ -180,7 +180,6 @@ def _new_table(results, stem, kind):
 
 def update_results(place):
     """The tables of docs/results.md that are saved tables, and the weights of the chapters whose tables are all new; sentences stay."""
-    sys.path.insert(0, str(place.root / "tools"))
     path, renewed = place.root / RESULTS, set()
     text = path.read_text(encoding="utf-8")
     for heading, (folders, stem, kind) in RESULT_TABLES.items():

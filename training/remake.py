@@ -1,13 +1,13 @@
 """Make everything that stands on the specimen's weights again, in the order in which one thing needs another.
 
-    python tools/remake.py --model MODEL --run RUN --data FOLDER     new weights: all of it
-    python tools/remake.py --data FOLDER                             go on after a stop; steps that are done are passed over
-    python tools/remake.py --from decks                              this step and all after it, once more
-    python tools/remake.py --only film card                          these steps, whatever was done before
-    python tools/remake.py --quick ...                               without what is measured on texts that do not ship (docs/results.md)
-    python tools/remake.py --list                                    the steps, what each needs, and how long it took last time
+    python training/remake.py --model MODEL --run RUN --data FOLDER     new weights: all of it
+    python training/remake.py --data FOLDER                             go on after a stop; steps that are done are passed over
+    python training/remake.py --from decks                              this step and all after it, once more
+    python training/remake.py --only film card                          these steps, whatever was done before
+    python training/remake.py --quick ...                               without what is measured on texts that do not ship (docs/results.md)
+    python training/remake.py --list                                    the steps, what each needs, and how long it took last time
 
-MODEL is a folder that tools/pretrain.py wrote (without it the weights stay as they are), RUN the folder of its training (for the
+MODEL is a folder that training/pretrain.py wrote (without it the weights stay as they are), RUN the folder of its training (for the
 film), FOLDER holds the treebanks and other texts that are not part of the repository, anywhere below it, by the names that
 docs/results.md uses, PYTHON (`--peers`) an interpreter that has the peers of tools/make_peer_fixtures.py. A step whose files are not there is
 left out; one that fails stops only what stands on it (of notebooks nothing: those that ran are saved). Both are named at the end.
@@ -113,7 +113,7 @@ def put_weights(place):
         name for name in MODEL_FILES if name not in [*there, "recipe.toml"]
     ]:  # a film point has no recipe
         raise RemakeError(
-            f"{place.model} has no {', '.join(missing)}; name a folder that tools/pretrain.py --out wrote"
+            f"{place.model} has no {', '.join(missing)}; name a folder that training/pretrain.py --out wrote"
         )
     weights = MODEL / "model.safetensors"
     if (place.model / weights.name).read_bytes() != (place.root / weights).read_bytes():
@@ -130,7 +130,7 @@ def put_weights(place):
 
 def _measure(place):
     files = [str(place.find(name)) for name in UD]
-    script = ["tools/specimen_report.py", "specimen", "--data", *files]
+    script = ["training/specimen_report.py", "specimen", "--data", *files]
     return [[*script, "--card", "--out", str(place.work / "report.json"), ">", str(place.work / "card.md")]]
 
 
@@ -138,7 +138,7 @@ def _film(place):
     if place.run is None:
         raise LeftOut("the folder of the training (--run)")
     files = [str(place.find(name)) for name in (UD[0], UD[2])]
-    script = ["tools/specimen_report.py", "specimen", "--data", *files, "--limit", "1000"]
+    script = ["training/specimen_report.py", "specimen", "--data", *files, "--limit", "1000"]
     return [
         [*script, "--film", str(place.run), "--out", str(MODEL / "film.csv")],
         [*script, "--film-baselines", "--out", str(MODEL / "film_baselines.csv")],
@@ -168,9 +168,9 @@ STEPS = (
     Step("fingerprint", "their fingerprint into card and results", ("weights",), do=put_fingerprint),
     Step("evidence", "what decks and ledger fit or train for", ("weights",),
          lambda place: [["tools/make_evidence.py"]], in_parts=True, scripts=("tools/make_evidence.py",)),
-    Step("film", "film.csv and its baselines", ("weights",), _film, in_parts=True, scripts=("tools/specimen_report.py",)),
+    Step("film", "film.csv and its baselines", ("weights",), _film, in_parts=True, scripts=("training/specimen_report.py",)),
     Step("measure", "what the heads do, on unseen treebanks", ("weights",), _measure,
-         scripts=("tools/specimen_report.py",)),
+         scripts=("training/specimen_report.py",)),
     Step("card", "the card's tables", ("measure",), do=update_card),
     Step("peers", "what other people's code gives for these weights", ("weights",), _peers, scripts=("tools/make_peer_fixtures.py",)),
     Step("syntax", "results: heads and relations", ("weights",), remake_results.runs_of(
@@ -192,7 +192,7 @@ STEPS = (
     Step("negation", "results: tuned on negation, and on two controls", ("weights",), remake_results.negation, in_parts=True, slow=True),
     Step("results", "every table of the results, as saved",
          ("syntax", "coreference", "probe", "layers", "keywords", "patterns", "heads-off", "negation"), remake_results.tables,
-         in_parts=True, scripts=("tools/results_tables.py",)),
+         in_parts=True, scripts=("training/results_tables.py",)),
     Step("results-page", "docs/results.md: the tables that are saved tables, and their weights", ("results", "fingerprint"),
          do=update_results, in_parts=True),
     Step("quoted", "what slides quote of docs/results.md", ("results-page",),

@@ -1,6 +1,6 @@
 """Print the tables of docs/results.md from what the commands saved: one folder a run, as docs/results.md names them.
 
-python tools/results_tables.py results/ewt-ud results/litbank [...]
+python training/results_tables.py results/ewt-ud results/litbank [...]
 """
 
 import argparse
@@ -285,7 +285,7 @@ def one_head_table(results):
         rows, about = result["rows"], result["about"]
         task, seed = Path(about["model"]).parts[
             -2:
-        ]  # tools/remake.py names folders so: task-agreement/seed-1
+        ]  # training/remake.py names folders so: task-agreement/seed-1
         name = _TASKS[task.removeprefix("task-")]
         name += f", seed {seed.removeprefix('seed-')}" if "ours" in name else ""
         ends = [pick(rows, key=lambda row: row["score_change"]) for pick in (min, max)]
