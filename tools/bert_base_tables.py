@@ -286,8 +286,7 @@ BERT-base fine-tuned on SST-2**, which is not the published model and is never c
 ([the numbers and their source](../data/bert_base/measured/README.md)). The random twin is a BERT-base of random weights on the same
 wordpieces. Brackets are 95 % bootstrap intervals over inputs.
 
-    python tools/measure_bert_base.py FOLDER      # from the folder with the recordings
-    python tools/bert_base_tables.py              # these tables
+    python tools/bert_base_tables.py              # these tables, from the numbers kept
 
 ### Do the heads do what was published? Per-head means against those of Clark et al. (2019)
 
