@@ -1,504 +1,124 @@
-"""The tool that makes everything again: its list is whole and in order, it goes on after a stop, and it writes only numbers."""
+"""The list of what is made again after a training: every command can be started, in order, and a stopped run goes on."""
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "training")]
-import card_words
-import quoted_results
+sys.path.insert(0, str(ROOT / "training"))
 import remake
-import remake_pages
-import remake_results
-import results_tables
-from remake import LeftOut, Notes, Place, RemakeError, Step
+from remake import Missing, Place
 
 from bertlook_teach.commands.line import build_parser
-
-STEPS = {step.name: step for step in remake.STEPS}
-
-
-@pytest.fixture
-def place(tmp_path):
-    """A small repository: weights, a page; a data folder with a file of each name asked for."""
-    (tmp_path / "data" / "model").mkdir(parents=True)
-    (tmp_path / "data" / "model" / "model.safetensors").write_bytes(b"one")
-    return Place(tmp_path, tmp_path / "work")
 
 
 class Anything(Place):
     """A place where every file is found."""
 
-    def find(self, name):
-        return Path("/data") / name
+    def find(self, *names):
+        return [f"/data/{name}" for name in names]
 
 
-def every_command():
-    place = Anything(ROOT, Path("/kept"), Path("/data"), Path("/run"), Path("/model"), Path("/python"))
-    for step in remake.STEPS:
-        if step.commands is not None and step.name != "results":
-            for command in step.commands(place):
-                yield pytest.param(step, command, id=f"{step.name}-{len(command)}-{command[-1][-20:]}")
+ALL = dict(remake.commands(Anything(Path("/kept"), Path("/data"), Path("/run"), Path("/python"))))
 
 
-# --- the list ------------------------------------------------------------------------------------------------------
-
-
-def test_every_step_comes_after_those_it_needs():
-    assert remake.in_order(remake.STEPS)
-    assert len(STEPS) == len(remake.STEPS), "no name twice"
-    with pytest.raises(RemakeError, match="card needs measure"):
-        remake.in_order([STEPS["weights"], STEPS["card"]])
-    places = {step.name: number for number, step in enumerate(remake.STEPS)}
-    assert places["quoted"] < places["decks"], "decks quote the page"
-    for step in remake.STEPS:
-        assert (step.commands is None) != (step.do is None), f"{step.name} does one thing"
-
-
-@pytest.mark.parametrize("script", sorted({s for step in remake.STEPS for s in step.scripts}))
-def test_every_script_is_there(script):
-    assert (ROOT / script).is_file()
-
-
-@pytest.mark.parametrize(("step", "command"), list(every_command()))
-def test_every_command_exists_and_takes_these_options(step, command, tmp_path):
-    if command[0].startswith(("tools/", "training/")):
-        assert command[0] in step.scripts
-        text = (ROOT / command[0]).read_text(encoding="utf-8") if (ROOT / command[0]).is_file() else ""
-        for option in (part for part in command if part.startswith("--")):
-            assert f'"{option}"' in text, f"{command[0]} has no {option}"
-    elif command[:2] == list(remake_results.BERTLOOK):
-        build_parser(command[2]).parse_args(command[2:])  # ends the test if an argument does not fit
-    else:
-        assert command[0] in ("-m", "-c")
-    for part in command:
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_exists_and_takes_these_options(name):
+    script, *options = ALL[name]
+    if script == "-m" and options[0] == "bertlook_teach.commands":
+        build_parser(options[1]).parse_args(options[1:])  # ends the test if an argument does not fit
+    elif script != "-m":
+        text = (ROOT / script).read_text(encoding="utf-8")
+        for option in (part for part in options if part.startswith("--")):
+            assert f'"{option}"' in text, f"{script} has no {option}"
+    for part in options:
         if part.endswith(".ipynb") or part.startswith("tests/"):
             assert (ROOT / part).exists()
 
 
+def test_every_command_has_its_own_name_and_comes_after_what_it_stands_on():
+    names = [name for name, _ in remake.commands(Place(Path("/kept")))]
+    assert len(names) == len(set(names)) == len(ALL)
+    for first, second in (
+        ("report", "card"), ("task-mrpc", "heads-mrpc"), ("task-agreement", "heads-agreement-0"), ("negation", "compare-control-4"),
+        ("compare-control-4", "results-page"), ("results-page", "quoted"), ("quoted", "decks"), ("solutions", "exercises"),
+        ("evidence", "decks"), ("decks", "pictures"),
+    ):  # fmt: skip
+        assert names.index(first) < names.index(second)
+    assert names[-1] == "tests"
+
+
 def test_every_notebook_is_run():
-    place = Anything(ROOT, Path("/kept"))
-    run = {part for name in ("solutions", "decks") for c in STEPS[name].commands(place) for part in c}
-    wanted = [
-        *ROOT.glob("slides/[0-9]*.ipynb"),
-        *ROOT.glob("notebooks/solutions/*.ipynb"),
-    ]
-    assert wanted and {str(p.relative_to(ROOT)) for p in wanted} <= run
+    wanted = [*ROOT.glob("slides/[0-9]*.ipynb"), *ROOT.glob("notebooks/solutions/*.ipynb")]
+    assert wanted and {str(path.relative_to(ROOT)) for path in wanted} <= {*ALL["solutions"], *ALL["decks"]}
 
 
 def test_files_that_are_not_there_are_named(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.conllu.gz").write_bytes(b"")
-    place = Place(ROOT, tmp_path, tmp_path)
-    assert place.find("a.conllu") == tmp_path / "deep" / "a.conllu.gz"
-    with pytest.raises(LeftOut, match="b.conllu"):
-        place.find("b.conllu")
-    with pytest.raises(LeftOut, match="--data"):
-        Place(ROOT, tmp_path).find("a.conllu")
+    place = Place(tmp_path, tmp_path)
+    assert place.find("a.conllu") == [str(tmp_path / "deep" / "a.conllu.gz")]
+    with pytest.raises(Missing, match="b.conllu in"):
+        place.find("a.conllu", "b.conllu")
+    missing = dict(remake.commands(Place(tmp_path)))
+    assert str(missing["ewt-ud"]) == "en_ewt-ud-dev.conllu in the folder --data"
+    assert "--run" in str(missing["film"]) and "--peers" in str(missing["peers"])
 
 
-def test_every_test_of_the_last_step_is_there():
-    command = STEPS["tests"].commands(Place(ROOT, Path("/kept")))[0]
-    assert set(remake.TESTS) <= set(command)
-    assert all((ROOT / name).exists() for name in remake.TESTS)
-
-
-def test_the_quick_way_leaves_out_only_what_is_measured_elsewhere():
-    slow = {step.name for step in remake.STEPS if step.slow}
-    measured = {"syntax", "coreference", "probe", "layers", "keywords", "patterns"}
-    assert slow == measured | {"tasks", "heads-off", "negation"}
-    assert all(step.in_parts for step in remake.STEPS if step.slow)
-
-
-# --- going on ------------------------------------------------------------------------------------------------------
-
-
-def made(place, fails=()):
-    """Three steps that write their names to a list, and that list."""
-    order = []
-
-    def doing(name):
-        def do(_):
-            if name in fails:
-                raise RemakeError("no")
-            order.append(name)
-
-        return do
-
-    steps = [Step(n, n, needs, do=doing(n)) for n, needs in (("a", ()), ("b", ("a",)), ("c", ("b",)))]
-    return steps, order
-
-
-def test_a_stopped_run_goes_on_where_it_stopped(place):
-    steps, order = made(place, fails=("b",))
-    left_out, failed = remake.remake(place, steps, "abc", Notes(place), say=lambda _: None)
-    assert order == ["a"] and failed == {"b": "no"} and left_out == {"c": "b, which failed"}
-    steps, order = made(place)
-    assert remake.remake(place, steps, "abc", Notes(place), say=lambda _: None) == ({}, {})
-    assert order == ["b", "c"], "a is done"
-    kept = json.loads((place.work / "remake.json").read_text(encoding="utf-8"))
-    assert kept["done"] == ["a", "b", "c"] and set(kept["seconds"]) == {"a", "b", "c"}
-
-
-def test_what_fails_in_part_stops_nothing_and_is_named(place):
-    def two(_):
-        return [["-c", "print('slides/01.ipynb: cell 3 raised'); exit(1)"], ["-c", "print('the rest')"]]
-
-    done = []
-    steps = [
-        Step("a", "a", commands=two, in_parts=True),
-        Step("b", "b", ("a",), do=lambda _: done.append("b")),
-        Step("c", "c", do=lambda _: done.append("c")),
-    ]
-    said = []
-    left_out, failed = remake.remake(place, steps, "abc", Notes(place), say=said.append)
-    assert done == ["b", "c"] and set(failed) == {"a"} and not left_out
-    assert "the rest" in (place.work / "logs" / "a.log").read_text(encoding="utf-8")
-    assert any("slides/01.ipynb: cell 3 raised" in line for line in said)
-    assert Notes(place).done == ["b", "c"], "it is tried again"
-
-
-def test_other_weights_make_everything_undone(place):
-    steps, _ = made(place)
-    remake.remake(place, steps, "abc", Notes(place), say=lambda _: None)
-    (place.root / "data" / "model" / "model.safetensors").write_bytes(b"two")
-    assert Notes(place).done == []
-    notes = Notes(place)
-    notes.done = ["a", "b", "c"]
-    notes.forget("bc")
-    assert Notes(place).done == ["a"]
-
-
-def test_what_cannot_be_made_is_left_out_and_not_called_done(place):
-    def missing(_):
-        raise LeftOut("a treebank")
-
-    steps = [Step("a", "a", do=missing), Step("b", "b", do=lambda _: None)]
-    assert remake.remake(place, steps, "ab", Notes(place), say=lambda _: None) == ({"a": "a treebank"}, {})
-    assert Notes(place).done == ["b"]
-
-
-def test_a_command_that_fails_names_its_log(place):
-    steps = [Step("a", "a", commands=lambda _: [["-c", "import sys; print('hello'); sys.exit(3)"]])]
-    _, failed = remake.remake(place, steps, "a", Notes(place), say=lambda _: None)
-    assert re.search(r"exit 3 .*a\.log", failed["a"])
-    assert "hello" in (place.work / "logs" / "a.log").read_text(encoding="utf-8")
-    out = place.work / "said.txt"
-    remake.run_command(["-c", "print('there')", ">", str(out)], place, place.work / "logs" / "a.log")
-    assert out.read_text(encoding="utf-8") == "there\n"
-
-
-# --- what it writes --------------------------------------------------------------------------------------------------
-
+# --- running them ----------------------------------------------------------------------------------------------------
 
-def test_the_weights_come_whole_or_not_at_all(place, tmp_path):
-    new = tmp_path / "new"
-    new.mkdir()
-    with_model = Place(place.root, place.work, model=new)
-    with pytest.raises(RemakeError, match="has no config.json"):
-        remake.put_weights(with_model)
-    for name in remake.MODEL_FILES:
-        (new / name).write_text(name, encoding="utf-8")
-    (place.work / "results" / "old").mkdir(parents=True)
-    remake.put_weights(with_model)
-    assert not (place.work / "results").exists(), "what was measured of the last weights"
-    assert (place.root / "data" / "model" / "vocab.txt").read_text(encoding="utf-8") == "vocab.txt"
-
-
-def test_the_card_takes_its_tables_from_the_report_and_keeps_its_sentences(place):
-    card = (ROOT / remake_pages.CARD).read_text(encoding="utf-8")
-    (place.root / remake_pages.CARD).write_text(card, encoding="utf-8")
-    place.work.mkdir()
-    tables = remake_pages.tables_of(card)
-    blocks = ["\n".join(card.split("\n")[a:b]) for a, b in tables]
-    reported = [b for b in blocks if b.startswith(("| measure", "| relation", "| held-out"))]
-    assert len(reported) == 4
-    changed = [re.sub(r"0\.\d", "0.7", block) for block in reported]
-    (place.work / "card.md").write_text("\n\n".join(changed) + "\n", encoding="utf-8")
-    remake_pages.update_card(place)
-    now = (place.root / remake_pages.CARD).read_text(encoding="utf-8")
-    want = card
-    for old, new in zip(reported, changed, strict=True):
-        want = want.replace(old, new)
-    assert now == card_words.with_words(want) and now != card
-    (place.work / "card.md").write_text("\n\n".join(changed[:2]) + "\n", encoding="utf-8")
-    with pytest.raises(RemakeError, match="2 tables like"):
-        remake_pages.update_card(place)
-    (place.work / "card.md").unlink()
-    with pytest.raises(LeftOut, match="step measure"):
-        remake_pages.update_card(place)
-
-
-def test_the_fingerprint_stands_in_the_card_and_on_the_page(place):
-    for page in (remake_pages.CARD, remake_pages.RESULTS):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        (place.root / page).parent.mkdir(parents=True, exist_ok=True)
-        other = re.sub(r"(Fingerprint[^`]*`|ships has `)[0-9a-f]{16}`", r"\g<1>0123456789abcdef`", text)
-        assert other.count("0123456789abcdef") == 1
-        (place.root / page).write_text(other, encoding="utf-8")
-    there = Place(place.root, place.work)
-    (place.root / "bertlook_teach").symlink_to(ROOT / "bertlook_teach")
-    assert remake_pages.fingerprint_of(there) == "0123456789abcdef"
-    remake_pages.put_fingerprint(there)
-    for page in (remake_pages.CARD, remake_pages.RESULTS):
-        assert (place.root / page).read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8")
-    (place.root / remake_pages.RESULTS).write_text("nothing\n", encoding="utf-8")
-    with pytest.raises(RemakeError, match="0 times"):
-        remake_pages.put_fingerprint(there)
-
-
-def test_every_heading_has_its_table():
-    text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
-    place = Anything(ROOT, Path("/kept"))
-    commands = [c for step in STEPS.values() if step.slow for c in step.commands(place)]
-    folders = {c[c.index("--out") + 1].rsplit("/", 1)[1] for c in commands}
-    for heading, (sources, _, kind) in remake_pages.RESULT_TABLES.items():
-        assert set(sources) <= folders and callable(getattr(results_tables, f"{kind}_table"))
-        new = remake_pages.put_table(text, "| a | b |\n|---|---|\n| 1 | 2 |", after=heading)
-        assert new.count("| a | b |") == 1 and new != text
-        assert new.index("| a | b |") > new.index(heading)
-    with pytest.raises(RemakeError, match="0 times"):
-        remake_pages.put_table(text, "| a |\n|---|\n| 1 |", after="### nowhere")
-    with pytest.raises(RemakeError, match="no table below"):
-        remake_pages.put_table("# a\n\n## b\n\n| x |\n|---|\n| 1 |\n", "| x |\n|---|\n| 2 |", after="# a")
-
-
-def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
-    text = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8")
-    new = "f" * 16
-    everything = set(remake_pages.RESULT_TABLES)
-    assert remake_pages.with_weights(text, set(), new) == text
-    some = remake_pages.with_weights(text, everything - {"### Pronoun pairs"}, new).split("\n")
-    all_new = remake_pages.with_weights(text, everything, new).split("\n")
-    for name, (heading, _) in quoted_results.QUOTED.items():
-        renewed = heading in everything
-        assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
-        litbank = name in ("LitBank", "pronoun pairs")
-        assert (quoted_results.weights_of(some, heading) == new) == (renewed and not litbank), name
-
-
-def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(place):
-    for page in (remake_pages.CARD, remake_pages.RESULTS):
-        (place.root / page).parent.mkdir(parents=True, exist_ok=True)
-        text = (ROOT / page).read_text(encoding="utf-8")
-        (place.root / page).write_text(
-            re.sub(r"(Fingerprint[^`]*`)\w+`", r"\g<1>ffffffffffffffff`", text), encoding="utf-8"
-        )
-    kinds = ("all", "pronoun", "proper", "nominal")
-    row = {"n": 14738, "accuracy": 0.6, "low": 0.58, "high": 0.62}
-    rows = [
-        {"model": model, "predictor": who, "kind": kind, "heads": heads, **row}
-        for model, who, heads in (
-            ("specimen", "nearest", []), ("specimen", "best head, mentions", ["4-2", "5-1"]), ("twin", "best head, mentions", ["1-1", "1-2"]))
-        for kind in kinds
-    ]  # fmt: skip
-    saved = place.work / "results" / "litbank" / "coref.json"
-    saved.parent.mkdir(parents=True)
-    saved.write_text(
-        json.dumps({"about": {"model": "specimen", "kind": "documents"}, "rows": rows}), encoding="utf-8"
-    )
-    remake_pages.update_results(place)
-    lines = (place.root / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
-    columns, body = quoted_results.table_of(lines, "### LitBank, 100 novels, candidates: earlier mentions", 0)
-    assert columns[1] == "all (n = 14,738)" and body[1][:2] == [
-        "best head of the specimen",
-        "60.0 [58.0, 62.0]",
-    ]
-    below = [line for line in lines if line.startswith("Heads chosen for all:")]
-    assert "4-2" in below[0] and "4-2" not in "".join(below[1:]), "the line below this table, and no other"
-    assert quoted_results.weights_of(lines, "### Pronoun pairs") != "f" * 16, (
-        "the chapter has other tables, and these are old"
-    )
-
-
-def test_pairs_of_pronouns_are_a_row_a_file():
-    row = {"n": 720, "accuracy": 0.5, "low": 0.4, "high": 0.6}
-    rows = [
-        {"model": model, "predictor": who, "group": group, **row, "accuracy": value}
-        for group in ("all", "female")
-        for model, who, value in (("specimen", "nearer", 0.51), ("specimen", "first", 0.52), ("specimen", "second", 0.53),
-                                  ("specimen", "best head", 0.54), ("twin", "best head", 0.55))
-    ]  # fmt: skip
-    made = results_tables.pairs_table(
-        [{"about": {"model": "specimen", "data": "winogender.jsonl.gz"}, "rows": rows}]
-    )
-    page = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
-    columns, old = quoted_results.table_of(page, "### Pronoun pairs", 0)
-    cells = [cell.strip() for cell in made.split("\n")[2].strip("|").split("|")]
-    assert quoted_results.table_of(["## x", *made.split("\n")], "## x", 0)[0] == columns
-    assert cells[0] in {row[0] for row in old}
-    assert [cell.split()[0] for cell in cells[1:]] == ["720", "51.0", "52.0", "54.0", "55.0"]
-
-
-def page_columns(heading):
-    page = (ROOT / remake_pages.RESULTS).read_text(encoding="utf-8").split("\n")
-    return quoted_results.table_of(page, heading, 0)[0]
-
-
-def made_table(text):
-    return quoted_results.table_of(["## x", *text.split("\n")], "## x", 0)
-
-
-def test_a_pattern_is_a_row_with_its_rule_its_twin_and_its_mass():
-    row = {"n": 1894, "heads": "1-4", "value": 0.592, "low": 0.563, "high": 0.618, "rules": "+1", "rule": 0.559, "chance": 0.068,
-           "gain": -0.033, "gain_low": -0.048, "gain_high": 0.015, "twin": 0.115, "twin_low": 0.094, "twin_high": 0.131}  # fmt: skip
-    rows = [{"measure": "mass", **row, "heads": "1-6", "value": 0.6}, {"measure": "accuracy", **row}]
-    columns, body = made_table(
-        results_tables.patterns_table([{"about": {"pattern": "key.itself()"}, "rows": rows}])
-    )
-    assert columns == page_columns("## Patterns: one line each, scored for every head")
-    assert body == [
-        ["key.itself()", "1,894", "1-4", "59.2 [56.3, 61.8]", "55.9 (+1)", "-3.3 [-4.8, 1.5]", "6.8", "11.5 [9.4, 13.1]",
-         "60.0 [56.3, 61.8] (1-6)"]
-    ]  # fmt: skip
-
-
-def test_heads_taken_away_are_a_row_an_order_without_the_twin():
-    away = {0: 0.9, 4: 0.8, 11: 0.7, 18: 0.6, 25: 0.5, 36: 0.4}
-    rows = [
-        {"run": run, "score_of": "AUC", "order": order, "heads_off": n, "score": score + off, "low": score, "high": score}
-        for run, off in (("model", 0), ("random twin", 0.05)) for order in ("worst first", "random") for n, score in away.items()
-    ]  # fmt: skip
-    columns, body = made_table(results_tables.removal_table({"rows": rows}))
-    assert columns == page_columns("### Heads taken away")
-    assert [cells[:2] for cells in body] == [["AUC", "worst first"], ["AUC", "random"]]
-    assert [cell.split()[0] for cell in body[0][2:]] == ["90.0", "70.0", "60.0", "50.0", "40.0"]
-
-
-def test_what_the_slides_score_ranks_is_a_row_a_set_of_texts():
-    names = ("spread of the maxima", "head entropy", "share to [SEP]", "AUC, column max")
-    score = {run: dict(zip(names, values, strict=True)) for run, values in (("model", (0.9, 0.1, -0.7, 0.5)), ("random twin", (0.2, 0, 0, -0.1)))}  # fmt: skip
-    columns, body = made_table(
-        results_tables.entropies_table([{"about": {"data": "inspec.jsonl", "slides' score": score}}])
-    )
-    assert columns == page_columns("### What the lists of “lowest entropies” rank")
-    assert body == [["Inspec, first 400 abstracts", "+0.90", "+0.10", "-0.70", "+0.50", "+0.20", "-0.10"]]
-
-
-def test_the_examples_print_what_they_print(place):
-    page = "Text.\n\n```python\n>>> x = 2\n>>> x + 1\n4\n>>> for i in range(2):\n...     print(i * x)\n0\n9\n\n```\n\nMore: 4.\n"
-    (place.root / "README.md").write_text(page, encoding="utf-8")
-    remake_pages.update_examples(place)
-    now = (place.root / "README.md").read_text(encoding="utf-8")
-    assert now == page.replace("\n4\n", "\n3\n").replace("\n9\n", "\n2\n")
-    (place.root / "README.md").write_text("```python\n>>> 1 / 0\n1\n```\n", encoding="utf-8")
-    with pytest.raises(RemakeError, match="ZeroDivisionError"):
-        remake_pages.update_examples(place)
-
-
-def test_the_random_twin_stands_beside_the_model_in_the_table_of_keywords():
-    names = ("auc", "auc_low", "auc_high", "f1", "f1_low", "f1_high", "loss")
-    rows = [
-        {"run": run, "score": score, "as": f"{score}{head}"} | dict(zip(names, values, strict=True))
-        for run, score, head, values in (
-            ("no model", "tf-idf", "", [0.7, 0.6, 0.8, 0.4, 0.3, 0.5, 0.25]),
-            ("model", "best head", ": 1-5", [0.8, 0.7, 0.9, 0.5, 0.4, 0.6, 0.2]),
-            ("random twin", "best head", ": 3-2", [0.6, 0.5, 0.7, 0.3, 0.2, 0.4, 0.3]),
-        )
-    ]
-    assert results_tables.keywords_table({"rows": rows}).splitlines()[2:] == [
-        "| tf-idf | 70.0 [60.0, 80.0] | 40.0 [30.0, 50.0] | 0.250 | - | - | - |",
-        "| best head: 1-5 | 80.0 [70.0, 90.0] | 50.0 [40.0, 60.0] | 0.200 | 60.0 [50.0, 70.0] | 30.0 [20.0, 40.0] | 0.300 |",
-    ]
-
-
-def _task(task, answers, n_train=1000):
-    """What `bertlook finetune` saves: (answers, seed, value), each with an interval of five points to both sides."""
-    rows = [
-        {"answers": who, "seed": seed, "metric": "accuracy", "value": value, "low": value - 0.05, "high": value + 0.05, "n": 200}
-        for who, seed, value in answers
-    ]  # fmt: skip
-    return {"about": {"task": task, "n_train": n_train}, "rows": rows}
-
-
-def test_tasks_have_an_interval_for_one_seed_and_a_range_for_several():
-    rules = (("majority", None, 0.5), ("bag of words", None, 0.6))
-    one = _task("mrpc", (*rules, ("specimen", 0, 0.7), ("specimen, random twin", 0, 0.65)), 3668)
-    three = _task("agreement", (*rules, *((who, seed, value + seed / 10) for who, value in (("specimen", 0.6), ("twin", 0.5)) for seed in (0, 1, 2))))  # fmt: skip
-    body = quoted_results.table_of(["# a", *results_tables.tasks_table([one, three]).split("\n")], "# a", 0)[
-        1
-    ]
-    assert body[0] == ["MRPC", "accuracy", "3,668", "200", "50.0 [45.0, 55.0]", "60.0 [55.0, 65.0]", "70.0 [65.0, 75.0]", "65.0 [60.0, 70.0]"]  # fmt: skip
-    assert body[1][0] == "agreement (ours)"
-    assert body[1][-2:] == ["70.0, seeds 60.0 to 80.0", "60.0, seeds 50.0 to 70.0"]
-
-
-def test_one_head_off_and_many():
-    rows = [{"head": f"1-{h}", "score_change": (h - 3) / 100, "score_low": (h - 4) / 100, "score_high": (h - 2) / 100} for h in (1, 2, 3, 4)]  # fmt: skip
-    about = {"model": "kept/results/task-agreement/seed-2", "n": 480, "heads below .05 uncorrected": 2, "heads below .05 corrected": 1}  # fmt: skip
-    mrpc = {"about": {**about, "model": "kept/results/task-mrpc/seed-0"}, "rows": rows}
-    body = results_tables.one_head_table([mrpc, {"about": about, "rows": rows}]).split("\n")[2:]
-    assert body[0] == "| MRPC | 480 | 4 | 2 | 1 | 1-1: -2.0 [-3.0, -1.0] | 1-4: +1.0 [+0.0, +2.0] |"
-    assert body[1].startswith("| agreement (ours), seed 2 | 480 |")
-    curve = [
-        {"order": order, "heads_off": n, "score": 1 - n / 8 - less, "low": 0.5, "high": 1.0}
-        for order, less in (("worst first", 0), ("best first", 0.1), ("random", 0.05))
-        for n in (0, 1, 2, 4)
-    ]
-    body = results_tables.together_table({"rows": curve}).split("\n")[2:]
-    assert [line.split(" | ")[0] for line in body] == ["| 0 of 4", "| 1 of 4", "| 2 of 4", "| 4 of 4"]
-    assert "87.5 [50.0, 100.0] | 77.5 [50.0, 100.0] | 82.5" in body[1]
-    other = [{**row, "score": row["score"] / 2} for row in curve]
-    head, _, *body = results_tables.seeds_table([{"rows": curve}, {"rows": other}], shares=(0.25, 0.5)).split(
-        "\n"
-    )
-    assert (
-        head
-        == "| heads off | most important first, seed 0 | most important first, seed 1 | least important first, seed 0 | least important first, seed 1 |"
-    )
-    starts = [[cell.split(" [")[0] for cell in line.strip("| ").split(" | ")] for line in body]
-    assert starts == [["1 of 4", "77.5", "38.8", "87.5", "43.8"], ["2 of 4", "65.0", "32.5", "75.0", "37.5"]]
-
-
-def test_the_negation_chapter_from_what_the_commands_saved():
-    def row(answers, f1, best=None, best_f1=None, seed=None):
-        ends = {"low": f1 - 0.02, "high": f1 + 0.02}
-        more = {f"best_{end}": best_f1 and best_f1 + by for end, by in (("low", -0.1), ("high", 0.1))}
-        return {"answers": answers, "seed": seed, "f1": f1, **ends, "best": best, "best_f1": best_f1, **more}
-
-    rows = [
-        row("the word at -1", 0.28), row("the word at +2", 0.2), row("specimen", 0.11, "1-3", 0.34), row("specimen, another word as the cue", 0.14),
-        *(row("specimen, tuned on control", f1, best, 0.3 + f1, seed) for seed, (f1, best) in enumerate(((0.1, "2-4"), (0.2, "2-4"), (0.3, "5-1")))),
-        row("specimen, random twin", 0.3, "3-2", 0.35),
-        *(row("specimen, random twin, tuned on negation", f1, "6-1", 0.4, seed) for seed, f1 in enumerate((0.3, 0.32))),
-    ]  # fmt: skip
-    contrast = {"difference": 0.064, "p": 0.0625, "least p": 0.0625, "negation": [1, 2, 3, 4, 5]}
-    contrasts = {"specimen": {"control": contrast}, "specimen, random twin": {"control": {**contrast, "difference": -0.02, "p": 1.0}}}  # fmt: skip
-    saved = {"about": {"model": "specimen", "contrasts": contrasts}, "rows": rows}
-    body = results_tables.negation_table(saved).split("\n")[2:]
-    assert body == [
-        "| the word before | 28.0 [26.0, 30.0] |  |  |",
-        "| the word at +2 | 20.0 [18.0, 22.0] |  |  |",
-        "| specimen | 11.0 [9.0, 13.0] | 1-3 | 34.0 [24.0, 44.0] |",
-        "| the same, another word as the cue | 14.0 [12.0, 16.0] |  |  |",
-        "| tuned on the control, 3 seeds | 20.0, from 10.0 to 30.0 | 2-4 (twice), 5-1 | 40.0 to 60.0 |",
-        "| random twin | 30.0 [28.0, 32.0] | 3-2 | 35.0 [25.0, 45.0] |",
-        "| twin tuned on negation, 2 seeds | 31.0, from 30.0 to 32.0 | 6-1 (twice) | 40.0 to 40.0 |",
-    ]
-    lines = results_tables.differences_table(saved).split("\n")
-    assert lines[0].endswith("p over 5 seeds (at best .0625) |")
-    assert lines[2:] == ["| control | +6.4 | .0625 |", "| control, random twin | -2.0 | 1.0000 |"]
-
-
-def test_what_else_changed_is_a_mean_over_seeds():
-    def compared(after, js, kept):
-        rows = [{"layer": layer, "js": js * layer, "cosine": 0.9, "floor": 0.5} for layer in (1, 2)]
-        twin = {"mean divergence, nats": 0.253, "heads paired with themselves": 2}
-        about = {
-            "after": after,
-            f"against {after}": {"heads paired with themselves": kept},
-            "against twin": twin,
-        }
-        return {"about": about, "rows": rows}
-
-    saved = [compared("out/negation-0", 0.1, 36), compared("out/negation-1", 0.3, 30), compared("out/parts-of-speech-0", 0.02, 4)]  # fmt: skip
-    body = results_tables.changes_table(saved).split("\n")[2:]
-    assert body[0] == "| negation | .200 .400 | .90 .90 | .50 .50 | 36 30 |"
-    assert body[1] == "| parts of speech | .020 .040 | .90 .90 | .50 .50 | 4 |"
-    assert body[2:] == ["| nothing: the random twin | mean .253 |  |  | 2 |"]
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A small repository with weights, and three commands that write their names into a file; "b" fails while the file "bad" is there."""
+    (tmp_path / "data" / "model").mkdir(parents=True)
+    (tmp_path / "data" / "model" / "model.safetensors").write_bytes(b"one")
+    monkeypatch.setattr(remake, "ROOT", tmp_path)
+    line = "import sys, pathlib; print('hello'); sys.exit(3) if '{0}' == 'b' and pathlib.Path('bad').exists() else open('order', 'a').write('{0}')"
+    commands = [(name, ["-c", line.format(name)]) for name in "abc"]
+    commands.insert(1, ("x", Missing("a treebank")))
+    monkeypatch.setattr(remake, "commands", lambda place: iter(commands))
+    return Place(tmp_path / "work")
+
+
+def order():
+    return (remake.ROOT / "order").read_text(encoding="utf-8")
+
+
+def run(place, *chosen):
+    return remake.remake(place, chosen, say=lambda _: None)
+
+
+def test_what_fails_is_named_with_its_log_and_is_what_the_next_run_does(place):
+    (remake.ROOT / "bad").touch()
+    undone = run(place)
+    log = place.work / "logs" / "b.log"
+    assert undone == {"x": "left out: needs a treebank", "b": f"failed with exit code 3; see {log}"}
+    assert log.read_text(encoding="utf-8") == "hello\n" and order() == "ac"
+    (remake.ROOT / "bad").unlink()
+    assert set(run(place)) == {"x"} and order() == "acb"
+    assert json.loads((place.work / "done.json").read_text(encoding="utf-8"))["done"] == ["a", "c", "b"]
+
+
+def test_what_is_chosen_runs_again_and_nothing_else(place):
+    run(place)
+    assert run(place, "c") == {} and order() == "abcc"
+
+
+def test_other_weights_make_everything_undone_and_drop_what_was_measured(place):
+    run(place)
+    (place.work / "results").mkdir()
+    (remake.ROOT / remake.WEIGHTS).write_bytes(b"two")
+    run(place)
+    assert order() == "abcabc" and not (place.work / "results").exists()
+
+
+def test_a_name_that_is_not_there_is_refused(place, capsys):
+    assert remake.main(["--list"]) == 0 and capsys.readouterr().out.split() == ["a", "x", "b", "c"]
+    with pytest.raises(SystemExit):
+        remake.main(["--only", "d"])
+    assert "there is no d; --list names what there is" in capsys.readouterr().err
