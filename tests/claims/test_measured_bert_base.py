@@ -1,6 +1,7 @@
 """What was measured on recorded attention of BERT-base: numbers that fit one another, and no sentence of anybody."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -17,9 +18,15 @@ from bertlook_teach.claims import (
 )
 from bertlook_teach.disk import data_path
 from bertlook_teach.measures import map_classes, measure_patterns, surface_measures
-from bertlook_teach.published import published_heads
+from bertlook_teach.published import (
+    SHUFFLES,
+    published_gum_arcs,
+    published_heads,
+    published_masking,
+    published_sst2_entropy,
+)
 from bertlook_teach.stats import rank_correlation
-from tools.bert_base_tables import PAGE, measured, page_with, text
+from tools.recorded_verdicts import MARKS, PAGE, measured, page_with, verdicts
 
 # --- what ships -----------------------------------------------------------------------------------------------
 
@@ -136,9 +143,77 @@ def test_an_unknown_verdict_is_refused(tmp_path, monkeypatch):
         recorded_verdicts()
 
 
-def test_the_page_of_results_says_what_the_tables_say():
+def test_the_page_of_results_says_what_the_verdicts_say():
     page = PAGE.read_text(encoding="utf-8")
-    assert page_with(page, text()) == page, "run tools/bert_base_tables.py"
+    assert page_with(page, verdicts()) == page, "run tools/recorded_verdicts.py"
+
+
+def triples():
+    """Every number with every interval of its row, shape (row, 3): as it is, and per cent."""
+    found = []
+    for table in (
+        "correlations",
+        "surface_layers",
+        "special_tokens",
+        "relations",
+        "families",
+        "map_classes",
+        "patterns",
+    ):
+        for row in measured(table):
+            numbers = {
+                name: float(cell) for name, cell in row.items() if re.fullmatch(r"-?[\d.]+(e-\d+)?", cell)
+            }
+            ends = [name.removesuffix("low") for name in numbers if name.endswith("low")]
+            found += [
+                (x, numbers[f"{end}low"], numbers[f"{end}high"]) for x in numbers.values() for end in ends
+            ]
+    return np.concatenate([np.array(found), 100 * np.array(found)])
+
+
+def rows_below(heading):
+    lines = (
+        PAGE.read_text(encoding="utf-8")
+        .split(f"\n{heading}")[1]
+        .split("\n## ")[0]
+        .split("\n### ")[0]
+        .split("\n")
+    )
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][
+        2:
+    ]
+
+
+def test_every_number_with_an_interval_on_the_page_is_a_measured_one():
+    kept = triples()
+    page = PAGE.read_text(encoding="utf-8")
+    shown = page[page.index("## BERT-base: recorded attention") : page.index(MARKS[0])]
+    intervals = re.findall(r"([+-]?\d+\.(\d+)) \[([+-]?[\d.]+), ([+-]?[\d.]+)\]", shown)
+    assert len(intervals) > 200
+    for value, decimals, low, high in intervals:
+        wanted = np.array([float(value), float(low), float(high)])
+        apart = np.abs(kept - wanted).max(axis=1).min()
+        assert apart <= 0.5 * 10.0 ** -len(decimals) + 1e-9, f"{value} [{low}, {high}] is in no table"
+
+
+def test_the_tables_of_what_others_released_say_what_they_released():
+    for relation, head, right, n, _ in rows_below("### Arcs found by each head on GUM"):
+        found = published_gum_arcs(relation)
+        layer, number = (int(part) - 1 for part in head.split("-"))
+        assert found.correct[layer, number] == found.correct.max() == int(right.replace(",", ""))
+        assert n == ("not known" if found.n is None else f"{found.n:,}")
+    for task, metric, n, base, worst, best, _, _ in rows_below("### Heads masked one at a time"):
+        found = published_masking(task)
+        assert (metric, n, base) == (found.metric, f"{found.n:,}", f"{100 * found.base:.1f}")
+        for cell, change in (
+            (worst, (found.one_off - found.base).min()),
+            (best, (found.one_off - found.base).max()),
+        ):
+            assert cell.endswith(f"({100 * change:+.2f})")
+    for layer, *cells in rows_below("### Entropy by layer on 2,000 sentences"):
+        for cell, name in zip(cells, SHUFFLES, strict=True):
+            found, at = published_sst2_entropy(name), int(layer) - 1
+            assert cell == f"{found.mean[at]:.3f} ± {found.deviation[at]:.3f}"
 
 
 def test_the_tables_are_csv_with_a_header():
