@@ -21,7 +21,7 @@ def test_a_workflow_has_an_end_and_reads_only(path):
     for job in workflow["jobs"].values():
         assert job["timeout-minutes"] <= 90
         assert set(job.get("permissions", {})) <= {"pages", "id-token"}
-    for name in re.findall(r"(?<![\w/.])((?:tools|\.ci|tests)/[\w/.]+\.py)", text):
+    for name in re.findall(r"(?<![\w/.])((?:tools|training|\.ci|tests)/[\w/.]+\.py)", text):
         assert (ROOT / name).is_file(), name
 
 

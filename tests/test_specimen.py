@@ -16,7 +16,7 @@ from bertlook_teach.corpora import load_pairs, load_treebank
 from bertlook_teach.model import load_encoder
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "training"))
 import card_words
 import specimen_report as report
 
@@ -196,7 +196,7 @@ def test_the_card_says_what_a_reader_must_know():
         "CC BY-SA",
         "not BERT-base",
         "does not do",
-        "tools/pretrain.py",
+        "training/pretrain.py",
         "unigram",
         "next-sentence",
     ):

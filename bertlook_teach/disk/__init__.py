@@ -17,7 +17,7 @@ _HOMES = {
     "packing": "opened pack unpack",
     "paths": "course_folder data_path shipped_course",
     "shipped_evidence": "TOLERANCE evidence_folder shipped_files",
-    "tables": "Table align csv_text save_rows to_frame visible with_interval write_csv",
+    "tables": "Table align csv_text save_rows to_frame visible with_interval",
     "unfinished": "UNFINISHED Unfinished",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

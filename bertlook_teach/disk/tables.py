@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from .files import json_text, writable_folder, write_file, write_files
+from .files import json_text, writable_folder, write_files
 
 
 def align(lines: Iterable[Sequence[object]]) -> str:
@@ -74,17 +74,6 @@ def _plain_cell(value):
     value = value.replace("\r\n", "\n").replace("\r", "\n")  # csv does not quote a lone return
     text = _FORMULA.sub(r"\1'\2", value)
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
-
-
-def write_csv(path: str | Path, rows: Sequence[Mapping]) -> Path:
-    """Write rows with the keys of the first as header; what is None is left empty.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, with what to do.
-    """
-    return write_file(path, csv_text(rows))
 
 
 def csv_text(rows: Sequence[Mapping]) -> str:

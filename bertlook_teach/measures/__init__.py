@@ -9,7 +9,7 @@ _HOMES = {
     """,
     "distances": """
         GroupTest HeadDistances SMOOTHING THRESHOLDS UNLABELLED behaviour_labels group_test
-        head_distances js_between js_distances nearest_heads
+        head_distances js_between js_distances
     """,
     "gradients": "Gradients attention_gradients each_masked gradient_importance",
     "kovaleva_classes": """
@@ -21,7 +21,7 @@ _HOMES = {
         published_fractions sample_maps threshold_robustness threshold_sweep
     """,
     "maxima": """
-        CORE FEATURES NEGATION OBJECTS SUBJECTS argument_pairs chance_maxima chance_pair_maxima
+        CORE NEGATION OBJECTS SUBJECTS argument_pairs chance_maxima chance_pair_maxima
         column_maxima feature_masks feature_maxima pair_maxima token_mask
     """,
     "neurons": """
@@ -41,16 +41,16 @@ _HOMES = {
         zeros_quantities
     """,
     "six_lenses": """
-        CURVES LENSES Lens attention_against_importance category_curves lenses
+        CURVES LENSES Lens attention_against_importance lenses
         weight_norm_correlation
     """,
     "surface": """
         CLARK_ENTROPY_SMOOTHING CLS_TOKENS OFFSETS PUNCT_TOKENS SEP_TOKENS attention_entropy
-        attention_share attention_weights cls_entropy offset_attention offset_profile
+        attention_share attention_weights cls_entropy offset_attention
         offset_r_squared other_to_sep sep_to_sep special_token_attention surface_measures
         token_masks uniform_baseline
     """,
-    "token_kinds": "Curve category_means category_sums kinds_present macro_average maps_of",
+    "token_kinds": "category_means category_sums kinds_present maps_of",
     "training_film": "Baseline Film half_way measure_label read_film tokens_in_words",
     "vig_patterns": """
         PATTERNS PatternShare VigPattern measure_patterns missing_patterns pattern_measures

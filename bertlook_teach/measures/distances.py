@@ -420,19 +420,6 @@ def group_test(distances, labels: Sequence, *, permutations: int = 999, seed: in
     )
 
 
-def nearest_heads(distances, index: int, k: int = 5) -> list[int]:
-    """The ``k`` heads nearest to head ``index``, nearest first; of equals the one with the lower number.
-
-    >>> nearest_heads([[0, 3, 1], [3, 0, 2], [1, 2, 0]], 0, k=2)
-    [2, 1]
-    """
-    distances = checked_distances(distances)
-    if not 0 <= index < len(distances):
-        raise IndexError(f"there are {len(distances)} heads, numbered from 0; got {index}.")
-    order = np.argsort(distances[index], kind="stable")
-    return [int(i) for i in order if i != index][:k]
-
-
 # --- behaviour ------------------------------------------------------------------------------------------------
 UNLABELLED = "unlabelled"
 

@@ -25,8 +25,6 @@ NEGATION = frozenset(
     {"no", "not", "n't", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "cannot"}
 )
 
-FEATURES = ("nouns", "verbs", "pronouns", "subjects", "objects", "negation")
-
 
 def feature_masks(sentence) -> dict[str, np.ndarray]:
     """Which words of a treebank sentence carry each feature: boolean arrays of shape (word,).

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..model import output_projection, read
+from ..model import output_projection
 from ..stats import partial_rank_correlation, rank_correlation
-from .gradients import attention_gradients, gradient_importance
+from .gradients import gradient_importance
 from .norms import value_norms, weighted_norms
 from .rollout import attention_rollout
-from .surface import token_masks
-from .token_kinds import Curve, category_means, category_sums, kinds_present, macro_average, maps_of
+from .token_kinds import kinds_present, maps_of
 from .zeroing import value_zeroing, value_zeroing_to_output
 
 if TYPE_CHECKING:
-    from ..model import Attention, Encoder, Reading
+    from ..model import Attention, Reading
 
 
 def attention_against_importance(share, gradient, norm) -> dict[str, float]:
@@ -189,57 +188,3 @@ def lenses(
 
 # --- curves ------------------------------------------------------------------------------------------
 CURVES = ("weight", "norm", "gradient")
-
-
-def category_curves(
-    encoder: Encoder,
-    corpus: Iterable,
-    of: str = "weight",
-    *,
-    seed: int = 0,
-    segments: str = "standard",
-    truncate: bool = True,
-) -> dict[str, Curve]:
-    """What goes to [CLS], [SEP], . and , and other tokens, layer by layer: the curves of Clark's and Kobayashi's figures.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    corpus : iterable of texts or pairs of texts
-    of : {"weight", "norm", "gradient"}
-        Share of attention; sum of weighted norms; mean |dL/dalpha| with 15 % of each input masked.
-    seed : int
-        Input number i is masked with ``seed + i``.
-
-    Returns
-    -------
-    dict of "cls", "sep", "punct", "other", "sep_to_sep" (and "all" for gradients) -> Curve with ``mean`` of shape (layer,)
-        Mean over heads and inputs, each input weighing the same; ``n`` counts the inputs that hold such a token. "sep_to_sep" is
-        the same for the rows of [SEP] alone.
-    """
-    if of not in CURVES:
-        raise ValueError(f"of must be one of {', '.join(CURVES)}; got {of!r}.")
-    projection = output_projection(encoder) if of == "norm" else None
-    inputs = []
-    for number, item in enumerate(corpus):
-        reading = read(encoder, item, segments=segments, truncate=truncate)
-        if of == "gradient":
-            found = attention_gradients(reading, seed=seed + number)
-            attention, maps, shown = found.attention, found.importance, found.unmasked()
-            values = category_means(maps, attention, unmasked=shown)
-        else:
-            attention = reading.attention(vectors=of == "norm")
-            maps = attention.weights
-            if of == "norm":
-                maps = weighted_norms(maps, value_norms(attention, projection))
-            values = category_sums(maps, attention)
-        sep = token_masks(attention)["sep"]
-        if sep.any():
-            block = maps[..., sep, :][..., sep]
-            values["sep_to_sep"] = (
-                block.mean(axis=(-2, -1)) if of == "gradient" else block.sum(axis=-1).mean(axis=-1)
-            )
-        inputs.append({kind: value.mean(axis=-1) for kind, value in values.items()})
-    if not inputs:
-        raise ValueError("the corpus is empty: there was nothing to measure.")
-    return macro_average(inputs)

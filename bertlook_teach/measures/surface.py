@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -172,13 +172,6 @@ def offset_attention(attention, offset: int = -1):
     """
     weights = attention_weights(attention) if offset == 0 else _in_line(attention)
     return _diagonal_sum(weights, offset) / weights.shape[-1]
-
-
-def offset_profile(attention, offsets: Iterable[int] = OFFSETS):
-    """Mean attention at each of many offsets: array of shape (..., layer, head, offset)."""
-    weights = _in_line(attention)
-    xp = array_namespace(weights)
-    return xp.stack([_diagonal_sum(weights, o) for o in offsets], axis=-1) / weights.shape[-1]
 
 
 def offset_r_squared(attention):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
-
 import numpy as np
 
 from .surface import token_masks
@@ -53,24 +50,6 @@ def category_means(maps, tokens, *, unmasked=None) -> dict[str, np.ndarray]:
     kinds = {**kinds_present(tokens), "all": counts}
     chosen = {kind: mask & counts for kind, mask in kinds.items()}
     return {kind: maps[..., mask].mean(axis=(-2, -1)) for kind, mask in chosen.items() if mask.any()}
-
-
-class Curve(NamedTuple):
-    """A mean over inputs, and over how many of them it was defined."""
-
-    mean: np.ndarray
-    n: int
-
-
-def macro_average(inputs: Iterable[Mapping[str, np.ndarray]]) -> dict[str, Curve]:
-    """Average dicts of measures over inputs, each input weighing the same; an input without a kind is not counted for it."""
-    sums: dict[str, np.ndarray] = {}
-    counts: dict[str, int] = {}
-    for values in inputs:
-        for name, value in values.items():
-            sums[name] = sums.get(name, 0) + np.asarray(value, dtype=float)
-            counts[name] = counts.get(name, 0) + 1
-    return {name: Curve(total / counts[name], counts[name]) for name, total in sums.items()}
 
 
 def kinds_present(tokens) -> dict[str, np.ndarray]:

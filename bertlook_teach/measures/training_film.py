@@ -1,4 +1,4 @@
-"""The film of a training run: what every head did at checkpoints along the way, as `tools/specimen_report.py` measured it."""
+"""The film of a training run: what every head did at checkpoints along the way, as `training/specimen_report.py` measured it."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _table(path: Path, wanted) -> tuple[list[str], list]:
     """The header and (line, row) of a CSV that has the wanted columns, each once."""
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no file {path.name} in {path.parent}; tools/specimen_report.py makes it."
+            f"there is no file {path.name} in {path.parent}; training/specimen_report.py makes it."
         )
     try:
         with open(path, newline="", encoding="utf-8") as file:

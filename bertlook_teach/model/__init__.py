@@ -13,7 +13,7 @@ _HOMES = {
     """,
     "devices": "PRECISIONS array_namespace choose_device products_in",
     "encoder": """
-        Encoder PRUNED_TYPE PrunedEncoder RANDOM_SEED load_encoder random_twin
+        Encoder PrunedEncoder RANDOM_SEED load_encoder random_twin
     """,
     "folders": "import_torch quiet_loading",
     "head_names": "check_head head_label head_rows parse_head_label",

@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 
 RANDOM_SEED = 0
 
-PRUNED_TYPE = (
-    "bertlook-pruned"  # the model type in the config.json of a pruned folder, which transformers refuses
-)
-
 _HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
 
 # The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
@@ -435,11 +431,6 @@ def _digest(tensors: Mapping[str, Any], tokenizer, content: Callable[[Any], byte
 
 def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) -> Encoder:
     config = read_config(folder)
-    if config.get("model_type") == PRUNED_TYPE:
-        raise ValueError(
-            f"{folder} holds a pruned model, whose layers have different numbers of heads; open it with "
-            "bertlook_teach.analyses.ablation.load_pruned(folder)."
-        )
     refuse_decoders(name, config)
     refuse_relative_positions(name, config)
     require_safe_weights(folder)

@@ -4,8 +4,8 @@ from .. import hand_on
 
 _HOMES = {
     "ablation": """
-        KOVALEVA_TASKS PublishedSpeed published_baseline published_disabled_heads
-        published_disabled_layers published_keep_one published_prunable published_speed
+        KOVALEVA_TASKS published_baseline published_disabled_heads
+        published_prunable
         published_wmt_heads published_wmt_significant
     """,
     "bert_base": """

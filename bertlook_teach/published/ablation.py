@@ -6,8 +6,6 @@ and layers are read off the colours of their figures.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .tables import read_published
@@ -19,18 +17,6 @@ _WMT, _KEPT = "michel_table1_wmt_single_head", "michel_one_head_per_layer_bert"
 _HEADS, _LAYERS = "kovaleva_head_disabling_per_head", "kovaleva_layer_disabling_and_summary"
 
 _PRUNING = "michel_pruning_and_speed"
-
-
-class PublishedSpeed(NamedTuple):
-    """Examples a second before and after half of the heads were removed, on one GPU of 2016 (Table 4)."""
-
-    batch_size: int
-    whole: float
-    pruned: float
-
-    @property
-    def ratio(self) -> float:
-        return self.pruned / self.whole
 
 
 def published_wmt_heads() -> np.ndarray:
@@ -50,25 +36,9 @@ def published_wmt_significant() -> np.ndarray:
     return marked
 
 
-def published_keep_one(*, chosen_on_train: bool = False) -> np.ndarray:
-    """Accuracy points lost or gained on MNLI where only the best head of one layer is kept, shape (12,): Michel et al. (2019).
-
-    BERT-base. In Table 3 the head was chosen on the very examples it is scored on; with ``chosen_on_train``, on 5,000 training
-    examples (Table 6). No change of Table 3 is significant at p < .01.
-    """
-    table = "Table 6" if chosen_on_train else "Table 3"
-    values = {int(row.layer): float(row.value) for row in read_published(_KEPT) if row.section == table}
-    return np.array([values[layer] for layer in range(1, 13)])
-
-
 def published_disabled_heads(task: str) -> np.ndarray:
     """BERT-base's score with each head made uniform in turn, shape (12, 12): Kovaleva et al. (2019), Figure 8, read off its colours."""
     return _grid(_HEADS, f"{_task(task)}: score with this head uniform", (12, 12))
-
-
-def published_disabled_layers(task: str) -> np.ndarray:
-    """BERT-base's score with all heads of a layer made uniform, shape (12,): Kovaleva et al. (2019), Figure 9, read off its bars."""
-    return _grid(_LAYERS, f"{_task(task)}: score with this layer uniform", (12,))
 
 
 def published_baseline(task: str) -> float:
@@ -92,16 +62,6 @@ def published_prunable() -> dict[str, float]:
         if row.quantity.startswith("heads prunable"):
             found[row.quantity.rpartition(": ")[2]] = float(row.value) / 100
     return found
-
-
-def published_speed() -> list[PublishedSpeed]:
-    """Speed of BERT-base with half of its heads removed, by batch size: Michel et al. (2019), Table 4."""
-    values = {row.quantity: float(row.value) for row in read_published(_PRUNING) if row.analysis == "speed"}
-    sizes = sorted(int(name.rpartition(" ")[2]) for name in values if name.startswith("unpruned"))
-    return [
-        PublishedSpeed(size, values[f"unpruned, batch {size}"], values[f"50% heads pruned, batch {size}"])
-        for size in sizes
-    ]
 
 
 def _task(task: str) -> str:

@@ -56,11 +56,6 @@ class MeasuredTable(NamedTuple):
         """``the specimen``, or ``an earlier specimen`` if the weights have changed since the table was measured."""
         return "the specimen" if self.current else "an earlier specimen"
 
-    @property
-    def Whose(self) -> str:
-        """The same at the beginning of a sentence."""
-        return self.whose[0].upper() + self.whose[1:]
-
     def label(self, begins: str) -> str:
         """The one row whose name begins so, without marks of bold type and code."""
         found = [name for name in self.rows if name == begins] or [

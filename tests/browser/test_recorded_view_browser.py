@@ -96,7 +96,7 @@ def test_a_menu_of_heads_worth_seeing_sets_the_sentence_too(show, recording):  #
 
 
 def test_another_head_is_drawn_within_the_turn_that_asks_for_it(show, recording):  # noqa: F811
-    """Nothing is waited for, whichever of the 144 heads comes next. How long it takes stands in benchmarks/view_speed.py."""
+    """Nothing is waited for, whichever of the 144 heads comes next."""
     page = show(view=RecordedView(recording, TEXTS, sentence=TEXTS[1]))
     page.wait_for_function("document.querySelectorAll('.bl-query').length === 19")
     said = page.evaluate(ANOTHER_HEAD, 100)

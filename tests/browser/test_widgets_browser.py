@@ -630,7 +630,7 @@ def test_new_data_arrive_in_a_view_that_is_open(show):
     assert page.locator(".bl-query").all_text_contents() == ["[CLS]", "hi", "[SEP]"]
 
 
-# ---- another head: how fast, benchmarks/view_speed.py says ----------------------------------------------------
+# ---- another head ---------------------------------------------------------------------------------------------
 
 REDRAW = """async (count) => {
   const canvas = document.querySelector('.bl-stage canvas'), scripts = [], pixels = [];

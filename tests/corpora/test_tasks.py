@@ -18,7 +18,7 @@ from bertlook_teach.corpora import SHIPPED, Example, Task, load_task, read_examp
 from bertlook_teach.stats import metric_value, ratio_interval, resampled_interval
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "training"))
 import make_tasks
 
 

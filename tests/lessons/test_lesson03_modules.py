@@ -11,7 +11,6 @@ from bertlook_teach.measures import (
     attention_entropy,
     layer_difference,
     offset_attention,
-    offset_profile,
     other_to_sep,
     sep_to_sep,
     special_token_attention,
@@ -172,8 +171,10 @@ def test_bars_stand_at_their_offsets_and_turn_round_with_the_map():
     looks_back = np.eye(9, k=-1)
     looks_back[0, 0] = 1
     offsets = (-2, -1, 0, 1, 2)
-    back = offset_profile(looks_back[None, None], offsets)[0, 0]
-    ahead = offset_profile(looks_back[None, None, ::-1, ::-1], offsets)[0, 0]  # the text read from its end
+    back = np.array([offset_attention(looks_back, offset) for offset in offsets])
+    ahead = np.array(
+        [offset_attention(looks_back[::-1, ::-1], offset) for offset in offsets]
+    )  # the text read from its end
     assert "offset -1, the previous token (0.889)" in describe_offsets(back, offsets)
     assert "offset +1, the next token (0.889)" in describe_offsets(ahead, offsets)
     svg = render_offset_bars(back, offsets, title="<1-1>")

@@ -245,14 +245,6 @@ def test_a_comparison_without_pairs_says_what_is_lacking():
     assert only.n_within + only.n_between == 6
 
 
-def test_neighbours_come_nearest_first_and_never_oneself():
-    matrix, _ = blocks()
-    assert d.nearest_heads(matrix, 4, k=3) == [3, 5, 0] and d.nearest_heads(matrix, 0, k=99)[-1] == 9
-    assert d.nearest_heads([[0]], 0) == []
-    with pytest.raises(IndexError, match="there are 10 heads"):
-        d.nearest_heads(matrix, 10)
-
-
 # --- behaviour ---------------------------------------------------------------------------------------------------
 
 

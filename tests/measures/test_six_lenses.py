@@ -18,13 +18,11 @@ from bertlook_teach.measures import (
     attention_flow,
     attention_gradients,
     attention_rollout,
-    category_curves,
     category_means,
     category_sums,
     each_masked,
     gradient_importance,
     lenses,
-    macro_average,
     mixing_matrices,
     summed_norms,
     value_norms,
@@ -476,25 +474,11 @@ def test_norms_roll_out_too_and_a_row_of_zeros_is_the_token_itself():
     assert mixing_matrices(norms)[1, 2].tolist() == [0, 0, 1, 0]
 
 
-def test_flow_equals_rollout_in_the_first_layer_and_a_solver_s_maximum_above():
-    scipy = pytest.importorskip("scipy.sparse.csgraph")
-    from scipy.sparse import csr_array
-
+def test_flow_equals_rollout_in_the_first_layer():
     maps = _random_maps(layers=3, n=5, seed=4)
     ours = attention_flow(maps)
-    assert ours[0] == pytest.approx(attention_rollout(maps)[0])
+    assert ours[0] == pytest.approx(attention_rollout(maps)[0], abs=1e-8)
     assert ours.sum(axis=-1) == pytest.approx(np.ones((3, 5)))
-    n, scale = 5, 10**7
-    network = np.zeros((20, 20))
-    for layer, mixing in enumerate(mixing_matrices(maps)):
-        network[(layer + 1) * n : (layer + 2) * n, layer * n : (layer + 1) * n] = mixing
-    whole = csr_array(np.round(network * scale).astype(np.int32))
-    for top in (1, 2):
-        flow = [
-            [scipy.maximum_flow(whole, (top + 1) * n + i, j).flow_value for j in range(n)] for i in range(n)
-        ]
-        flow = np.array(flow) / np.sum(flow, axis=1, keepdims=True)
-        assert ours[top] == pytest.approx(flow, abs=1e-5)
 
 
 def test_flow_equals_the_smallest_cut():
@@ -562,59 +546,18 @@ def test_sums_of_weights_are_clark_s_shares(specimen):
         assert share == pytest.approx(special_token_attention(attention, kind), abs=1e-6)
 
 
-def test_a_kind_that_is_not_there_is_left_out_and_not_averaged_in():
+def test_a_kind_that_is_not_there_is_left_out():
     one, two = np.full((1, 1, 3, 3), 1.0), np.full((1, 1, 3, 3), 3.0)
     with_comma, without = (
         category_sums(one, ["[CLS]", ",", "[SEP]"]),
         category_sums(two, ["[CLS]", "a", "[SEP]"]),
     )
     assert "punct" not in without and "other" not in with_comma
-    curves = macro_average([with_comma, without])
-    assert (curves["punct"].mean.item(), curves["punct"].n) == (1.0, 1)
-    assert (curves["sep"].mean.item(), curves["sep"].n) == (2.0, 2)
     assert category_means(one, ["[CLS]", ",", "[SEP]"], unmasked=[True, False, True]).keys() == {
         "cls",
         "sep",
         "all",
     }
-
-
-def test_curves_of_weights_are_those_of_the_surface_measures(bert):
-    from bertlook_teach.measures import sep_to_sep, special_token_attention
-
-    corpus = ["a cat, a dog", ("the mat", "it was")]
-    curves = category_curves(bert, corpus)
-    read = [extract_attention(bert, corpus[0]), extract_attention(bert, *corpus[1])]
-    for name, curve in curves.items():
-        use = read[:1] if name == "punct" else read  # the second has no comma
-        measure = (
-            sep_to_sep if name == "sep_to_sep" else lambda a, name=name: special_token_attention(a, name)
-        )
-        assert curve.n == len(use)
-        assert curve.mean == pytest.approx(np.mean([measure(a).mean(axis=1) for a in use], axis=0), abs=1e-6)
-    assert curves.keys() == {"cls", "sep", "punct", "other", "sep_to_sep"}
-
-
-def test_curves_of_norms_and_gradients_average_what_one_input_gives(bert):
-    corpus = [("a cat, a dog", "a mat"), ("the mat, no", "it was")]
-    norms = category_curves(bert, corpus, "norm")
-    each = []
-    for pair in corpus:
-        attention = extract_attention(bert, *pair, vectors=True)
-        each.append(
-            category_sums(lenses(read(bert, *pair), only=["norm"])["norm"], attention)["sep"].mean(axis=1)
-        )
-    assert norms["sep"].mean == pytest.approx(np.mean(each, axis=0))
-    gradients = category_curves(bert, corpus, "gradient", seed=5)
-    found = [attention_gradients(read(bert, *pair), seed=5 + i) for i, pair in enumerate(corpus)]
-    each = [
-        category_means(g.importance, g.attention, unmasked=g.unmasked())["all"].mean(axis=1) for g in found
-    ]
-    assert gradients["all"].mean == pytest.approx(np.mean(each, axis=0))
-    with pytest.raises(ValueError, match="of must be one of weight, norm, gradient; got 'entropy'"):
-        category_curves(bert, corpus, "entropy")
-    with pytest.raises(ValueError, match="the corpus is empty"):
-        category_curves(bert, [])
 
 
 def test_maps_of_another_length_than_the_tokens_are_refused():

@@ -12,7 +12,6 @@ from bertlook_teach.measures import (
     attention_share,
     cls_entropy,
     offset_attention,
-    offset_profile,
     offset_r_squared,
     other_to_sep,
     sep_to_sep,
@@ -74,15 +73,6 @@ def test_an_offset_equals_the_sum_over_positions_spelled_out(offset):
     assert offset_attention(weights, offset) == pytest.approx(
         expected if np.ndim(expected) else np.zeros((2, 3))
     )
-
-
-def test_the_profile_is_the_offsets_side_by_side_and_covers_all_of_a_short_input():
-    weights = random_maps(tokens=7)
-    profile = offset_profile(weights)
-    assert profile.shape == (2, 3, 17)
-    for column, offset in enumerate(range(-8, 9)):
-        assert profile[..., column] == pytest.approx(offset_attention(weights, offset))
-    assert profile.sum(-1) == pytest.approx(np.ones((2, 3)))  # 7 tokens: no offset beyond 8
 
 
 def test_a_map_constant_along_its_diagonals_is_explained_by_offset_alone():
@@ -248,7 +238,7 @@ def test_smoothing_outside_zero_to_one_is_refused():
 
 # --- what every measure promises ---------------------------------------------------------------------
 
-ALL = {**surface_measures(), "profile": offset_profile}
+ALL = surface_measures()
 
 
 @pytest.mark.parametrize("name", ALL)

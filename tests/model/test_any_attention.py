@@ -12,7 +12,6 @@ from bertlook_teach.measures import (
     attention_share,
     cls_entropy,
     offset_attention,
-    offset_profile,
     special_token_attention,
     uniform_baseline,
 )
@@ -134,7 +133,7 @@ def test_cross_attention_is_measured_where_that_has_a_meaning():
     assert special_token_attention(cross, "cls") == pytest.approx(0)
     assert attention_entropy(cross) == pytest.approx(-(weights * np.log(weights)).sum(-1).mean(-1), abs=1e-5)
     assert uniform_baseline(attention_entropy)(cross) == pytest.approx(np.log(4))
-    for measure in (offset_attention, cls_entropy, offset_profile, lambda a: a.to_words()):
+    for measure in (offset_attention, cls_entropy, lambda a: a.to_words()):
         with pytest.raises(ValueError, match="two texts|different texts"):
             measure(cross)
 

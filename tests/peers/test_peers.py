@@ -119,7 +119,7 @@ def test_paired_tests_are_those_of_scipy_and_statsmodels(numbers):
 
 def test_attention_flow_is_the_maximum_flow_of_networkx():
     found = peer("flows")
-    close(attention_flow(found["maps"]), found["flow"], within=1e-12)
+    close(attention_flow(found["maps"]), found["flow"], within=1e-8)  # SciPy's solver takes whole numbers
     assert (
         np.abs(attention_rollout(found["maps"])[-1] - found["flow"][-1]).max() > 0.01
     )  # so that flow is no rollout

@@ -1,13 +1,10 @@
 """What others released about BERT-base: no cell missing, nothing swapped, and the sentences that can be read off it."""
 
-import csv
-
 import numpy as np
 import pytest
 
 from bertlook_teach import published
 from bertlook_teach.model import parse_head_label
-from tools.make_published_bert_base import main
 
 
 @pytest.mark.parametrize("relation", published.GUM_RELATIONS)
@@ -78,36 +75,3 @@ def test_what_was_not_published_lists_what_was():
         published.published_masking("RTE")
     with pytest.raises(KeyError, match="published of sentences, noun phrases shuffled"):
         published.published_sst2_entropy("letters")
-
-
-def test_the_tool_writes_the_columns_of_all_tables(tmp_path):
-    tables = {
-        "bert_base_gum_uas_per_head": ["relation,layer,head,correct,n,source,exactness", "det,8,11,9,10,x,y"],
-        "bert_base_head_ablation": [
-            "task,metric,what,layer,head,value,base,source",
-            "MNLI,accuracy,one_head_off,7,1,0.12345678,0.5,x",
-            "MNLI,accuracy,layer_off,7,,0.25,0.75,x",
-        ],
-        "bert_base_layer_entropy_sst2": [
-            "sentences,layer,mean_entropy_nats,standard_deviation_over_sentences,n,source",
-            "np_shuffled,1,2.5,0.25,20,x",
-        ],
-    }
-    for name, lines in tables.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 0
-    written = {}
-    for name in tables:
-        with open(tmp_path / "out" / f"{name}.csv", newline="", encoding="utf-8") as file:
-            written[name] = [(r["quantity"], r["layer"], r["head"], r["value"]) for r in csv.DictReader(file)]
-    assert written["bert_base_gum_uas_per_head"] == [("det: correct", "8", "11", "9")]
-    assert written["bert_base_head_ablation"] == [
-        ("MNLI: one head off", "7", "1", "0.123457"),
-        ("MNLI: layer off", "7", "", "0.250000"),
-        ("MNLI: all heads, beside one head", "", "", "0.500000"),
-        ("MNLI: all heads, beside one layer", "", "", "0.750000"),
-    ]
-    assert [row[::3] for row in written["bert_base_layer_entropy_sst2"]] == [
-        ("noun phrases shuffled: mean entropy", "2.5"),
-        ("noun phrases shuffled: standard deviation", "0.25"),
-    ]

@@ -18,7 +18,6 @@ from bertlook_teach.render import (
     layer_curves,
     render_attention_lines,
     save_figure,
-    scatter_by_layer,
 )
 from bertlook_teach.render.drawing import papers
 
@@ -99,9 +98,6 @@ def test_the_caption_of_a_figure_follows_its_numbers():
     )
     turned = layer_curves({"specimen": [0.4, 0.1, 0.2]}, ylabel="to [SEP] (share)")
     assert "highest in layer 1 (0.400) and lowest in layer 2" in caption_of(turned)
-    assert "layer mean is highest in layer 2 (0.600)" in caption_of(
-        scatter_by_layer([[0.1, 0.3], [0.5, 0.7]])
-    )
 
 
 def test_a_figure_without_curves_needs_a_caption(tmp_path):

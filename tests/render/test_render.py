@@ -11,15 +11,12 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
-    EffectTable,
     TextTable,
     attention_table,
     describe_attention,
     describe_head_map,
     describe_layers,
     describe_token,
-    format_attention_grid,
-    format_head_map,
     format_strongest_heads,
     head_map_table,
     layer_curves,
@@ -30,7 +27,6 @@ from bertlook_teach.render import (
     render_gallery,
     render_head_map,
     save_figure,
-    scatter_by_layer,
     value_range,
     visible_token,
     with_badge,
@@ -377,7 +373,6 @@ def test_the_table_holds_every_weight_with_row_and_column_headers():
         ("query looks at key", "col"), ("a", "col"), ("<b>", "col"), ("a", "row"), ("<b>", "row"),
     ]  # fmt: skip
     assert tree.find("caption").text == "Head 1-1 & more"
-    assert "25" in attention_table([[0.25, 0.75], [1, 0]], ["a", "b"], form="text")
 
 
 def test_the_table_of_a_map_counts_layers_and_heads_from_one():
@@ -393,18 +388,12 @@ def test_the_table_of_a_map_counts_layers_and_heads_from_one():
     assert [cell.text for cell in tree.iter("td")] == [f"+{i}.000" for i in range(1, 7)]
 
 
-EFFECTS = EffectTable([[0.5, 0.2, 0.1], [0.3, 0.4, 0.6]], np.zeros((2, 3)), worse=1, name="change")
-
-
 @pytest.mark.parametrize(
     "names",
     [
         lambda: words(render_head_map(np.full((2, 3), 0.5))),
         lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"])),
-        lambda: [cell.text for cell in ElementTree.fromstring(EFFECTS.html()).iter("th")],
-        lambda: repr(EFFECTS).split(),
         lambda: re.findall(r"\d+", " ".join(re.findall("<th.*?</th>", head_map_table(np.ones((2, 3)))))),
-        lambda: re.findall(r"(?m)head (\d)|^ +(\d)", format_head_map(np.ones((2, 3)))),
     ],
 )
 def test_whatever_names_layers_and_heads_counts_them_from_one(names):
@@ -413,17 +402,7 @@ def test_whatever_names_layers_and_heads_counts_them_from_one(names):
     assert [name for name in found if name.isdigit()] == ["1", "2", "3", "1", "2"]
 
 
-def test_the_plain_grid_is_dense_where_the_weight_is():
-    lines = format_attention_grid(looks_back(3), ["a", "b", "c"]).splitlines()
-    assert [line.split()[2:] for line in lines[1:]] == [["@", ".", "."], ["@", ".", "."], [".", "@", "."]]
-
-
-def test_the_plain_map_and_the_list_of_heads_count_from_one():
-    assert format_head_map([[0.5], [0.25]]).splitlines() == [
-        "layer   head 1",
-        "    1    0.500",
-        "    2    0.250",
-    ]
+def test_the_list_of_heads_counts_from_one():
     assert format_strongest_heads([[0.5], [0.75]], top=1) == "2-1  0.750"
 
 
@@ -437,16 +416,6 @@ def test_layer_curves_count_layers_from_one_and_average_heads():
     assert theirs.get_xdata().tolist() == [1, 2, 3]
     assert theirs.get_label() == "BERT-base (published)"
     assert ours.get_linestyle() != theirs.get_linestyle() and ours.get_marker() != theirs.get_marker()
-
-
-def test_scatter_has_a_dot_per_head_over_its_layer():
-    values = np.arange(6).reshape(2, 3) / 10
-    axes = scatter_by_layer(values, ylabel="share").axes[0]
-    offsets = axes.collections[0].get_offsets()
-    assert offsets[:, 0].tolist() == [1, 1, 1, 2, 2, 2]
-    assert np.asarray(offsets[:, 1]) == pytest.approx(values.ravel())
-    assert axes.lines[0].get_xdata().tolist() == [1, 2]
-    assert axes.lines[0].get_ydata() == pytest.approx(values.mean(axis=1))
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
@@ -521,7 +490,7 @@ def wrong(change):
         (wrong(lambda w: w.__setitem__(2, 0)), TOKENS, r"query 2 \('cat'\) are zero, so it looks nowhere"),
     ],
 )
-@pytest.mark.parametrize("picture", [*PICTURES, describe_attention, attention_table, format_attention_grid])
+@pytest.mark.parametrize("picture", [*PICTURES, describe_attention, attention_table])
 def test_what_cannot_be_drawn_truly_is_refused(picture, weights, tokens, message):
     with pytest.raises(ValueError, match=message):
         picture(weights, tokens)

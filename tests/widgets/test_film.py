@@ -147,7 +147,7 @@ def test_the_present_point_is_marked_on_the_chosen_curve():
 
 
 def test_baselines_are_those_of_the_very_inputs(tmp_path, specimen):
-    sys.path.insert(0, str(ROOT / "tools"))
+    sys.path.insert(0, str(ROOT / "training"))
     import specimen_report as report
 
     sentences = load_treebank()[:60]

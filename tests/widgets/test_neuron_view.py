@@ -21,8 +21,6 @@ from bertlook_teach.render import (
     NEGATIVE,
     POSITIVE,
     describe_neurons,
-    neuron_picture,
-    neuron_table,
     render_neurons,
     signed,
     sorted_dimensions,
@@ -106,15 +104,6 @@ def test_another_key_is_described_on_request():
         describe_neurons(by_hand(), key=2)
 
 
-def test_the_table_has_a_row_a_key():
-    table = neuron_table(by_hand(), top=2)
-    assert table.rows == [
-        ["cat", "+2.00", "88 %", "1: +4.00, 3: -1.00"],
-        ["[SEP]", "0.00", "12 %", "1: 0.00, 2: 0.00"],
-    ]
-    assert "query “cat”" in table.caption
-
-
 # ---- the picture ----------------------------------------------------------------------------------------------
 
 
@@ -165,12 +154,6 @@ def test_the_legend_stays_in_the_picture_and_says_what_is_summed(width):
     assert [text for _, _, text in words][-1] == f"outlined: {DIM - 2} others, summed" and len(words) == 3
     for x, y, text in words:
         assert float(x) + text_width(text, 24) <= wide and float(y) + 12 <= tall
-
-
-def test_a_picture_of_neurons_shows_in_a_notebook():
-    picture = neuron_picture(by_hand(), dimensions=None)
-    assert picture.sentence == describe_neurons(by_hand(), dimensions=None)
-    assert "<img" in picture._repr_html_() and repr(picture).startswith("Picture: Head 3-4")
 
 
 def test_no_token_becomes_markup():

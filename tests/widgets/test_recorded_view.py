@@ -16,9 +16,7 @@ from any_view import BAD_NAME, HOSTILE, Recorded, attention, maps
 from bertlook_teach.measures import offset_attention
 from bertlook_teach.model import load_encoder, load_recording
 from bertlook_teach.render import (
-    Picture,
     badge_figure,
-    badged,
     figure_picture,
     layer_curves,
     render_attention_lines,
@@ -237,8 +235,6 @@ def test_figures_carry_badges_too_and_only_one():
     assert f">{BADGE}</text>" in picture.svg
     with pytest.raises(ValueError, match="already marked 'BERT-base, recorded'"):
         badge_figure(figure, "specimen")
-    other = badged(Picture(render_head_map([[0.1, 0.2]]), "A map."), "specimen")
-    assert 'data-badge="specimen"' in other.svg and other.sentence == "A map."
 
 
 def test_what_is_no_recording_or_no_sentence_is_refused(recording):

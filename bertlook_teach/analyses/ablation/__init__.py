@@ -4,16 +4,10 @@ from ... import hand_on
 
 _HOMES = {
     "bench": "Bench MaskedSentence Outcome Replay guess_masked read_masked",
-    "gate_importance": """
-        HeadImportance VERSIONS disagreement gate_gradients head_importance importance_versions
-        predicted_effects
-    """,
+    "gate_importance": "HeadImportance VERSIONS disagreement gate_gradients head_importance importance_versions",
     "heads_off": "WAYS ablated all_heads at_contexts layer_heads positive_control read_heads uniform_context",
     "next_sentence": "NextSentence NoNextSentenceHead adjoining_sentences next_sentence_head",
-    "pruning": """
-        RECORD WEIGHTS folder_size load_pruned parameter_count parameters_per_head prune
-        prune_classifier save_pruned
-    """,
+    "pruning": "parameter_count prune",
     "removal_curves": """
         ORDERS RemovalCurve STEPS mean_parts pruning_curve random_removal removal_curve remove_one
         worst_first

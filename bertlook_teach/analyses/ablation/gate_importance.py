@@ -130,14 +130,6 @@ def gate_gradients(scorer, batches: Iterable, *, heads_off=(), progress: Callabl
     return np.concatenate(parts)
 
 
-def predicted_effects(scorer, batches: Iterable, *, progress: Callable = iter) -> np.ndarray:
-    """To first order, by how much the mean loss changes when a head is masked: -dL/dxi_h, shape (layer, head).
-
-    Beside ``single_head_effects(...).loss_change`` it shows how far a derivative at xi = 1 tells what happens at xi = 0.
-    """
-    return -gate_gradients(scorer, batches, progress=progress).mean(axis=0)
-
-
 def disagreement(versions: dict[str, HeadImportance]) -> dict[tuple[str, str], float]:
     """Spearman's correlation of each two versions over all heads, as each would rank them for pruning.
 

@@ -141,11 +141,6 @@ class Classifier:
         """Write model, tokenizer and training record; ``AutoModelForSequenceClassification.from_pretrained(folder)`` reads it too."""
         from ...model import quiet_loading
 
-        if getattr(self.encoder, "off", ()):
-            raise ValueError(
-                f"{self.encoder.name} has lost heads, which transformers' folders cannot hold: nobody could read it again. Save the "
-                "encoder with bertlook_teach.analyses.ablation.save_pruned, or the classifier before it was pruned."
-            )
         record = {
             "task": self.task_name,
             "metric": self.metric,

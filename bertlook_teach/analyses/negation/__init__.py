@@ -4,7 +4,7 @@ from ... import hand_on
 
 _HOMES = {
     "cues": """
-        BestCueHead CueScores HeadAgreement OFFSETS best_head count_hits f1_of head_agreement head_choices
+        BestCueHead CueScores OFFSETS best_head count_hits f1_of head_choices
         listed_cue most_pieces negated offset_rule random_cue random_cue_hits random_word
         score_heads score_rule
     """,

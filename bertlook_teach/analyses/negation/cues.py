@@ -26,7 +26,7 @@ import numpy as np
 from ...corpora import CUE_WORDS, Negation, NegationSentence
 from ...disk import Table
 from ...model import head_label, head_rows
-from ...stats import best_index, draws, kendall, sample_interval
+from ...stats import best_index, draws, sample_interval
 
 if TYPE_CHECKING:
     from ...model import Attention, Encoder
@@ -378,29 +378,3 @@ def best_head(choose: CueScores, report: CueScores) -> BestCueHead:
         recall=recall,
         n=report.n,
     )
-
-
-class HeadAgreement(NamedTuple):
-    """Kendall's tau over heads of two scores, with its 95 % bootstrap interval over sentences."""
-
-    tau: float
-    low: float
-    high: float
-    n_heads: int
-
-
-def head_agreement(one: CueScores, other: CueScores, *, resamples: int = 300) -> HeadAgreement:
-    """Do two corpora (or halves) rank the heads alike?
-
-    Raises
-    ------
-    ValueError
-        If the models differ in shape, or all heads of one score the same.
-    """
-    tau = kendall(one.f1, other.f1)
-    drawn = []
-    for a, b in zip(one.resampled_f1(resamples, seed=1), other.resampled_f1(resamples, seed=2)):
-        if np.ptp(a) and np.ptp(b):
-            drawn.append(kendall(a, b))
-    low, high = sample_interval(drawn, tau, min(one.n, other.n)) if drawn else (float("nan"),) * 2
-    return HeadAgreement(tau, low, high, one.f1.size)

@@ -8,7 +8,7 @@ _HOMES = {
         control_task evaluate evaluate_lead fit_attention_probe fit_distance_probe fit_word_probe
         learning_curve right_branching
     """,
-    "beliefs": "sentence_beliefs settles_late typed_beliefs",
+    "beliefs": "sentence_beliefs typed_beliefs",
     "layer_baselines": "control_labels form_baseline majority_baseline",
     "layer_fits": "EVEN LayerProbe MAX_ITERATIONS PENALTIES TOLERANCE fit_layer_probe fit_mix_probe fit_path",
     "layer_probes": """

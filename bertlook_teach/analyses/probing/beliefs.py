@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -105,14 +105,3 @@ def _case(
             }
         )
     return {"task": scores.task, "words": list(words), "targets": targets}
-
-
-def settles_late(case: Mapping) -> int:
-    """The question of a sentence whose answer changes at the greatest depth: a good one to begin with."""
-
-    def last_change(target) -> int:
-        leaders = np.asarray(target["beliefs"]).argmax(axis=0)
-        changes = np.flatnonzero(np.diff(leaders))
-        return int(changes[-1]) + 1 if len(changes) else 0
-
-    return max(range(len(case["targets"])), key=lambda i: last_change(case["targets"][i]))

@@ -66,11 +66,6 @@ class Answers:
     removed: np.ndarray
     about: dict
 
-    @property
-    def sentence_index(self) -> np.ndarray:
-        """For each word, the number of its sentence."""
-        return np.repeat(np.arange(len(self.sentences)), [len(s) for s in self.sentences])
-
     def of(self, number: int) -> np.ndarray:
         """Predicted governors in sentence ``number``, shape (direction, layer, head, word)."""
         start = sum(len(s) for s in self.sentences[:number])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from .marks import model_of
 from .palette import BADGES, INK, PAPER
-from .pictures import Picture
 from .svg import attribute, content, coordinate, text_width
 
 SPECIMEN = "specimen"
@@ -90,11 +88,6 @@ def with_badge(svg: str, badge: str, *, font_size: float | None = None) -> str:
     return (
         f'{head}{named}{chip}<g transform="translate(0 {coordinate(strip)})">{inside[len(named) :]}</g></svg>'
     )
-
-
-def badged(picture: Picture, badge: str, *, font_size: float | None = None) -> Picture:
-    """A `Picture` with its badge: `with_badge` for its SVG; the sentence and the numbers stay."""
-    return replace(picture, svg=with_badge(picture.svg, badge, font_size=font_size))
 
 
 def badge_figure(figure, badge: str, *, font_size: float = 18):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .inputs import as_array, checked_values
+from .inputs import as_array
 from .marks import line_looks
-from .palette import INK, LINE, MUTED, RULE, SELECTED
+from .palette import INK, MUTED, RULE
 
 FORMATS = (".svg", ".pdf", ".png")
 
@@ -76,59 +76,6 @@ def layer_curves(
     _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
     if len(drawn) > 1:
         legend_outside(figure, axes)
-    return figure
-
-
-def scatter_by_layer(
-    values,
-    *,
-    published: Mapping[str, object] | None = None,
-    ylabel: str = "",
-    title: str = "",
-    label: str = "",
-    ylim: tuple[float, float] | None = None,
-    size: tuple[float, float] = (8.0, 4.5),
-    font_size: float = 13,
-):
-    """One dot per head over its layer and a line through the layer means, as Clark et al. (2019) draw it.
-
-    Parameters
-    ----------
-    values : array of shape (layer, head)
-        What a measure returns.
-    published : mapping of str to array, optional
-        Layer means from a paper, shape (layer,), drawn dashed.
-    label : str
-        Whose numbers these are, for the legend.
-    ylabel, title, ylim, size, font_size
-        As in `layer_curves`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> figure = scatter_by_layer([[.1, .2, .3], [.4, .5, .9]])
-    >>> figure.axes[0].collections[0].get_offsets().shape  # 2 layers of 3 heads
-    (6, 2)
-    """
-    values = checked_values(values)
-    n_layers, n_heads = values.shape
-    theirs = {name: _per_layer(name, curve) for name, curve in (published or {}).items()}
-    figure, axes = _axes(size, font_size)
-    layers = np.repeat(np.arange(1, n_layers + 1), n_heads)
-    axes.scatter(
-        layers, values.ravel(), s=2.2 * font_size, color=LINE, alpha=0.45, linewidths=0, label="a head"
-    )
-    mean = f"layer mean, {label}" if label else "layer mean"
-    axes.plot(np.arange(1, n_layers + 1), values.mean(axis=1), color=SELECTED, linewidth=2.2, label=mean)
-    names = [_published(name) for name in theirs]
-    for look, name, curve in zip(line_looks(names), names, theirs.values()):
-        _curve(axes, curve, name, look)
-    drawn = [values.ravel(), *theirs.values()]
-    _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
-    legend_outside(figure, axes)
     return figure
 
 

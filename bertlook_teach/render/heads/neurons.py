@@ -16,10 +16,8 @@ import numpy as np
 from ...model import head_label
 from ..drawing.inputs import special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
-from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted, visible_token
 from ..drawing.svg import content, coordinate, frame, growing, shortened, text, text_width
-from ..drawing.text_table import TextTable
 
 POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
 
@@ -226,27 +224,6 @@ def render_neurons(
         body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
     svg = frame(body, width, height, title=heading, sentence=sentence, font_size=em)
     return growing(svg)  # so that on a large screen the type does not stay behind the text around it
-
-
-def neuron_picture(view, **options) -> Picture:
-    """`render_neurons` and its sentence, as a notebook shows them."""
-    said = {name: options[name] for name in ("key", "dimensions", "special") if name in options}
-    return Picture(render_neurons(view, **options), describe_neurons(view, **said))
-
-
-def neuron_table(view, *, top: int = 3) -> TextTable:
-    """The picture as numbers: per key its score, its weight, and the dimensions that add or take away most."""
-    rows = []
-    for j, token in enumerate(view.tokens):
-        order = np.argsort(-np.abs(view.products[j]), kind="stable")[:top]
-        parts = ", ".join(f"{d + 1}: {signed(view.products[j, d])}" for d in order)
-        rows.append([visible_token(token), signed(view.scores[j]), percent(view.weights[j]), parts])
-    query = quoted(view.tokens[view.query])
-    return TextTable(
-        ["key", "score", "weight", "largest products (dimension: value)"],
-        rows,
-        f"Head {head_label(view.layer, view.head)}, query {query}: dimensions are counted from 1.",
-    )
 
 
 def _bars(

@@ -9,7 +9,6 @@ import numpy as np
 from ...model import head_label
 from ..drawing.marks import line_looks, model_of
 from ..drawing.palette import (
-    INK,
     LINE,
     MARKER_CYCLE,
     MUTED,
@@ -19,96 +18,10 @@ from ..drawing.palette import (
     difference_colour,
     text_colour,
 )
-from ..drawing.sentences import short_number
-from ..drawing.svg import attribute, content
 
 _CHANCE = ("#e1e6eb", "#bcc5cf")  # what chance reaches: pale, and darker where even less chance would do
 _HEADS = {"color": LINE, "marker": "o", "linestyle": "none"}
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
-
-
-class EffectTable:
-    """One change per head, a row per layer; changes that are not chance carry a star, and a colour for their direction.
-
-    Parameters
-    ----------
-    changes : array of shape (layer, head)
-    significant : bool array of the same shape
-    worse : {1, -1}
-        Whether a positive change (a loss) or a negative one (a score) means that the head was of use.
-    name : str
-        What the numbers are, with their unit.
-    hundredths : bool
-        Print whole hundredths, where many columns must fit: "50*".
-
-    Examples
-    --------
-    >>> EffectTable([[0.5, -0.25]], [[True, False]], worse=1, name="change of the loss")
-    change of the loss
-           1     2
-    1    .50* −.25
-    """
-
-    def __init__(self, changes, significant, *, worse: int, name: str, hundredths: bool = False):
-        self.changes = np.asarray(changes, dtype=float)
-        self.significant = np.asarray(significant, dtype=bool)
-        if self.changes.ndim != 2 or self.changes.shape != self.significant.shape:
-            raise ValueError(
-                "changes and significant must have one shape (layer, head); got "
-                f"{self.changes.shape} and {self.significant.shape}."
-            )
-        if worse not in (1, -1):
-            raise ValueError(
-                f"worse is 1 where a positive change is bad, -1 where a negative one is; got {worse!r}."
-            )
-        self.worse, self.name, self.hundredths = worse, name, hundredths
-
-    def _cell(self, layer: int, head: int) -> str:
-        change = self.changes[layer, head]
-        shown = str(round(100 * change)) if self.hundredths else short_number(change)
-        return shown + "*" * bool(self.significant[layer, head])
-
-    def html(self) -> str:
-        """The table as markup."""
-        layers, heads = self.changes.shape
-        cell = "padding:.1em .16em;text-align:right;border:0;font-variant-numeric:tabular-nums;font-size:1em;white-space:nowrap"
-        head = "".join(f'<th scope="col" style="{cell};font-weight:400">{h + 1}</th>' for h in range(heads))
-        body = []
-        for layer in range(layers):
-            tds = []
-            for h in range(heads):
-                look = ""
-                if self.significant[layer, h]:
-                    costs = self.changes[layer, h] * self.worse > 0
-                    look = f";background:{_COSTS if costs else _GAINS};color:{INK};font-weight:700"
-                tds.append(f'<td style="{cell}{look}">{content(self._cell(layer, h).replace("-", "−"))}</td>')
-            body.append(
-                f'<tr style="background:transparent"><th scope="row" style="{cell};font-weight:400">{layer + 1}</th>{"".join(tds)}</tr>'
-            )
-        corner = "" if self.hundredths else "layer \\ head"
-        table = "font-size:1em;line-height:1.15;margin:.2em 0;border-collapse:separate;border-spacing:2px;width:auto"
-        caption = "caption-side:top;text-align:left;padding:.1em .3em;font-size:1em;color:inherit"
-        return "\n".join(
-            [
-                f'<table class="bertlook-numbers" aria-label="{attribute(self.name)}" style="{table}">',
-                f'<caption style="{caption}">{content(self.name)}</caption>',
-                f'<thead><tr><th scope="col" style="{cell};font-weight:400">{corner}</th>{head}</tr></thead><tbody>',
-                *body,
-                "</tbody></table>",
-            ]
-        )
-
-    _repr_html_ = html
-
-    def __repr__(self) -> str:
-        layers, heads = self.changes.shape
-        lines = [self.name, "   " + "".join(f"{h + 1:>5} " for h in range(heads))]
-        for layer in range(layers):
-            cells = [self._cell(layer, h) for h in range(heads)]
-            lines.append(
-                f"{layer + 1:<3}" + "".join(f"{c if c.endswith('*') else c + ' ':>6}" for c in cells)
-            )
-        return "\n".join(line.rstrip() for line in lines)
 
 
 def _figure(size, font_size, columns: int = 1):

@@ -328,14 +328,6 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     return f"{name}: {story}"
 
 
-def belief_table(case: Mapping, target: int) -> TextTable:
-    """The same as a table: a row a label, a column a depth."""
-    about = case["targets"][target]
-    depth = len(about["beliefs"][0])
-    rows = [[label, *map(percent, row)] for label, row in zip(about["labels"], about["beliefs"])]
-    return TextTable(["label", *map(str, range(depth))], rows, describe_beliefs(case, target))
-
-
 def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: float = 900) -> str:
     """One question as a picture: the sentence with its spans, and below a row a label, a cell a depth, darker for more belief.
 

@@ -30,7 +30,6 @@ from bertlook_teach.analyses.ablation import (
     layer_heads,
     layers_of,
     positive_control,
-    predicted_effects,
     pruning_curve,
     read_heads,
     score_batches,
@@ -563,7 +562,7 @@ def test_a_small_head_changes_the_loss_as_its_slope_predicts(tmp_path):
         for block in attention_blocks(encoder):
             block.output.weight.mul_(0.01)  # so small that a straight line is the truth
     classifier, batches = Classifier(encoder), [make_batch(4)]
-    predicted = predicted_effects(classifier, batches)
+    predicted = -gate_gradients(classifier, batches).mean(axis=0)
     true = single_head_effects(classifier, batches).loss_change
     assert np.abs(true).max() > 1e-4
     np.testing.assert_allclose(predicted, true, atol=0.1 * np.abs(true).max())

@@ -19,7 +19,6 @@ from bertlook_teach.analyses.probing import (
     mixing_bits,
     scalar_mix,
     sentence_beliefs,
-    settles_late,
     span_vectors,
 )
 from bertlook_teach.analyses.probing import layer_fits as fits
@@ -747,7 +746,6 @@ def test_the_beliefs_of_a_sentence_are_those_of_the_scores():
     for label, row in zip(target["labels"], target["beliefs"]):
         assert row == pytest.approx(scores.beliefs[:, 7, scores.labels.index(label)], abs=6e-4)
     assert len(sentence_beliefs(scores, test, sentences, 3, top=1)["targets"][0]["labels"]) == 1
-    assert 0 <= settles_late(case) < 2
     with pytest.raises(ValueError, match="no question about sentence 11"):
         sentence_beliefs(scores, test, sentences, 11)
     with pytest.raises(ValueError, match="of the same cases; got 20"):

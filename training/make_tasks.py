@@ -1,7 +1,7 @@
 """Make the three tasks in ``data/tasks`` from the project's own texts and from grammars and word lists written for it.
 
-    python tools/make_tasks.py            # write data/tasks/*/
-    python tools/make_tasks.py --check    # compare with what is there, write nothing
+    python training/make_tasks.py            # write data/tasks/*/
+    python training/make_tasks.py --check    # compare with what is there, write nothing
 
 What is drawn by lot is drawn by SHA-256, so the files come out the same, byte for byte, with every version of Python.
 """

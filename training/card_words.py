@@ -1,9 +1,9 @@
 """What the tables of the model card say, in words: sentences that would be false for other weights are made, not written.
 
-    python tools/card_words.py            write them into data/model/MODEL_CARD.md, between the two marks
-    python tools/card_words.py --check    write nothing; exit 1 if they are not what the tables say
+    python training/card_words.py            write them into data/model/MODEL_CARD.md, between the two marks
+    python training/card_words.py --check    write nothing; exit 1 if they are not what the tables say
 
-The tables come from `tools/specimen_report.py --card`; `tools/remake.py` puts them there and calls this.
+The tables come from `training/specimen_report.py --card`; `training/remake.py` puts them there and calls this.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 CARD = Path(__file__).resolve().parent.parent / "data" / "model" / "MODEL_CARD.md"
-BEGIN, END = "<!-- from the tables: tools/card_words.py -->", "<!-- end of what is from the tables -->"
+BEGIN, END = "<!-- from the tables: training/card_words.py -->", "<!-- end of what is from the tables -->"
 COMMON, HIGH, NEAR = 800, 0.1, 0.02  # cases of a common relation; ten points; what is no gain worth reporting
 
 
@@ -121,7 +121,7 @@ def main(arguments=None):
     if not options.check:
         CARD.write_text(new, encoding="utf-8", newline="\n")
     elif new != old:
-        print("the words of the card are not what its tables say; run tools/card_words.py")
+        print("the words of the card are not what its tables say; run training/card_words.py")
         return 1
     return 0
 

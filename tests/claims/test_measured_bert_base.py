@@ -1,7 +1,7 @@
-"""What is measured on recorded attention of BERT-base: how the source is read, and that what ships are numbers that fit one another."""
+"""What was measured on recorded attention of BERT-base: numbers that fit one another, and no sentence of anybody."""
 
 import csv
-import json
+import re
 
 import numpy as np
 import pytest
@@ -17,99 +17,16 @@ from bertlook_teach.claims import (
     recorded_verdicts,
 )
 from bertlook_teach.disk import data_path
-from bertlook_teach.measures import map_classes, measure_patterns
-from tools.bert_base_tables import PAGE, measured, page_with, text
-from tools.measure_bert_base import (
-    NAME,
-    STEP,
-    correlations,
-    pearson,
-    plain,
-    recorded,
-    sentences_of,
-    special_tokens,
-    tree_of,
-    word_ids_of,
+from bertlook_teach.measures import map_classes, measure_patterns, surface_measures
+from bertlook_teach.published import (
+    SHUFFLES,
+    published_gum_arcs,
+    published_heads,
+    published_masking,
+    published_sst2_entropy,
 )
-
-TOKENS = ["[CLS]", "un", "##real", "cat", ".", "[SEP]"]
-
-
-# --- reading the source ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A source folder of four sentences; the words of the last do not fit its wordpieces."""
-    generator = np.random.default_rng(0)
-    listed, arrays = [], {}
-    for number in range(4):
-        weights = generator.dirichlet(np.ones(6), (12, 12, 6))
-        words = ["unreal", "cat", "."] if number < 3 else ["unreal", "ca", "t."]
-        arcs = [(0, 1, "amod"), (1, None, "root"), (2, 1, "punct")]
-        dependencies = [dict(zip(("child", "parent", "relation"), arc)) for arc in arcs]
-        tokens = [*TOKENS[:3], f"cat{number}" if number else "cat", *TOKENS[4:]]
-        words = [tokens[3] if word == "cat" else word for word in words]
-        about = {"id": f"f{number}", "tokens": tokens, "words": words, "dependencies": dependencies}
-        listed.append(about)
-        arrays[f"f{number}"] = np.rint(weights * STEP).astype(np.uint16)
-    np.savez(tmp_path / "sst2_recorded.npz", **arrays)
-    (tmp_path / "sst2_recorded.json").write_text(json.dumps(listed), encoding="utf-8")
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    "words, expected",
-    [
-        (["Unreal", "cat", "."], [None, 0, 0, 1, 2, None]),
-        (["unreal", "ca", "t."], None),
-        (["unreal", "cat"], None),
-        (["unreal", "cat", ".", "!"], None),
-        (["unreals", "cat", "."], None),
-    ],
-)
-def test_words_are_found_in_wordpieces_or_not_at_all(words, expected):
-    assert word_ids_of(TOKENS, words) == expected
-
-
-def test_the_source_is_read_as_attention_and_trees(folder):
-    attentions, trees = sentences_of(folder)
-    assert len(attentions) == 4 and len(trees) == 3
-    with np.load(folder / "sst2_recorded.npz") as arrays:
-        assert np.abs(attentions[1].weights - arrays["f1"] / STEP).max() < 1e-3
-    assert attentions[0].weights.sum(-1) == pytest.approx(1, abs=1e-5)
-    assert trees[0].governors == (1, -1, 1) and trees[0].relations == ("amod", "root", "punct")
-    assert attentions[3].words == ("unreal", "cat3", ".") and attentions[3].word_ids == (
-        None,
-        0,
-        0,
-        1,
-        2,
-        None,
-    )
-    assert tree_of(
-        {"words": ["a"], "dependencies": [{"parent": None, "relation": "root"}], "id": "x"}
-    ).upos == ("_",)
-
-
-def test_it_is_never_called_the_published_model(folder):
-    attentions, _ = sentences_of(folder)
-    recording = recorded(attentions, folder, "four")
-    assert recording.name == NAME == "BERT-base fine-tuned on SST-2 (recorded)"
-    assert {attention.model for attention in recording.values()} == {NAME}
-    assert recorded_about()["model"] == NAME
-    assert "Not the published model" in recorded_sentence()
-
-
-def test_equal_rows_and_columns_of_two_tokens_are_seen(folder):
-    attentions, _ = sentences_of(folder)
-    for attention in attentions:
-        attention.weights[4, :, -1] = attention.weights[4, :, 0]
-        attention.weights[7, ..., -1] = attention.weights[7, ..., 0]
-    rows = {row["layer"]: row for row in special_tokens(attentions) if row["model"] == NAME}
-    assert rows[5]["rows_apart"] == 0 < rows[6]["rows_apart"]
-    assert rows[8]["columns_correlate"] == pytest.approx(1) and rows[7]["columns_correlate"] < 0.5
-
+from bertlook_teach.stats import rank_correlation
+from tools.recorded_verdicts import MARKS, PAGE, measured, page_with, verdicts
 
 # --- what ships -----------------------------------------------------------------------------------------------
 
@@ -126,6 +43,11 @@ def test_what_ships_are_numbers_and_no_sentence():
                 assert column in ours or cell == "" or np.isfinite(float(cell)), (path.name, column, cell)
     texts = {cell for path in tables for row in measured(path.stem) for cell in row.values()}
     assert not any(len(cell.split()) > 40 for cell in texts)
+
+
+def test_it_is_never_called_the_published_model():
+    assert recorded_about()["model"] == "BERT-base fine-tuned on SST-2 (recorded)"
+    assert "Not the published model" in recorded_sentence()
 
 
 def test_the_numbers_are_of_two_hundred_sentences():
@@ -169,23 +91,18 @@ def test_the_correlations_of_the_shipped_recording_are_made_again():
     shipped = load_recording("bert-base-uncased")
     rows = [row for row in measured("correlations") if row["model"] == shipped.name]
     assert {row["n"] for row in rows if row["measure"] != "punct"} == {"12"}
-    again = [row for row in plain(correlations(shipped, shipped)) if row["model"] == shipped.name]
     found = {row["measure"]: (float(row["pearson"]), float(row["spearman"])) for row in rows}
-    assert found == {
-        row["measure"]: pytest.approx((row["pearson"], row["spearman"]), abs=2e-4) for row in again
-    }
+    for name, kept in found.items():
+        values = np.mean([surface_measures()[name](one).ravel() for one in shipped.values()], axis=0)
+        published = published_heads(name).ravel()
+        again = np.corrcoef(values, published)[0, 1], rank_correlation(values, published)
+        assert kept == pytest.approx(again, abs=2e-4), name
     ends = [
         row[f"{kind}_{end}"] for row in rows for kind in ("pearson", "spearman") for end in ("low", "high")
     ]
     assert set(ends) == {""}  # twelve chosen inputs have no interval
     assert all(row["pearson_low"] for row in measured("correlations") if row["model"] != shipped.name)
     assert found["cls"][0] > 0.9 and found["sep"][0] > 0.7 and found["entropy_clark"][0] > 0.8
-
-
-def test_pearson_is_pearson():
-    assert pearson([1, 2, 3], [2, 4, 6]) == pytest.approx(1) and pearson(
-        [1, 2, 3], [3, 2, 1]
-    ) == pytest.approx(-1)
 
 
 def test_the_recorded_input_has_classes_and_patterns_as_any_attention():
@@ -226,9 +143,77 @@ def test_an_unknown_verdict_is_refused(tmp_path, monkeypatch):
         recorded_verdicts()
 
 
-def test_the_page_of_results_says_what_the_tables_say():
+def test_the_page_of_results_says_what_the_verdicts_say():
     page = PAGE.read_text(encoding="utf-8")
-    assert page_with(page, text()) == page, "run tools/bert_base_tables.py"
+    assert page_with(page, verdicts()) == page, "run tools/recorded_verdicts.py"
+
+
+def triples():
+    """Every number with every interval of its row, shape (row, 3): as it is, and per cent."""
+    found = []
+    for table in (
+        "correlations",
+        "surface_layers",
+        "special_tokens",
+        "relations",
+        "families",
+        "map_classes",
+        "patterns",
+    ):
+        for row in measured(table):
+            numbers = {
+                name: float(cell) for name, cell in row.items() if re.fullmatch(r"-?[\d.]+(e-\d+)?", cell)
+            }
+            ends = [name.removesuffix("low") for name in numbers if name.endswith("low")]
+            found += [
+                (x, numbers[f"{end}low"], numbers[f"{end}high"]) for x in numbers.values() for end in ends
+            ]
+    return np.concatenate([np.array(found), 100 * np.array(found)])
+
+
+def rows_below(heading):
+    lines = (
+        PAGE.read_text(encoding="utf-8")
+        .split(f"\n{heading}")[1]
+        .split("\n## ")[0]
+        .split("\n### ")[0]
+        .split("\n")
+    )
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][
+        2:
+    ]
+
+
+def test_every_number_with_an_interval_on_the_page_is_a_measured_one():
+    kept = triples()
+    page = PAGE.read_text(encoding="utf-8")
+    shown = page[page.index("## BERT-base: recorded attention") : page.index(MARKS[0])]
+    intervals = re.findall(r"([+-]?\d+\.(\d+)) \[([+-]?[\d.]+), ([+-]?[\d.]+)\]", shown)
+    assert len(intervals) > 200
+    for value, decimals, low, high in intervals:
+        wanted = np.array([float(value), float(low), float(high)])
+        apart = np.abs(kept - wanted).max(axis=1).min()
+        assert apart <= 0.5 * 10.0 ** -len(decimals) + 1e-9, f"{value} [{low}, {high}] is in no table"
+
+
+def test_the_tables_of_what_others_released_say_what_they_released():
+    for relation, head, right, n, _ in rows_below("### Arcs found by each head on GUM"):
+        found = published_gum_arcs(relation)
+        layer, number = (int(part) - 1 for part in head.split("-"))
+        assert found.correct[layer, number] == found.correct.max() == int(right.replace(",", ""))
+        assert n == ("not known" if found.n is None else f"{found.n:,}")
+    for task, metric, n, base, worst, best, _, _ in rows_below("### Heads masked one at a time"):
+        found = published_masking(task)
+        assert (metric, n, base) == (found.metric, f"{found.n:,}", f"{100 * found.base:.1f}")
+        for cell, change in (
+            (worst, (found.one_off - found.base).min()),
+            (best, (found.one_off - found.base).max()),
+        ):
+            assert cell.endswith(f"({100 * change:+.2f})")
+    for layer, *cells in rows_below("### Entropy by layer on 2,000 sentences"):
+        for cell, name in zip(cells, SHUFFLES, strict=True):
+            found, at = published_sst2_entropy(name), int(layer) - 1
+            assert cell == f"{found.mean[at]:.3f} ± {found.deviation[at]:.3f}"
 
 
 def test_the_tables_are_csv_with_a_header():

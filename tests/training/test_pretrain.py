@@ -20,9 +20,8 @@ import torch
 from safetensors.torch import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "training"))
 import pretrain
-import pretrain_checkpoint as checkpoints
 import pretrain_data as data
 import pretrain_model as models
 
@@ -444,7 +443,7 @@ def test_an_infinite_weight_is_not_shipped(recipe, tmp_path):
 def command(recipe_path, texts, run, out):
     return [
         sys.executable,
-        str(ROOT / "tools" / "pretrain.py"),
+        str(ROOT / "training" / "pretrain.py"),
         *map(str, (recipe_path, texts, "--run", run, "--out", out)),
         *(
             "--threads",
@@ -617,7 +616,7 @@ def test_half_a_row_at_the_end_of_a_log_is_dropped(tmp_path):
 
 def test_help_names_the_recipe_and_the_form_of_the_texts():
     shown = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "pretrain.py"), "--help"],
+        [sys.executable, str(ROOT / "training" / "pretrain.py"), "--help"],
         check=True,
         capture_output=True,
         text=True,
@@ -679,90 +678,7 @@ def test_a_vocabulary_can_be_given(finished, texts, tmp_path):
         )
 
 
-# --- packed checkpoints ------------------------------------------------------------------------------------------
-
-
-def test_packed_numbers_are_near_what_they_were():
-    rng = np.random.default_rng(0)
-    weights = rng.normal(0, 0.05, (70, 60)).astype(np.float32)
-    mean = (rng.normal(0, 1, (70, 60)) * 10.0 ** rng.integers(-6, 0, (70, 1))).astype(np.float32)
-    square = (10.0 ** rng.uniform(-14, -4, (70, 60))).astype(np.float32)
-    square[3], mean[3], square[4, 7] = 0, 0, 0
-    tensors = {
-        "model/w": weights, "adamw/exp_avg/w": mean, "adamw/exp_avg_sq/w": square, "adamw/step/w": np.float32(7),
-        "model/bias": weights[0],
-    }  # fmt: skip
-    arrays, _ = checkpoints.pack({n: torch.from_numpy(np.array(t)) for n, t in tensors.items()}, {}, {})
-    assert sum(a.nbytes for a in arrays.values()) < 5.6 * weights.size
-    back = {name: tensor.numpy() for name, tensor in checkpoints.unpack(arrays).items()}
-    assert back.keys() == tensors.keys() and all(back[n].dtype == np.float32 for n in back)
-    assert np.all(np.abs(back["model/w"] - weights) <= 2.0**-16 * np.abs(weights))
-    assert np.any(back["model/w"] != weights), "24 bits are fewer than 32"
-    largest = np.abs(mean).max(1, keepdims=True)
-    assert np.all(np.abs(back["adamw/exp_avg/w"] - mean) <= largest / 127 * 0.501)
-    read = back["adamw/exp_avg_sq/w"]
-    assert np.array_equal(read == 0, square == 0), "what never had a gradient still has none"
-    assert np.allclose(np.log(read[square > 0]), np.log(square[square > 0]), atol=0.05)
-    assert back["adamw/step/w"] == 7 and np.array_equal(back["model/bias"], weights[0])
-
-
-def test_a_packed_run_goes_on_elsewhere(finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "_SMALL", 2)  # the tiny model's tensors are to be packed as well
-    recipe, files = pretrain.read_recipe(finished / "recipe.toml"), data.text_files([finished / "texts"])
-    given = {"quiet": True, "precision": "float32", "device": "cpu", "log_every": 2}
-    first = pretrain.Run(
-        recipe,
-        files,
-        tmp_path / "first",
-        vocabulary=finished / "out" / "vocab.txt",
-        checkpoint_seconds=0,
-        **given,
-    )
-    first.stop_asked = False
-    report = first._report
-
-    def stop_after(before):
-        report(before)
-        first.stop_asked = first.state["phase"] == 1 and first.state["phase_tokens"] > 1000
-
-    first._report = stop_after
-    with pytest.raises(SystemExit):
-        first.train()
-    packed = tmp_path / "one.safetensors"
-    state = checkpoints.write_packed(tmp_path / "first", packed)
-    second = pretrain.Run(recipe, files, tmp_path / "second", continue_from=packed, **given)
-    assert {k: second.state[k] for k in state} == state
-    logs = [(tmp_path / run / "log.csv").read_text(encoding="utf-8") for run in ("first", "second")]
-    assert logs[0] == logs[1] and logs[0].count("\n") > 2
-    second._start_phase(recipe["phases"][1])
-    for name, weight in second.model.named_parameters():
-        assert torch.allclose(weight, first.model.get_parameter(name), rtol=2**-16, atol=0)
-    (old, names), (new, _) = first.optimizers["adamw"], second.optimizers["adamw"]
-    for name, was, now in zip(names, checkpoints._parameters(old), checkpoints._parameters(new), strict=True):
-        assert set(old.state[was]) == set(new.state[now]), name
-    second.tensors = checkpoints.read_packed(packed)[0]
-    second.train()
-    assert second.state["phase"] == 2 and second.state["step"] > state["step"]
-    again = pretrain.Run(recipe, files, tmp_path / "second", continue_from=packed, **given)
-    assert again.state["step"] == second.state["step"], (
-        "the same command goes on from the folder's own checkpoint"
-    )
-
-
-def test_a_packed_checkpoint_is_refused_where_it_does_not_fit(finished, tmp_path):
-    recipe, files = pretrain.read_recipe(finished / "recipe.toml"), data.text_files([finished / "texts"])
-    packed = tmp_path / "one.safetensors"
-    checkpoints.main([str(finished / "run"), "--out", str(packed)])
-    with pytest.raises(data.PretrainError, match="comes from other texts"):
-        pretrain.Run(recipe, files[:1], tmp_path / "a", continue_from=packed, quiet=True)
-    with pytest.raises(data.PretrainError, match="leave --init"):
-        pretrain.Run(recipe, files, tmp_path / "b", continue_from=packed, init=finished / "out", quiet=True)
-    with pytest.raises(data.PretrainError, match="no packed checkpoint"):
-        pretrain.Run(
-            recipe, files, tmp_path / "c", continue_from=finished / "out" / "model.safetensors", quiet=True
-        )
-    with pytest.raises(SystemExit, match="no checkpoint.safetensors in"):
-        checkpoints.main([str(tmp_path), "--out", str(packed)])
+# --- further trainings --------------------------------------------------------------------------------------------
 
 
 def test_the_counts_go_on_from_the_first_weights(finished, tmp_path):

@@ -1,8 +1,8 @@
 """Measure a trained specimen on text it never saw: the numbers in data/model/MODEL_CARD.md and data/model/film.csv.
 
-    python tools/specimen_report.py MODEL --data FILE.conllu [...]   the card's tables, beside the random twin
-    python tools/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
-    python tools/specimen_report.py MODEL --film-baselines --data FILE.conllu [...] --out film_baselines.csv
+    python training/specimen_report.py MODEL --data FILE.conllu [...]   the card's tables, beside the random twin
+    python training/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
+    python training/specimen_report.py MODEL --film-baselines --data FILE.conllu [...] --out film_baselines.csv
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the documents and scored on the other

@@ -1,6 +1,6 @@
 """Train a small BERT from plain text: WordPiece, masked language model and next-sentence prediction.
 
-    python tools/pretrain.py RECIPE.toml TEXT [TEXT ...] --run FOLDER --out FOLDER
+    python training/pretrain.py RECIPE.toml TEXT [TEXT ...] --run FOLDER --out FOLDER
 
 TEXT is a ``.txt`` or ``.txt.gz`` file or a folder of them: one paragraph a line, an empty line between documents.
 The run folder holds everything needed to go on. Start the same command again after a crash, a kill or a power cut and
@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 import pretrain_data as data
 import pretrain_model as models
-from pretrain_checkpoint import load_checkpoint, read_packed, restore, save_checkpoint
+from pretrain_checkpoint import load_checkpoint, restore, save_checkpoint
 from pretrain_data import PretrainError
 
 try:
@@ -185,12 +185,11 @@ class Table:
 # --- training ----------------------------------------------------------------------------------------------------
 
 
-def prepare(recipe, files, run, say, init=None, vocabulary=None, packed=None):
+def prepare(recipe, files, run, say, init=None, vocabulary=None):
     """Tokenizer and encoded corpus in the run folder; made once, and only used again for the same texts.
 
     The vocabulary is that of the model to start from, or the one given, or it is trained here. Two trainings agree in
-    nearly all wordpieces but not in their order: the trainer breaks ties between equal counts at random. With ``packed`` (what a packed
-    checkpoint says of its run) vocabulary, settings and texts must be that run's.
+    nearly all wordpieces but not in their order: the trainer breaks ties between equal counts at random.
     """
     from tokenizers import BertWordPieceTokenizer
 
@@ -199,17 +198,7 @@ def prepare(recipe, files, run, say, init=None, vocabulary=None, packed=None):
         models.require_model(init)
         vocabulary = init / "vocab.txt"
         settings["init"] = data.describe_files([init / "model.safetensors"])
-    if packed is not None:
-        if packed["corpus"]["files"] != data.describe_files(files):
-            raise PretrainError(
-                "the packed checkpoint comes from other texts "
-                f"({', '.join(f['name'] for f in packed['corpus']['files'])}). Name the same, unchanged files."
-            )
-        settings = packed["corpus"]["settings"]
-        (run / "tokenizer").mkdir(parents=True, exist_ok=True)
-        vocabulary = run / "tokenizer" / "vocab.txt"
-        vocabulary.write_text(packed["vocabulary"], encoding="utf-8")
-    elif vocabulary is not None:
+    if vocabulary is not None:
         if not vocabulary.is_file():
             raise PretrainError(f"no vocabulary at {vocabulary}: expected a vocab.txt, one wordpiece a line")
         settings["vocabulary"] = data.describe_files([vocabulary])
@@ -288,7 +277,6 @@ class Run:
         vocabulary=None,
         tokens_before=0,
         film_ratio=1.35,
-        continue_from=None,
     ):
         import torch
 
@@ -301,18 +289,11 @@ class Run:
         self.precision = models.choose_precision(precision, self.device)
         self.path = folder / "checkpoint.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
-        packed = None
         if tokens_before and init is None:
             raise PretrainError(
                 "--tokens-before counts what --init weights have seen; name them, or leave it out"
             )
-        if continue_from is not None:
-            if init is not None or vocabulary is not None:
-                raise PretrainError(
-                    "--continue-from brings weights and vocabulary: leave --init and --vocabulary out"
-                )
-            self.tensors, packed = read_packed(continue_from)
-        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary, packed)
+        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary)
         pieces = (folder / "tokenizer" / "vocab.txt").read_text(encoding="utf-8").splitlines()
         self.continues = np.array([piece.startswith("##") for piece in pieces])
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
@@ -321,13 +302,8 @@ class Run:
             "precision": self.precision,
             "threads": torch.get_num_threads(),
         }
-        if self.path.exists() or packed is not None:
-            if self.path.exists():
-                self.tensors, state = load_checkpoint(self.path)
-            else:
-                state = packed["state"]
-                for name, text in packed["logs"].items():
-                    (folder / name).write_text(text, encoding="utf-8")
+        if self.path.exists():
+            self.tensors, state = load_checkpoint(self.path)
             check_recipe_on_resume(state["recipe"], recipe, state["phase"], state["phase_tokens"])
             if state["machine"] != machine:
                 self.say(f"note: {state['machine']} before, {machine} now; the last digits will differ")
@@ -564,12 +540,6 @@ def main(arguments=None):
         metavar="R",
         help="the weights are kept whenever the tokens have grown by this factor (default 1.35)",
     )
-    add(
-        "--continue-from",
-        type=Path,
-        metavar="FILE",
-        help="go on from a packed checkpoint (tools/pretrain_checkpoint.py), in a new --run folder",
-    )
     add("--out", type=Path, help="where the finished model goes (a transformers folder)")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
@@ -599,7 +569,6 @@ def main(arguments=None):
             vocabulary=options.vocabulary,
             tokens_before=options.tokens_before,
             film_ratio=options.film_ratio,
-            continue_from=options.continue_from,
         )
         models.keep_memory()
         model = run.train()

@@ -1,14 +1,6 @@
-"""Print the tables of docs/results.md from what the commands saved: one folder a run, as docs/results.md names them.
+"""The tables of docs/results.md, in Markdown, from what `bertlook` commands saved; `put_tables.py` puts them there."""
 
-python tools/results_tables.py results/ewt-ud results/litbank [...]
-"""
-
-import argparse
-import json
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
 
 from bertlook_teach.disk import with_interval
 
@@ -286,7 +278,7 @@ def one_head_table(results):
         rows, about = result["rows"], result["about"]
         task, seed = Path(about["model"]).parts[
             -2:
-        ]  # tools/remake.py names folders so: task-agreement/seed-1
+        ]  # training/remake.py names folders so: task-agreement/seed-1
         name = _TASKS[task.removeprefix("task-")]
         name += f", seed {seed.removeprefix('seed-')}" if "ours" in name else ""
         ends = [pick(rows, key=lambda row: row["score_change"]) for pick in (min, max)]
@@ -423,34 +415,3 @@ def value_table(result, name):
     columns = [key for key in rows[0] if key not in ("value", "low", "high", "n")]
     lines = [[*(str(row[c]) for c in columns), interval(row, "value"), f"{row['n']:,}"] for row in rows]
     return table([name, *columns[1:], "value [95 %]", "n"], lines)
-
-
-def print_folder(folder):
-    for path in sorted(folder.glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        about = {key: value for key, value in result["about"].items() if key != "too_rare"}
-        print(f"### {folder.name}: {path.stem}\n\n{json.dumps(about)}\n")
-        if path.stem == "syntax":
-            print(syntax_table(result))
-        elif path.stem == "coref":
-            print(coref_table(result))
-        elif path.stem == "layers":
-            print(layers_table(result))
-        elif path.stem == "keywords":
-            print(keywords_table(result))
-        elif path.stem == "removal":
-            print(removal_table(result))
-        elif path.stem == "pattern":
-            print(patterns_table([result]))
-        elif "value" in result["rows"][0]:
-            print(value_table(result, path.stem))
-        print()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="+", type=Path)
-    for given in parser.parse_args().folders:
-        print_folder(given)
