@@ -4,7 +4,7 @@ from .. import hand_on
 
 _HOMES = {
     "answers": """
-        ArrayCheck Check ChoiceCheck FunctionCheck ListCheck NumberCheck PartsCheck RunCheck SetCheck TextCheck of_run reasons
+        ArrayCheck Check ChoiceCheck FunctionCheck ListCheck NumberCheck PartsCheck RunCheck SetCheck TextCheck of_run
     """,
     "compare": "Whenever",
     "feedback": "Feedback check_all is_unanswered",

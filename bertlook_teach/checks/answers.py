@@ -34,20 +34,6 @@ from .feedback import Feedback, check_all, is_unanswered, require_lesson, unansw
 _NOT_PLAIN = "Each entry must be a plain value (a number, a text, a tuple of them)."
 
 
-def reasons(*alternating) -> tuple[tuple[str, object], ...]:
-    """Pairs for ``wrong``, where they are too long for one line each: a reason, its wrong answer, the next reason, ...
-
-    Raises
-    ------
-    ValueError
-        If a wrong answer is missing, or something else than a text stands where a reason should.
-    """
-    given, wrong = alternating[::2], alternating[1::2]
-    if len(given) != len(wrong) or not all(isinstance(reason, str) for reason in given):
-        raise ValueError("reasons takes a reason (a text), its wrong answer, the next reason, and so on")
-    return tuple(zip(given, wrong))
-
-
 @dataclass(frozen=True, eq=False)
 class Check:
     """One exercise as a record; called with a student's answer it returns Feedback.
@@ -58,8 +44,9 @@ class Check:
     ----------
     right : object
         The right answer; of a `FunctionCheck` the right function.
-    wrong : dict of reason -> wrong answer, or pairs (reason, wrong answer), as `reasons` makes them
-        Likely mistakes, tried in this order: a wrong answer, or `Whenever` for all answers of a kind.
+    wrong : dict of reason -> wrong answer, or list
+        Likely mistakes, tried in this order: a wrong answer, or `Whenever` for all answers of a kind. In a list, for what does not fit
+        on a line, each reason stands before its wrong answer.
     learnt : str
         What a right answer shows; said only then.
     asks : str
@@ -68,23 +55,29 @@ class Check:
     Raises
     ------
     ValueError
-        If the record itself is faulty, such as an empty ``learnt`` or a negative ``tolerance``.
+        If the record itself is faulty: an empty ``learnt``, a negative ``tolerance``, a reason without a wrong answer.
     """
 
     right: object
     _: KW_ONLY
-    wrong: Mapping[str, object] | Sequence[tuple[str, object]] = ()
+    wrong: Mapping[str, object] | Sequence = ()
     learnt: str
     asks: str = ""
     answers: ClassVar[int] = 1
 
     def __post_init__(self):
         require_lesson(self.learnt, getattr(self, "tolerance", 0.0))
+        if len(self.wrong) % 2 and not isinstance(self.wrong, Mapping):
+            raise ValueError("wrong has a reason without a wrong answer, or a wrong answer without a reason")
+        if not all(isinstance(reason, str) for reason, _ in self.mistakes):
+            raise ValueError("in wrong each reason, a text, stands before its wrong answer")
 
     @property
-    def mistakes(self) -> tuple[tuple[str, object], ...]:
+    def mistakes(self) -> list[tuple[str, object]]:
         """The pairs (reason, wrong answer), in the order in which they are tried."""
-        return tuple(self.wrong.items() if isinstance(self.wrong, Mapping) else self.wrong)
+        return list(
+            self.wrong.items() if isinstance(self.wrong, Mapping) else zip(self.wrong[::2], self.wrong[1::2])
+        )
 
     def __call__(self, answer) -> Feedback:
         if is_unanswered(answer):
@@ -202,7 +195,7 @@ class ChoiceCheck(Check):
     def among(cls, reasons: dict[str, str | None], **fields) -> ChoiceCheck:
         """A choice among the keys of ``reasons``: for each why it tempts and is not right, None for the right one."""
         [right] = [option for option, reason in reasons.items() if reason is None]
-        wrong = [(reason, option) for option, reason in reasons.items() if reason is not None]
+        wrong = [one for option, reason in reasons.items() if reason is not None for one in (reason, option)]
         return cls(right, options=tuple(reasons), wrong=wrong, **fields)
 
     def problem(self, answer):

@@ -214,10 +214,8 @@ def close(lesson: str) -> tuple:
         """The verdict on the claim; one of ``TRIAL_OPTIONS``."""
         found = _decided(lesson)
         said = _why(found)
-        wrong = [(said, option) for option in TRIAL_OPTIONS if option != found.verdict]
-        return ChoiceCheck(
-            found.verdict, options=TRIAL_OPTIONS, wrong=wrong, learnt=f"{said[0].upper()}{said[1:]}."
-        )
+        wrong = {option: None if option == found.verdict else said for option in TRIAL_OPTIONS}
+        return ChoiceCheck.among(wrong, learnt=f"{said[0].upper()}{said[1:]}.")
 
     return picture.options, picture, on_trial, TRIAL_OPTIONS, trial
 

@@ -20,7 +20,6 @@ from .answers import (
     SetCheck,
     TextCheck,
     of_run,
-    reasons,
 )
 from .cases import case_rows, close
 from .compare import Whenever, _reason
@@ -83,14 +82,14 @@ def check_split_words(attention):
     }
     return SetCheck(
         split,
-        wrong=reasons(
+        wrong=[
             "pieces such as `##er` are parts; the words they belong to were asked for",
             Whenever(lambda given: any(str(word).startswith("##") for word in given), such_as=["cat", "##s"]),
             "those are the words that stay whole",
             whole,
             "some of these are pieces and not words of the text; the words they belong to were asked for",
             Whenever(lambda given: bool(given & (pieces - whole)), such_as=["cat", "s"]),
-        ),
+        ],
         learnt="A word that is not in the vocabulary is cut into pieces that are. All pieces but the first begin with ##.",
     )
 
@@ -104,7 +103,7 @@ def check_segments(attention):
     words = n - len(separators) - 1
     return ListCheck(
         expected,
-        wrong=reasons(
+        wrong=[
             "the first [SEP] closes text A and belongs to it",
             [int(i >= separators[0]) for i in range(n)],
             "that is one text only; the tokens after the first [SEP] are in segment 1",
@@ -115,7 +114,7 @@ def check_segments(attention):
             [segment + 1 for segment in expected],
             "[CLS] and [SEP] have a segment too, so every token needs a number",
             Whenever(lambda given: len(given) == words, such_as=[0] * words),
-        ),
+        ],
         learnt="[CLS], text A and the first [SEP] are segment 0; text B and the last [SEP] are segment 1.",
     )
 
@@ -129,7 +128,7 @@ check_softmax = FunctionCheck(
     asks="A softmax over the last axis.",
     cases=[np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]), np.array([[0.0, 2.0, 4.0]]), np.zeros((2, 4))],
     axes=("query", "key"),
-    wrong=reasons(
+    wrong=[
         "your columns sum to 1. The keys are the last axis: sum over `axis=-1`",
         _softmax_over(0),
         "the whole table sums to 1. Each row is to sum to 1: sum over `axis=-1` with `keepdims=True`",
@@ -138,7 +137,7 @@ check_softmax = FunctionCheck(
         np.exp,
         "you divide the scores themselves; take `np.exp` of them first, scores may be negative",
         lambda scores: scores / scores.sum(axis=-1, keepdims=True),
-    ),
+    ],
     learnt="Each row is positive and sums to 1: a token shares out its attention, and cannot look at nothing.",
 )
 
@@ -153,7 +152,7 @@ def check_weights(attention, layer, head):
         attention.weights[layer, head],
         tolerance=1e-4,
         axes=("query", "key"),
-        wrong=reasons(
+        wrong=[
             "those are the scores; divide by the root of the dimension and take the softmax",
             scores,
             "those are the scaled scores; the softmax is still to come",
@@ -166,7 +165,7 @@ def check_weights(attention, layer, head):
             softmax(scaled.T),
             "the softmax went over the queries; it goes over the keys, the last axis",
             softmax(scaled.T).T,
-        ),
+        ],
         learnt=f"Your weights equal the model's. softmax(q · k / √{dim}) is all there is to it.",
     )
 
@@ -186,12 +185,12 @@ def check_row_and_column(attention, layer, head, query):
     looked_at = ChoiceCheck(
         total,
         options=tokens,
-        wrong=reasons(
+        wrong=[
             "rows all sum to 1; sum over the queries, `axis=0`, for what a token receives",
             tokens[weights.sum(axis=1).argmax()],
             "that token gets the largest single weight; add up its whole column",
             tokens[weights.max(axis=0).argmax()],
-        ),
+        ],
         learnt="Its column.",
     )
     return PartsCheck(
@@ -244,7 +243,7 @@ def check_take_home(attention, layer, head, query):
         weighted_values(weights, values)[query],
         tolerance=1e-4,
         axes=("dim",),
-        wrong=reasons(
+        wrong=[
             "that is the token's own value; it takes home an average of all values",
             values[query],
             "that is the plain average; weigh each value by the token's row",
@@ -255,7 +254,7 @@ def check_take_home(attention, layer, head, query):
             weights[:, query] @ values,
             "that is right for all tokens at once; one token was asked for",
             Whenever(lambda given: given.shape == at_once, such_as=weights @ values),
-        ),
+        ],
         learnt="What a token takes home is an average of all values, weighed by its row. This is all that passes from token to token.",
     )
 
@@ -294,13 +293,13 @@ check_caution = TextCheck(
         ),
     },
     min_words=6,
-    wrong=reasons(
+    wrong=[
         "one picture is one sentence and one head of many; what would show that it is more than that?",
         Whenever(
             lambda text: re.search(r"nothing|no need|already (clear|proved|proven)", text, re.IGNORECASE),
             such_as="There is no need to try anything else.",
         ),
-    ),
+    ],
     learnt="For example: measure the same head on many other sentences, and compare it with a fixed rule (always the previous word) "
     "and with the random twin. Whether the head matters is yet another question.",
 )
@@ -313,7 +312,7 @@ check_most_looked_at = FunctionCheck(
     lambda weights, tokens, query: tokens[weights[query].argmax()],
     asks="``most_looked_at(weights, tokens, query)``: the token that gets most of one token's attention.",
     cases=[(case_rows(5, 5, seed=4), ["[CLS]", "the", "cat", "sat", "[SEP]"], query) for query in range(5)],
-    wrong=reasons(
+    wrong=[
         "that is who looks at it most, a column. Its own row is `weights[query]`",
         lambda w, t, i: t[w[:, i].argmax()],
         "that is its position; name the token, `tokens[position]`",
@@ -326,7 +325,7 @@ check_most_looked_at = FunctionCheck(
         lambda w, t, i: t[w.sum(axis=0).argmax()],
         "that is the second largest",
         lambda w, t, i: t[np.argsort(w[i])[-2]],
-    ),
+    ],
     learnt="One row, its largest entry. It is the same line for the specimen and for BERT-base.",
 )
 

@@ -17,7 +17,6 @@ from .answers import (
     PartsCheck,
     SetCheck,
     of_run,
-    reasons,
 )
 from .cases import case_rows, close, entropy, label_at
 from .sheet import keep_sheet
@@ -75,7 +74,7 @@ check_mask_share = FunctionCheck(
     lambda weights, mask: (weights * mask).sum() / mask.any(axis=1).sum(),
     asks="``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there.",
     cases=[(case_rows(5, 5), _REPEATED), (case_rows(5, 5), _LOPSIDED)],
-    wrong=reasons(
+    wrong=[
         "that counts queries without such a key as 0. A word that has no twin cannot look at it: leave it out",
         lambda w, m: (w * m).sum() / len(w),
         "that is the mean over pairs. With two twins a word may share out its attention: add over the keys, average over queries",
@@ -86,7 +85,7 @@ check_mask_share = FunctionCheck(
         lambda w, m: (w.T * m).sum() / m.any(axis=1).sum(),
         "divide by the queries, `mask.any(axis=1)`",
         lambda w, m: (w * m).sum() / m.any(axis=0).sum(),
-    ),
+    ],
     learnt="Add over the keys, average over the queries that have one. In a text with few repetitions the other average would hide a "
     "perfect head.",
 )
@@ -97,7 +96,7 @@ check_mean_rows = FunctionCheck(
     asks="``mean_rows(weights)``: every row replaced by the mean row.",
     cases=[case_rows(4, 4), np.eye(3), case_rows(5, 5, seed=1)],
     axes=("query", "key"),
-    wrong=reasons(
+    wrong=[
         "that is the mean row, once; every query gets this row",
         lambda w: w.mean(axis=0),
         "average over queries, not over keys: the mean of a row is 1/n, and that is uniform",
@@ -106,7 +105,7 @@ check_mean_rows = FunctionCheck(
         lambda w: np.tile(w.mean(axis=0)[:, None], (1, len(w))),
         "rows no longer sum to 1: the mean, not the sum",
         lambda w: np.tile(w.sum(axis=0), (len(w), 1)),
-    ),
+    ],
     learnt="What each token receives is kept, who gave it is not. What a measure loses thereby is due to the pair.",
 )
 
@@ -186,7 +185,7 @@ check_bag_row = FunctionCheck(
     _bag,
     asks="``bag_row(row, own)``: mass in the own text times how evenly it is spread there.",
     cases=[(row, _OWN) for row in (*case_rows(3, 6, seed=3), np.eye(6)[1], np.full(6, 1 / 6))],
-    wrong=reasons(
+    wrong=[
         "that is the mass; multiply by how evenly it is spread",
         lambda row, own: row[own].sum(),
         "that is the evenness within the own text; a head that hardly looks there must score low: multiply by the mass",
@@ -199,7 +198,7 @@ check_bag_row = FunctionCheck(
         lambda row, own: _bag(row, own) * np.log(own.sum()) / np.log(len(row)),
         "that is in nats; divide by ln of the number of tokens in the own text",
         lambda row, own: _bag(row, own) * np.log(own.sum()),
-    ),
+    ],
     learnt="1 for a perfect bag of words. Uniform attention scores the share of the text, and that is its null model.",
 )
 
@@ -268,7 +267,7 @@ def check_contributions(view):
         parts[key],
         axes=("dimension",),
         tolerance=1e-5,
-        wrong=reasons(
+        wrong=[
             "that is the dot product; divide by the root of the number of dimensions",
             view.products[key],
             "divide by the *root* of the number of dimensions",
@@ -279,7 +278,7 @@ def check_contributions(view):
             view.query_vector + view.key_vectors[key],
             "that is the score of the token with itself; look for the largest weight, `weights.argmax()`",
             parts[view.query],
-        ),
+        ],
         learnt=f"They add up to the score, {view.scores[key]:.2f}; the largest is {parts[key].max():.2f}.",
     )
 
@@ -292,7 +291,7 @@ check_participation = FunctionCheck(
     participation_ratio,
     asks="``spread(contributions)``: over how many dimensions the positive contributions are spread.",
     cases=[np.array([3.0, 0, 0, -2]), np.ones(4), np.array([2.0, 1, 0, -1, -5])],
-    wrong=reasons(
+    wrong=[
         "negative contributions count as 0 here: `np.maximum(contributions, 0)` first",
         lambda c: c.sum() ** 2 / (c**2).sum(),
         "negative ones count as 0, not positive",
@@ -303,7 +302,7 @@ check_participation = FunctionCheck(
         lambda c: (c > 0).sum(),
         "square the sum too, or doubling all changes it",
         lambda c: _positive(c).sum() / (_positive(c) ** 2).sum(),
-    ),
+    ],
     learnt="1 if one dimension does it all, n if n do it alike.",
 )
 
@@ -324,7 +323,7 @@ check_needed = FunctionCheck(
         np.array([4.0, 1, 0, 0, 4, 1]),
     ],
     tolerance=0,
-    wrong=reasons(
+    wrong=[
         "for the *fewest*, the largest come first: `np.sort(contributions)[::-1]`",
         _first_to_reach,
         "90 % of the whole sum, the negative contributions included",
@@ -335,7 +334,7 @@ check_needed = FunctionCheck(
         lambda c: _first_to_reach(np.sort(c)),
         "90 %, not all of it",
         lambda c: margin_dimensions(c, share=1.0),
-    ),
+    ],
     learnt="Largest first, count until 90 %. In the third case the negative ones make the margin small, so one dimension is enough: few can "
     "also mean little to explain.",
 )
@@ -356,7 +355,7 @@ def check_rotated_scores(queries, keys, rotation):
         queries @ keys.T / root,
         tolerance=1e-3,
         axes=("query", "key"),
-        wrong=reasons(
+        wrong=[
             "only the queries are rotated; rotate the keys in the same way",
             queries @ rotation @ keys.T / root,
             "only the keys are rotated; rotate the queries alike",
@@ -365,7 +364,7 @@ def check_rotated_scores(queries, keys, rotation):
             queries @ keys.T,
             "the keys are turned the other way",
             queries @ rotation @ (keys @ rotation.T).T / root,
-        ),
+        ],
         learnt="Not one score has changed, so not one weight can. The neurons are all different.",
     )
 
@@ -421,7 +420,7 @@ def check_next_head(attention):
         expected,
         tolerance=1e-4,
         axes=("layer", "head"),
-        wrong=reasons(
+        wrong=[
             special,
             every.mean(axis=-1),
             special,
@@ -436,13 +435,13 @@ def check_next_head(attention):
             to_next.sum(axis=-1),
             "that is the best token of each head; average over them",
             to_next.max(axis=-1),
-        ),
+        ],
         learnt="The shares are right.",
     )
     label = ListCheck(
         [name],
         single=True,
-        wrong=reasons(
+        wrong=[
             "that counts from 0; `head_label(layer, head)` prints names",
             [f"{layer}-{head}"],
             "layer and head are swapped",
@@ -455,7 +454,7 @@ def check_next_head(attention):
             [(layer, head)],
             flat,
             [int(expected.argmax())],
-        ),
+        ],
         learnt="The name is right.",
     )
     return PartsCheck(

@@ -18,7 +18,6 @@ from .answers import (
     PartsCheck,
     SetCheck,
     of_run,
-    reasons,
 )
 from .cases import case_rows, close, entropy, label_at
 from .sheet import keep_sheet
@@ -38,15 +37,14 @@ check_offset_share = FunctionCheck(
     asks="``offset_share(weights, offset)``: the mean attention to the token ``offset`` places away.",
     cases=[(case_rows(2, 3, 5, 5), offset) for offset in (-1, 1, 0, 3)],
     axes=("layer", "head"),
-    wrong=reasons(
+    wrong=[
         "previous and next are swapped. Row i looks, column j is looked at: `offset=+1` is above the diagonal, where i looks at i + 1",
         lambda w, offset: _offset_share(w, -offset),
-        "that is the mean of the diagonal, which is shorter than the text. The edge row has no such neighbour and counts as 0, so divide "
-        "the sum by the number of tokens",
+        "that is the mean of the diagonal, which is shorter than the text. The edge row has no such neighbour and counts as 0, so divide the sum by the number of tokens",
         lambda w, offset: np.diagonal(w, offset, -2, -1).mean(axis=-1),
         "that is the sum; the mean over all tokens was asked for",
         _diagonal_sum,
-    ),
+    ],
     learnt="One diagonal, divided by the number of tokens. The edge row counts as 0, so a perfect previous-token "
     "head scores (n - 1)/n, not 1.",
 )
@@ -75,7 +73,7 @@ def check_previous_heads(profile):
     expected, others = ({head_label(*place) for place in places} for places in (back, ahead))
     return SetCheck(
         expected,
-        wrong=reasons(
+        wrong=[
             "printed names count from 1; `head_label(layer, head)` makes them",
             {f"{layer}-{head}" for layer, head in back},
             "these are indices, counted from 0; give printed names, `head_label(layer, head)`",
@@ -86,7 +84,7 @@ def check_previous_heads(profile):
             others,
             "those look at a neighbour, on either side; only the previous token was asked for",
             expected | others,
-        ),
+        ],
         learnt=f"{len(expected)} of {profile.mean('previous').size} heads, each over half on average over {profile.n} texts.",
     )
 
@@ -105,7 +103,7 @@ check_share_to = FunctionCheck(
     asks="``share_to(weights, keys)``: the share of attention that goes to the tokens in a mask.",
     cases=[(case_rows(2, 3, 5, 5), _chosen(0, 3, n=5)), (case_rows(2, 3, 5, 5), _chosen(2, n=5))],
     axes=("layer", "head"),
-    wrong=reasons(
+    wrong=[
         "that chooses rows, the tokens that look. The mask says who is looked at: the last axis",
         lambda w, keys: w[..., keys, :].sum(axis=-2).mean(axis=-1),
         "that is the mean over the chosen keys; their shares add up: a sum over the keys, then the mean over the queries",
@@ -114,7 +112,7 @@ check_share_to = FunctionCheck(
         lambda w, keys: w[..., keys].sum(axis=(-1, -2)),
         "that is only what the chosen tokens themselves give; every token looks",
         lambda w, keys: _share_to(w[..., keys, :], keys),
-    ),
+    ],
     learnt="Sum over the keys in the mask (shares add up), then mean over all queries. With masks for [CLS], [SEP], "
     ". and , and the rest, the four shares add up to 1.",
 )
@@ -124,7 +122,7 @@ check_sep_to_sep = FunctionCheck(
     asks="``sep_to_sep(weights, is_sep)``: of the attention from [SEP], the share that goes to [SEP].",
     cases=[(case_rows(2, 3, 6, 6, seed=1), mask) for mask in (_chosen(2, 5, n=6), _chosen(0, 1, 3, 4, n=6))],
     axes=("layer", "head"),
-    wrong=reasons(
+    wrong=[
         "that is the share that all tokens give to [SEP]; choose the rows of [SEP] as well",
         _share_to,
         "that is other to [SEP]: the rows of the tokens that are *not* [SEP]",
@@ -135,7 +133,7 @@ check_sep_to_sep = FunctionCheck(
         lambda w, s: w[..., s, :][..., s].sum(axis=(-1, -2)) / len(s),
         "that counts only what each [SEP] gives to *itself*; the other [SEP] is a [SEP] too",
         lambda w, s: np.diagonal(w, 0, -2, -1)[..., s].mean(axis=-1),
-    ),
+    ],
     learnt="Two masks on the same map: rows of [SEP], columns of [SEP]. Sum over the keys, mean over the queries.",
 )
 
@@ -155,7 +153,7 @@ def check_baseline(attention):
     return NumberCheck(
         sep / n,
         tolerance=5e-4,
-        wrong=reasons(
+        wrong=[
             f"that is the share of one token; there are {sep} [SEP]",
             1 / n,
             "that is 2 of 128, the number in the paper; our text is not 128 tokens long",
@@ -166,7 +164,7 @@ def check_baseline(attention):
             sep,
             "that is what the heads do; what would a head do that looks at all tokens equally?",
             attention_share(attention, mask).mean(),
-        ),
+        ],
         learnt=f"{sep} of {n} tokens: {sep / n:.4f}. The baseline depends on the length of the text, so it is computed from the "
         "texts and not copied from the paper.",
     )
@@ -177,7 +175,7 @@ check_row_entropy = FunctionCheck(
     entropy,
     asks="``row_entropy(row)``: entropy of one row in nats, with 0 log 0 = 0.",
     cases=[np.array(row) for row in ([0.25] * 4, [0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0])],
-    wrong=reasons(
+    wrong=[
         "that is in bits. In nats the logarithm is the natural one, `np.log`",
         lambda row: entropy(row) / np.log(2),
         "that is the logarithm to base 10; nats need the natural one, `np.log`",
@@ -190,7 +188,7 @@ check_row_entropy = FunctionCheck(
         lambda row: entropy(row) / len(row),
         "it gives nan as soon as a weight is 0. In the limit 0 log 0 is 0: leave out the zeros, or replace them by 1 inside the logarithm",
         lambda row: -(row * np.log(row)).sum(),
-    ),
+    ],
     learnt="0 for a row with a single 1, ln n for a uniform one. exp(entropy) is the number of tokens over which the row is spread.",
 )
 
@@ -203,7 +201,7 @@ check_head_focus = FunctionCheck(
     _focus,
     asks="``head_focus(weights)``: mean entropy of a head's rows, divided by ln n.",
     cases=[case_rows(5, 5, seed=2), np.eye(4), np.full((3, 3), 1 / 3)],
-    wrong=reasons(
+    wrong=[
         "you took the mean of the rows first. A head whose rows look sharply at different tokens then seems broad; take the entropy of each row, then the mean",
         lambda w: entropy(w.mean(axis=0)) / np.log(len(w)),
         "that is in nats; divide by ln n, n the number of keys",
@@ -212,7 +210,7 @@ check_head_focus = FunctionCheck(
         lambda w: _focus(w) * np.log(len(w)) / len(w),
         "the entropy of the columns: sum over the last axis, the keys",
         lambda w: _focus((w / w.sum(axis=0)).T),
-    ),
+    ],
     learnt="Entropy first, mean after. 0 is a head that looks at one token each time, 1 one that looks at all tokens equally.",
 )
 
@@ -277,7 +275,7 @@ def check_learned_layers(profile, twin, measure="punct"):
     return NumberCheck(
         expected,
         tolerance=0,
-        wrong=reasons(
+        wrong=[
             "attention is always above 0; compare with the random twin",
             (mean > 0).sum(),
             "more than twice the twin was not asked for: above it, with the whole interval",
@@ -288,7 +286,7 @@ def check_learned_layers(profile, twin, measure="punct"):
             (profile.mean(measure) > twin.mean(measure)).sum(),
             "in one of them the interval still includes the twin's mean: use `low`",
             (mean > chance).sum(),
-        ),
+        ],
         learnt=f"{expected} of {len(mean)} layers give more than the twin, {chance.mean():.3f}, and the twin gives what uniform attention "
         "gives. In the others the habit is not learnt, or is learnt the other way round.",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from ..measures import category_sums, token_masks
 from ..published import published_gradients
 from ..stats import partial_rank_correlation, rank_correlation
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, PartsCheck, SetCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck, PartsCheck, SetCheck, of_run
 from .cases import case_rows, close
 from .sheet import keep_sheet
 
@@ -27,7 +27,7 @@ check_value_norms = FunctionCheck(
         (_numbers(2, 5, 3), w) for w in (_numbers(2, 3, 7, seed=1), 3 * np.eye(3)[None].repeat(2, axis=0))
     ],
     axes=("head", "token"),
-    wrong=reasons(
+    wrong=[
         "that is the norm of the value vector. A head writes the value *after* the output projection: multiply first",
         lambda v, w: np.linalg.norm(v, axis=-1),
         "that is the square of the length; the root is missing",
@@ -38,7 +38,7 @@ check_value_norms = FunctionCheck(
         lambda v, w: np.linalg.norm(v @ w, axis=-2),
         "that adds absolute values; a length is the root of the sum of squares",
         lambda v, w: np.abs(v @ w).sum(axis=-1),
-    ),
+    ],
     learnt="The length of what a head *would* take from each token. Not of the value vector: two heads with the same values and "
     "another W_O write vectors of another length.",
 )
@@ -70,7 +70,7 @@ check_weighted_norms = FunctionCheck(
     asks="``weighted_norms(weights, norms)``: the length of alpha_ij f_h(x_j).",
     cases=[(case_rows(2, 4, 4), np.abs(_numbers(2, 4, seed=2)))],
     axes=("head", "query", "key"),
-    wrong=reasons(
+    wrong=[
         "the norms lie along the query. The vector that is taken belongs to the token looked at, the key: the last axis",
         lambda w, n: w * n[..., :, None],
         "you made the rows sum to 1 again. That hides how much the head takes in all: leave the rows as they come",
@@ -79,7 +79,7 @@ check_weighted_norms = FunctionCheck(
         lambda w, n: w + n[..., None, :],
         "the length, not its square",
         lambda w, n: w * n[..., None, :] ** 2,
-    ),
+    ],
     learnt="A weight is not negative, so the length of alpha f is alpha times the length of f. The big tensor was never needed.",
 )
 
@@ -111,7 +111,7 @@ def check_sep_shares(weights, added, attention, layer):
     second = NumberCheck(
         by_norm,
         tolerance=2e-4,
-        wrong=reasons(
+        wrong=[
             "that is the share by weight",
             by_weight,
             "that is a length. Divide it by what the heads of the layer take from all tokens together",
@@ -120,7 +120,7 @@ def check_sep_shares(weights, added, attention, layer):
             by_norm / 2,
             "you took the share head by head and then the mean. A head that adds next to nothing then counts like the others: take the mean of the lengths first",
             (sums[1]["sep"] / sum(sums[1].values())).mean(),
-        ),
+        ],
         learnt="By norm it is right.",
     )
     change = "less" if by_norm < by_weight else "more"
@@ -137,7 +137,7 @@ check_weight_gradient = FunctionCheck(
     asks="``weight_gradient(g, v)``: dL/dalpha of one head from g = dL/dctx and the values.",
     cases=[(_numbers(4, 3, seed=3), values) for values in (_numbers(5, 3, seed=4), _numbers(4, 3, seed=5))],
     axes=("query", "key"),
-    wrong=reasons(
+    wrong=[
         "query and key are swapped: row i is the token that looks, and g belongs to it",
         lambda g, v: v @ g.T,
         "Clark's measure is the size of it, but first comes the number with its sign",
@@ -146,7 +146,7 @@ check_weight_gradient = FunctionCheck(
         lambda g, v: np.linalg.norm(g, axis=-1)[:, None] * np.linalg.norm(v, axis=-1),
         "no root of d here: that belongs to the scores, before the softmax",
         lambda g, v: g @ v.T / np.sqrt(g.shape[-1]),
-    ),
+    ],
     learnt="One matrix product a head, after one backward pass. The weight alpha is not in it: how far a head looks says nothing about its "
     "gradient.",
 )
@@ -195,7 +195,7 @@ check_turn = FunctionCheck(
     asks="``turn(before, after)``: cosine distance of each token's vector before and after.",
     cases=[(_BEFORE, after) for after in (_numbers(4, 3, seed=7), 2 * _BEFORE, -_BEFORE)],
     axes=("token",),
-    wrong=reasons(
+    wrong=[
         "that is the similarity: 1 for the same direction. The distance is 1 minus it",
         lambda b, a: 1 - _turn(b, a),
         "that is how far the tip moved. A vector twice as long has not turned: use the angle",
@@ -204,7 +204,7 @@ check_turn = FunctionCheck(
         lambda b, a: 1 - (b * a).sum(axis=-1),
         "one number a *token*: sum over the last axis only",
         lambda b, a: 1 - (b * a).sum() / (np.linalg.norm(b) * np.linalg.norm(a)),
-    ),
+    ],
     learnt="0 the same direction, 1 at right angles, 2 turned round. Small turns count by their square: half the turn is a quarter of the distance.",
 )
 
@@ -224,7 +224,7 @@ check_rollout = FunctionCheck(
     asks="``rollout(maps)``: the product of the layers' mixing matrices, (layer, head, query, key) -> (query, key).",
     cases=[case_rows(3, 2, 4, 4, seed=8), case_rows(2, 3, 5, 5, seed=9)],
     axes=("query", "key"),
-    wrong=reasons(
+    wrong=[
         "the residual connection is missing: half of each mixture is the token itself",
         lambda m: _mixed(m.mean(axis=1), maps=1, own=0),
         "the order is turned round. The last layer looks at the layer below it: its matrix stands on the left",
@@ -235,7 +235,7 @@ check_rollout = FunctionCheck(
         lambda m: _mixed(m[-1:].mean(axis=1)),
         "average the heads, do not add them: the rows must still sum to 1",
         lambda m: _mixed(m.sum(axis=1)),
-    ),
+    ],
     learnt="Column j of the result is a token of the *input*. Rows sum to 1, because each mixing matrix has rows that do.",
 )
 
@@ -256,27 +256,27 @@ def check_mechanism(share, gradient, norm):
     first = NumberCheck(
         plain,
         tolerance=1e-3,
-        wrong=reasons(
+        wrong=[
             layers,
             rank_correlation(share, gradient),
             "that is share and norm",
             rank_correlation(x, z),
             "that is Pearson's; ranks were asked for: `rank_correlation`",
             np.corrcoef(x.ravel(), y.ravel())[0, 1],
-        ),
+        ],
         learnt="The first is right.",
     )
     second = NumberCheck(
         partial,
         tolerance=1e-3,
-        wrong=reasons(
+        wrong=[
             layers,
             partial_rank_correlation(share, gradient, norm),
             "that is the plain correlation; use `partial_rank_correlation`",
             plain,
             "there the gradient is held fixed; hold the norm fixed, the third argument",
             partial_rank_correlation(x, z, y),
-        ),
+        ],
         learnt="The second is right.",
     )
     return PartsCheck(

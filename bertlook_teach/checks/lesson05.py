@@ -8,7 +8,7 @@ import numpy as np
 
 from ..measures import CLASSES, published_fractions, threshold_sweep
 from ..stats import cohen_kappa
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
 from .cases import case_rows, close
 from .sheet import keep_sheet
 
@@ -25,7 +25,7 @@ check_vertical = FunctionCheck(
     lambda weights: _two_largest(weights.mean(axis=0), len(weights)),
     asks="``vertical(weights)``: the two largest column means minus 2/n, for one map.",
     cases=[case_rows(5, 5), case_rows(7, 7, seed=1), _STRIPES],
-    wrong=reasons(
+    wrong=[
         "that is about rows: each sums to 1, so their means are all 1/n. A column is one key: average over the queries, axis 0",
         lambda w: _two_largest(w.mean(axis=1), len(w)),
         "the two columns are right; uniform attention gives two columns 2/n already, so take that off",
@@ -36,7 +36,7 @@ check_vertical = FunctionCheck(
         lambda w: np.sort(w.mean(axis=0))[:2].sum() - 2 / len(w),
         "those are column sums; with the mean over queries the score stays between 0 and 1",
         lambda w: _two_largest(w.sum(axis=0), len(w)),
-    ),
+    ],
     learnt="Columns are keys. Uniform attention scores 0, two full columns 1 - 2/n, which is never quite 1.",
 )
 
@@ -56,7 +56,7 @@ check_diagonal = FunctionCheck(
         0.9 * np.eye(6, k=1) + 0.02,
         np.eye(4),
     ],
-    wrong=reasons(
+    wrong=[
         "the main diagonal is the token itself, and does not count: previous and next only",
         lambda w: max(_beside(w, -1, 0, 1)),
         "that is the main diagonal, the token itself; its neighbours are at offset -1 and +1",
@@ -69,7 +69,7 @@ check_diagonal = FunctionCheck(
         lambda w: sum(_beside(w, -1, 1)),
         "divide by the length of the diagonal, n - 1 (`.mean()` does), so that a perfect head scores 1",
         lambda w: max(_beside(w, -1, 1)) * (len(w) - 1) / len(w),
-    ),
+    ],
     learnt="A head that always looks at one neighbour scores 1; one that looks at itself scores 0.",
 )
 
@@ -91,7 +91,7 @@ check_block = FunctionCheck(
         (case_rows(7, 7, seed=1), np.array([0, 0, 0, 0, 0, 1, 1])),
         (case_rows(4, 4, seed=2), np.zeros(4, dtype=int)),
     ],
-    wrong=reasons(
+    wrong=[
         "that is what stays inside its own text; uniform attention keeps something there too, so take that off",
         _kept,
         "chance is one half only for two segments of equal length: count the cells inside its own text",
@@ -102,7 +102,7 @@ check_block = FunctionCheck(
         lambda w, s: (w * _own(s)).mean() - _own(s).mean(),
         "that is what leaves the segment; what stays was asked for",
         lambda w, s: (w * ~_own(s)).sum(axis=1).mean() - (~_own(s)).mean(),
-    ),
+    ],
     learnt="0 for uniform attention and for a single segment, whatever its map looks like.",
 )
 
@@ -143,7 +143,7 @@ check_classify = FunctionCheck(
         (0.4, 0.1, 0.1, 0.9),
         (0.25, 0.25, 0.4, 0.9),
     ],
-    wrong=reasons(
+    wrong=[
         "a map that is clearly both comes out as one of the two: ask for vertical+diagonal first",
         _one_before_both,
         "block comes after vertical and diagonal: the first line that is met decides, in the order given",
@@ -152,7 +152,7 @@ check_classify = FunctionCheck(
         lambda v, d, b, e: _classify(v, d, b, 1.0),
         "a score *at* its threshold counts: at least, `>=`, not more than",
         lambda *scores: _classify(*(score - 1e-9 for score in scores)),
-    ),
+    ],
     learnt="The order is part of the rule. Another order, other fractions.",
 )
 
@@ -176,12 +176,12 @@ def check_counts(names):
     counts = {name: int((np.asarray(names) == name).sum()) for name in CLASSES}
     return ListCheck(
         list(counts.values()),
-        wrong=reasons(
+        wrong=[
             "these are sorted by size; keep the order of `CLASSES`",
             sorted(counts.values(), reverse=True),
             "this is the order of the alphabet; keep the order of `CLASSES`",
             [counts[name] for name in sorted(CLASSES)],
-        ),
+        ],
         learnt=f"{sum(counts.values())} maps in all. Their shares are this one text's fractions; another text, other fractions.",
     )
 
@@ -203,7 +203,7 @@ check_kappa = FunctionCheck(
     cohen_kappa,
     asks="``kappa(confusion)``: Cohen's kappa of a confusion matrix.",
     cases=[np.array([[20, 5], [10, 15]]), np.array([[8, 1, 1], [0, 5, 2], [3, 0, 10]]), np.diag([4, 6])],
-    wrong=reasons(
+    wrong=[
         "that is accuracy; now take chance agreement off",
         _accuracy,
         "chance is taken off; then divide by the most that was left to gain, 1 - chance",
@@ -212,7 +212,7 @@ check_kappa = FunctionCheck(
         lambda c: _above(1 / len(c), _accuracy(c)),
         "one habit is in the row sums, the other in the column sums; you took the column sums twice",
         lambda c: _above(_chance(c, 0, 0), _accuracy(c)),
-    ),
+    ],
     learnt="0 is what two people with these habits reach without looking, 1 is always the same.",
 )
 
@@ -227,12 +227,12 @@ def check_useful():
     least, most = min(useful, key=useful.get), max(useful, key=useful.get)
     return ListCheck(
         [least, most],
-        wrong=reasons(
+        wrong=[
             "the smallest first, then the largest",
             [most, least],
             "that is everything but vertical; heterogeneous and block only",
             [min(other, key=other.get), max(other, key=other.get)],
-        ),
+        ],
         learnt=f"{useful[least]:.3f} and {useful[most]:.3f}: the printed 32 % and 61 %. An upper bound, since heterogeneous "
         "means not classified.",
     )

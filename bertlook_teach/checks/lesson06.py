@@ -8,7 +8,7 @@ from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
 from ..model import load_recording
 from ..published import published_table_1
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
 from .cases import close
 from .sheet import keep_sheet
 
@@ -48,7 +48,7 @@ check_named_governor = FunctionCheck(
     _named,
     asks="``named_governor(weights, word)``: the other word that gets most of this word's attention.",
     cases=[(_rows(n, seed), word) for n, seed in ((4, 1), (6, 2)) for word in range(n)],
-    wrong=reasons(
+    wrong=[
         "a word may not name itself: put the diagonal out of the race before you take the maximum",
         lambda w, i: w[i].argmax(),
         "that is the word that looks most at this one: you read a column. Row i says where word i looks",
@@ -57,7 +57,7 @@ check_named_governor = FunctionCheck(
         lambda w, i: np.delete(w[i], i).argmax(),
         "the second largest is right only when the word's own weight is the largest",
         lambda w, i: np.argsort(w[i])[-2],
-    ),
+    ],
     learnt="One row, the diagonal out, the largest. A head answers even when almost all of its attention went to [SEP].",
 )
 
@@ -65,14 +65,14 @@ check_by_columns = FunctionCheck(
     lambda weights: _named_by_rows(weights.T),
     asks="``by_columns(weights)``: for each word, the word that looks most at it.",
     cases=[_rows(4, 3), _rows(6, 4)],
-    wrong=reasons(
+    wrong=[
         "those are the rows: whom each word looks at. Here the governor looks; read column i",
         _named_by_rows,
         "those are the rows, with the diagonal: here the governor looks, so read column i, and a word may not name itself",
         lambda w: w.argmax(axis=1),
         "the right columns, but the diagonal takes part",
         lambda w: w.argmax(axis=0),
-    ),
+    ],
     learnt="The same head, read the other way: 144 heads are 288 competitors, and the best of 288 is easier to find than the best of 144.",
 )
 
@@ -101,14 +101,14 @@ check_offset_accuracy = FunctionCheck(
         ([-1, 0, 0, 0], -2),
         ([2, 2, -1], +2),
     ],
-    wrong=reasons(
+    wrong=[
         "the sign is turned: +1 is the next word, so the governor is at `word + offset`",
         lambda g, o: _offset_accuracy(g, -o),
         "roots have no governor and are not scored: divide by the words whose governor is not -1",
         _with_root,
         "an offset that points outside the sentence gives no answer; you took the first or the last word instead",
         _clipped,
-    ),
+    ],
     learnt="The rival of every head. `+1`, always the next word, is also the parser that calls everything right-branching.",
 )
 
@@ -124,7 +124,7 @@ BOX = _sentence(
 check_turned_arcs = ListCheck(
     [1, 2, -1, 2, 6, 6, 3],
     asks='The governors of "The cat sat in the old box" in the Stanford scheme.',
-    wrong=reasons(
+    wrong=[
         "that is still Universal Dependencies, where *in* hangs on *box*",
         BOX.governors,
         "*in* is right: it hangs on *sat*. But *box* now hangs on *in*, not on the verb",
@@ -133,7 +133,7 @@ check_turned_arcs = ListCheck(
         [1, 2, -1, 6, 6, 6, 3],
         "the tree is right, but words count from 0 here, and the root's governor is -1",
         [2, 3, 0, 3, 7, 7, 4],
-    ),
+    ],
     learnt="`prep(sat, in)`, `pobj(in, box)`. A head that looks from *in* to *box* is right by columns in Stanford (pobj) and by rows in UD "
     "(case): one habit, two names.",
 )
@@ -147,14 +147,14 @@ def check_auxpass_gain():
     return NumberCheck(
         row.code_accuracy - row.code_baseline,
         tolerance=0.051,
-        wrong=reasons(
+        wrong=[
             "those are the printed numbers; the footnote says what the authors' code gives",
             row.accuracy - row.baseline,
             "40.5 is the baseline of cop, the row above; take both numbers from the same output",
             row.code_accuracy - row.baseline,
             "that is the head's accuracy; subtract what the best offset reaches",
             row.code_accuracy,
-        ),
+        ],
         learnt="A gain of 11.6 points, not 42. The next word alone finds the verb of a passive auxiliary four times in five.",
     )
 
@@ -176,7 +176,7 @@ check_fair_accuracy = FunctionCheck(
     _fair,
     asks="``fair_accuracy(marks, half)``: the best column chosen on one half of the rows, scored on the other, both ways.",
     cases=[(np.random.default_rng(seed).random((40, 7)) < 0.3, np.arange(40) % 2) for seed in range(4)],
-    wrong=reasons(
+    wrong=[
         "that is the best head on the very cases it is scored on: the flattering number",
         lambda m, half: m.mean(axis=0).max(),
         "each half is scored with the head it chose itself; score it with the other half's choice",
@@ -185,7 +185,7 @@ check_fair_accuracy = FunctionCheck(
         lambda m, half: m[half == 1, _best(m, half, 0)].mean(),
         "one way only: now let the first half choose and the second report, and put all cases together",
         lambda m, half: m[half == 0, _best(m, half, 1)].mean(),
-    ),
+    ],
     learnt="Each case is scored once, by a head that was chosen without it. The two halves may well choose different heads.",
 )
 
@@ -236,7 +236,7 @@ check_next_verb = FunctionCheck(
         ),
         _sentence("yes", (-1,), "root", "INTJ"),
     ],
-    wrong=reasons(
+    wrong=[
         "those verbs stand to the left; a subject stands before its verb",
         _verb(lambda word: 0, lambda word: word, -1),
         "a verb names itself here: begin to look at `word + 1`",
@@ -245,7 +245,7 @@ check_next_verb = FunctionCheck(
         _verb(lambda word: word + 1, pick=-1),
         "that is the first verb of the sentence for every word; begin to look at `word + 1`",
         _verb(lambda word: 0),
-    ),
+    ],
     learnt="A predictor is a function, a sentence in, one governor a word out. Heads, offsets and rules of thumb meet the same judge.",
 )
 
@@ -294,7 +294,7 @@ def check_det_accuracy(recording):
     return FunctionCheck(
         accuracy,
         cases=_TRIED_HEADS,
-        wrong=reasons(
+        wrong=[
             "you read columns: who looks at the determiner. Here the determiner looks, row `word`",
             lambda layer, head: accuracy(layer, head, named=lambda w, i: _named(w.T, i)),
             "[CLS] stands at position 0 of the map, and the positions of the list count words: cut both ends off, `[1:-1, 1:-1]`",
@@ -313,7 +313,7 @@ def check_det_accuracy(recording):
             lambda layer, head: accuracy(layer, head, cases=DETERMINERS[:1]),
             "that is the rival, always the next word; ask the head for its answer",
             lambda layer, head: accuracy(layer, head, named=lambda w, i: i + 1),
-        ),
+        ],
         learnt=f"One judge for every head, {n} cases, the same ones for all.",
     )
 

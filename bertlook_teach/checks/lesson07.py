@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..published import published_table_2
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
 from .cases import case_rows, close, words_of
 from .sheet import keep_sheet
 
@@ -14,14 +14,14 @@ check_anaphors = FunctionCheck(
     lambda things: [i for i, thing in enumerate(things) if thing in things[:i]],
     asks="``anaphors(things)``: which mentions refer to something mentioned before.",
     cases=[list("abac"), list("aabba"), list("abc"), list("abcabc")],
-    wrong=reasons(
+    wrong=[
         "that takes in the first mention of a thing too, which has nothing before it to refer to",
         lambda t: [i for i, x in enumerate(t) if t.count(x) > 1],
         "those are mentioned again *later*; look at the mentions before",
         lambda t: [i for i, x in enumerate(t) if x in t[i + 1 :]],
         "the antecedent need not be the mention right before",
         lambda t: [i for i, x in enumerate(t) if i and t[i - 1] == x],
-    ),
+    ],
     learnt="Only mentions with an earlier one of the same thing are scored. The first of each thing has no antecedent.",
 )
 
@@ -37,14 +37,14 @@ check_named_antecedent = FunctionCheck(
         (case_rows(8, seed=4), [3]),
         (case_rows(6, seed=5), [4, 5]),
     ],
-    wrong=reasons(
+    wrong=[
         "that is the word with most attention of all; only the candidates may be named",
         lambda r, c: r.argmax(),
         "that counts within the list of candidates; the *word* it stands for was asked for",
         lambda r, c: r[c].argmax(),
         "that is always the last candidate: a rule of place, and no attention in it",
         lambda r, c: max(c),
-    ),
+    ],
     learnt="A head names a candidate even if nearly all of its attention went elsewhere.",
 )
 
@@ -74,14 +74,14 @@ check_head_match = FunctionCheck(
         (_TEXT, 6, [0, 3]),
         (_TEXT, 8, [0, 3, 6]),
     ],
-    wrong=reasons(
+    wrong=[
         "`Dog` and `dog` are one word here: compare in lower case",
         _matching(max, form=str),
         "that is the first of the same words; of several take the *nearest*, the last before the mention",
         _matching(min),
         "where no word is the same there is no answer: return `None`, which counts as wrong",
         _match_or_nearest,
-    ),
+    ],
     learnt="Two lines without any network. In Table 2 they find 52 of 100 antecedents.",
 )
 
@@ -92,7 +92,7 @@ STORY_ANSWERS = ["Mary", "dog", "her", "Mary"]
 check_sieves = ListCheck(
     STORY_ANSWERS,
     asks="What the four sieves answer for her, The dog, she and the last Mary in the story.",
-    wrong=reasons(
+    wrong=[
         "that is the nearest mention each time; a sieve looks at words and agreement first",
         ["Mary", "dog", "dog", "she"],
         "a dog agrees with *it*, not with *she*: the third sieve lets only agreeing mentions through",
@@ -101,7 +101,7 @@ check_sieves = ListCheck(
         ["Mary", "dog", "Mary", "Mary"],
         "of the mentions that agree, the *nearest* is taken, not the first",
         ["Ann", "dog", "Ann", "Mary"],
-    ),
+    ],
     learnt="Same string, same head word, agreement, any: the first sieve that lets somebody through decides, and the nearest wins.",
 )
 
@@ -115,7 +115,7 @@ def check_fair_gain():
     return NumberCheck(
         gain["four sieves"],
         tolerance=0.01,
-        wrong=reasons(
+        wrong=[
             "that is the gain over the *weakest* of the three; take the strongest rule",
             gain["nearest"],
             "head match is the second best; take the strongest of the three rules",
@@ -124,7 +124,7 @@ def check_fair_gain():
             gain["neural system"],
             "the sign: what the *head* gains, so the head's accuracy comes first",
             -gain["four sieves"],
-        ),
+        ],
         learnt="-4: the head is behind. 65 against 27 is true as well, and tells another story.",
     )
 
@@ -152,14 +152,14 @@ check_both_right = FunctionCheck(
         *(tuple(_DRAWN.random((2, n)) < 0.6) for n in (5, 8, 11)),
         (np.array([True, False]), np.array([False, True])),
     ],
-    wrong=reasons(
+    wrong=[
         "that is the plain accuracy: a pair counts only if *both* members are right",
         lambda a, b: (a.mean() + b.mean()) / 2,
         "that is *at least one* right; who always names the first candidate would score 1",
         lambda a, b: (a | b).mean(),
         "two wrong answers agree as well; both must be right",
         lambda a, b: (a == b).mean(),
-    ),
+    ],
     learnt="Who always names the same place gets half of the cases, and not one pair. Guessing gets a quarter of the pairs.",
 )
 

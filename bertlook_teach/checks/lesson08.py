@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
 from .cases import close
 from .sheet import keep_sheet
 
@@ -19,7 +19,7 @@ check_probe_answers = FunctionCheck(
     lambda between, weights: (between @ weights).argmax(axis=1),
     asks="``probe_answers(between, weights)``: for each dependent the candidate with the largest weighted sum.",
     cases=[_scored(n, 3, n) for n in (4, 5, 7)],
-    wrong=reasons(
+    wrong=[
         "the first axis is the dependent, the second the candidate; the largest is wanted along the candidates",
         lambda b, w: (b @ w).argmax(axis=0),
         "the heads count alike here; each feature has its own weight",
@@ -28,7 +28,7 @@ check_probe_answers = FunctionCheck(
         lambda b, w: (b @ np.abs(w)).argmax(axis=1),
         "that is the least likely candidate",
         lambda b, w: (b @ w).argmin(axis=1),
-    ),
+    ],
     learnt="One number a head and direction, a weighted sum, the largest wins. The probe has no other freedom.",
 )
 
@@ -41,14 +41,14 @@ def check_weights(layers=12, heads=12):
     return NumberCheck(
         2 * n,
         tolerance=0.5,
-        wrong=reasons(
+        wrong=[
             "that is one weight a head; the probe reads each head in both directions",
             n,
             "that is one layer; all layers are read together",
             2 * heads,
             "that is one head a layer; all heads are read together",
             2 * layers,
-        ),
+        ],
         learnt="288 numbers for a whole grammar. That is why this probe cannot learn much syntax by itself, and why its score says something about attention.",
     )
 
@@ -58,7 +58,7 @@ check_right_branching = FunctionCheck(
     lambda n: list(range(1, n + 1)),
     asks="``right_branching(n)``: the next word as governor, ROOT (index n) for the last.",
     cases=[1, 3, 6],
-    wrong=reasons(
+    wrong=[
         "each word would govern itself; the *next* word was asked for",
         lambda n: list(range(n)),
         "that is the previous word",
@@ -67,7 +67,7 @@ check_right_branching = FunctionCheck(
         lambda n: [*range(1, n), -1],
         "the last word would govern itself; ROOT is the last candidate: index n",
         lambda n: [*range(1, n), n - 1],
-    ),
+    ],
     learnt="It reads nothing, and a probe that does not beat it has found nothing.",
 )
 
@@ -89,7 +89,7 @@ check_uas = FunctionCheck(
     lambda predicted, gold, counted: (predicted == gold)[counted].mean(),
     asks="``uas(predicted, gold, counted)``: share of right governors among the words that count.",
     cases=[_parsed(n, _RNG) for n in (6, 9, 12)],
-    wrong=reasons(
+    wrong=[
         "punctuation counts here too; the published UAS leaves it out: only words whose `counted` is True",
         lambda p, g, c: (p == g).mean(),
         "the right words are those that count, but you divide by all words",
@@ -98,7 +98,7 @@ check_uas = FunctionCheck(
         lambda p, g, c: (p == g)[~c].mean(),
         "that is the share of *wrong* governors",
         lambda p, g, c: (p != g)[c].mean(),
-    ),
+    ],
     learnt="Two papers with the same probe and another rule for punctuation print other numbers. Say which.",
 )
 
@@ -168,7 +168,7 @@ check_distance_accuracy = FunctionCheck(
     _distance_accuracy,
     asks="``distance_accuracy(distances, linked)``: accuracy of the best guess from the signed distance alone.",
     cases=[_drawn_pairs(seed) for seed in (1, 2, 3)],
-    wrong=reasons(
+    wrong=[
         "neighbours are linked more often than not only on one side; let the data decide for each distance",
         lambda d, linked: ((np.abs(d) == 1) == linked).mean(),
         "the sign is lost: in English the next word and the previous one are not alike",
@@ -177,7 +177,7 @@ check_distance_accuracy = FunctionCheck(
         lambda d, linked: max(linked.mean(), 1 - linked.mean()),
         "each distance counts alike here; a pair should",
         lambda d, linked: np.mean(_right_guesses(d, linked, count=np.mean)),
-    ),
+    ],
     learnt="No model was asked. A probe's 85.8 % has to be read beside this number, not beside 50.",
 )
 

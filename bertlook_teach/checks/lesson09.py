@@ -8,7 +8,7 @@ import numpy as np
 
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from ..model import head_label
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, PartsCheck, SetCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, PartsCheck, SetCheck, of_run
 from .cases import case_rows, close, entropy, js_divergence
 from .sheet import keep_sheet
 
@@ -30,7 +30,7 @@ check_divergence = FunctionCheck(
         (np.array([1.0, 0, 0]), np.array([0, 0.5, 0.5])),
         (np.array([1.0, 0]), np.array([0, 1.0])),
     ],
-    wrong=reasons(
+    wrong=[
         "it gives nan where a weight is 0. In the limit 0 log 0 is 0, as in the entropy of lesson 3",
         _with_nan,
         "that is its square root, as SciPy's `jensenshannon` gives it; leave the root out",
@@ -47,7 +47,7 @@ check_divergence = FunctionCheck(
         lambda p, q: abs(entropy(p) - entropy(q)),
         "p + q sums to 2; the mixture is (p + q) / 2",
         lambda p, q: 2 * entropy((p + q) / 2) - 2 * np.log(2) - (entropy(p) + entropy(q)) / 2,
-    ),
+    ],
     learnt="0 for equal rows, ln 2 for rows that share no key, and defined when a weight is 0.",
 )
 
@@ -77,12 +77,12 @@ check_head_distance = FunctionCheck(
         *(tuple(case_rows(2, 5, 5, seed=seed)) for seed in (1, 2)),
         (np.eye(3), np.roll(np.eye(3), 1, axis=1)),
     ],
-    wrong=reasons(
+    wrong=[
         "that is the sum over the tokens, as in the paper; the *mean* was asked for",
         lambda a, b: _map_distance(a, b) * len(a),
         "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike",
         lambda a, b: js_divergence(a.mean(axis=0), b.mean(axis=0)),
-    ),
+    ],
     learnt="Row against row, then the mean: nats a token, from 0 to 0.693.",
 )
 
@@ -109,7 +109,7 @@ def check_closest_pair(distances, n_heads):
 
     return SetCheck(
         named(i, j),
-        wrong=reasons(
+        wrong=[
             "those are rows of the matrix; make names of them: `head_label(*divmod(row, n_heads))`",
             {i, j},
             "the smallest entry is on the diagonal: each head is at distance 0 from itself. Leave it out",
@@ -118,7 +118,7 @@ def check_closest_pair(distances, n_heads):
             named(*np.unravel_index(distances.argmax(), distances.shape)),
             "printed names count from 1; `head_label` does that",
             {f"{head // n_heads}-{head % n_heads}" for head in (i, j)},
-        ),
+        ],
         learnt=f"{' and '.join(sorted(named(i, j)))}: {off[i, j]:.3f} nats a token; the mean of all pairs is {distances[np.triu_indices(len(distances), 1)].mean():.3f}.",
     )
 
@@ -147,7 +147,7 @@ check_layer_gap = FunctionCheck(
         (js_distances(case_rows(n_layers, n_heads, 5, 5, seed=seed)), np.repeat(np.arange(n_layers), n_heads))
         for seed, n_layers, n_heads in ((3, 3, 2), (4, 2, 4))
     ],
-    wrong=reasons(
+    wrong=[
         "the zeros of the diagonal are in your mean within layers: a head is not its own neighbour. Use `np.triu(..., 1)`, or leave out the diagonal",
         _whole_gap,
         "the other way round: between minus within, so that a positive number says that layers keep together",
@@ -156,7 +156,7 @@ check_layer_gap = FunctionCheck(
         _between,
         "means, not sums: there are many more pairs between layers than within",
         lambda d, layers: _gap(d, layers, average=np.sum),
-    ),
+    ],
     learnt="Every pair once, no head with itself. Positive: heads of one layer are closer to each other.",
 )
 
@@ -177,7 +177,7 @@ def check_p_value(distances, layers, shuffled):
     return NumberCheck(
         expected,
         tolerance=1e-9,
-        wrong=reasons(
+        wrong=[
             "the true order is one of the possible orders: add 1 above and below, then p is never 0",
             as_good / len(shuffled),
             "that is how many; the share was asked for",
@@ -186,7 +186,7 @@ def check_p_value(distances, layers, shuffled):
             1 - expected,
             "that is the share of the shuffles that do worse",
             (shuffled < found).mean(),
-        ),
+        ],
         learnt=f"{as_good} of {len(shuffled)} shuffles keep together as well as the layers do: p = {expected:.3f}.",
     )
 
@@ -206,7 +206,7 @@ check_stress = FunctionCheck(
     lambda measured, drawn: np.sqrt(_squares(measured, drawn) / (drawn**2).sum()),
     asks="``stress(distances, drawn)``: Kruskal's stress-1 from measured and drawn distances.",
     cases=[tuple(map(_between_points, _RNG.normal(size=(2, n, 2))[::-1])) for n in (4, 6)],
-    wrong=reasons(
+    wrong=[
         "that is stress squared: take the root at the end",
         lambda m, d: _squares(m, d) / (d**2).sum(),
         "divide by the squared distances that are *drawn*",
@@ -217,7 +217,7 @@ check_stress = FunctionCheck(
         lambda m, d: np.sqrt(((d - m) ** 2).mean()),
         "squares, not absolute values; and a root at the end",
         lambda m, d: np.abs(d - m).sum() / d.sum(),
-    ),
+    ],
     learnt="0 for a perfect map, and the same number in nats, bits or millimetres.",
 )
 
@@ -242,7 +242,7 @@ def check_labelled(measures, label="broad"):
     names = named(labels == label)
     return SetCheck(
         names,
-        wrong=reasons(
+        wrong=[
             "printed names count from 1; `head_label(layer, head)` does that",
             {f"{layer}-{head}" for layer, head in np.argwhere(labels == label)},
             "some of these are over the line, but a later line of the rule gives them another label",
@@ -251,7 +251,7 @@ def check_labelled(measures, label="broad"):
             named(labels != label),
             "those are the heads without a label",
             named(labels == UNLABELLED),
-        ),
+        ],
         learnt=f"{len(names)} of {labels.size} heads are {label}.",
     )
 

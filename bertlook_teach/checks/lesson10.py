@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import softmax
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
 from .cases import close, f1, words_of
 from .sheet import keep_sheet
 
@@ -25,7 +25,7 @@ check_mix = FunctionCheck(
         for layers, words, gamma in ((3, 2, 1.0), (4, 3, 2.5), (7, 1, 0.5))
     ],
     axes=("word", "dim"),
-    wrong=reasons(
+    wrong=[
         "the scores are used as they are; their softmax gives shares that sum to 1",
         _weighted,
         "gamma is missing: it scales the whole mix",
@@ -36,7 +36,7 @@ check_mix = FunctionCheck(
         lambda h, a, g: g * h[a.argmax()],
         "dividing by the sum is not a softmax: scores may be negative",
         lambda h, a, g: _weighted(h, a / a.sum(), g),
-    ),
+    ],
     learnt="Seven shares and one scale: with so little to learn, the mix can be read as an answer.",
 )
 
@@ -69,7 +69,7 @@ check_expected = FunctionCheck(
     _expected,
     asks="``expected(f1)``: mean layer, weighted by what each layer adds; losses stay in.",
     cases=[np.array(scores) for scores in ([0.5, 0.7, 0.7, 0.9], [0.6, 0.9, 0.8, 0.85], [0.2, 0.5, 0.9])],
-    wrong=reasons(
+    wrong=[
         "the first gain belongs to layer 1, not to layer 0",
         lambda f: _expected(f) - 1,
         "losses are clipped here; the expected layer keeps them (K(Delta) does not)",
@@ -80,7 +80,7 @@ check_expected = FunctionCheck(
         lambda f: np.diff(f) @ np.arange(1, len(f)),
         "that is the layer with the largest gain alone",
         lambda f: np.diff(f).argmax() + 1,
-    ),
+    ],
     learnt="It answers: from which depth on is the label readable? It may even leave the model, where a layer loses.",
 )
 
@@ -94,14 +94,14 @@ check_bits = FunctionCheck(
     _bits,
     asks="``bits(shares)``: divergence from equal shares, in bits.",
     cases=[np.array(shares) for shares in ([0.25] * 4, [0.5, 0.25, 0.25], [0.7, 0.1, 0.1, 0.05, 0.05])],
-    wrong=reasons(
+    wrong=[
         "that is in nats; the paper counts bits: log2",
         lambda s: _bits(s) * np.log(2),
         "that is the entropy; K says how far it is from its largest possible value",
         lambda s: np.log2(len(s)) - _bits(s),
         "the sign is turned; a divergence is never negative",
         lambda s: -_bits(s),
-    ),
+    ],
     learnt="0 bits: flat, and then the centre of gravity says nothing about a place.",
 )
 
@@ -163,12 +163,12 @@ check_made_up = FunctionCheck(
         (list("aabab"), list("XYYZX")),
         (words_of("on the mat on the hat"), list("ABCDEF")),
     ],
-    wrong=reasons(
+    wrong=[
         "the same form has different labels; then nothing at all can be learnt, not even by a word list",
         lambda f, d: d,
         "a form keeps the *first* label that was drawn for it",
         _last_drawn,
-    ),
+    ],
     learnt="A word list can learn it, and nothing else can. What a probe scores here it has learnt itself.",
 )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..model import head_label
 from ..stats import holm
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
 from .cases import close, label_at
 from .compare import Whenever
 from .sheet import keep_sheet
@@ -35,14 +35,14 @@ check_mask = FunctionCheck(
     asks="``mask(contexts, head)``: the head gives nothing; contexts of shape (token, head, dim).",
     cases=[(_contexts(1), 0), (_contexts(2), 2), (_contexts(3), 1)],
     axes=("token", "head", "dim"),
-    wrong=reasons(
+    wrong=[
         "you took away a *token*: the first axis is the token, the second the head",
         _token_off,
         "you kept this head and took away the others",
         lambda c, head: _put(np.zeros_like(c), head, c[:, head]),
         "the head is gone from the array. That is pruning; masking leaves its place, filled with 0",
         lambda c, head: np.delete(c, head, axis=1),
-    ),
+    ],
     learnt="Zero in the head's place, for every token. The others are as they were.",
 )
 
@@ -55,7 +55,7 @@ check_disable = FunctionCheck(
         (_contexts(3), _contexts(13), 1),
     ],
     axes=("token", "head", "dim"),
-    wrong=reasons(
+    wrong=[
         "that is the mean of what the head *gave*; it should take the mean of the **values**, what there was to take",
         lambda c, v, head: _put(c, head, c[:, head].mean(axis=0)),
         "that is the sum; weights of 1/L give the mean",
@@ -64,7 +64,7 @@ check_disable = FunctionCheck(
         lambda c, v, head: _put(c, head, 0),
         "1/L is the weight of each token. What the head hands on is the values with these weights, their mean",
         lambda c, v, head: _put(c, head, 1 / len(c)),
-    ),
+    ],
     learnt="Every token gets the same: the mean of the head's value vectors. Less than before, but not nothing.",
 )
 
@@ -94,14 +94,14 @@ def check_most_costly(change):
     swapped = "-".join(reversed(expected.split("-")))
     return ChoiceCheck(
         expected,
-        wrong=reasons(
+        wrong=[
             "printed names count from 1; `head_label(layer, head)` makes them",
             Whenever(lambda given: str(given) not in heads, such_as="0-1"),
             "without this head the loss is *lowest*",
             label_at(change, np.argmin),
             "layer first, then head",
             swapped,
-        ),
+        ],
         learnt=f"Without head {expected} the loss rises by {change.max():.3f} nats; the median head costs {np.median(change):.3f}.",
     )
 
@@ -124,7 +124,7 @@ check_holm = FunctionCheck(
         np.array([0.04, 0.04, 0.9]),
         np.array([0.6, 0.5, 0.7]),
     ],
-    wrong=reasons(
+    wrong=[
         "that is Bonferroni's: *every* p times the number of tests. Holm's multiplies the second smallest by one less, and so on",
         lambda p: np.minimum(p * len(p), 1),
         "a larger p must not end up below a smaller one: carry the largest value so far along",
@@ -133,7 +133,7 @@ check_holm = FunctionCheck(
         lambda p: np.sort(holm(p)),
         "a probability is at most 1",
         lambda p: _holm(p, cap=np.inf),
-    ),
+    ],
     learnt="Any false star among all of them now has a chance of 5 %, however many heads were tried.",
 )
 
@@ -147,14 +147,14 @@ check_flips = FunctionCheck(
     _flips,
     asks="``flips(before, after)``: how many answers were lost and how many gained.",
     cases=[tuple(np.random.default_rng(seed).random((2, 12)) < 0.6) for seed in (1, 2, 3)],
-    wrong=reasons(
+    wrong=[
         "lost and gained are exchanged: *lost* was right before and is wrong after",
         lambda a, b: _flips(b, a),
         "those are all wrong and right answers before; only those that *changed* count",
         lambda a, b: ((~a).sum(), a.sum()),
         "that is the difference of the two scores; it hides how many flipped",
         lambda a, b: (b.sum() - a.sum(), 0),
-    ),
+    ],
     learnt="Two models may have the same score and disagree on half of the answers. McNemar's test looks at these two numbers alone.",
 )
 
@@ -175,7 +175,7 @@ check_other_half = FunctionCheck(
     lambda change, half: _gains(change, half, _chosen_by(change, half)),
     asks="``gains(change, half)``: gain of the best head on the half that chose it, and on the other.",
     cases=[(_DRAWN.normal(size=(6, 10)), np.arange(10) % 2 == seed) for seed in (0, 1)],
-    wrong=reasons(
+    wrong=[
         "the other half chose a head of its own; it may only *report* on the head of the first",
         lambda c, half: (_gains(c, half, _chosen_by(c, half))[0], _gains(c, half, _chosen_by(c, ~half))[1]),
         "that head was chosen on all examples, those that report among them: let one half choose alone",
@@ -184,7 +184,7 @@ check_other_half = FunctionCheck(
         lambda c, half: _gains(c, half, _chosen_by(-c, half)),
         "a gain is a loss that falls: turn the sign round",
         lambda c, half: _gains(-c, half, _chosen_by(c, half)),
-    ),
+    ],
     learnt="One half chooses, the other reports. The second number is the one to print.",
 )
 
@@ -193,7 +193,7 @@ check_importance = FunctionCheck(
     lambda slopes: np.abs(slopes).mean(axis=0),
     asks="``importance(slopes)``: the paper's I_h from the slopes of shape (example, head).",
     cases=[np.random.default_rng(seed).normal(size=(7, 4)) for seed in (1, 2)],
-    wrong=reasons(
+    wrong=[
         "the absolute value comes *before* the mean; examples then cancel, as in the script for one batch",
         lambda s: np.abs(s.mean(axis=0)),
         "signs are left: a head that helps one text and harms another would count as nothing",
@@ -202,7 +202,7 @@ check_importance = FunctionCheck(
         lambda s: np.abs(s).mean(axis=1),
         "that is the sum; I_h is a mean over examples",
         lambda s: np.abs(s).sum(axis=0),
-    ),
+    ],
     learnt="How much the loss depends on the head, whichever way: up in one text and down in another both count.",
 )
 
@@ -231,7 +231,7 @@ def check_saved(width, head_size, heads):
     return NumberCheck(
         heads * each,
         tolerance=0.5,
-        wrong=reasons(
+        wrong=[
             f"that is one head; {heads} go",
             each,
             "the biases of queries, keys and values go too: three for each dimension",
@@ -240,7 +240,7 @@ def check_saved(width, head_size, heads):
             heads * head_size * (3 * width + 3),
             "that would be masking; a pruned head's rows and columns are really gone",
             0,
-        ),
+        ],
         learnt="Rows of three matrices with their biases, columns of a fourth. Its bias stays: it belongs to no head.",
     )
 

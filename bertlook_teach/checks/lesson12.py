@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..stats import auc
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
 from .cases import close, f1
 from .sheet import keep_sheet
 
@@ -25,7 +25,7 @@ check_received = FunctionCheck(
     asks="``received(weights)``: mean of each column over the rows of the other words.",
     cases=_maps(),
     axes=("word",),
-    wrong=reasons(
+    wrong=[
         "these are sums along rows: what each word *gives*. A word's score is its column",
         lambda w: _received(w, axis=1),
         "the diagonal is still in: a word does not count for itself",
@@ -34,7 +34,7 @@ check_received = FunctionCheck(
         lambda w: _received(w) * (len(w) - 1) / len(w),
         "that is the sum; divide by the number of other words",
         lambda w: _received(w) * (len(w) - 1),
-    ),
+    ],
     learnt="A row says where a word looks, a column who looks at it.",
 )
 
@@ -48,14 +48,14 @@ check_of_words = FunctionCheck(
         (np.array([0.2, 0.3, 0.1]), np.array([0, 0, 1])),
     ],
     axes=("word",),
-    wrong=reasons(
+    wrong=[
         "that is the mean of the pieces; what a word receives is added up",
         lambda p, w: np.bincount(w, p) / np.bincount(w),
         "that is the largest piece; what a word receives is added up",
         lambda p, w: [p[w == i].max() for i in np.unique(w)],
         "that is the first piece alone",
         lambda p, w: [p[w == i][0] for i in np.unique(w)],
-    ),
+    ],
     learnt="So a word of three pieces has three times as much from a head that looks at all tokens equally. Remember it at exercise 4.",
 )
 
@@ -71,7 +71,7 @@ check_auc = FunctionCheck(
             ([5, 4, 4, 2, 2, 1], [0, 1, 0, 1, 0, 0]),
         )
     ],
-    wrong=reasons(
+    wrong=[
         "a tie counts half, not nothing: else a score that says the same of every word has AUC 0",
         lambda s, k: (s[k][:, None] > s[~k]).mean(),
         "a tie counts half, not whole",
@@ -82,7 +82,7 @@ check_auc = FunctionCheck(
         lambda s, k: s[k].mean() - s[~k].mean(),
         "that is an accuracy at one cut-off; AUC needs none",
         lambda s, k: ((s > s.mean()) == k).mean(),
-    ),
+    ],
     learnt="A share of pairs: no scale, no cut-off, .5 by chance.",
 )
 
@@ -172,7 +172,7 @@ check_sum = FunctionCheck(
     _sum,
     asks="``score(t)``: minus the sum of t ln t over the words' maxima, 0 ln 0 = 0.",
     cases=[np.array(t) for t in ([0.5, 0.25, 0.125], [1.0, 0.0, 0.4], [0.9, 0.9, 0.01, 0.2])],
-    wrong=reasons(
+    wrong=[
         "you made the maxima sum to 1; the sum on the slides is of the numbers as they are",
         lambda t: _sum(t / t.sum()),
         "the sign is turned",
@@ -181,7 +181,7 @@ check_sum = FunctionCheck(
         lambda t: _sum(t) / len(t),
         "that is in bits; take the natural logarithm",
         lambda t: _sum(t) / np.log(2),
-    ),
+    ],
     learnt="0 for a maximum of 0, 0 for a maximum of 1, most at 1/e. It was never an entropy: nothing sums to 1.",
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..analyses.patterns import Pattern, PatternText, parse_pattern
 from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
 from ..stats import holm
-from .answers import Check, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run, reasons
+from .answers import Check, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
 from .cases import auc_above, close
 from .compare import _reason
 from .sheet import keep_sheet
@@ -43,7 +43,7 @@ check_auc = FunctionCheck(
         (np.array([0.2, 0.2]), np.array([0.2])),
         (np.array([0.1, 0.3, 0.8, 0.5]), np.array([0.6, 0.7, 0.05])),
     ],
-    wrong=reasons(
+    wrong=[
         "ties are not counted at all; a tie is half a win, or a head that gives everybody the same would score 0",
         _wins(tie=0),
         "a tie counts as a whole win; it is half of one",
@@ -54,7 +54,7 @@ check_auc = FunctionCheck(
         lambda o, i: o.mean() - i.mean(),
         "that is how many pairs; divide by the number of pairs",
         lambda o, i: auc_above(o, i) * len(o) * len(i),
-    ),
+    ],
     learnt="One half is a coin, whatever the scale of the weights. It is the statistic of Mann and Whitney, divided by the pairs.",
 )
 
@@ -78,7 +78,7 @@ check_explained = FunctionCheck(
         (np.repeat(np.eye(2), 3, axis=0), (3,)),
         (_DRAWN.random((5, 3)), (1, 2, 4)),
     ],
-    wrong=reasons(
+    wrong=[
         "that is the share *left over* within the groups; 1 minus it is explained",
         lambda x, cuts: _within(x, cuts) / _total(x),
         "divide by the sum of squares of the whole, or the number depends on the scale",
@@ -89,7 +89,7 @@ check_explained = FunctionCheck(
         lambda x, cuts: 1 - _within(x, cuts, None) / _total(x, None),
         "that is the explained sum of squares; the share of the total was asked for",
         lambda x, cuts: _total(x) - _within(x, cuts),
-    ),
+    ],
     learnt="1 if layers of a phase are the same, 0 if phases do not differ.",
 )
 
@@ -107,14 +107,14 @@ def check_best_cuts(series):
     first, second = max(shares, key=shares.get)
     return ListCheck(
         [first, second],
-        wrong=reasons(
+        wrong=[
             "those are the *worst* cuts",
             min(shares, key=shares.get),
             "a cut of 4 means: after four layers. You seem to have counted from 0",
             [first - 1, second - 1],
             "a cut of 4 means: after four layers, so the next phase begins with the fifth",
             [first + 1, second + 1],
-        ),
+        ],
         learnt=f"After layers {first} and {second}: {shares[first, second]:.1%}, of {len(pairs)} possible pairs of cuts.",
     )
 
@@ -170,7 +170,7 @@ check_inside = FunctionCheck(
     cases=[
         (_RANDOM.random((sum(lengths),) * 2), clause_ids(lengths)) for lengths in ([2, 3], [1, 1, 2], [4])
     ],
-    wrong=reasons(
+    wrong=[
         "that is what leaves the clause",
         lambda w, ids: 1 - _share_inside(w, ids),
         "divide by all of the attention: rows without special tokens do not sum to 1",
@@ -179,7 +179,7 @@ check_inside = FunctionCheck(
         lambda w, ids: _inside(w, ids).mean(),
         "you took the share of each row first; the sum inside over the sum of all weighs rows by what they give",
         _share_by_rows,
-    ),
+    ],
     learnt="A share of the mass. Beside it belongs the same share with the boundaries moved.",
 )
 
@@ -196,7 +196,7 @@ def check_survivors(p, level=0.05):
     survivors = numbers(holm(p) < level)
     return SetCheck(
         survivors,
-        wrong=reasons(
+        wrong=[
             "that is without a correction: so many tests, and one in twenty comes out by chance",
             numbers(p < level),
             "claims that could not be tested count too, with p = 1: they were on the list",
@@ -205,7 +205,7 @@ def check_survivors(p, level=0.05):
             numbers(p * len(p) < level),
             "claims are numbered from 1",
             {number - 1 for number in survivors},
-        ),
+        ],
         learnt=f"{len(survivors)} of {int((p < level).sum())} survive. Nothing else about them has changed.",
     )
 
@@ -286,14 +286,14 @@ def check_locked(guess, secret):
     digest = commit(guess, secret=secret)
     return ChoiceCheck(
         digest,
-        wrong=reasons(
+        wrong=[
             "the secret is missing: without it a neighbour can try every number and find yours",
             commit(guess),
             "that is the beginning; the whole digest was asked for",
             digest[:16],
             "that is the guess itself, for everybody to see",
             str(guess),
-        ),
+        ],
         learnt="The same guess and secret give the same digest on every machine, today and in ten years.",
     )
 

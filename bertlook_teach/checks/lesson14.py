@@ -7,7 +7,7 @@ import numpy as np
 from ..analyses.finetuning import match_heads
 from ..model import head_label
 from ..stats import exact_sign_flip
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run, reasons
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
 from .cases import close, js_divergence
 from .sheet import keep_sheet
 
@@ -25,7 +25,7 @@ check_cosine = FunctionCheck(
     _cosine,
     asks="``cosine(before, after)``: two maps of shape (query, key) as one long vector each.",
     cases=[(_map(seed), _map(seed + 10)) for seed in (1, 2, 3)],
-    wrong=reasons(
+    wrong=[
         "that is the mean of the cosines of single rows; the whole map is *one* vector here",
         lambda a, b: _cosine(a, b, axis=1).mean(),
         "one of the maps is turned: its rows became columns",
@@ -34,7 +34,7 @@ check_cosine = FunctionCheck(
         lambda a, b: (a * b).sum(),
         "that is a distance; the cosine is 1 for two equal maps",
         lambda a, b: 1 - _cosine(a, b),
-    ),
+    ],
     learnt="1: the same map. But weights are never negative, so 0 would mean that no weight stands where the other has one.",
 )
 
@@ -57,7 +57,7 @@ check_cropped = FunctionCheck(
         (_padded(_map(2), 9), _padded(_map(12), 9), 5),
         (_padded(_map(3), 9, received=0.1), _padded(_map(13), 9, received=0.3), 5),  # read without a mask
     ],
-    wrong=reasons(
+    wrong=[
         "the padding is still in it: rows that say nothing, and the same in both models",
         lambda a, b, n: _cosine(a, b),
         "the columns of the padding are gone, its *rows* are still there",
@@ -66,7 +66,7 @@ check_cropped = FunctionCheck(
         lambda a, b, n: _cosine(a[:n], b[:n]),
         "[CLS] and [SEP] are tokens; only the padding goes",
         lambda a, b, n: _cosine(a[1 : n - 1, 1 : n - 1], b[1 : n - 1, 1 : n - 1]),
-    ),
+    ],
     learnt="Rows of padding are alike in any two models, so they push the cosine up. Kovaleva's released code left them in.",
 )
 
@@ -85,7 +85,7 @@ check_floor = FunctionCheck(
     lambda before, after, head: np.mean(_with_others(before, after, head)),
     asks="``floor(before, after, head)``: mean cosine of one head after with the *other* heads before; maps (head, query, key).",
     cases=[(_maps(1), _maps(21), 0), (_maps(2), _maps(22), 2)],
-    wrong=reasons(
+    wrong=[
         "the head itself is among them; the floor is about the *others*",
         lambda b, a, h: np.mean([_cosine(other, a[h]) for other in b]),
         "before and after have changed places: one head *after*, the others *before*",
@@ -94,7 +94,7 @@ check_floor = FunctionCheck(
         lambda b, a, h: _cosine(b[h], a[h]),
         "that is the largest; the mean was asked for",
         lambda b, a, h: max(_with_others(b, a, h)),
-    ),
+    ],
     learnt='What the cosine is for heads that have nothing to do with each other. Only what lies above it says "the same head".',
 )
 
@@ -108,7 +108,7 @@ check_js = FunctionCheck(
     js_divergence,
     asks="``js(p, q)``: Jensen-Shannon divergence of two rows without zeros, in nats.",
     cases=[tuple(_map(seed)[:2] * 0.9 + 0.02) for seed in (1, 2, 3)],
-    wrong=reasons(
+    wrong=[
         "that is Kullback-Leibler: it is not the same from q to p, and infinite where q is 0",
         _kl,
         "compare both with their *mean* m, not with each other",
@@ -119,7 +119,7 @@ check_js = FunctionCheck(
         lambda p, q: js_divergence(p, q) / np.log(2),
         "twice too much: the mean of the two divergences, not their sum",
         lambda p, q: 2 * js_divergence(p, q),
-    ),
+    ],
     learnt="0 for the same row, ln 2 for rows that share no key; and it has no floor to hide a change.",
 )
 
@@ -156,12 +156,12 @@ def check_moved(distances, n_heads):
 
     return ListCheck(
         named(match_heads(distances)),
-        wrong=reasons(
+        wrong=[
             "two heads may have the same nearest head; each may be given away only once",
             named(distances.argmin(axis=1)),
             "some heads are better off with another: look at the sum over all pairs",
             [],
-        ),
+        ],
         learnt="All pairs together differ least. A pairing at random would leave one head in its place on average.",
     )
 
@@ -218,14 +218,14 @@ check_f1 = FunctionCheck(
         (np.array([1, 0, 1, 1, 3]), 1, [2, 3, 4]),
         (np.array([1, 2, 3, 2, 1]), 4, [0, 1]),  # nobody points at the cue
     ],
-    wrong=reasons(
+    wrong=[
         "that is the recall; the words *outside* the scope that look at the cue are not counted yet",
         _recall,
         "that is the precision; how much of the scope was found is missing",
         _precision,
         "that is the ordinary mean of precision and recall; F1 is the *harmonic* one, 2 hits / (pointing + scope)",
         lambda *case: (_recall(*case) + _precision(*case)) / 2,
-    ),
+    ],
     learnt="A head at which every word points alike has full recall and poor precision, for long scopes not even that poor.",
 )
 
@@ -258,14 +258,14 @@ check_p = FunctionCheck(
         (np.array([0.3, 0.1]), np.array([0.2, 0.2])),
         (np.array([0.5, 0.4, 0.3, 0.6]), np.array([0.1, 0.5, 0.2, 0.3])),
     ],
-    wrong=reasons(
+    wrong=[
         "that is one-sided; a difference in the other direction would have been news too: compare sizes",
         _one_sided,
         "that is the share of seeds in which negation is ahead",
         lambda a, b: (a > b).mean(),
         "that is the chance of one pattern of signs; count all whose sum is as far from 0",
         lambda a, b: 2.0 ** -len(a),
-    ),
+    ],
     learnt="With three seeds p is never below .25. The number of seeds decides what you may find.",
 )
 

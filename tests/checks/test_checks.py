@@ -184,8 +184,14 @@ def test_what_cannot_be_asked_of_an_answer_is_not_its_mistake():
         (lambda: checks.FunctionCheck(len, cases=[], learnt=LEARNT), "at least one case"),
         (lambda: checks.TextCheck("a", mentions={}, learnt=LEARNT), "at least one"),
         (lambda: checks.check_all(), "at least one Feedback"),
-        (lambda: checks.reasons("why", 1, "and why"), "its wrong answer, the next reason"),
-        (lambda: checks.reasons(1, "why"), "a reason .a text."),
+        (
+            lambda: checks.ListCheck([1], wrong=["why", [2], "and why"], learnt=LEARNT),
+            "a reason without a wrong answer",
+        ),
+        (
+            lambda: checks.ListCheck([1], wrong=[[2], "why"], learnt=LEARNT),
+            "each reason, a text, stands before",
+        ),
     ],
 )
 def test_a_mistake_of_the_lesson_itself_is_an_error(make, message):
