@@ -7,6 +7,7 @@ A right answer is what the package computes: these functions only bring one row,
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -22,6 +23,13 @@ TRIAL_OPTIONS = (HOLDS, FAILS, OPEN)
 def case_rows(*shape, seed=0) -> np.ndarray:
     """Weights for a case: rows sum to 1, no two entries alike."""
     return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
+
+
+def case_attention(tokens, *heads, seed=0) -> SimpleNamespace:
+    """An attention for a case, or in place of a recording: ``heads`` are its numbers of layers and of heads, [CLS] and [SEP] are special."""
+    n, special = len(tokens), tuple(token in ("[CLS]", "[SEP]") for token in tokens)
+    weights = case_rows(*heads, n, n, seed=seed)
+    return SimpleNamespace(weights=weights, tokens=tokens, special=special, n_tokens=n, recorded="made up")
 
 
 def words_of(text: str) -> list[str]:
@@ -48,6 +56,11 @@ def f1(gold, called) -> float:
     """F1 of a yes or no for each case; 0 where nothing is found."""
     gold, called = np.asarray(gold, bool), np.asarray(called, bool)
     return float(micro_f1((gold & called).sum(), (~gold & called).sum(), (gold & ~called).sum()))
+
+
+def labels_of(chosen) -> set[str]:
+    """The printed names of the heads at which an array of shape (layer, head) is True."""
+    return {head_label(*place) for place in np.argwhere(chosen).tolist()}
 
 
 def label_at(values, pick=np.argmax) -> str:

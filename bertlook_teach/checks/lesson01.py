@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from .answers import (
     TextCheck,
     of_run,
 )
-from .cases import case_rows, close
+from .cases import case_attention, case_rows, close
 from .compare import Whenever, _reason
 from .sheet import keep_sheet
 
@@ -330,13 +329,10 @@ check_most_looked_at = FunctionCheck(
 )
 
 
-def _recorded_example():
-    """Made-up weights of 12 layers x 12 heads, in the place of a recording."""
-    tokens = ("[CLS]", "the", "animal", "the", "[SEP]")
-    return SimpleNamespace(weights=case_rows(12, 12, 5, 5, seed=4), tokens=tokens, recorded="made up")
+_RECORDED_TOKENS = ("[CLS]", "the", "animal", "the", "[SEP]")
 
 
-@of_run(lambda: (_recorded_example(),), answers=2)
+@of_run(lambda: (case_attention(_RECORDED_TOKENS, 12, 12, seed=4),), answers=2)
 def check_recorded_head(attention):
     """In head 8-11 of a recording: what each *the* looks at most, and what `animal` gives to the last token."""
     layer, head = RECORDED_HEAD

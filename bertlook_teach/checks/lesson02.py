@@ -18,7 +18,7 @@ from .answers import (
     SetCheck,
     of_run,
 )
-from .cases import case_rows, close, entropy, label_at
+from .cases import case_attention, case_rows, close, entropy, label_at
 from .sheet import keep_sheet
 
 # --- 1: names ------------------------------------------------------------------------------------------
@@ -398,12 +398,7 @@ def check_undefined(missing):
 
 
 # --- 12: a recording of BERT-base ------------------------------------------------------------------------
-def _recorded():
-    special = (True, False, False, False, True)
-    return SimpleNamespace(weights=case_rows(3, 4, 5, 5, seed=7), special=special, recorded="made up")
-
-
-@of_run(lambda: (_recorded(),), answers=2)
+@of_run(lambda: (case_attention(("[CLS]", "a", "b", "c", "[SEP]"), 3, 4, seed=7),), answers=2)
 def check_next_head(attention):
     """What each head gives to the next token, averaged over the tokens that are not special, and the largest's name."""
     weights = np.asarray(attention.weights, float)

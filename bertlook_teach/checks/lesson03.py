@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from ..measures import Profile, attention_share, token_masks
@@ -19,7 +17,7 @@ from .answers import (
     SetCheck,
     of_run,
 )
-from .cases import case_rows, close, entropy, label_at
+from .cases import case_attention, case_rows, close, entropy, label_at, labels_of
 from .sheet import keep_sheet
 
 
@@ -56,12 +54,10 @@ def _profile(seed=0, layers=4, heads=3, texts=10):
     profile, generator = Profile(), np.random.default_rng(seed)
     for _ in range(texts):
         values = {
-            name: generator.uniform(0.01, 0.09, (layers, heads))
-            for name in ("previous", "next", "self", "punct")
+            name: generator.uniform(0.01, 0.09, (layers, heads)) for name in ("previous", "next", "self")
         }
         values["previous"][1, 2] += 0.8
         values["next"][2, 0] += 0.7
-        values["punct"][2:] += 0.3
         profile.add(values, 1)
     return profile
 
@@ -69,17 +65,17 @@ def _profile(seed=0, layers=4, heads=3, texts=10):
 @of_run(lambda: (_profile(),))
 def check_previous_heads(profile):
     """The printed names of the heads that give more than half of their attention to the previous token."""
-    back, ahead = (np.argwhere(profile.mean(name) > 0.5).tolist() for name in ("previous", "next"))
-    expected, others = ({head_label(*place) for place in places} for places in (back, ahead))
+    back, ahead = (profile.mean(name) > 0.5 for name in ("previous", "next"))
+    places, expected, others = np.argwhere(back).tolist(), labels_of(back), labels_of(ahead)
     return SetCheck(
         expected,
         wrong=[
             "printed names count from 1; `head_label(layer, head)` makes them",
-            {f"{layer}-{head}" for layer, head in back},
+            {f"{layer}-{head}" for layer, head in places},
             "these are indices, counted from 0; give printed names, `head_label(layer, head)`",
-            back,
+            places,
             "layer and head are swapped: the first axis of the array is the layer",
-            {head_label(head, layer) for layer, head in back},
+            {head_label(head, layer) for layer, head in places},
             "those look at the *next* token",
             others,
             "those look at a neighbour, on either side; only the previous token was asked for",
@@ -139,13 +135,7 @@ check_sep_to_sep = FunctionCheck(
 
 
 # --- 5 ---------------------------------------------------------------------------------------------------
-def _attention(n=20):
-    tokens = ("[CLS]", *["a"] * (n - 3), "[SEP]", "[SEP]")
-    special = tuple(token != "a" for token in tokens)
-    return SimpleNamespace(weights=case_rows(1, 1, n, n), tokens=tokens, special=special, n_tokens=n)
-
-
-@of_run(lambda: (_attention(),))
+@of_run(lambda: (case_attention(("[CLS]", *["a"] * 17, "[SEP]", "[SEP]"), 1, 1),))
 def check_baseline(attention):
     """What uniform attention would give to [SEP] in one text."""
     n, mask = attention.n_tokens, token_masks(attention)["sep"]

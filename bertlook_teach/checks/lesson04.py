@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from ..measures import category_sums, token_masks
 from ..published import published_gradients
 from ..stats import partial_rank_correlation, rank_correlation
 from .answers import ChoiceCheck, FunctionCheck, NumberCheck, PartsCheck, SetCheck, of_run
-from .cases import case_rows, close
+from .cases import case_attention, case_rows, close
 from .sheet import keep_sheet
 
 
@@ -85,12 +83,9 @@ check_weighted_norms = FunctionCheck(
 
 
 # --- 4: [SEP] by weight and by norm ----------------------------------------------------------------------------
-def _looked_at(n=9):
-    tokens = ("[CLS]", *["a"] * (n - 3), "[SEP]", "[SEP]")
-    special = tuple(token != "a" for token in tokens)
-    weights = case_rows(2, 3, n, n)
-    attention = SimpleNamespace(weights=weights, tokens=tokens, special=special, n_tokens=n)
-    return weights, weights * np.abs(_numbers(2, 3, 1, n, seed=1)), attention, 1
+def _looked_at():
+    attention = case_attention(("[CLS]", *["a"] * 6, "[SEP]", "[SEP]"), 2, 3)
+    return attention.weights, attention.weights * np.abs(_numbers(2, 3, 1, 9, seed=1)), attention, 1
 
 
 @of_run(_looked_at, answers=2)

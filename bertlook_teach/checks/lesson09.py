@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from ..measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from ..model import head_label
 from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, PartsCheck, SetCheck, of_run
-from .cases import case_rows, close, entropy, js_divergence
+from .cases import case_attention, case_rows, close, entropy, js_divergence, labels_of
 from .sheet import keep_sheet
 
 
@@ -236,21 +234,18 @@ def check_labelled(measures, label="broad"):
     labels = behaviour_labels(measures, rule)
     [(measure, line)] = [(name, line) for name, (given, line) in rule.items() if given == label]
 
-    def named(chosen):
-        return {head_label(*place) for place in np.argwhere(chosen)}
-
-    names = named(labels == label)
+    names = labels_of(labels == label)
     return SetCheck(
         names,
         wrong=[
             "printed names count from 1; `head_label(layer, head)` does that",
             {f"{layer}-{head}" for layer, head in np.argwhere(labels == label)},
             "some of these are over the line, but a later line of the rule gives them another label",
-            named(np.asarray(measures[measure]) > line),
+            labels_of(np.asarray(measures[measure]) > line),
             "those are all the others",
-            named(labels != label),
+            labels_of(labels != label),
             "those are the heads without a label",
-            named(labels == UNLABELLED),
+            labels_of(labels == UNLABELLED),
         ],
         learnt=f"{len(names)} of {labels.size} heads are {label}.",
     )
@@ -309,7 +304,7 @@ SAME_LAYER = ((7, 9), (7, 10))  # 8-10 and 8-11
 OTHER_LAYERS = ((5, 1), (6, 3))  # 6-2 and 7-4
 
 
-@of_run(lambda: (SimpleNamespace(weights=case_rows(12, 12, 4, 4, seed=8), recorded="made up"),), answers=2)
+@of_run(lambda: (case_attention(("[CLS]", "a", "b", "[SEP]"), 12, 12, seed=8),), answers=2)
 def check_two_pairs(attention):
     """Distance of two heads of one layer, 8-10 and 8-11, and of two heads of different layers, 6-2 and 7-4."""
     weights = np.asarray(attention.weights, dtype=float)

@@ -7,7 +7,7 @@ import numpy as np
 from ..model import head_label
 from ..stats import holm
 from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
-from .cases import close, label_at
+from .cases import close, label_at, labels_of
 from .compare import Whenever
 from .sheet import keep_sheet
 
@@ -212,13 +212,9 @@ check_importance = FunctionCheck(
 def check_starred(p):
     """The printed names of the heads that are significant after Holm's correction."""
     p = np.asarray(p, dtype=float)
-
-    def named(mask):
-        return {head_label(*place) for place in np.argwhere(mask).tolist()}
-
     return SetCheck(
-        named(holm(p) < 0.05),
-        wrong={"these are all with p < .05; correct for the number of heads first": named(p < 0.05)},
+        labels_of(holm(p) < 0.05),
+        wrong={"these are all with p < .05; correct for the number of heads first": labels_of(p < 0.05)},
         learnt="After the correction few heads are left of many, or none. Which ones is a fact about this classifier: another seed may need others.",
     )
 

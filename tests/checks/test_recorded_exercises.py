@@ -1,4 +1,4 @@
-"""The exercises on BERT-base, recorded: right answers that a student computes, each wrong one of the records, and each of a wrong kind."""
+"""The exercises on BERT-base, recorded: right answers that a student computes, each wrong one of the records, and of a wrong kind."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from bertlook_teach.measures import group_test, head_distances
 
 ANIMAL = "the animal didn't cross the street because it was too tired."
 VIG = ("the cat sat on the mat", "the cat lay on the rug")
-ODD = [None, True, "seven", 7, {}, [], [1, 2], np.zeros((2, 0)), len, float("nan"), object()]
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +84,6 @@ def test_slips_with_the_recorded_head_are_recognised(animal):
     assert wrong(check(named, weights[7, 10][-1, 2], animal), "what [SEP] gives")
 
 
-@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
-def test_an_answer_of_a_wrong_kind_about_the_recorded_head_is_wrong(animal, answer):
-    share = animal.weights[7, 10, 2, -1]
-    assert lesson01.check_recorded_head(answer, share, animal).status == "wrong"
-    assert lesson01.check_recorded_head(["animal", "street"], answer, animal).status == "wrong"
-    assert lesson01.check_rest(answer).status == "wrong"
-
-
 # --- lesson 2 ------------------------------------------------------------------------------------------------
 
 
@@ -126,15 +117,6 @@ def test_the_next_word_head_of_the_recording_is_3_1(vig):
 def test_wrong_shares_of_the_next_token_are_recognised(vig, shares, reason):
     given = shares(vig.weights, inside(vig), vig.n_tokens)
     assert wrong(lesson02.check_next_head(given, "3-1", vig), reason)
-
-
-@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
-def test_an_answer_of_a_wrong_kind_about_the_next_word_head_is_wrong(vig, answer):
-    at = inside(vig)
-    assert lesson02.check_next_head(answer, "3-1", vig).status == "wrong"
-    assert (
-        lesson02.check_next_head(vig.weights[:, :, at, at + 1].mean(axis=-1), answer, vig).status == "wrong"
-    )
 
 
 # --- lesson 6 ------------------------------------------------------------------------------------------------
@@ -194,20 +176,6 @@ def test_wrong_judges_of_determiners_are_recognised(recording, slip, reason):
     assert wrong(lesson06.check_det_accuracy(judge(recording, **slip), recording), reason)
 
 
-@pytest.mark.parametrize(
-    "function, reason",
-    [
-        (1.0, "A function was expected"),
-        (lambda layer, head: [].sort(), "returns None"),
-        (lambda layer, head: [True, False], "an array of shape"),
-        (lambda layer, head: "all", "Leave the quotation marks away"),
-        (lambda layer: 1.0, "stopped with TypeError"),
-    ],
-)
-def test_a_judge_of_a_wrong_kind_is_wrong(recording, function, reason):
-    assert wrong(lesson06.check_det_accuracy(function, recording), reason)
-
-
 def test_the_fixed_distance_is_never_wrong_on_the_small_list(recording):
     """What the choice calls right: neither can be preferred here."""
     assert all(word + 1 == noun for _, word, noun in lesson06.DETERMINERS)
@@ -254,13 +222,6 @@ def test_wrong_distances_are_recognised(vig, maps, two):
     assert wrong(check(distance(maps[8, 10], maps[8, 11]), two[1], vig), "names count from 1")
     assert wrong(check(two[0], distance(maps[6, 2], maps[7, 4]), vig), "names count from 1")
     assert wrong(check(*two[::-1], vig), "Part 1: ")
-
-
-@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
-def test_a_distance_of_a_wrong_kind_is_wrong(vig, two, answer):
-    assert lesson09.check_two_pairs(answer, two[1], vig).status == "wrong"
-    assert lesson09.check_two_pairs(two[0], answer, vig).status == "wrong"
-    assert lesson09.check_pairs(answer).status == "wrong"
 
 
 def test_all_pairs_say_what_the_choice_calls_right(vig):
