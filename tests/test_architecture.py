@@ -474,7 +474,7 @@ def house(tmp_path):
             None,
         ),
         ("widgets/map.py", "from ..render import x\nfrom .links import y", None),
-        ("checks/lesson01.py", "from . import check_number\nfrom ..measures import x", None),
+        ("checks/lesson01.py", "from . import NumberCheck\nfrom ..measures import x", None),
         ("__init__.py", "from .widgets import x", None),
     ],
 )

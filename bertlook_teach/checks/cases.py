@@ -7,15 +7,15 @@ A right answer is what the package computes: these functions only bring one row,
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
 from ..claims import FAILS, HOLDS, OPEN, Resources, Verdict, decide, ledger
 from ..measures import attention_entropy, js_between
-from ..model import load_encoder
+from ..model import head_label, load_encoder
 from ..stats import auc, micro_f1
-from .answers import check_choice
-from .feedback import Feedback
+from .answers import ChoiceCheck, of_run
 
 TRIAL_OPTIONS = (HOLDS, FAILS, OPEN)
 
@@ -23,6 +23,18 @@ TRIAL_OPTIONS = (HOLDS, FAILS, OPEN)
 def case_rows(*shape, seed=0) -> np.ndarray:
     """Weights for a case: rows sum to 1, no two entries alike."""
     return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), size=shape[:-1])
+
+
+def case_attention(tokens, *heads, seed=0) -> SimpleNamespace:
+    """An attention for a case, or in place of a recording: ``heads`` are its numbers of layers and of heads, [CLS] and [SEP] are special."""
+    n, special = len(tokens), tuple(token in ("[CLS]", "[SEP]") for token in tokens)
+    weights = case_rows(*heads, n, n, seed=seed)
+    return SimpleNamespace(weights=weights, tokens=tokens, special=special, n_tokens=n, recorded="made up")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in which spaces stand between them."""
+    return text.split()
 
 
 def entropy(row) -> float:
@@ -44,6 +56,16 @@ def f1(gold, called) -> float:
     """F1 of a yes or no for each case; 0 where nothing is found."""
     gold, called = np.asarray(gold, bool), np.asarray(called, bool)
     return float(micro_f1((gold & called).sum(), (~gold & called).sum(), (gold & ~called).sum()))
+
+
+def labels_of(chosen) -> set[str]:
+    """The printed names of the heads at which an array of shape (layer, head) is True."""
+    return {head_label(*place) for place in np.argwhere(chosen).tolist()}
+
+
+def label_at(values, pick=np.argmax) -> str:
+    """The printed name of the head at which `pick` finds what it looks for in values of shape (layer, head)."""
+    return head_label(*(int(i) for i in np.unravel_index(pick(values), np.shape(values))))
 
 
 def _as_map(row) -> np.ndarray:
@@ -193,39 +215,22 @@ def close(lesson: str) -> tuple:
     The picture is that of the lesson's title slide, the claim one of the ledger, decided on the specimen while the reader waits.
     """
     wrong, learnt = _PICTURES[lesson]
-    options = tuple(wrong)
-
-    def check_picture(answer) -> Feedback:
-        """What the picture shows; one of ``PICTURE_OPTIONS``."""
-        right = next(option for option in options if wrong[option] is None)
-        mistakes = [(option, why) for option, why in wrong.items() if why]
-        return check_choice(answer, right, options=options, mistakes=mistakes, learnt=learnt)
+    asks = "What the picture shows; one of ``PICTURE_OPTIONS``."
+    picture = ChoiceCheck.among(wrong, asks=asks, learnt=learnt)
 
     def on_trial() -> Verdict:
         """One claim of the ledger with all that decides it, for `bertlook_teach.render.claim_card`, which leaves the verdict out."""
         return _decided(lesson)
 
-    def check_trial(answer) -> Feedback:
+    @of_run()
+    def trial():
         """The verdict on the claim; one of ``TRIAL_OPTIONS``."""
         found = _decided(lesson)
         said = _why(found)
-        mistakes = [(option, said) for option in TRIAL_OPTIONS if option != found.verdict]
-        learnt = f"{said[0].upper()}{said[1:]}."
-        return check_choice(answer, found.verdict, options=TRIAL_OPTIONS, mistakes=mistakes, learnt=learnt)
+        wrong = {option: None if option == found.verdict else said for option in TRIAL_OPTIONS}
+        return ChoiceCheck.among(wrong, learnt=f"{said[0].upper()}{said[1:]}.")
 
-    for one in (check_picture, check_trial):
-        one.__module__ = f"{__package__}.lesson{lesson}"
-    return options, check_picture, on_trial, TRIAL_OPTIONS, check_trial
-
-
-def closing_examples(lesson: str) -> dict[str, tuple]:
-    """Right, wrong and unfilled answers of the two checks."""
-    wrong, _ = _PICTURES[lesson]
-    found = _decided(lesson).verdict
-    return {
-        "check_picture": (*sorted(wrong, key=lambda option: wrong[option] is not None)[:2], ...),
-        "check_trial": (found, next(one for one in TRIAL_OPTIONS if one != found), ...),
-    }
+    return picture.options, picture, on_trial, TRIAL_OPTIONS, trial
 
 
 # Of a lesson that reads maps for its verdict: as many texts as its deck has time for. The others take all; what they find ships.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import dis
+import inspect
 import math
 import numbers
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
@@ -21,13 +25,29 @@ def _holds_ellipsis(value) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Whenever:
+    """All wrong answers of a kind.
+
+    Parameters
+    ----------
+    holds : callable
+        Says of an answer whether it is one of them.
+    such_as : object
+        One of them, for the tests.
+    """
+
+    holds: Callable[[object], bool]
+    such_as: object
+
+
 def _reason(answer, mistakes, matches) -> str | None:
     """The reason of the first known mistake that the answer makes."""
-    for mistake, reason in mistakes:
+    for reason, mistake in mistakes:
         try:
-            if mistake(answer) if callable(mistake) else matches(mistake):
+            if mistake.holds(answer) if isinstance(mistake, Whenever) else matches(mistake):
                 return reason
-        except Exception:  # noqa: BLE001, S112 - a predicate for lists may meet a number: not this mistake
+        except Exception:  # noqa: BLE001, S112 - what holds of lists may meet a number: not this mistake
             continue
     return None
 
@@ -267,10 +287,10 @@ def _value_problem(result, expected, tolerance, axes):
 
 def _agrees(wrong_version: Callable, cases, results, tolerance) -> bool:
     """Whether a known wrong version gives the student's results on every case."""
-    for (arguments, _), result in zip(cases, results):
+    for case, result in zip(cases, results):
         try:
             with np.errstate(all="ignore"):
-                wrong = wrong_version(*copy.deepcopy(tuple(arguments)))
+                wrong = wrong_version(*copy.deepcopy(case))
         except Exception:  # noqa: BLE001 - a wrong version that fails on a case is not what the student wrote
             return False
         if not _same(result, wrong, tolerance):
@@ -292,8 +312,11 @@ def _same(result, wrong, tolerance) -> bool:
 
 
 def _has_empty_body(function) -> bool:
-    """Whether a function does nothing: its body is ``...`` or ``pass``, perhaps after a docstring."""
-    if not isinstance(function, FunctionType):
+    """Whether a function does nothing: its body is ``...`` or ``pass``, perhaps after a docstring.
+
+    ``return None`` compiles to the same steps as ``...``; only the source tells that somebody has written it.
+    """
+    if not isinstance(function, FunctionType) or _writes_return(function):
         return False
     busy = [
         step
@@ -306,3 +329,13 @@ def _has_empty_body(function) -> bool:
         if step.opname in ("RETURN_CONST", "LOAD_CONST")
     ]
     return not busy and returned in ([None], [...])
+
+
+def _writes_return(function) -> bool:
+    if function.__name__ == "<lambda>":
+        return True
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):  # typed where no source is kept
+        return False
+    return any(isinstance(node, ast.Return) for node in ast.walk(tree))

@@ -1,15 +1,8 @@
 """Feedback for exercises: was it answered, is it right, and if not, what is the likely reason?
 
-One module per lesson (``checks/lesson01.py``, ...) builds its checks from the helpers here. A check takes the
-student's answer and returns a :class:`Feedback`; it never raises because of what a student wrote, and it never
-prints the solution. It raises ValueError for a mistake of the lesson, such as an empty ``learnt``. A lesson module also
-exports its own proof::
-
-    EXAMPLES = {"check_entropy": (right_answer, wrong_answer, unfilled_answer), ...}
-
-with one entry for every ``check_`` function it defines (or a function without arguments that returns such a
-dictionary, when building it is slow). A check of several arguments lists them as ``args(a, b)``. The tests go
-through every lesson module and try all three answers.
+One module per lesson (``checks/lesson01.py``, ...) holds its checks, each a record: see `bertlook_teach.checks.answers`. A check takes the
+student's answer and returns a :class:`Feedback`; it never raises because of what a student wrote, and it never prints the solution. A test
+tries the right answer, each wrong one and an unfilled one of every record.
 """
 
 from __future__ import annotations
@@ -65,13 +58,6 @@ class Feedback:
             f'style="border-left: 6px solid {colour}; padding: 0.3em 0.8em;">'
             f'<span aria-hidden="true">{mark}</span> <strong>{lead}</strong> {message}</div>'
         )
-
-
-class args(tuple):
-    """The arguments of a check that takes more than one, for ``EXAMPLES``: ``args(first, second)``."""
-
-    def __new__(cls, *values):
-        return super().__new__(cls, values)
 
 
 def is_unanswered(answer) -> bool:

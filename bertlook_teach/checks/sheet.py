@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import html
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from .feedback import Feedback
 
 _WORDS = {"right": "right", "wrong": "not right yet", "unanswered": "not answered yet", "not run": "not run"}
 _KEYS = {"lesson", "right", "of", "answers", "check"}
@@ -119,29 +116,25 @@ def keep_sheet(names: dict) -> Callable[..., Sheet]:
         ``globals()`` of the module, after its last check.
     """
     lesson = names["__name__"][-2:]
-    own = [
-        name
-        for name, thing in names.items()
-        if name.startswith("check_") and thing.__module__ == names["__name__"]
-    ]
+    own = [name for name in names if name.startswith("check_")]
     answers = {name[len("check_") :]: "not run" for name in own}
     mistakes: dict[str, str] = {}
 
-    def noting(check):
-        @functools.wraps(check)
+    def noting(name, check):
         def noted(*arguments, **options):
             feedback = check(*arguments, **options)
-            if isinstance(feedback, Feedback):
-                name = check.__name__[len("check_") :]
-                answers[name] = feedback.status
-                mistakes.pop(name, None)
-                if feedback.status == "wrong":
-                    mistakes[name] = feedback.message[:_LONGEST]
+            short = name[len("check_") :]
+            answers[short] = feedback.status
+            mistakes.pop(short, None)
+            if feedback.status == "wrong":
+                mistakes[short] = feedback.message[:_LONGEST]
             return feedback
 
+        noted.__name__ = noted.__qualname__ = name
+        noted.__module__, noted.__doc__, noted.__wrapped__ = names["__name__"], check.asks, check
         return noted
 
-    names.update({name: noting(names[name]) for name in own})
+    names.update({name: noting(name, names[name]) for name in own})
 
     def sheet(save=None) -> Sheet:
         """What was reached in this notebook so far; ``save="NAME.json"`` writes it as a file to hand in."""

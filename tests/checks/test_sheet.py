@@ -1,8 +1,8 @@
 """The sheet at the end of an exercise: what it counts, what it writes, what it refuses."""
 
 import importlib
+import inspect
 import json
-import types
 
 import pytest
 
@@ -12,18 +12,29 @@ from bertlook_teach.checks.sheet import keep_sheet
 LESSONS = [f"{number:02d}" for number in range(1, 15)]
 
 
+ANSWERS = {"right": "yes", "wrong": "no", "unanswered": ...}
+
+
 def lesson(**statuses):
-    """A lesson of which each check says what its argument says."""
-    names = {"__name__": "course.lesson03"}
-    for name in statuses:
-        check = types.FunctionType((lambda status: checks.Feedback(status, "why")).__code__, globals())
-        check.__name__, check.__module__ = f"check_{name}", "course.lesson03"
-        names[check.__name__] = check
+    """A lesson whose checks have been answered so that they say what their arguments say."""
+    one = checks.ChoiceCheck("yes", wrong={"why": "no"}, learnt="One.", asks="What is one.")
+    names = {"__name__": "course.lesson03"} | {f"check_{name}": one for name in statuses}
     sheet = keep_sheet(names)
     for name, status in statuses.items():
         if status != "not run":
-            names[f"check_{name}"](status)
+            names[f"check_{name}"](ANSWERS[status])
     return names, sheet
+
+
+def test_a_check_that_is_noted_says_what_it_asks_for_and_takes_the_same_arguments():
+    names, _ = lesson(one="right")
+    noted = names["check_one"]
+    assert (noted.__name__, noted.__module__, noted.__doc__) == (
+        "check_one",
+        "course.lesson03",
+        "What is one.",
+    )
+    assert str(inspect.signature(noted)) == "(answer) -> 'Feedback'"
 
 
 def test_the_sheet_counts_the_last_answer_of_each_check():
@@ -35,7 +46,7 @@ def test_the_sheet_counts_the_last_answer_of_each_check():
         "  three: not answered yet",
         "  four: not run",
     ]
-    names["check_two_words"]("right")
+    names["check_two_words"]("yes")
     assert sheet().right == 2 and "two words" not in repr(sheet()) and not sheet().mistakes
     assert "<strong>2 of 4 right in lesson 03.</strong>" in sheet()._repr_html_()
 
@@ -48,7 +59,7 @@ def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, mo
     assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
     read = checks.read_sheet("ada.json")
     assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
-    assert read.mistakes == {"two": "why"}
+    assert read.mistakes == {"two": "Your choice is `no`: why."}
     assert str(tmp_path) not in (tmp_path / "ada.json").read_text()
 
 

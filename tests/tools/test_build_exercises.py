@@ -1,7 +1,6 @@
 """Exercises made from solutions: what becomes of a solution, and that an unfilled exercise runs to its end."""
 
 import copy
-import re
 import sys
 from pathlib import Path
 
@@ -15,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import build_exercises
 from build_exercises import ExerciseError, build, make_exercise, mark, nbgrader_problems
 from run_notebooks import read, run
+
+from bertlook_teach.checks import lesson03
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
@@ -224,14 +225,18 @@ def test_marking_twice_changes_nothing_and_ids_stay_apart():
 
 # ---- the whole way, with a kernel -----------------------------------------------------------------------------
 
-CHECK = 'check_array(weights, [[0.5, 0.5]], learnt="Equal scores share the weight.")'
+CHECK = "check_weights(weights)"
+RECORDS = """import numpy as np
+from bertlook_teach.checks import ArrayCheck, FunctionCheck
+check_weights = ArrayCheck([[0.5, 0.5]], learnt="Equal scores share the weight.")
+check_softmax = FunctionCheck(lambda scores: np.full(2, 0.5), cases=[np.zeros(2)], learnt="Rows sum to 1.")"""
 DEMO = [
     new_markdown_cell("# Lesson 1: a demonstration"),
-    new_code_cell("import numpy as np\nfrom bertlook_teach.checks import check_array, check_function"),
+    new_code_cell(RECORDS),
     new_code_cell(
         f"def softmax(scores):\n    {BEGIN}\n    e = np.exp(scores)\n    return e / e.sum()\n    {END}"
     ),
-    new_code_cell("check_function(softmax, [((np.zeros(2),), np.full(2, 0.5))], learnt='Rows sum to 1.')"),
+    new_code_cell("check_softmax(softmax)"),
     new_code_cell(solved("weights = np.full((1, 2), 1 / 2)")),
     new_code_cell(f"### BEGIN HIDDEN TESTS\nassert {CHECK}\n### END HIDDEN TESTS\n{CHECK}"),
 ]
@@ -328,10 +333,8 @@ def test_each_check_of_the_course_is_worth_one_point(tmp_path, capsys):
     assert build_exercises.main(["03", "--nbgrader", str(tmp_path)]) == 0
     made = nbformat.read(tmp_path / "source" / "lesson03" / "03_where_heads_look.ipynb", as_version=4)
     graded = [cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-    source = (ROOT / "bertlook_teach" / "checks" / "lesson03.py").read_text(encoding="utf-8")
     ids = [cell.metadata.nbgrader.grade_id for cell in graded]
-    own = re.findall(r"(?m)^def (check_\w+)", source)
-    assert sorted(ids) == sorted([*own, "check_picture", "check_trial"])  # the last two: checks/cases.py
+    assert sorted(ids) == sorted(f"check_{name}" for name in lesson03.sheet().answers)
     assert all(cell.metadata.nbgrader.locked and cell.metadata.nbgrader.points == 1 for cell in graded)
     assert graded[0].source.splitlines() == [
         "feedback = check.check_offset_share(offset_share)",
