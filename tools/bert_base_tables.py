@@ -308,7 +308,7 @@ on average.
 *Rows apart*: half the summed difference between where [CLS] and the last [SEP] look, 0 if they look alike, 1 if they share no key, mean over heads. *Columns correlate*:
 how the attention that each token gives to the one goes with what it gives to the other. *Share*: attention to all special tokens together. Where the rows are the
 same and the columns correlate at 1 (from layer 6 on), attention tells the two tokens apart no more; vectors were not recorded. Then a share of [SEP] alone is half of
-something: both together get over half in layers 5 to 9, as [SEP] alone does in the published curve for layers 6 to 9. The verdicts below that ask for over half to [SEP] fail beside this.
+something: both together get over half in layers 5 to 9, as [SEP] alone does in the published curve for layers 6 to 9. The verdict below that asks for over half to [SEP] fails beside this.
 
 {special_tokens}
 

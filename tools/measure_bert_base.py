@@ -24,8 +24,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 
 from bertlook_teach import __version__
 from bertlook_teach.analyses.syntax import collect_answers, score_relations
-from bertlook_teach.claims import FEWEST_REPORTING, attention_evidence, decide, ledger
-from bertlook_teach.claims.lessons.lesson09 import closer, nearest_minus_chance
+from bertlook_teach.claims import (
+    FEWEST_REPORTING,
+    attention_evidence,
+    closer,
+    decide,
+    ledger,
+    nearest_minus_chance,
+)
 from bertlook_teach.commands.claims import record as verdict_row
 from bertlook_teach.commands.syntax import flat_row
 from bertlook_teach.corpora import TreebankSentence
@@ -348,9 +354,9 @@ def patterns(recording: Recording, twin: Recording) -> list[dict]:
 
 
 # --- the ledger -------------------------------------------------------------------------------------------------
-def verdicts(recording: Recording, twin: Recording, trees: Sequence[TreebankSentence]) -> list[dict]:
+def verdicts(recording: Recording, twin: Recording) -> list[dict]:
     """Every claim of the ledger that gets a number from attention alone; the others ask for vectors, pairs of texts or parts of speech."""
-    evidence = attention_evidence(trees)
+    evidence = attention_evidence()
     claims = [claim for claim in ledger() if claim.statistic is not None and claim.evidence in evidence]
     found = decide(claims, recording, twin=twin, evidence=evidence, strict=False)
     keep = (
@@ -408,7 +414,7 @@ def main(argv=None) -> int:
         "families": lambda: families(*both()),
         "map_classes": lambda: map_classes(*both()),
         "patterns": lambda: patterns(*both()),
-        "verdicts": lambda: verdicts(*both(), trees),
+        "verdicts": lambda: verdicts(*both()),
     }
     if unknown := set(args.only or ()) - set(makers):
         raise SystemExit(f"--only takes {', '.join(makers)}; got {', '.join(sorted(unknown))}.")
