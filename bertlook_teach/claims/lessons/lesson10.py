@@ -1,7 +1,8 @@
 """Lesson 10: what its deck shows and its claims are decided on: a probe for each layer, the best layer so far, and mixes.
 
-The probes are fitted on every second document, and the others give their right, wrong and missed labels for every depth. Inputs that report
-stand at odd places, with an empty dict before each: nothing has to be chosen.
+Two kinds of input. *Documents*: the probes are fitted on every second document, and the others give their right, wrong and missed labels
+for every depth. *Fits*: how the last probe mixes the layers is a matter of what it was fitted on, so these inputs are fits, each on other
+four fifths of the documents. Inputs that report stand at odd places, with an empty dict before each: nothing has to be chosen.
 """
 
 from __future__ import annotations
@@ -257,6 +258,13 @@ def curve_evidence(scores: Mapping[str, LayerScores | MixScores]) -> Iterator[di
         }
 
 
+def mix_evidence(mixes: list[dict[str, np.ndarray]]) -> Iterator[dict[str, np.ndarray]]:
+    """A row a fit, an empty dict before it."""
+    for row in mixes:
+        yield {}
+        yield {f"{task} mix": weights for task, weights in row.items()}
+
+
 def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
     """Nothing is decided on a fit that has not finished.
 
@@ -274,10 +282,11 @@ def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
 
 @evidence("layers", version=3)
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
-    """Documents with the counts of all four tasks."""
+    """Documents with the counts of all four tasks, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)
-    finished(found.scores.values())
+    finished([*found.scores.values(), *(p for fit in found.mixes for p in fit.values())])
     yield from curve_evidence(found.scores)
+    yield from mix_evidence([{task: p.weights for task, p in fit.items()} for fit in found.mixes])
 
 
 EVIDENCE = {"layers": layer_probes}
