@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Give a lecture, or run all tests, with one command. Needs Python 3.10 to 3.14 and nothing else.
+"""Give a lecture, or run all tests, with one command. Needs Python 3.11 to 3.14 and nothing else.
 
     python3 start.py               install what is missing (the first time), then open the map of the course as a slideshow
     python3 start.py --deck 03     another deck
@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-OLDEST, NEWEST = (3, 10), (3, 14)
+OLDEST, NEWEST = (3, 11), (3, 14)
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, *(["Scripts", "python.exe"] if os.name == "nt" else ["bin", "python"]))

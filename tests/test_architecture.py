@@ -10,14 +10,10 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # comes with pytest on 3.10
 
 from tools.architecture_picture import NAME, ROOT, import_graph, imports, module_name, parsed, room, sources
 

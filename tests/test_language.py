@@ -69,7 +69,8 @@ def documents() -> Iterator[tuple[str, str]]:
     paths += [
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "data").rglob("*.md")),
-        ROOT / "data" / "misconceptions.json",
+        ROOT / "data" / "misconceptions.toml",
+        *sorted((ROOT / "bertlook_teach" / "claims").rglob("*.toml")),
     ]
     for path in paths:
         if path.exists():

@@ -30,18 +30,18 @@ def test_a_python_of_2016_understands_the_file():
     ast.parse((ROOT / "start.py").read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize("version", [(3, 6, 15), (3, 8, 18), (3, 9, 18), (3, 15, 0), (4, 0, 0)])
+@pytest.mark.parametrize("version", [(3, 6, 15), (3, 8, 18), (3, 10, 19), (3, 15, 0), (4, 0, 0)])
 def test_a_python_too_old_or_too_new_is_refused(version, monkeypatch):
     monkeypatch.setattr(start, "better_python", lambda: "advice")
     with pytest.raises(
-        start.Trouble, match=rf"Python 3\.10 to 3\.14 is needed, this is {version[0]}\.{version[1]}\."
+        start.Trouble, match=rf"Python 3\.11 to 3\.14 is needed, this is {version[0]}\.{version[1]}\."
     ) as trouble:
         start.check_python(version)
     assert str(trouble.value).endswith("\nadvice")
     assert ("there may be no PyTorch" in str(trouble.value)) == (version > (3, 14))
 
 
-@pytest.mark.parametrize("version", [(3, 10, 0), (3, 11, 7), (3, 12, 1), (3, 13, 9), (3, 14, 0)])
+@pytest.mark.parametrize("version", [(3, 11, 0), (3, 11, 7), (3, 12, 1), (3, 13, 9), (3, 14, 0)])
 def test_a_python_between_is_welcome(version):
     start.check_python(version)
 
@@ -52,7 +52,7 @@ def test_a_32_bit_python_is_refused():
 
 
 def test_another_python_that_fits_is_named(monkeypatch):
-    found = {"python3.12": "well", "python3.10": "well"}
+    found = {"python3.12": "well", "python3.11": "well"}
     monkeypatch.setattr(start, "answer_of", lambda command: found.get(command[0]))
     monkeypatch.setattr(start.os, "name", "posix")
     assert start.better_python() == "There is one on this computer; start with:  python3.12 start.py"

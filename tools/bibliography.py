@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE, PAGE = ROOT / "docs" / "bibliography.bib", ROOT / "docs" / "bibliography.md"
 HEADING = """# Bibliography
 
-Every source that the course cites, by key; `bertlook misconceptions`, the [misconception bank](../data/misconceptions.json) and the
+Every source that the course cites, by key; `bertlook misconceptions`, the [misconception bank](../data/misconceptions.toml) and the
 [published numbers](../data/published/README.md) use the same keys. Written by `tools/bibliography.py` from
 [bibliography.bib](bibliography.bib): edit that. Fields that we are not sure of are left out, pages among them. What is wrong in a
 source is said beside its claim in the ledger (`bertlook claims`).

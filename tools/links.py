@@ -16,6 +16,7 @@ import argparse
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -26,11 +27,6 @@ except ModuleNotFoundError:
     raise SystemExit(
         "links: this Python has no nbformat. The one that start.py made has: .venv/bin/python tools/links.py (Windows: .venv\\Scripts\\python)."
     ) from None
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 

@@ -26,17 +26,17 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bertlook_teach import load_encoder
-from bertlook_teach.claims import Resources, collect_evidence, ledger
-from bertlook_teach.claims.collectors import (
+from bertlook_teach.claims import Resources, collect_evidence, evidence_table, ledger
+from bertlook_teach.claims.lessons import (
     lesson01,
     lesson03,
     lesson08,
     lesson10,
     lesson11,
     lesson12,
+    lesson13,
     lesson14,
 )
-from bertlook_teach.claims.lessons import lesson13
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.disk import cache as store
 from bertlook_teach.disk import digest, shipped_evidence, tree_digest
@@ -44,7 +44,7 @@ from bertlook_teach.stats import NotConverged
 
 MODELS = ("specimen", "specimen-random")
 # Read off the maps in a few seconds, and larger than all that is fitted and trained together.
-NOT_WORTH_IT = ("05-features", "families")
+NOT_WORTH_IT = ("families",)
 # More than about ten seconds on two quiet cores.
 SLOW = (
     "08 probes",
@@ -54,9 +54,7 @@ SLOW = (
     "14 tuned",
     "ledger word",
     "ledger layers",
-    "ledger key tagging",
     "ledger cues",
-    "ledger maps",
 )
 SLOW += ("ledger norms", "ledger value zeroing")
 MANIFEST = "manifest.json"
@@ -121,18 +119,13 @@ def _parts() -> Iterator[Part]:
         ("11", cache(lesson11.class_resources)),
         ("13", cache(lesson13.class_resources)),
     ):
-        for evidence in _asked(lesson):
+        for evidence in dict.fromkeys(claim.evidence for claim in ledger(lesson)):
             for name in MODELS:
                 collect = partial(_collect, evidence, name, resources)
                 yield Part(f"{lesson} {evidence}, in class, {name}", collect)
-    for evidence in (name for name in _asked() if name not in NOT_WORTH_IT):
+    for evidence in (name for name in evidence_table() if name not in NOT_WORTH_IT):
         for name in MODELS:
             yield Part(f"ledger {evidence}, {name}", partial(_collect, evidence, name, Resources))
-
-
-def _asked(lesson: str | None = None) -> list[str]:
-    """The evidence that the claims of a lesson, or of all, name."""
-    return list(dict.fromkeys(claim.evidence for claim in ledger(lesson) if claim.statistic is not None))
 
 
 def _collect(evidence: str, name: str, resources: Callable, models: dict):

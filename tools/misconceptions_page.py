@@ -23,7 +23,7 @@ HEADING = """# What one often hears, and what is so
 the sentence. `bertlook misconceptions --lesson 03` runs those of a lesson; in Python, `refute("key")` from
 `bertlook_teach.claims.misconceptions.bank` runs one, on other data too. Each can come out not refuted: try it on data of your own.
 
-Written by `tools/misconceptions_page.py` from [misconceptions.json](../data/misconceptions.json): edit that.
+Written by `tools/misconceptions_page.py` from [misconceptions.toml](../data/misconceptions.toml): edit that.
 """
 
 

@@ -27,6 +27,7 @@ import shutil
 import signal
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -34,14 +35,6 @@ import pretrain_data as data
 import pretrain_model as models
 from pretrain_checkpoint import load_checkpoint, restore, save_checkpoint
 from pretrain_data import PretrainError
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    try:
-        import tomli as tomllib
-    except ModuleNotFoundError:
-        sys.exit("pretrain: reading a recipe needs Python 3.11 or newer, or `pip install tomli`")
 
 RECIPE = {  # section -> key -> type; every key is needed, none other is allowed
     "tokenizer": {"vocab_size": int, "min_frequency": int, "alphabet": int},

@@ -3,11 +3,11 @@
 from .. import hand_on
 
 _HOMES = {
-    "claim": "Claim Claims EXACTNESS FAILS HOLDS NOISE OPEN Values Verdict",
+    "claim": "Claim EXACTNESS FAILS HOLDS NOISE OPEN Values Verdict",
     "course_claims": "collect_evidence decide_lesson evidence_table ledger",
     "essay.evidence": "EVIDENCE clauses drifters insiders phases relations zeroed_losses",
-    "essay.published": "CLOSED_RELATIONS PublishedHead cls_differences published_best_heads try_published",
-    "essay.register": "ESSAY LABELS REFUTED REGISTER RULE SUPPORTED UNDECIDED moved register_digest",
+    "essay.published": "CLOSED_RELATIONS PublishedHead cls_differences measure_published published_best_heads",
+    "essay.register": "ESSAY LABELS REFUTED REGISTER RULE SUPPORTED UNDECIDED moved register_digest try_published",
     "essay.statistics": """
         FUNCTION_CLASSES HAVEN_RELATIONS OPEN_RELATIONS RELATIONS arrangements best_split
         category_shares clause_excess clause_ids clause_lengths cls_excess constancy
@@ -20,10 +20,7 @@ _HOMES = {
     "evidence": "Evidence Resources collect",
     "from_patterns": "PatternEvidence PatternGain claim_of",
     "guesses": "commit reveal",
-    "lessons.statistics": """
-        best_head best_layer early_minus_later first_third named_layers rank_agreement
-        share_of_heads_above share_of_heads_below
-    """,
+    "lesson_files": "read_claims",
     "misconceptions.bank": "Misconception find_misconceptions read_misconceptions refute",
     "misconceptions.refutation": "MODULES Refutation all_refutations",
     "on_recordings": """
@@ -32,6 +29,7 @@ _HOMES = {
     "recorded": """
         RECORDED_COLUMN RecordedVerdict recorded_about recorded_sentence recorded_verdicts
     """,
+    "statistics": "closer find_statistic named_statistics nearest_minus_chance",
     "verdicts": "FEWEST_REPORTING LEVEL VERDICT_RULE Measurement decide iter_verdicts measure settle treebank_units",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,7 @@ class Claim:
     operational : str
         What is measured here, in words.
     refuted_if : str
-        What would refute the claim, in words.
+        What would refute the claim, where that teaches more than its line does; see `refuted_text`.
     evidence : str
         Name of the evidence that it is computed from.
     collect : function of (encoder, resources), optional
@@ -63,8 +63,6 @@ class Claim:
     below : bool
         True for a claim that something is small: its statistic is the negative of what ``operational`` names. Tables show that quantity itself,
         and that it has to lie below its line.
-    origin : float
-        Added to the statistic (to its negative, with ``below``) where tables show it: .5 for an AUC of which chance was taken away.
     erratum : str
         What is wrong with the sentence or its number where it was published.
     control : bool
@@ -76,6 +74,8 @@ class Claim:
         Short, for tables.
     remark : str
         What to know when one reads the verdict.
+    registered : str
+        What is measured, as it was registered before anything was computed, where ``operational`` says it shorter.
     """
 
     key: str
@@ -86,31 +86,35 @@ class Claim:
     original: str | Callable[[], str] = ""
     exactness: str = ""
     operational: str
-    refuted_if: str
+    refuted_if: str = ""
     evidence: str
     collect: Callable | None = None
     statistic: Statistic | None
     threshold: float = 0.0
     below: bool = False
-    origin: float = 0.0
     erratum: str = ""
     control: bool = True
     null: Null | None = None
     title: str = ""
     remark: str = ""
+    registered: str = ""
 
     def __post_init__(self):
         if not re.match(r"\d\d-.", self.key):
             raise ValueError(
                 f"a claim's key begins with its lesson, two digits and a hyphen; got {self.key!r}."
             )
-        for name in ("sentence", "source", "operational", "refuted_if", "evidence"):
+        for name in ("sentence", "source", "operational", "evidence"):
             if not getattr(self, name).strip():
                 raise ValueError(
                     f"claim {self.key!r} has no {name}; it must be there before anything is computed."
                 )
         if not np.isfinite(self.threshold):
             raise ValueError(f"claim {self.key!r}: the threshold must be a number; got {self.threshold}.")
+        if self.statistic is None and not self.refuted_if.strip():
+            raise ValueError(
+                f"claim {self.key!r} is not measured here; say in refuted_if what would refute it."
+            )
         unknown = set(filter(None, self.exactness.split("/"))) - set(EXACTNESS)
         if unknown:
             raise ValueError(
@@ -134,48 +138,30 @@ class Claim:
     def quantity(self, statistic: float) -> float:
         """What ``operational`` names, from the statistic: the way tables show it.
 
-        >>> few = dict(key="09-few", sentence="Few", source="x", operational="share", refuted_if="many", evidence="e")
-        >>> Claim(**few, statistic=None, threshold=-0.1, below=True).quantity(-0.1)
+        >>> few = dict(key="09-few", sentence="Few", source="x", operational="share", evidence="e")
+        >>> Claim(**few, statistic=lambda values, choice: -values["x"], threshold=-0.1, below=True).quantity(-0.1)
         0.1
         """
-        return self.origin - statistic if self.below else self.origin + statistic
+        return -statistic if self.below else statistic
 
+    def places(self) -> int:
+        """Decimals to show: two, and more where the claim's line has more."""
+        return max(2, len(f"{self.threshold:.4f}".rstrip("0").partition(".")[2]))
 
-class Claims:
-    """The claims of one lesson, in the order in which they are written down.
+    def line(self) -> str:
+        """The line as tables show it, of the quantity that is measured: ``".50"``."""
+        needed = self.quantity(self.threshold)
+        number = f"{needed:.{self.places()}f}" if needed else "0"
+        return number.replace("0.", ".", 1) if number.startswith(("0.", "-0.")) else number
 
-    A claim stands above the statistic that decides it; one whose statistic is made by a function that others use too is given it.
+    def refuted_text(self) -> str:
+        """What would refute the claim: what is measured lies on the line or beyond it, unless the claim has words of its own.
 
-    >>> claim = Claims("04", {"norms": norms}, source="Kobayashi et al. 2020", evidence="norms")      # doctest: +SKIP
-    >>> @claim(key="mixing", sentence="Heads mix in less than their weights say", ...)                # doctest: +SKIP
-    ... def mixing_falls(values, choice):
-    ...     return values["mixed_by_weight"] - values["mixed_by_norm"]
-    >>> claim(key="bound", sentence="A gradient cannot ...", ..., statistic=minus("over_bound"))      # doctest: +SKIP
-
-    Parameters
-    ----------
-    lesson : str
-        Two digits, put before each key.
-    collectors : dict of evidence -> collector
-    usual
-        Fields that a claim has unless it says otherwise.
-    """
-
-    def __init__(self, lesson: str, collectors: Mapping[str, Callable], **usual):
-        self.lesson, self.collectors, self.usual = lesson, collectors, usual
-        self._written: list[Claim] = []
-
-    def __call__(self, *, key: str, **fields) -> Statistic | Callable[[Statistic], Statistic]:
-        """Write a claim down: its fields, but no ``statistic`` where this is a decorator; returns the statistic unchanged."""
-        if "statistic" not in fields:
-            return lambda statistic: self(key=key, statistic=statistic, **fields)
-        fields = self.usual | fields
-        fields.setdefault("collect", self.collectors.get(fields["evidence"]))
-        self._written.append(Claim(key=f"{self.lesson}-{key}", **fields))
-        return fields["statistic"]
-
-    def __iter__(self) -> Iterator[Claim]:
-        return iter(self._written)
+        >>> few = dict(key="09-few", sentence="Few", source="x", operational="share", evidence="e")
+        >>> Claim(**few, statistic=lambda values, choice: -values["x"], threshold=-0.1, below=True).refuted_text()
+        'it is .10 or more'
+        """
+        return self.refuted_if or f"it is {self.line()} or {'more' if self.below else 'less'}"
 
 
 @dataclass(frozen=True, kw_only=True)

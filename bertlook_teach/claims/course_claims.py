@@ -12,7 +12,10 @@ from pathlib import Path
 
 from .claim import Claim, Verdict
 from .evidence import Evidence, Resources, collect
+from .lesson_files import read_claims
 from .verdicts import decide
+
+FOLDER = Path(__file__).parent / "lessons"
 
 
 def ledger(lesson: str | int | None = None) -> tuple[Claim, ...]:
@@ -26,33 +29,22 @@ def ledger(lesson: str | int | None = None) -> tuple[Claim, ...]:
     Raises
     ------
     ValueError
-        If the lesson has no claims (the message lists those that have), two claims share a key, or a claim stands
-        in another lesson's module.
+        If the lesson has no claims (the message lists those that have), or a claim is not written down as it should be.
     """
-    claims: dict[str, Claim] = {}
-    for number in _lessons(lesson):
-        for claim in _module(number).CLAIMS:
-            if claim.lesson != number:
-                raise ValueError(
-                    f"claim {claim.key!r} of lesson {claim.lesson} stands in the module of lesson {number}."
-                )
-            if claim.key in claims:
-                raise ValueError(f"two claims have the key {claim.key!r}; a key names one claim.")
-            claims[claim.key] = claim
-    return tuple(claims.values())
+    return tuple(claim for number in _lessons(lesson) for claim in _claims(number))
 
 
 def evidence_table() -> dict[str, Callable]:
-    """Name -> collector of every lesson's evidence.
+    """Name -> collector of every lesson's evidence, and of the patterns among the claims.
 
     Raises
     ------
     ValueError
         If two lessons give different evidence one name.
     """
-    found: dict[str, Callable] = {}
+    found = {claim.evidence: claim.collect for claim in ledger() if claim.collect is not None}
     for number in _lessons():
-        for name, collector in _module(number).EVIDENCE.items():
+        for name, collector in _collectors(number).items():
             if found.setdefault(name, collector) is not collector:
                 raise ValueError(
                     f"evidence {name!r} of lesson {number} has the name of another lesson's evidence."
@@ -106,7 +98,7 @@ def collect_evidence(
 
 def _lessons(lesson: str | int | None = None) -> list[str]:
     """Numbers of the lessons that have claims, or the one asked for."""
-    files = sorted((Path(__file__).parent / "lessons").glob("lesson*.py"))
+    files = sorted(FOLDER.glob("lesson*.toml"))
     numbers = [file.stem[6:] for file in files if re.fullmatch(r"lesson\d\d", file.stem)]
     if lesson is None:
         return numbers
@@ -115,5 +107,11 @@ def _lessons(lesson: str | int | None = None) -> list[str]:
     return [str(lesson).zfill(2)]
 
 
-def _module(number: str):
-    return import_module(f".lessons.lesson{number}", __package__)
+def _claims(number: str) -> tuple[Claim, ...]:
+    text = (FOLDER / f"lesson{number}.toml").read_text(encoding="utf-8")
+    return read_claims(text, number, _collectors(number))
+
+
+def _collectors(number: str) -> dict[str, Callable]:
+    """Name -> collector of the evidence that the claims of a lesson can name."""
+    return import_module(f".lessons.lesson{number}", __package__).EVIDENCE

@@ -113,7 +113,6 @@ def claim_of(
     ]
     fields = {
         "operational": f"{what}, head chosen on other texts{taken}: {pattern!r}",
-        "refuted_if": f"no head does so by more than {threshold:g}",
         **details,
     }
     on = _corpus_of(pattern, on)

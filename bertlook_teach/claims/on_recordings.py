@@ -7,18 +7,15 @@ can fail here, and cannot hold without that second recording; a claim about anyt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..corpora import TreebankSentence
 from ..model import Recording, iter_attention
 from ..stats import CannotDecide
-from .claim import OPEN, Claim, Verdict
+from .claim import Claim, Verdict
 from .course_claims import evidence_table
 from .evidence import Resources
 from .verdicts import iter_verdicts
-
-# Claims that a share is small: on short inputs a head that looks at all tokens equally is near the line already.
-_WANT_LENGTH = {"03-broad-at-most-a-tenth": 20}
 
 NO_TWIN = "no random twin was recorded on these inputs (`bertlook record --random-twin`, then --twin)"
 
@@ -27,30 +24,23 @@ _FROM_TREES = ("relations", "13 insiders", "13 relations")
 
 _NEEDS = {
     "scores": "queries and keys of every input",
-    "segments": "the same inputs read with other segment ids",
-    "segment ids": "the same inputs read with other segment ids",
-    "padding": "the same inputs read alone and in batches",
-    "reading": "the model's weights before they were rounded to 16 bits so that each row sums to 1",
     "norms": "value vectors and the output projection",
     "importance": "gradients of the loss",
     "value zeroing": "the layers run again without some values",
     "head effects": "the model run again without each head",
-    "one head kept": "the model run again with one head in a layer",
     "pruning curves": "the model run again without many heads",
     "layers": "the vectors of every layer",
     "word-probes": "probes, fitted on attention and on the model's word vectors",
     "attention-probes": "probes, which are fitted only beside those on the model's word vectors",
     "pair-probes": "probes, which are fitted only beside those on the model's word vectors",
     "antecedents": "documents, read several sentences at once",
-    "05-maps": "each pair read again as one text, and with another partner",
+    "05-maps": "each pair read again as one text",
     "13 clauses": "the first text of each pair read alone",
     "13 phases": "probes, fitted on the vectors of every layer",
     "13 zeroed losses": "the model run again without some values",
     "13 drifters": "gradients of the loss",
     "cues before and after": "the model before and after fine-tuning",
-    "maps before and after": "the model before and after fine-tuning",
     "key scores": "a corpus with key words, read by the model",
-    "key tagging": "training a tagger",
 }
 
 
@@ -69,16 +59,9 @@ class _NoTwin:
         return f"no twin of {self.of.fingerprint}"
 
 
-def attention_evidence(trees: Sequence[TreebankSentence] = ()) -> dict[str, Callable]:
-    """Name -> collector of what attention alone gives, on all inputs of a recording, be they single texts or pairs.
-
-    Parameters
-    ----------
-    trees : sequence of TreebankSentence
-        For the features of lesson 5; those that were not recorded give nothing.
-    """
-    from ..measures import UndefinedPattern, measure_patterns, sep_to_cls
-    from .collectors.lesson05 import features
+def attention_evidence() -> dict[str, Callable]:
+    """Name -> collector of what attention alone gives, on all inputs of a recording, be they single texts or pairs."""
+    from ..measures import measure_patterns
     from .lessons.lesson03 import surface_quantities
     from .lessons.lesson09 import family_quantities
 
@@ -92,20 +75,12 @@ def attention_evidence(trees: Sequence[TreebankSentence] = ()) -> dict[str, Call
         found = {}
         for key, score in measure_patterns(attention).items():
             found[key], found[f"{key}, excess"] = score.value, score.excess
-        for name, last in (("sep to cls", False), ("last sep to cls", True)):
-            try:
-                found[name] = sep_to_cls(attention, last=last)
-            except UndefinedPattern:
-                continue
         return found
-
-    resources_with_trees = Resources(pairs=[], texts=[], treebank=trees)
 
     return {
         "surface": of_each(surface_quantities),
         "families": of_each(family_quantities),
         "patterns": of_each(pattern_quantities),
-        "05-features": lambda model, resources: features(model, resources_with_trees),
     }
 
 
@@ -149,13 +124,12 @@ def iter_recorded_verdicts(
         for claim in claims
     }
     own = evidence_table()
-    attention, names = attention_evidence(found), (*_FROM_TREES, *filter(_is_pattern, evidence))
+    names = (*_FROM_TREES, *filter(_is_pattern, evidence))
     from_trees = {name: _on_trees(own[name], found) for name in names if name in own}
-    from_trees["05-features"] = _on_trees(attention["05-features"], found)
-    for name, collector in (attention | from_trees).items():
+    for name, collector in (attention_evidence() | from_trees).items():
         if name in evidence:
             evidence[name] = _of_recordings(collector)
-    verdicts = iter_verdicts(
+    yield from iter_verdicts(
         claims,
         recording,
         twin=_NoTwin(recording) if twin is None else twin,
@@ -164,8 +138,6 @@ def iter_recorded_verdicts(
         evidence=evidence,
         strict=False,
     )
-    for verdict in verdicts:
-        yield _if_long(verdict, recording)
 
 
 def check_twin(recording: Recording, twin: Recording) -> None:
@@ -219,16 +191,3 @@ def _cannot(what: str) -> Callable:
         raise CannotDecide(f"recorded attention alone cannot decide it: it takes {what}")
 
     return collect
-
-
-def _if_long(verdict: Verdict, recording: Recording) -> Verdict:
-    """Inputs so short that no head could do what the claim says decide nothing."""
-    wanted = _WANT_LENGTH.get(verdict.claim.key, 0)
-    lengths = [recording[text].n_tokens for text in recording.texts] if wanted else []
-    if verdict.verdict == OPEN or not wanted or min(lengths) >= wanted:
-        return verdict
-    return replace(
-        verdict,
-        verdict=OPEN,
-        why=f"it takes inputs of {wanted} tokens or more, as a head that looks at all tokens equally gives 1/n; the shortest here has {min(lengths)}",
-    )

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 GIB = 1024**3
 
-OLDEST, NEWEST = (3, 10), (3, 14)
+OLDEST, NEWEST = (3, 11), (3, 14)
 
 
 class Failed(Exception):

@@ -214,7 +214,7 @@ def _client(args: Namespace) -> Iterator:
             client = stack.enter_context(Client(address, timeout=PATIENCE))
             try:
                 client.wait_for_workers(1, timeout=PATIENCE)
-            except (OSError, asyncio.TimeoutError):  # a TimeoutError, of two kinds before Python 3.11
+            except OSError:  # a TimeoutError is one
                 raise OSError(
                     f"the scheduler at {address} has no worker; start one there: dask worker {address}"
                 ) from None
@@ -240,7 +240,7 @@ def _ask_who_is_there(address: str) -> None:
         raise ValueError(
             f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
         ) from None
-    except (OSError, asyncio.TimeoutError):
+    except OSError:
         why = f"{PATIENCE:g} seconds were waited for it"
     except Exception:  # noqa: BLE001, S110 - what another server says can be taken for anything
         pass

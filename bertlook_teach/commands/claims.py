@@ -297,9 +297,8 @@ def record(verdict) -> dict:
         "measured": claim.operational,
         "needs": needs_text(claim),
         "threshold": claim.threshold if claim.statistic is not None else None,
-        "sign": -1 if claim.below else 1,  # what is measured is origin + sign x value
-        "origin": claim.origin,
-        "refuted_if": claim.refuted_if,
+        "sign": -1 if claim.below else 1,  # what is measured is sign x value
+        "refuted_if": claim.refuted_text(),
     }
     for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():
         row[name] = None if isnan(number) else round(number, 6)

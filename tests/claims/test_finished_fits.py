@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.claims.collectors.lesson10 import Fits, Stopped
+from bertlook_teach.claims.lessons.lesson10 import Fits, Stopped
 from bertlook_teach.disk import unpack
 from bertlook_teach.disk.shipped_evidence import evidence_folder
 

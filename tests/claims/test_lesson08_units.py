@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from bertlook_teach.claims.collectors.lesson08 import _in_place
+from bertlook_teach.claims.lessons.lesson08 import _in_place
 from bertlook_teach.claims.verdicts import FEWEST_REPORTING
 
 

@@ -117,7 +117,7 @@ def test_the_recorded_input_has_classes_and_patterns_as_any_attention():
 def test_verdicts_on_the_recording_are_of_claims_of_today():
     claims = {claim.key: claim for claim in ledger()}
     found = recorded_verdicts()
-    assert len(found) > 40 and set(found) <= set(claims)
+    assert len(found) >= 10 and set(found) <= set(claims)
     assert all(np.isfinite([one.value, one.low, one.high]).all() and one.n > 1 for one in found.values())
     for key, verdict in found.items():
         assert verdict.threshold == pytest.approx(claims[key].threshold, abs=5e-5), key

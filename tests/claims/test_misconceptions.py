@@ -1,7 +1,6 @@
 """The misconception bank: every entry is refuted by a run, can come out not refuted, and belongs to a lesson and a source."""
 
 import inspect
-import json
 import re
 import time
 from pathlib import Path
@@ -201,27 +200,33 @@ def test_a_lesson_without_entries_names_those_that_have_some():
         misconceptions(77)
 
 
-GOOD = {"key": "a-b", "lessons": ["01"], "says": "s", "true": "t", "sources": [["clark2019", "2"]]}
+GOOD = """
+[a-b]
+lessons = ["01"]
+says = "s"
+true = "t"
+sources = [["clark2019", "2"]]
+"""
 
 
 @pytest.mark.parametrize(
-    "rows, message",
+    "text, message",
     [
-        ([GOOD], None),
-        ({"a": 1}, "a list of entries"),
-        ([{**GOOD, "more": 1}], "entry 1 must have"),
-        ([GOOD, GOOD], "two entries have the key 'a-b'"),
-        ([{**GOOD, "key": "A b"}], "small letters"),
-        ([{**GOOD, "lessons": ["1"]}], "two digits"),
-        ([{**GOOD, "sources": []}], "at least one source"),
+        (GOOD, None),
+        ("[a-b", "no TOML"),
+        ("a = 1", "must have lessons"),
+        (GOOD + 'more = "x"', "misconception 'a-b' must have"),
+        (GOOD + GOOD, "no TOML: Cannot declare"),
+        (GOOD.replace("[a-b]", '["A b"]'), "small letters"),
+        (GOOD.replace('["01"]', '["1"]'), "two digits"),
+        (GOOD.replace('[["clark2019", "2"]]', "[]"), "at least one source"),
     ],
 )
-def test_a_bank_that_is_not_well_formed_is_refused(rows, message):
-    text = json.dumps(rows)
+def test_a_bank_that_is_not_well_formed_is_refused(text, message):
     if message is None:
         assert read_misconceptions(text)[0].sources == (("clark2019", "2"),)
     else:
-        with pytest.raises((ValueError, TypeError), match=message):
+        with pytest.raises(ValueError, match=message):
             read_misconceptions(text)
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from bertlook_teach import load_encoder, load_recording
 from bertlook_teach.claims import (
-    FAILS,
     FEWEST_REPORTING,
     HOLDS,
     OPEN,
@@ -80,7 +79,7 @@ def test_relations_are_decided_as_on_the_model_itself_but_nothing_holds_without_
     assert (
         len(rounded) <= 2
     )  # a recording rounds: of two words with nearly the same weight it may name the other
-    assert FAILS in kinds and OPEN in kinds
+    assert kinds == {HOLDS, OPEN}  # what needs no control holds without a twin, too
 
 
 def test_the_twelve_published_inputs_decide_nothing_and_say_why(monkeypatch):
@@ -93,10 +92,8 @@ def test_the_twelve_published_inputs_decide_nothing_and_say_why(monkeypatch):
         if verdict.claim.statistic is not None and verdict.claim.evidence in _NEEDS:
             assert verdict.why.startswith("recorded attention alone cannot decide it: it takes ")
     by_key = {verdict.claim.key: verdict for verdict in found}
-    assert (
-        by_key["04-sep-gathers"].high < by_key["04-sep-gathers"].claim.threshold
-    )  # they agree, but six are few
-    assert by_key["04-sep-gathers"].why.startswith("only 6 inputs to report on; fewer than 20")
+    assert by_key["03-sep"].low > by_key["03-sep"].claim.threshold  # they agree, but six are few
+    assert by_key["03-sep"].why.startswith("only 6 inputs to report on; fewer than 20")
 
 
 def test_every_claim_of_the_ledger_has_a_reason_of_its_own():
@@ -123,14 +120,3 @@ def test_a_twin_of_other_inputs_or_heads_is_refused(files):
         list(iter_recorded_verdicts((), recording, twin=replace(twin, twin_of="0" * 16)))
     with pytest.raises(ValueError, match="the twin was not recorded on"):
         list(iter_recorded_verdicts((), recording, twin=replace(twin, inputs=twin.inputs[1:])))
-
-
-def test_short_inputs_do_not_refute_that_a_share_is_small():
-    """On seven tokens a head that looks at all tokens equally gives .14 to each."""
-    claims = [claim for claim in ledger("03") if claim.key == "03-broad-at-most-a-tenth"]
-    (verdict,) = iter_recorded_verdicts(claims, load_recording("bert-base-uncased"))
-    assert (
-        verdict.verdict == OPEN
-        and "20 tokens or more" in verdict.why
-        and "the shortest here has 6" in verdict.why
-    )

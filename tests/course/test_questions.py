@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,7 @@ from bertlook_teach import stats
 from bertlook_teach.course import LESSONS, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-BANK = {
-    entry["key"]: entry
-    for entry in json.loads((ROOT / "data" / "misconceptions.json").read_text(encoding="utf-8"))
-}
+BANK = tomllib.loads((ROOT / "data" / "misconceptions.toml").read_text(encoding="utf-8"))
 
 
 def test_every_lesson_is_asked_about_its_own_misconception():

@@ -1,6 +1,7 @@
 """Lesson 06: its claims on numbers made by hand, its evidence against the table, its tables and figure."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,18 @@ from bertlook_teach.analyses.syntax import (
     offset_predictor,
     score_relations,
 )
-from bertlook_teach.claims import Resources, collect_evidence, decide, ledger, verdicts
+from bertlook_teach.claims import (
+    Resources,
+    collect_evidence,
+    decide,
+    find_statistic,
+    ledger,
+    statistics,
+    verdicts,
+)
 from bertlook_teach.claims.lessons import lesson06
-from bertlook_teach.claims.lessons.lesson06 import CLAIMS, RELATIONS, accuracy, best, relation_evidence
+from bertlook_teach.claims.lessons.lesson06 import relation_evidence
+from bertlook_teach.claims.statistics import relation_accuracies, relation_accuracy
 from bertlook_teach.corpora import TreebankSentence, load_treebank
 from bertlook_teach.model import load_encoder
 from bertlook_teach.published import published_table_1
@@ -34,7 +44,7 @@ from bertlook_teach.render import signed_gain as signed
 from bertlook_teach.render.drawing import marks, palette
 from bertlook_teach.stats import CannotDecide
 
-by_key = {claim.key.removeprefix("06-"): claim for claim in CLAIMS}
+CLAIMS = ledger("06")
 
 
 @pytest.fixture(scope="module")
@@ -80,98 +90,6 @@ def test_table_1_has_its_fifteen_rows_and_the_slip_in_one():
 # --- the ledger ----------------------------------------------------------------------------------------
 
 
-def test_every_row_of_table_1_has_a_claim_and_more():
-    claims = ledger("06")
-    assert len(claims) >= 18
-    assert {"all", *RELATIONS} <= set(by_key)
-    assert all(
-        claim.published_text() for claim in claims if claim.key.removeprefix("06-") in published_table_1()
-    )
-    assert by_key["auxpass"].erratum and "94.3 is det alone" in by_key["noun-modifiers"].erratum
-
-
-class Half(dict):
-    """Means over 100 sentences, of which each relation that occurs is in every one."""
-
-    def total(self, quantity):
-        return 100 * self[quantity]
-
-
-def values_of(**accuracies):
-    """Means as a statistic sees them: ``det=(heads, offsets)`` with heads of shape (direction, layer, head)."""
-    values = Half()
-    for name, (right, offsets) in accuracies.items():
-        values |= {
-            f"{name} cases": np.float64(2),
-            f"{name} right": 2 * np.asarray(right),
-            f"{name} offsets": 2 * np.asarray(offsets),
-        }
-    return values
-
-
-def heads(*places, level=0.1, layers=4):
-    """(direction, layer, head, accuracy) ...; the others reach ``level``."""
-    right = np.full((2, layers, 3), level)
-    for direction, layer, head, value in places:
-        right[direction, layer, head] = value
-    return right
-
-
-def test_a_row_is_the_gain_of_what_was_chosen_elsewhere():
-    choice = values_of(det=(heads((0, 1, 1, 0.9)), [0.2, 0.5]))
-    values = values_of(det=(heads((0, 1, 1, 0.6), (1, 2, 2, 0.95)), [0.4, 0.3]))
-    statistic = by_key["det"].statistic
-    assert statistic(values, choice) == pytest.approx(
-        0.6 - 0.3
-    )  # not the .95, nor the .4, which nobody chose
-    assert by_key["no-general-head"].statistic(
-        values_of(all=(heads((0, 1, 1, 0.4)), [0.3])), values_of(all=(heads((0, 1, 1, 0.8)), [0.3]))
-    ) == pytest.approx(-0.4)
-
-
-def five(**changes):
-    return values_of(**{name: (heads((0, 2, 1, 0.5)), [0.3]) for name in RELATIONS[:5]} | changes)
-
-
-def test_directions_are_told_apart():
-    rows = five(pobj=(heads((1, 3, 0, 0.9)), [0.3]))
-    assert by_key["pobj-direction"].statistic(rows, rows) == pytest.approx(0.9 - 0.1)
-    assert by_key["dependents-look"].statistic(rows, rows) == pytest.approx(0.5 - 0.1)  # pobj left out
-    turned = values_of(**{name: (heads((1, 2, 1, 0.5)), [0.3]) for name in RELATIONS[:5]})
-    assert by_key["dependents-look"].statistic(turned, turned) == pytest.approx(0.1 - 0.5, abs=0.2)
-
-
-def test_the_largest_gain_is_found_on_the_sentences_that_choose():
-    choice = five(det=(heads((0, 0, 0, 0.9)), [0.3]))
-    values = five(det=(heads((0, 0, 0, 0.4)), [0.3]), prep=(heads((0, 0, 0, 0.99)), [0.1]))
-    assert by_key["specialists"].statistic(values, choice) == pytest.approx(0.1)
-    assert by_key["no-syntactic-heads"].statistic(values, choice) == pytest.approx(-0.1)
-
-
-def test_a_relation_that_hardly_occurs_is_never_the_largest_gain():
-    """Twelve cases won a half by luck and lost the other, and a claim held that five others contradicted."""
-    lucky = {"auxpass": (heads((0, 0, 0, 0.9)), [0.3])}
-    choice, values = five(**lucky), five(auxpass=(heads(level=0.0), [0.3]))
-    assert by_key["no-syntactic-heads"].statistic(values, choice) == pytest.approx(0.3)  # often enough
-    for half in (choice, values):
-        half["auxpass cases"] = np.float64(0.12)
-        half["auxpass right"], half["auxpass offsets"] = (
-            half[f"auxpass {w}"] * 0.06 for w in ("right", "offsets")
-        )
-    assert by_key["no-syntactic-heads"].statistic(values, choice) == pytest.approx(-0.2)
-    assert by_key["specialists"].statistic(values, choice) == pytest.approx(0.2)
-    choice["auxpass cases"] *= 100
-    choice["auxpass right"], choice["auxpass offsets"] = (
-        choice[f"auxpass {w}"] * 100 for w in ("right", "offsets")
-    )
-    with pytest.raises(CannotDecide, match="auxpass occurs fewer than 50 times on the half that reports"):
-        by_key["specialists"].statistic(values, choice)
-    for name in RELATIONS[:5]:
-        choice[f"{name} cases"] = np.float64(0.1)
-    with pytest.raises(CannotDecide, match="fewer than five relations of Table 1 occur 50 times"):
-        by_key["specialists"].statistic(values, choice)
-
-
 def test_a_total_counts_an_input_as_often_as_it_was_drawn():
     from bertlook_teach.claims.evidence import Evidence, _Sample
 
@@ -185,19 +103,8 @@ def test_a_total_counts_an_input_as_often_as_it_was_drawn():
 def test_no_claim_that_a_head_finds_a_relation_stands_beside_there_are_no_such_heads():
     specimen = load_encoder("specimen")
     found = {v.claim.key.removeprefix("06-"): v.verdict for v in decide(CLAIMS, specimen)}
-    finds = [name for name in RELATIONS if found[name] == "holds"]
+    finds = [name for name in ("dobj", "pobj") if found[name] == "holds"]
     assert finds and found["no-syntactic-heads"] != "holds"
-
-
-def test_where_the_best_heads_sit():
-    middle, edge = five(), five(det=(heads((0, 3, 0, 0.9)), [0.3]))
-    assert by_key["middle-layers"].statistic(middle, None) == 1
-    assert by_key["middle-layers"].statistic(edge, None) == pytest.approx(4 / 5)
-    with pytest.raises(CannotDecide, match="fewer than five relations"):
-        by_key["middle-layers"].statistic(values_of(det=(heads(), [0.3])), None)
-    shallow = values_of(**{name: (heads(layers=2), [0.3]) for name in RELATIONS[:5]})
-    with pytest.raises(CannotDecide, match="a model of 2 layers has no middle half"):
-        by_key["middle-layers"].statistic(shallow, None)
 
 
 def test_evidence_adds_up_to_the_table(treebank):
@@ -212,9 +119,11 @@ def test_evidence_adds_up_to_the_table(treebank):
             for key in having[0]
             if key.startswith(f"{name} ")
         }
-        assert accuracy(means, name).max() == pytest.approx(table[name].in_sample)
-        assert accuracy(means, name, "offsets").max() == pytest.approx(table[name].in_sample_baseline)
-        assert best(means, means, name) == pytest.approx(table[name].in_sample)
+        assert relation_accuracies(means, name).max() == pytest.approx(table[name].in_sample)
+        assert relation_accuracies(means, name, "offsets").max() == pytest.approx(
+            table[name].in_sample_baseline
+        )
+        assert relation_accuracy(means, means, name) == pytest.approx(table[name].in_sample)
         assert sum(row[f"{name} cases"] for row in having) == table[name].n
     assert rows[0]["all offsets"].shape == (len(OFFSETS),)
 
@@ -234,16 +143,16 @@ def test_a_head_that_knows_everything_upholds_the_claims_and_an_offset_does_not(
     found = {
         v.claim.key.removeprefix("06-"): v for v in decide(CLAIMS, Stub(), twin=twin, evidence=collected)
     }
-    assert {found[name].verdict for name in ("all", "det", "dobj")} == {"holds"}
-    rare = [found[name].why for name in ("specialists", "no-syntactic-heads")]
-    assert rare == ["fewer than five relations of Table 1 occur 50 times"] * 2
-    monkeypatch.setattr(lesson06, "LEAST_CASES", 5)
+    assert {found[name].verdict for name in ("pobj", "dobj")} == {"holds"}
+    assert found["no-syntactic-heads"].why == "fewer than five relations of Table 1 occur 50 times"
+    monkeypatch.setattr(statistics, "LEAST_CASES", 5)
     monkeypatch.setattr(verdicts, "FEWEST_REPORTING", 5)
     monkeypatch.setattr(verdicts, "FEWEST_CHOOSING", 5)
+    det = replace(CLAIMS[0], key="06-det", statistic=find_statistic("relation_gain", ["det"]))
     found = {
-        v.claim.key.removeprefix("06-"): v for v in decide(CLAIMS, Stub(), twin=twin, evidence=collected)
+        v.claim.key.removeprefix("06-"): v
+        for v in decide([*CLAIMS, det], Stub(), twin=twin, evidence=collected)
     }
-    assert found["specialists"].verdict == found["dependents-look"].verdict == "holds"
     assert found["no-syntactic-heads"].verdict == "does not hold"
     assert found["no-general-head"].verdict == "does not hold"
     assert found["det"].value == pytest.approx(1 - accuracy_of_next_word(treebank, "det"), abs=0.1)

@@ -20,7 +20,8 @@ from bertlook_teach.checks.lesson07 import STORY, STORY_ANSWERS
 from bertlook_teach.claims import Resources, collect_evidence, decide, ledger
 from bertlook_teach.claims import verdicts as verdicts_of
 from bertlook_teach.claims.lessons import lesson07
-from bertlook_teach.claims.lessons.lesson07 import CLAIMS, accuracy, antecedent_evidence, head
+from bertlook_teach.claims.lessons.lesson07 import antecedent_evidence
+from bertlook_teach.claims.statistics import antecedent_accuracies as accuracy
 from bertlook_teach.corpora import (
     KINDS,
     CorefDocument,
@@ -45,7 +46,7 @@ from bertlook_teach.render import (
 from bertlook_teach.stats import CannotDecide
 from bertlook_teach.widgets import READINGS, AntecedentView
 
-by_key = {claim.key.removeprefix("07-"): claim for claim in CLAIMS}
+CLAIMS = ledger("07")
 
 
 @pytest.fixture(scope="module")
@@ -100,61 +101,6 @@ def test_corefud_calls_the_cluster_eid(tmp_path):
 
 
 # --- the ledger ----------------------------------------------------------------------------------------
-
-
-def means(*kinds, seed=0, **shares):
-    """Means as a statistic sees them: two cases a document; heads as arrays, rules as shares."""
-    return {
-        key: value
-        for kind in kinds or ("all",)
-        for key, value in {
-            f"{kind} cases": np.float64(2),
-            **{f"{kind} {name.replace('_', ' ')}": 2 * np.asarray(share) for name, share in shares.items()},
-        }.items()
-    }
-
-
-def test_a_head_is_chosen_elsewhere_and_for_all_kinds():
-    choice = means(mentions=[[0.2, 0.9], [0.1, 0.3]])
-    values = means("all", "proper", mentions=[[0.95, 0.6], [0.1, 0.3]], head_match=0.5, nearest=0.3, four_sieves=0.7)  # fmt: skip
-    assert head(values, choice, "proper") == pytest.approx(0.6)  # not the .95 that nobody chose
-    assert by_key["all-beats-nearest"].statistic(values, choice) == pytest.approx(0.3)
-    assert by_key["proper-beats-head-match"].statistic(values, choice) == pytest.approx(0.1)
-    assert by_key["all-behind-sieves"].statistic(values, choice) == pytest.approx(0.1)
-    assert by_key["twice-nearest"].statistic(values, choice) == pytest.approx(0)
-    assert by_key["sieves-beat-match"].statistic(values, choice) == pytest.approx(0.2)
-
-
-def test_kinds_are_told_apart():
-    choice = means(mentions=[[0.9]])
-    values = {k: v for kind, share in zip(KINDS, (0.6, 0.8, 0.3)) for k, v in means(kind, mentions=[[share]]).items()}  # fmt: skip
-    assert by_key["nominals-hardest"].statistic(values, choice) == pytest.approx(0.3)
-    assert by_key["names-easiest"].statistic(values, choice) == pytest.approx(0.2)
-
-
-def test_head_5_4_is_a_name_in_one_shape():
-    right = np.zeros((12, 12))
-    right[4, 3] = 0.65
-    values = means(mentions=right, head_match=0.52)
-    assert by_key["5-4"].statistic(values, values) == pytest.approx(0.13)
-    with pytest.raises(CannotDecide, match="a name in BERT-base, 12 x 12 heads; this model has 2 x 3"):
-        by_key["5-4"].statistic(means(mentions=np.ones((2, 3)), head_match=0.5), None)
-
-
-def test_every_cell_of_table_2_has_its_claim():
-    assert len(CLAIMS) >= 8 and tuple(ledger("07")) == CLAIMS
-    for kind in ("all", *KINDS):
-        for rival in ("beats-nearest", "beats-head-match", "behind-sieves"):
-            assert f"{kind}-{rival}" in by_key
-    assert by_key["all-beats-nearest"].published_text() == "+0.38"
-    assert by_key["all-beats-nearest"].original_text() == "65 against 27 %"
-    assert by_key["nominal-behind-sieves"].published_text() == "+0.02"
-    assert by_key["twice-nearest"].published_text() == "+0.11"  # 65 minus twice 27
-    assert by_key["nominals-hardest"].published_text() == "+0.06"
-    assert by_key["nominals-hardest"].original_text() == "nominal 58, pronoun 64, proper 73 %"
-    assert by_key["names-easiest"].published_text() == "+0.09"
-    assert by_key["twice-nearest"].erratum and by_key["open-beats-nearest"].erratum
-    assert {c.threshold for c in CLAIMS} == {0.0, lesson07.WORTH_A_SENTENCE}
 
 
 def test_evidence_adds_up_to_the_table():
@@ -212,9 +158,8 @@ def test_verdicts_on_a_head_that_knows_and_one_that_guesses(monkeypatch):
     }
     verdicts = decide(CLAIMS, stub("knows"), twin=stub("twin"), evidence=collected)
     found = {v.claim.key.removeprefix("07-"): v.verdict for v in verdicts}
-    assert found["all-beats-nearest"] == found["all-beats-head-match"] == found["twice-nearest"] == "holds"
-    assert found["all-behind-sieves"] == "does not hold" and found["sieves-beat-match"] == "holds"
-    assert found["5-4"] == "cannot be decided here"
+    assert found["all-beats-nearest"] == found["pronoun-beats-nearest"] == "holds"
+    assert found["all-behind-sieves"] == "does not hold"
     verdicts = decide(CLAIMS, stub("guesses"), twin=stub("twin"), evidence=collected)
     found = {v.claim.key.removeprefix("07-"): v.verdict for v in verdicts}
     assert found["all-beats-nearest"] == "does not hold" and found["all-behind-sieves"] == "holds"

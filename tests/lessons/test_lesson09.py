@@ -18,15 +18,10 @@ from bertlook_teach.render import (
     map_neighbours,
     render_distance_map,
 )
-from bertlook_teach.stats import CannotDecide, average_linkage, leaf_order, metric_mds
+from bertlook_teach.stats import average_linkage, leaf_order
 from bertlook_teach.widgets import DistanceMap, FamilyExplorer
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def values(distances, layers, heads, **given):
-    """Means over inputs, as a statistic gets them: nothing over its line unless it is given."""
-    return {"distance": distances} | {name: given.get(name, np.zeros((layers, heads))) for name in THRESHOLDS}
 
 
 def by_layer(layers=3, heads=2, near=0.1, far=0.3):
@@ -46,71 +41,6 @@ def test_evidence_is_a_finite_number_for_every_head_of_every_input():
     assert all(np.isfinite(value).all() for value in found.values())
     plain = lesson.family_quantities(attention(tokens=("we", "can")))  # no [CLS], no [SEP], no comma
     assert all(np.isfinite(value).all() for value in plain.values())
-
-
-def test_layers_that_keep_together_give_their_gap():
-    ours = values(by_layer(), 3, 2)
-    assert lesson.layers_closer(ours, ours) == pytest.approx(1 - 0.1 / 0.3)
-    assert lesson.nearest_is_of_the_layer(ours, ours) == pytest.approx(1 - 1 / 5)
-    apart = values(by_layer(near=0.3, far=0.1), 3, 2)
-    assert lesson.layers_closer(apart, apart) == pytest.approx(-2)
-    assert lesson.nearest_is_of_the_layer(apart, apart) == pytest.approx(-1 / 5)
-
-
-def test_labels_come_from_the_texts_that_choose():
-    sep = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.1]])
-    cls = np.array([[0.0, 0.9], [0.0, 0.9], [0.0, 0.0]])
-    distances = np.full((6, 6), 0.3)
-    distances[np.ix_([0, 2], [0, 2])] = distances[np.ix_([1, 3], [1, 3])] = 0.1
-    np.fill_diagonal(distances, 0)
-    reporting, choosing = values(distances, 3, 2), values(distances * 0, 3, 2, sep=sep, cls=cls)
-    assert lesson.behaviours_closer(reporting, choosing) == pytest.approx(1 - 0.1 / 0.3)
-    assert lesson.behaviours_closer(choosing, reporting) == 0  # no label, nothing set apart
-
-
-def test_shares_of_labelled_heads_are_counted():
-    found = values(by_layer(), 3, 2, sep=np.array([[0.7, 0.6], [0.61, 0], [0, 0]]))
-    assert lesson.share_labelled("[SEP]")(found, found) == pytest.approx(2 / 6)
-    assert lesson.minus(lesson.share_labelled("[SEP]"))(found, found) == pytest.approx(-2 / 6)
-    broad = values(by_layer(), 3, 2, entropy_normalized=np.array([[0.9, 0.9], [0, 0], [0.9, 0]]))
-    assert lesson.broad_heads_low(broad) == pytest.approx(2 / 3 - 1 / 3)
-    with pytest.raises(CannotDecide, match="no head is broad"):
-        lesson.broad_heads_low(found)
-
-
-def test_the_stress_is_that_of_a_map():
-    points = np.random.default_rng(0).normal(size=(6, 2))
-    flat = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
-    assert lesson.minus_stress(values(flat, 3, 2), values(flat, 3, 2)) == pytest.approx(0, abs=1e-4)
-    equal = 1.0 - np.eye(6)
-    found = lesson.minus_stress(values(equal, 3, 2), values(equal, 3, 2))
-    assert found == pytest.approx(-metric_mds(equal).stress, abs=0.01) and found < -0.2
-
-
-def test_a_model_of_one_layer_or_one_head_a_layer_cannot_be_compared():
-    for layers, heads in ((1, 4), (4, 1), (1, 1)):
-        distances = 1.0 - np.eye(layers * heads)
-        found = values(distances, layers, heads)
-        for statistic in (lesson.layers_closer, lesson.nearest_is_of_the_layer):
-            with pytest.raises(CannotDecide):
-                statistic(found, found)
-
-
-def test_published_values_are_computed_from_the_figure():
-    printed = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
-    assert printed["09-sep-heads"] == "0.13, 19 of 144" and printed["09-punct-heads"] == "0.12, 17 of 144"
-    assert (
-        printed["09-neighbour-heads"] == "0.06, 9 of 144"
-        and printed["09-most-unlabelled"] == "0.56, 81 of 144"
-    )
-    assert printed["09-broad-heads-low"] == "+0.67"  # all, minus a third
-    [low] = [claim for claim in lesson.CLAIMS if claim.key == "09-broad-heads-low"]
-    assert low.original_text() == "11 of 11 in layers 1 to 4 of 12"
-    figure = published_map()
-    same = figure.layers[:, None] == figure.layers
-    off = ~np.eye(144, dtype=bool)
-    gap = 1 - figure.distances[same & off].mean() / figure.distances[~same].mean()
-    assert printed["09-same-layer-closer"] == f"{gap:+.2f} on the map"
 
 
 def test_the_published_map_has_a_place_and_a_label_for_every_head():

@@ -6,8 +6,8 @@ import torch
 from tiny import save_tiny_model
 
 from bertlook_teach.analyses.ablation import MaskedLM, importance_versions, score_batches, single_head_effects
-from bertlook_teach.claims import Resources, decide
-from bertlook_teach.claims.collectors import lesson11 as collectors
+from bertlook_teach.claims import Resources, decide, ledger
+from bertlook_teach.claims.lessons import lesson11 as collectors
 from bertlook_teach.claims.lessons import lesson11 as lesson
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_guess_decides_nothing(tmp_path, inputs):
 
 
 def test_every_claim_is_decided_on_a_tiny_model(encoder, inputs):
-    verdicts = decide(lesson.CLAIMS, encoder, resources=inputs, twin=encoder)
+    verdicts = decide(ledger("11"), encoder, resources=inputs, twin=encoder)
     for verdict in verdicts:
         decided = verdict.claim.statistic is not None
         assert np.isfinite(verdict.value) == decided, verdict
@@ -95,85 +95,8 @@ def test_every_claim_is_decided_on_a_tiny_model(encoder, inputs):
             assert verdict.verdict != "holds"  # it is its own twin
 
 
-# ---- statistics -----------------------------------------------------------------------------------------------
-
-
-def values(mask, loss=2.0, **more):
-    return {"zero": np.array(mask, float), "loss": np.float64(loss)} | {
-        k: np.array(v, float) for k, v in more.items()
-    }
-
-
-def test_shares_of_heads_and_of_the_loss():
-    ours = values([[0.5, 0.019], [0.021, -0.1]])
-    assert lesson.share_unnoticed(ours) == 0.5
-    other = values([[0.0, 0.1], [0.4, 0.2]])
-    assert lesson.most_costly_head(ours, other) == pytest.approx(0.021 / 2)  # the other texts choose 2-1
-    assert lesson.gain_without("zero")(ours, other) == pytest.approx(-0.5 / 2)  # and 1-1 as best to remove
-    assert lesson.mean_gain(values(np.zeros((2, 2)), uniform=[[0.2, 0], [0, -0.1]])) == pytest.approx(
-        -0.025 / 2
-    )
-
-
-def test_a_layer_that_costs_more_than_its_heads():
-    ours = values([[0.1, 0.1], [0.0, 0.0]], layer=[0.6, 0.0])
-    assert lesson.more_than_its_heads(ours) == pytest.approx(0.2 / 2)
-    kept = {"kept": np.array([[0.1, 0.3], [0.4, 0.2]]), "loss": np.float64(2)}
-    choice = {"kept": np.array([[0.0, 1.0], [0.0, 1.0]])}
-    assert lesson.best_kept(kept, choice) == pytest.approx(-0.4 / 2)
-
-
-def test_predictions_and_versions():
-    ours = values(
-        [[0.3, 0.1], [0.2, 0.0]],
-        signed=[[-0.3, -0.1], [-0.2, 0]],
-        paper=[[3, 1], [4, 3]],
-        uniform=[[3, 2], [2.5, 1]],
-    )
-    assert lesson.first_order(ours) == pytest.approx(1)
-    assert lesson.first_order(values(ours["zero"], signed=-ours["signed"])) == pytest.approx(-1)
-    assert lesson.ways_agree(ours) == pytest.approx(1)
-    assert lesson.script_agrees(
-        values(ours["zero"], paper=[[1, 2], [3, 9]], signed=[[-1, 2], [3, -9]])
-    ) == pytest.approx(1)
-    assert lesson.importance_finds(ours, {"paper": np.array([[9, 1], [2, 3]])}) == pytest.approx(0.3 - 0.1)
-    with pytest.raises(CannotDecide, match="same effect"):
-        lesson.first_order(values(np.zeros((2, 2)), signed=np.ones((2, 2))))
-
-
-def test_pruning_statistics_read_their_step():
-    step = lesson.SHARES.index(0.4)
-    curve = np.zeros(len(lesson.SHARES))
-    curve[step] = 0.5
-    ours = {"worst": curve, "random": 3 * curve, "loss": np.float64(2)}
-    assert lesson.pruned("worst", 0.4)(ours, None) == -0.25
-    assert lesson.ranking_saves(0.4)(ours, None) == 0.5
-    with pytest.raises(ValueError):
-        lesson.pruned("worst", 0.5)
-
-
 def test_importance_is_divided_by_the_norm_of_its_layer():
     assert lesson.per_layer([[3, 4], [0, 0]]) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
-
-
-# ---- what was published ---------------------------------------------------------------------------------------
-
-
-def test_published_values_are_read_from_the_tables():
-    change, significant = lesson._table1()
-    assert len(change) == 96 and significant.sum() == 8 and (change[significant] > 0).sum() == 4
-    published = {claim.key: claim.published_text() for claim in lesson.CLAIMS}
-    printed = {claim.key: claim.original_text() for claim in lesson.CLAIMS}
-    assert published["11-most-unnoticed"] == "0.92, 88 of 96 (translation)"
-    assert printed["11-better-without"] == "4 of 96 (translation)"
-    assert printed["11-one-head-is-enough"] == "−0.96 points (MNLI)"
-    assert published["11-rte-without-layer-1"] == "+3.2 points (RTE)"
-    assert printed["11-disabling-gains"] == "+0.1 to +1.2 points" and printed["11-prune-40"].startswith(
-        "40 % of"
-    )
-    assert published["11-faster"] == "+1.9 % to +17.5 %"
-    with pytest.raises(KeyError, match="0 values"):
-        lesson._number("michel_pruning_and_speed", "nothing")
 
 
 # ---- tables and figures ---------------------------------------------------------------------------------------

@@ -309,7 +309,7 @@ def phases(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     from ...analyses.probing import cumulative_probes, draw_cases, span_vectors
     from ...corpora import EdgeSentence, EdgeTarget, halves_by_document, treebank_edges
     from ...model import read_states
-    from ..collectors.lesson10 import FEWEST, curve_evidence, finished
+    from ..lessons.lesson10 import FEWEST, curve_evidence, finished
 
     trees = _trees(encoder, resources)
     asked = {task: treebank_edges(trees, task) for task in ("pos", "dep")}

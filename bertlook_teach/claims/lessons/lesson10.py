@@ -1,346 +1,292 @@
-"""Lesson 10: what each layer knows. Tenney, Das and Pavlick (2019), BERT Rediscovers the Classical NLP Pipeline."""
+"""Lesson 10: what its deck shows and its claims are decided on: a probe for each layer, the best layer so far, and mixes.
+
+Two kinds of input. *Documents*: the probes are fitted on every second document, and the others give their right, wrong and missed labels
+for every depth. *Fits*: how the last probe mixes the layers is a matter of what it was fitted on, so these inputs are fits, each on other
+four fifths of the documents. Inputs that report stand at odd places, with an empty dict before each: nothing has to be chosen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...analyses.probing import (
-    centre_of_gravity,
-    delta_bits,
-    expected_layer,
-    mixing_bits,
+    Counts,
+    LayerProbe,
+    LayerScores,
+    MixScores,
+    SpanVectors,
+    choose_mix_penalties,
+    control_labels,
+    count_answers,
+    cumulative_probes,
+    draw_cases,
+    fit_mix_probe,
+    form_baseline,
+    four_fifths,
+    layer_scores,
+    majority_baseline,
+    sentence_beliefs,
+    span_vectors,
 )
-from ...published import published_probing
-from ...stats import micro_f1
-from ..claim import Claims
-from ..collectors.lesson10 import MIXED, fitted, layer_probes, shown  # noqa: F401 - decks ask their lesson
+from ...corpora import TASKS, halves_by_document, treebank_edges
+from ...disk import cached
+from ...model import read_states
+from ...stats import CannotDecide
+from ..evidence import Resources, evidence
 
-TENNEY, HEWITT = "Tenney, Das and Pavlick 2019", "Hewitt and Liang 2019"
+MOST_CASES = 1600  # of each half: a class is waiting
 
-NAMES = {"pos": "POS", "dep": "Dependencies", "entity": "Entities", "coref": "Coreference"}
+FIXED = {"l2": 0.1, "even": 0.0}  # penalties of a mix as one might fix them without looking
 
-WORTH_A_SENTENCE = 0.02  # F1
+STOPS = (5, 10, 20, 40)  # iterations after which the slide's unfinished mixes are stopped
 
-STEP = 0.05  # of the depth: half a layer of ten
+NAMES = {"pos": "POS", "dep": "Dependencies", "entity": "Entities", "coref": "Coreference"}  # as published
 
-CLEARLY = 0.1
+MIXED = ("pos", "dep", "coref")  # tasks whose mixes are compared
 
+N_FITS = 5
 
-# --- statistics ----------------------------------------------------------------------------------------
-def curve(values, task: str) -> np.ndarray:
-    """F1 of the embeddings, then of the best layer so far, which was chosen on training documents."""
-    return micro_f1(*np.moveaxis(values[task], -1, 0))
+N_RUNS = 3
 
+LONGEST, N_CASES = 14, 6  # words of a sentence on a slide; sentences
 
-def highest(values, task: str) -> np.ndarray:
-    """The highest F1 of a layer alone up to each depth, on the very documents that are drawn: so an interval knows how unsure the best layer is."""
-    return np.maximum.accumulate(curve(values, f"{task} alone"))
+FEWEST = 4  # documents in each half
 
+CHOSEN = "chosen on training documents that were not fitted on"
 
-def depth(values, task: str) -> float:
-    """Expected layer as a share of the model's depth; NaN where nothing is gained."""
-    f1 = highest(values, task)
-    return float(expected_layer(f1[None])[0]) / (len(f1) - 1)
+Halves = tuple[SpanVectors, SpanVectors]
 
 
-def later(task: str, than: str, threshold: float = 0.0) -> Callable:
-    """How much later a task comes, as a share of the depth.
+def read_tasks(encoder, sentences) -> dict[str, Halves]:
+    """Task -> vectors to fit on and to score; each text is read once for all tasks.
 
-    Where one of the two gains nothing there is no depth and no order: the step then counts as the claim's line, which speaks for neither
-    side. A random twin, which often gains nothing, stays a control that way.
+    Raises
+    ------
+    CannotDecide
+        If a task has nothing to ask, or a half fewer than four documents.
+    """
+    try:
+        asked = {task: treebank_edges(sentences, task) for task in TASKS}
+        states = read_states(encoder, (s.words for questions in asked.values() for s in questions))
+        found = {
+            task: tuple(
+                draw_cases(span_vectors(states, half, task), MOST_CASES)
+                for half in halves_by_document(questions)
+            )
+            for task, questions in asked.items()
+        }
+    except ValueError as reason:
+        raise CannotDecide(str(reason)) from None
+    fewest = min(len(set(half.documents)) for halves in found.values() for half in halves)
+    if fewest < FEWEST:
+        raise CannotDecide(
+            f"the probes need {FEWEST} documents to fit on and {FEWEST} to score; a half has {fewest}"
+        )
+    return found
+
+
+def fit_tasks(tasks: Mapping[str, Halves]) -> dict[str, LayerScores]:
+    """A probe for each layer, for every task."""
+    return {task: layer_scores(*halves) for task, halves in tasks.items()}
+
+
+def fit_made_up(tasks: Mapping[str, Halves], scores: LayerScores) -> LayerScores:
+    """The same for dependencies with made-up labels, under the penalties of the true ones."""
+    return layer_scores(*control_labels(*tasks["dep"]), l2=scores.l2)
+
+
+def mix_penalties(tasks: Mapping[str, Halves], scores: Mapping[str, LayerScores]) -> dict[str, dict]:
+    """For each task the penalties of its mix: that of the best layer on the maps; that on the shares is chosen as a layer's is."""
+    found = {}
+    for task in MIXED:
+        l2 = float(scores[task].l2[scores[task].best[-1]])
+        found[task] = dict(zip(("l2", "even"), choose_mix_penalties(tasks[task][0], [l2])))
+    return found
+
+
+def fit_mixes(
+    tasks: Mapping[str, Halves], penalties: Mapping[str, dict], n: int = N_FITS
+) -> list[dict[str, LayerProbe]]:
+    """``n`` times the mix of P(L), each fitted on other four fifths of the documents: task -> probe, without its maps."""
+    return [
+        {
+            task: replace(fit_mix_probe(four_fifths(tasks[task][0], seed), **penalties[task]), parameters={})
+            for task in penalties
+        }
+        for seed in range(n)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Probes of every task, of dependencies with made-up labels, and mixes of P(L) with their penalties; without what they believe of each case."""
+
+    scores: dict[str, LayerScores]
+    made_up: LayerScores
+    penalties: dict[str, dict]
+    mixes: list[dict[str, LayerProbe]]
+
+
+def fitted(encoder, sentences, tasks: Mapping[str, Halves] | None = None) -> Fits:
+    """Probes of every task and mixes of their layers, fitted on these sentences; kept.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    sentences : sequence of TreebankSentence
+    tasks : dict, optional
+        What `read_tasks` has read of them, if it has.
+
+    Raises
+    ------
+    CannotDecide
+        As `read_tasks` does.
     """
 
-    def statistic(values, choice=None) -> float:
-        step = depth(values, task) - depth(values, than)
-        return step if np.isfinite(step) else threshold
+    def make() -> Fits:
+        read = read_tasks(encoder, sentences) if tasks is None else tasks
+        scores = {task: bare(found) for task, found in fit_tasks(read).items()}
+        penalties = mix_penalties(read, scores)
+        return Fits(scores, bare(fit_made_up(read, scores["dep"])), penalties, fit_mixes(read, penalties))
 
-    return statistic
-
-
-def rise(task: str) -> Callable:
-    """What the best layer adds to the embeddings."""
-    return lambda values, choice=None: float(curve(values, task)[-1] - curve(values, task)[0])
+    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=3)
 
 
-def in_order(*tasks: str) -> Callable:
-    """The smallest step of an order: above 0 if every task comes after the one before it."""
-    return lambda values, choice=None: min(later(b, a)(values) for a, b in pairwise(tasks))
+def bare(scores: LayerScores, *, keep_probes: bool = False) -> LayerScores:
+    """Scores without what each probe believes of each case, and without the probes: what is left is small."""
+    none = np.zeros((len(scores.counts), 0, len(scores.labels)), np.float32)
+    return replace(scores, beliefs=none, probes=scores.probes if keep_probes else ())
 
 
-def early_share(f1: np.ndarray) -> float:
-    """Share of the whole gain that has come by a third of the depth."""
-    gain = f1[-1] - f1[0]
-    return float((f1[(len(f1) - 1) // 3] - f1[0]) / gain) if gain > 1e-12 else float("nan")
+@dataclass(frozen=True, eq=False)
+class Stopped:
+    """The mixes P(0) .. P(L) of word classes, stopped on purpose: what an unfinished fit would have printed.
+
+    Attributes
+    ----------
+    why : str
+        What the slide says of it.
+    f1 : dict of iterations -> float ndarray of shape (layer,)
+        0 iterations stand for fits to the end.
+    """
+
+    why: str
+    f1: dict[int, np.ndarray]
 
 
-def centre(values, task: str) -> float:
-    """Centre of gravity as a share of the depth."""
-    weights = values[f"{task} mix"]
-    return centre_of_gravity(weights) / (len(weights) - 1)
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the lesson shows of one model beside `Fits`.
+
+    Attributes
+    ----------
+    words : LayerScores
+        Word classes, with the probes, for sentences that are typed.
+    runs : list of LayerScores
+        Word classes, each fitted on another draw of four fifths of the documents.
+    rivals : dict of task -> (Counts, Counts)
+        The word list and the commonest label.
+    cases : list of dict
+        Sentences with what the probes of dependencies believe of them (`sentence_beliefs`): the longest of at most ``LONGEST`` words.
+    chosen, fixed : MixScores
+        Of word classes, under penalties that were chosen on training documents, and under `FIXED`.
+    stopped : Stopped
+    """
+
+    words: LayerScores
+    runs: list[LayerScores]
+    rivals: dict[str, tuple[Counts, Counts]]
+    cases: list[dict]
+    chosen: MixScores
+    fixed: MixScores
+    stopped: Stopped
 
 
-# --- published -----------------------------------------------------------------------------------------
-def both(quantity: str, *tasks: str, digits: int = 2) -> Callable[[], str]:
-    """A published quantity of some tasks, base and large one after the other, each with its name."""
-
-    def text() -> str:
-        parts = []
-        for model in ("BERT-base", "BERT-large"):
-            rows = published_probing(model)
-            numbers = [getattr(rows[NAMES[task]], quantity) for task in tasks]
-            if np.isfinite(numbers).all():
-                parts.append(f"{model.removeprefix('BERT-')} {', '.join(f'{n:.{digits}f}' for n in numbers)}")
-        return "; ".join(parts)
-
-    return text
+def shown(encoder, sentences) -> Shown:
+    """More that the lesson fits on the same sentences; kept."""
+    return cached(
+        "layer probes shown",
+        (encoder, Resources(treebank=sentences).digest),
+        lambda: _show(encoder, sentences),
+        version=3,
+    )
 
 
-def _layers(quantity: str, *tasks: str) -> Callable[[], str]:
-    text = both(quantity, *tasks)
-    return lambda: f"layers, {text()}"
+def _show(encoder, sentences) -> Shown:
+    tasks, found = read_tasks(encoder, sentences), fitted(encoder, sentences)
+    l2 = {task: scores.l2 for task, scores in found.scores.items()}
+    runs = [bare(layer_scores(*tasks["pos"], seed=seed, l2=l2["pos"])) for seed in range(N_RUNS)]
+    rivals = {task: (form_baseline(*halves), majority_baseline(*halves)) for task, halves in tasks.items()}
+    questions = halves_by_document(treebank_edges(sentences, "dep"))[1]
+    asked = tasks["dep"][1]
+    scores = layer_scores(*tasks["dep"], l2=l2["dep"])
+    short = sorted({number for number, _ in asked.places if len(questions[number].words) <= LONGEST})
+    cases = [sentence_beliefs(scores, asked, questions, number, top=3) for number in short]
+    cases = sorted(cases, key=lambda case: -len(case["targets"]))[:N_CASES]
+    words = bare(layer_scores(*tasks["pos"], l2=l2["pos"]), keep_probes=True)
+    chosen = replace(cumulative_probes(*tasks["pos"], **found.penalties["pos"]), chosen_on=CHOSEN)
+    fixed = cumulative_probes(*tasks["pos"], **FIXED)
+    return Shown(words, runs, rivals, cases, chosen, fixed, stop(*tasks["pos"]))
 
 
-def steps(quantity: str, *tasks: str, of_depth: bool = True) -> Callable[[], str]:
-    """The smallest step of a published quantity from one task to the next, base and large, as a share of the depth."""
-
-    def text() -> str:
-        parts = []
-        for model, depth in (("BERT-base", 12), ("BERT-large", 24)):
-            rows = published_probing(model)
-            step = np.diff([getattr(rows[NAMES[task]], quantity) for task in tasks]).min()
-            if np.isfinite(step):
-                parts.append(f"{model.removeprefix('BERT-')} {step / (depth if of_depth else 1):+.2f}")
-        return "; ".join(parts)
-
-    return text
+def stop(train: SpanVectors, test: SpanVectors) -> Stopped:
+    """Mixes of every depth under `FIXED`, given up after so many iterations, each begun with equal shares; and to the end (0)."""
+    curves = {}
+    for most in (*STOPS, 0):
+        limit = {"max_iterations": most} if most else {}
+        probes = [fit_mix_probe(train, layer, **FIXED, **limit) for layer in range(train.n_layers + 1)]
+        counts = [count_answers(p.answers(test.vectors), p.labels, test) for p in probes]
+        curves[most] = np.array([c.f1 for c in counts])
+    return Stopped("fits that are given up on purpose, to show what they would have said", curves)
 
 
-def risen(task: str) -> dict:
-    """What the last probe of BERT-base adds to the first, as a share, and F1 of both in per cent: fields of a claim."""
+def curve_evidence(scores: Mapping[str, LayerScores | MixScores]) -> Iterator[dict[str, np.ndarray]]:
+    """Of each document that was scored the counts of every depth, shape (layer, 3): of the best layer so far, or of a mix.
 
-    def f1() -> np.ndarray:
-        return published_probing("BERT-base")[NAMES[task]].f1
-
-    return {
-        "published": lambda: f"base {(f1()[-1] - f1()[0]) / 100:+.2f}",
-        "original": lambda: f"base {f1()[0]:.1f} to {f1()[-1]:.1f} %",
-    }
-
-
-def _early() -> str:
-    return f"base {early_share(published_probing('BERT-base')['POS'].f1):.2f}, by layer 4"
-
-
-def _neighbours() -> str:
-    gains = np.diff(published_probing("BERT-base")["POS"].f1)
-    return f"base at most {gains[6:].max() / 100:.4f}"
+    An empty dict stands before each.
+    """
+    curves = {task: s.so_far if isinstance(s, LayerScores) else s for task, s in scores.items()}
+    for document in sorted({name for s in curves.values() for name in s.documents}):
+        yield {}
+        yield {
+            task: s.counts[:, s.documents.index(document)].astype(float)
+            for task, s in curves.items()
+            if document in s.documents
+        }
 
 
-def _two_answers() -> str:
-    row = published_probing("BERT-large")["POS"]
-    return f"large {abs(row.centre - row.expected) / 24:.2f}"
+def mix_evidence(mixes: list[dict[str, np.ndarray]]) -> Iterator[dict[str, np.ndarray]]:
+    """A row a fit, an empty dict before it."""
+    for row in mixes:
+        yield {}
+        yield {f"{task} mix": weights for task, weights in row.items()}
 
 
-def _two_answers_printed() -> str:
-    row = published_probing("BERT-large")["POS"]
-    return f"large, layers {row.centre:.2f} against {row.expected:.2f} of 24"
+def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
+    """Nothing is decided on a fit that has not finished.
+
+    Raises
+    ------
+    CannotDecide
+        If one has not; with how many, and what to do.
+    """
+    open_ = [s for s in every if not np.all(s.converged)]
+    if open_:
+        raise CannotDecide(
+            f"{len(open_)} fits of probes stopped before they had finished; raise MAX_ITERATIONS of bertlook_teach.analyses.probing"
+        )
 
 
-# --- the claims ------------------------------------------------------------------------------------------
+@evidence("layers", version=4)
+def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
+    """Documents with the counts of all four tasks, then fits with their mixes."""
+    found = fitted(encoder, resources.treebank)
+    finished([*found.scores.values(), *(p for fit in found.mixes for p in fit.values())])
+    yield from curve_evidence(found.scores)
+    yield from mix_evidence([{task: p.weights for task, p in fit.items()} for fit in found.mixes])
 
 
 EVIDENCE = {"layers": layer_probes}
-
-
-claim = Claims("10", EVIDENCE, source=TENNEY, evidence="layers")
-
-
-for task, what in {
-    "pos": "word classes",
-    "dep": "relations",
-    "entity": "entities",
-    "coref": "coreference",
-}.items():
-    claim(
-        key=f"{task}-rises",
-        sentence=f"Layers tell more about {what} than embeddings",
-        section="4, Figure A.2",
-        **risen(task),
-        exactness="D",
-        operational=f"F1 of the best layer alone, chosen on training documents, minus F1 of the embeddings, {what}",
-        refuted_if="the best layer adds at most two points",
-        threshold=WORTH_A_SENTENCE,
-        statistic=rise(task),
-    )
-claim(
-    key="pos-before-dep",
-    sentence="Word classes come before relations",
-    section="4, Figure 1",
-    published=steps("expected", "pos", "dep"),
-    original=_layers("expected", "pos", "dep"),
-    exactness="D/P",
-    operational="expected layer (of the highest score of a layer so far) of dependencies minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
-    refuted_if="relations come at most a twentieth of the depth later",
-    threshold=STEP,
-    statistic=later("dep", "pos", STEP),
-)
-claim(
-    key="dep-before-coref",
-    sentence="Relations come before coreference",
-    section="4, Figure 1",
-    published=steps("expected", "dep", "coref"),
-    original=_layers("expected", "dep", "coref"),
-    exactness="D/P",
-    operational="expected layer (of the highest score of a layer so far) of coreference minus that of dependencies, as a share of the depth; the line itself where one of the two gains nothing",
-    refuted_if="coreference comes at most a twentieth of the depth later",
-    threshold=STEP,
-    statistic=later("coref", "dep", STEP),
-)
-claim(
-    key="pos-before-coref",
-    sentence="Word classes come long before coreference",
-    section="4, Figure 1",
-    published=steps("expected", "pos", "coref"),
-    original=_layers("expected", "pos", "coref"),
-    exactness="D/P",
-    operational="expected layer (of the highest score of a layer so far) of coreference minus that of word classes, as a share of the depth; the line itself where one of the two gains nothing",
-    refuted_if="coreference comes at most a tenth of the depth later",
-    threshold=CLEARLY,
-    statistic=later("coref", "pos", CLEARLY),
-)
-claim(
-    key="pipeline",
-    sentence="The layers are the classical pipeline",
-    section="4, abstract",
-    published=steps("expected", "pos", "dep", "coref"),
-    original=_layers("expected", "pos", "dep", "coref"),
-    exactness="D/P",
-    operational="the smaller of the two steps word classes - relations - coreference, in expected layers of the highest score so far, as a share of the depth",
-    refuted_if="one of the two steps goes backwards, or is none",
-    erratum="entities stand before relations in base and large: 2.42 and 2.52, 4.64 and 5.69; with them the order has another step",
-    statistic=in_order("pos", "dep", "coref"),
-)
-claim(
-    key="pos-early",
-    sentence="Most of the word class is there early",
-    section="4, Figure A.2",
-    published=_early,
-    exactness="D",
-    operational="share of the gain in F1 over the embeddings that the first third of the layers gives, each layer alone",
-    refuted_if="at most half of the gain comes with the first third",
-    threshold=0.5,
-    statistic=lambda values, choice=None: early_share(highest(values, "pos")),
-)
-
-
-@claim(
-    key="coref-spread",
-    sentence="Coreference is spread over the layers",
-    section="4, Figure 1",
-    published=steps("delta_bits", "coref", "pos", of_depth=False),
-    original=both("delta_bits", "pos", "coref"),
-    exactness="D/P",
-    operational="K(Delta) of word classes minus K(Delta) of coreference, in bits, gains of the highest score so far",
-    refuted_if="the gains of coreference are no flatter, within a tenth of a bit",
-    threshold=CLEARLY,
-)
-def _flatter(values, choice=None) -> float:
-    bits = [float(delta_bits(highest(values, task)[None])[0]) for task in ("pos", "coref")]
-    return bits[0] - bits[1]
-
-
-claim(
-    key="late-layers-add-little",
-    sentence="Late layers hardly help with word classes",
-    section="4, Figure A.2",
-    published=_neighbours,
-    exactness="D",
-    operational="largest step of the highest F1 so far in the upper half (a twin may be as flat)",
-    refuted_if="a step in the upper half is worth two points",
-    below=True,
-    origin=WORTH_A_SENTENCE,
-    control=False,
-    statistic=lambda values, choice=None: float(
-        WORTH_A_SENTENCE - np.diff(highest(values, "pos"))[(len(highest(values, "pos")) - 1) // 2 :].max()
-    ),
-)
-claim(
-    key="selective",
-    sentence="The probe reads relations, it does not invent them",
-    source=HEWITT,
-    section="control tasks",
-    operational="F1 of the best layer for relations minus that for made-up labels, one for each pair of words (about the probe, so a twin is not a control)",
-    refuted_if="made-up labels are found as well, within ten points",
-    threshold=CLEARLY,
-    control=False,
-    statistic=lambda values, choice=None: float(curve(values, "dep")[-1] - curve(values, "made-up")[-1]),
-)
-claim(
-    key="two-answers",
-    sentence="Centre of gravity and expected layer differ",
-    section="4, Figure 1",
-    published=_two_answers,
-    original=_two_answers_printed,
-    exactness="D",
-    operational="centre of gravity of the mix minus expected layer of the highest score so far for word classes, either way, as a share of the depth (about two statistics, so a twin is not a control)",
-    refuted_if="they differ by at most a twentieth of the depth",
-    threshold=STEP,
-    control=False,
-    statistic=lambda values, choice=None: abs(centre(values, "pos") - depth(values, "pos")),
-)
-claim(
-    key="centre-order",
-    sentence="Coreference is read higher up than relations",
-    section="4, Figure 1",
-    published=steps("centre", "dep", "coref"),
-    original=_layers("centre", "dep", "coref"),
-    exactness="O/P",
-    operational="centre of gravity for coreference minus that for dependencies, as a share of the depth; the inputs are fits",
-    refuted_if="its centre lies at most a twentieth of the depth higher",
-    threshold=STEP,
-    statistic=lambda values, choice=None: centre(values, "coref") - centre(values, "dep"),
-)
-claim(
-    key="coref-flat",
-    sentence="A centre near the middle means the middle",
-    source="Popular accounts",
-    section="as retold",
-    published=both("mixing_bits", "coref"),
-    exactness="O/P",
-    operational="K(s) of the mix for coreference, in bits; the inputs are fits",
-    refuted_if="the mix is flat, at most a tenth of a bit from equal weights",
-    threshold=CLEARLY,
-    erratum="equal weights have their centre at L / 2 too: SPR, 12.72 of 24, has K(s) .01",
-    statistic=lambda values, choice=None: mixing_bits(values["coref mix"] / values["coref mix"].sum()),
-)
-claim(
-    key="base-is-large",
-    sentence="POS sits at layer 3.39, coreference at 9.47",
-    source="Popular accounts",
-    section="as retold",
-    published=both("expected", "pos", "coref"),
-    exactness="D/P",
-    operational="these are layers of the 24 of BERT-large; in BERT-base, and here, the numbers are others and there is nothing to decide",
-    refuted_if="no number of ours could: our layers are not theirs",
-    erratum="retold of BERT-base",
-    statistic=None,
-)
-claim(
-    key="srl-between",
-    sentence="Semantic roles come between syntax and coreference",
-    section="4, Figure 1",
-    published=lambda: "; ".join(
-        f"{model.removeprefix('BERT-')} {published_probing(model)['SRL'].expected:.2f}"
-        for model in ("BERT-base", "BERT-large")
-    ),
-    exactness="D/P",
-    operational="the treebank has no semantic roles, so their layer cannot be measured here",
-    refuted_if="their expected layer lies outside those two",
-    statistic=None,
-)
-
-
-CLAIMS = tuple(claim)

@@ -1,20 +1,20 @@
 """The misconception bank: what is often said about attention, what is true, where that stands, and a run that refutes it.
 
-The words lie in ``data/misconceptions.json`` (JSON: Python 3.10 reads no TOML), the runs in `bertlook_teach.claims.misconceptions.refutation`, one
-function an entry, with the entry's key as its name.
+The words lie in ``data/misconceptions.toml``, the runs in `bertlook_teach.claims.misconceptions.refutation`, one function an entry, with the
+entry's key as its name.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 from ...disk import data_path
 from .refutation import Refutation, all_refutations
 
-_FIELDS = ("key", "lessons", "says", "true", "sources")
+_FIELDS = {"lessons", "says", "true", "sources"}
 
 
 @dataclass(frozen=True)
@@ -57,38 +57,30 @@ class Misconception:
 
 
 def read_misconceptions(text: str) -> tuple[Misconception, ...]:
-    """The entries of a bank written as JSON: a list of objects with key, lessons, says, true and sources.
+    """The entries of a bank written as TOML: a table an entry, with lessons, says, true and sources.
 
     Raises
     ------
-    TypeError
-        If it is not a list.
     ValueError
-        If a field is missing or unknown, or two entries share a key.
+        If it is no TOML, two entries share a key, or a field is missing or unknown.
     """
-    rows = json.loads(text)
-    if not isinstance(rows, list):
-        raise TypeError(f"the bank is a list of entries; got {type(rows).__name__}.")
-    entries: dict[str, Misconception] = {}
-    for number, row in enumerate(rows, 1):
-        if set(row) != set(_FIELDS):
-            raise ValueError(f"entry {number} must have {', '.join(_FIELDS)}; got {', '.join(row)}.")
-        entry = Misconception(
-            row["key"],
-            tuple(row["lessons"]),
-            row["says"],
-            row["true"],
-            tuple((key, place) for key, place in row["sources"]),
-        )
-        if entry.key in entries:
-            raise ValueError(f"two entries have the key {entry.key!r}.")
-        entries[entry.key] = entry
-    return tuple(entries.values())
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as reason:
+        raise ValueError(f"the bank is no TOML: {reason}.") from None
+    entries = []
+    for key, fields in tables.items():
+        if not isinstance(fields, dict) or set(fields) != _FIELDS:
+            got = ", ".join(sorted(fields)) if isinstance(fields, dict) else repr(fields)
+            raise ValueError(f"misconception {key!r} must have {', '.join(sorted(_FIELDS))}; got {got}.")
+        sources = tuple((source, place) for source, place in fields["sources"])
+        entries.append(Misconception(key, tuple(fields["lessons"]), fields["says"], fields["true"], sources))
+    return tuple(entries)
 
 
 @cache
 def _shipped() -> tuple[Misconception, ...]:
-    return read_misconceptions(data_path("misconceptions.json").read_text(encoding="utf-8"))
+    return read_misconceptions(data_path("misconceptions.toml").read_text(encoding="utf-8"))
 
 
 def find_misconceptions(lesson: str | int | None = None) -> tuple[Misconception, ...]:

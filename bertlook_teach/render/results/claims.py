@@ -63,7 +63,7 @@ def claim_card(verdict) -> TextTable:
     table = claim_table([verdict])
     cells = dict(zip(table.header[:-1], table.rows[0]))
     cells["claim"] += f" ({verdict.claim.source})"
-    cells |= {"what is measured": verdict.claim.operational, "refuted if": verdict.claim.refuted_if}
+    cells |= {"what is measured": verdict.claim.operational, "refuted if": verdict.claim.refuted_text()}
     return TextTable(["on trial", "what decides it"], [list(cell) for cell in cells.items()], table.caption)
 
 
@@ -87,8 +87,7 @@ def needs_text(claim) -> str:
     """What the measured quantity has to be: ``"> .50"``, ``"< .10"``; nothing where there is nothing to decide."""
     if claim.statistic is None:
         return ""
-    needed = claim.quantity(claim.threshold)
-    return f"{'<' if claim.below else '>'} {_shorter(f'{needed:.{_places(claim)}f}') if needed else '0'}"
+    return f"{'<' if claim.below else '>'} {claim.line()}"
 
 
 def needs_cell(claim) -> str:
@@ -136,7 +135,7 @@ def twin_cell(verdict) -> str:
         return NO_CONTROL
     if np.isnan(verdict.twin):
         return "-" if np.isnan(verdict.value) else "not measured"
-    return _digits(verdict.claim.quantity(verdict.twin), _places(verdict.claim))
+    return _digits(verdict.claim.quantity(verdict.twin), verdict.claim.places())
 
 
 def interval_markup(claim, value: float, low: float, high: float) -> str:
@@ -203,15 +202,9 @@ def _digits(value: float, places: int = 2) -> str:
     )  # "-0.00" would make a class look for a minus that is not there
 
 
-def _places(claim) -> int:
-    """Decimals to show: two, and more where the claim's line has more."""
-    line = f"{claim.quantity(claim.threshold):.4f}".rstrip("0")
-    return max(2, len(line.partition(".")[2]))
-
-
 def _places_apart(claim, *numbers: float) -> int:
     """Three for two, where an end of the interval that is not on the line would be rounded to it."""
-    places = _places(claim)
+    places = claim.places()
     on_line = (
         abs(n - claim.threshold) > NOISE and f"{n:.{places}f}" == f"{claim.threshold:.{places}f}"
         for n in numbers

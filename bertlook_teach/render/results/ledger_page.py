@@ -193,7 +193,7 @@ def _row(verdict, recorded: Mapping | None) -> str:
         f'<th scope="row"><strong>{content(claim.sentence)}</strong><small>{content(where)}</small>'
         f'<small><a href="#{attribute(claim.key)}">{content(claim.key)}</a></small></th>'
         f"<td>{content(published_cell(verdict))}{original}{erratum}</td>"
-        f"<td>{content(measured_text(claim))}<small>Refuted if {content(claim.refuted_if)}.</small></td>"
+        f"<td>{content(measured_text(claim))}<small>Refuted if {content(claim.refuted_text())}.</small></td>"
         f'<td class="value">{ours}{n if verdict.n else ""}</td>'
         f'<td class="value">{twin}</td>'
         f'<td class="verdict">{content(verdict.verdict)}<small>{content(verdict.why)}</small></td>{last}</tr>'
