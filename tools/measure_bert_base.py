@@ -23,11 +23,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain checkout works too
 
 from bertlook_teach import __version__
-from bertlook_teach.analyses.syntax import collect_answers, score_relations
+from bertlook_teach.analyses.syntax import collect_answers, flat_row, score_relations
 from bertlook_teach.claims import FEWEST_REPORTING, attention_evidence, decide, ledger
 from bertlook_teach.claims.lessons.lesson09 import closer, nearest_minus_chance
 from bertlook_teach.commands.claims import record as verdict_row
-from bertlook_teach.commands.syntax import flat_row
 from bertlook_teach.corpora import TreebankSentence
 from bertlook_teach.disk import data_path, write_csv, write_json
 from bertlook_teach.measures import (

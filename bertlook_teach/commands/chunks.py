@@ -59,14 +59,6 @@ def checksum(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def digest_of(items: Iterable) -> str:
-    """SHA-256 of what was read, where it lies in memory anyway."""
-    digest = hashlib.sha256()
-    for item in items:
-        digest.update(repr(item).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
-
-
 # --- a model, wherever it is ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Model:
@@ -86,9 +78,9 @@ class Model:
     fingerprint: str
 
     @classmethod
-    def each(cls, args: Namespace, models: Sequence) -> list[Model]:
+    def each(cls, args: Namespace, models: Sequence, *, kind: str = "encoder") -> list[Model]:
         """A model and its twin, as `common.with_twin` gives them."""
-        return [cls.of(args, model, kind="twin" if i else "encoder") for i, model in enumerate(models)]
+        return [cls.of(args, model, kind="twin" if i else kind) for i, model in enumerate(models)]
 
     @classmethod
     def of(cls, args: Namespace, loaded, *, kind: str = "encoder") -> Model:
@@ -487,13 +479,3 @@ def _whole(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-# --- what jobs share -----------------------------------------------------------------------------------
-def by_length(items: Sequence) -> list[int]:
-    """Places of texts, pairs or lists of words, short ones first, so that chunks hold what is alike: characters stand for pieces."""
-
-    def length(item) -> int:
-        return len(item) if isinstance(item, str) else sum(map(len, item)) + len(item)
-
-    return sorted(range(len(items)), key=lambda i: length(items[i]))
