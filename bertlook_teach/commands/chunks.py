@@ -17,10 +17,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from ..disk import Unfinished, pack, unpack, write_file
+from ..disk import Unfinished, cut, pack, unpack, write_file
 from . import common
 
 CHUNK = 256  # inputs: sorted by length, batches of 8 pad some 6 %. The same for any number of workers, or a run could not be gone on with by more of them
@@ -365,7 +364,7 @@ class Run(Unfinished):
             text = f"{begin + len(there)} of {count or '?'} chunks are done"
             print(f"going on{f' with {label}' if label else ''}: {text} by an earlier run.", file=sys.stderr)
         bar = common.bar(self._args, label or None, "chunk", count)(initial=begin + len(there))
-        chunks = enumerate(iter(_cut(iter(items), size)))
+        chunks = enumerate(cut(items, size))
         todo = ((number, chunk) for number, chunk in chunks if number >= begin)
         make = self._on_cluster if self._client else self._here
         waiting: dict[int, bytes | None] = {}
@@ -465,11 +464,6 @@ class Run(Unfinished):
                         "no worker is left: they ended several times, most often for want of memory. Take a smaller --batch-size or fewer workers; "
                         "the same command goes on from here."
                     ) from None
-
-
-def _cut(items: Iterator, size: int) -> Iterator[list]:
-    for item in items:
-        yield [item, *islice(items, size - 1)]
 
 
 def _whole(path: Path) -> bool:

@@ -14,7 +14,7 @@ from .. import __version__
 from .tables import Table, align, save_rows, with_interval
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report(Table):
     """The result of an analysis: printed it says what a reader wants to know, saved it holds every number.
 
@@ -48,7 +48,7 @@ class Report(Table):
         """The rows of the first table."""
         return next(iter(self.tables.values()))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
     def save(self, folder: str | Path) -> str:

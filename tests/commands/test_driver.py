@@ -159,6 +159,11 @@ def test_workers_give_the_same_tables(files, tmp_path, capsys):
         ("syntax --twin specimen", "--twin goes with --model recorded:NAME"),
         ("pattern key.next() --limit 1", "--limit must be at least two texts"),
         ("pattern key.fly()", "no condition 'fly'"),
+        ("pattern import", "this is not an expression"),
+        ("pattern key.governor() --texts FILES/texts.txt", "can only be asked of a treebank"),
+        ("pattern key.segment_other() --texts FILES/texts.txt", "asks for two segments"),
+        ("pattern key.word('zebra') --texts FILES/texts.txt", "cannot be decided: the pattern matches no pair"),
+        ("pattern key.next() --data FILES/texts.txt", "CoNLL-U"),
         ("coref --limit 0", "--limit must be at least 1; got 0"),
         ("coref --data FILES/empty.jsonl", "holds no two mentions"),
         ("coref --data FILES/wrong.jsonl", "line 1: expected GAP"),
@@ -322,7 +327,7 @@ def test_bounds_are_refused_on_the_command_line_and_in_a_notebook(tmp_path, spec
         toy("--times", 0, out=tmp_path)
     with pytest.raises(ValueError, match=r"^times must be at least 1; got 0\.$"):
         multiply(specimen, [1], times=0)
-    assert str(multiply(specimen, [1, 2, 3])) == "3 numbers, no twin, 12"
+    assert repr(multiply(specimen, [1, 2, 3])) == "3 numbers, no twin, 12"
 
 
 def test_what_decides_the_numbers_is_kept_with_them(tmp_path, capsys, monkeypatch):

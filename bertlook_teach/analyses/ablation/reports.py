@@ -24,7 +24,6 @@ from ...model import head_label
 from ...stats import paired_interval
 from ..finetuning import units_of
 from .gate_importance import importance_versions
-from .heads_off import WAYS
 from .removal_curves import ORDERS, STEPS, pruning_curve
 from .scorers import MaskedLM, as_scorer
 from .single_heads import HeadEffects, LayerEffects, layer_effects, single_head_effects
@@ -39,7 +38,7 @@ def report(
     train: Sequence = (),
     source: str = "the examples given",
     *,
-    ablation: Literal[WAYS] = WAYS[0],
+    ablation: Literal["zero", "uniform"] = "zero",
     outcome: Literal["score", "loss"] | None = None,
     curve: bool = False,
     rerank: bool = False,

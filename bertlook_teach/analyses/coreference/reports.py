@@ -20,7 +20,7 @@ from ...corpora import (
 from ...disk import IN_PLACE, Report, Work, about, attributes, interval, tabulate
 from ...model import check_reading
 from ...stats import Packed
-from .antecedents import CANDIDATES, Antecedents, antecedent_table, find_antecedents
+from .antecedents import Antecedents, antecedent_table, find_antecedents
 from .pronouns import ask_heads, pronoun_table
 
 DOCUMENTS = 8  # in a chunk
@@ -33,7 +33,7 @@ def report(
     items: Collection[CorefDocument] | Collection[PronounCase],
     *,
     twin=None,
-    candidates: Literal[CANDIDATES] = "mentions",
+    candidates: Literal["mentions", "open"] = "mentions",
     first_only: bool = False,
     batch_size: int = 8,
     work: Work = IN_PLACE,

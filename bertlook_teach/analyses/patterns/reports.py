@@ -13,10 +13,10 @@ import numpy as np
 
 from ...corpora import TreebankSentence, document_keys, numbers_of_keys
 from ...disk import IN_PLACE, OnDisk, Report, Work, digest_of
-from ...model import QUERY_RULES, check_reading, left_out_lines
+from ...model import check_reading, left_out_lines
 from ...stats import CannotDecide
 from .conditions import PatternText
-from .counting import ANSWERS, PatternCounts, answers_of, check_corpus, check_pairs, count_part
+from .counting import PatternCounts, answers_of, check_corpus, check_pairs, count_part
 from .language import Pattern, parse_pattern
 from .readings import word_maps
 from .scores import PatternScore, score_counts, score_pattern
@@ -33,8 +33,8 @@ def report(
     pattern: str,
     *,
     twin=None,
-    candidates: Literal[ANSWERS] | None = None,
-    query: Literal[QUERY_RULES] = "mean",
+    candidates: Literal["words", "anything"] | None = None,
+    query: Literal["mean", "first", "max"] = "mean",
     cache: Path | None = None,
     batch_size: int = 32,
     work: Work = IN_PLACE,

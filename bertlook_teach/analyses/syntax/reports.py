@@ -12,8 +12,8 @@ import numpy as np
 
 from ...corpora import TreebankSentence, document_keys, numbers_of_keys
 from ...disk import IN_PLACE, OnDisk, Report, Work, attributes, digest_of, interval, tabulate
-from ...model import NOT_RECORDED, QUERY_RULES, Recording, check_reading, left_out_lines
-from .answers import SCHEMES, collect_answers, in_scheme
+from ...model import NOT_RECORDED, Recording, check_reading, left_out_lines
+from .answers import collect_answers, in_scheme
 from .gold import Gold, gold_cases
 from .relations import RelationRow, RelationTable, poss_rule, score_cases
 
@@ -29,9 +29,9 @@ def report(
     sentences: Collection[TreebankSentence],
     *,
     twin=None,
-    scheme: Literal[SCHEMES] = "ud",
+    scheme: Literal["ud", "stanford"] = "ud",
     subtypes: Literal["merge", "keep"] = "merge",
-    query: Literal[QUERY_RULES] | None = None,
+    query: Literal["mean", "first", "max"] | None = None,
     as_published: bool = False,
     min_cases: int = 20,
     permutations: int = 200,
