@@ -17,10 +17,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from ..disk import Unfinished, pack, unpack, write_file
+from ..disk import Unfinished, cut, pack, unpack, write_file
 from . import common
 
 CHUNK = 256  # inputs: sorted by length, batches of 8 pad some 6 %. The same for any number of workers, or a run could not be gone on with by more of them
@@ -59,14 +58,6 @@ def checksum(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def digest_of(items: Iterable) -> str:
-    """SHA-256 of what was read, where it lies in memory anyway."""
-    digest = hashlib.sha256()
-    for item in items:
-        digest.update(repr(item).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
-
-
 # --- a model, wherever it is ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Model:
@@ -86,9 +77,9 @@ class Model:
     fingerprint: str
 
     @classmethod
-    def each(cls, args: Namespace, models: Sequence) -> list[Model]:
+    def each(cls, args: Namespace, models: Sequence, *, kind: str = "encoder") -> list[Model]:
         """A model and its twin, as `common.with_twin` gives them."""
-        return [cls.of(args, model, kind="twin" if i else "encoder") for i, model in enumerate(models)]
+        return [cls.of(args, model, kind="twin" if i else kind) for i, model in enumerate(models)]
 
     @classmethod
     def of(cls, args: Namespace, loaded, *, kind: str = "encoder") -> Model:
@@ -373,7 +364,7 @@ class Run(Unfinished):
             text = f"{begin + len(there)} of {count or '?'} chunks are done"
             print(f"going on{f' with {label}' if label else ''}: {text} by an earlier run.", file=sys.stderr)
         bar = common.bar(self._args, label or None, "chunk", count)(initial=begin + len(there))
-        chunks = enumerate(iter(_cut(iter(items), size)))
+        chunks = enumerate(cut(items, size))
         todo = ((number, chunk) for number, chunk in chunks if number >= begin)
         make = self._on_cluster if self._client else self._here
         waiting: dict[int, bytes | None] = {}
@@ -475,11 +466,6 @@ class Run(Unfinished):
                     ) from None
 
 
-def _cut(items: Iterator, size: int) -> Iterator[list]:
-    for item in items:
-        yield [item, *islice(items, size - 1)]
-
-
 def _whole(path: Path) -> bool:
     """Whether a kept chunk can be read; a damaged one is measured again."""
     try:
@@ -487,13 +473,3 @@ def _whole(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-# --- what jobs share -----------------------------------------------------------------------------------
-def by_length(items: Sequence) -> list[int]:
-    """Places of texts, pairs or lists of words, short ones first, so that chunks hold what is alike: characters stand for pieces."""
-
-    def length(item) -> int:
-        return len(item) if isinstance(item, str) else sum(map(len, item)) + len(item)
-
-    return sorted(range(len(items)), key=lambda i: length(items[i]))

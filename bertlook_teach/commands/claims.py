@@ -25,13 +25,16 @@ from ..claims import (
 from ..disk import (
     TOLERANCE,
     NotShipped,
+    attributes,
     claim_folder,
     csv_text,
+    digest_of,
     json_text,
     recomputing,
     shipping,
     write_files,
 )
+from ..disk import about as about_result
 from ..render import claims_page, claims_text, needs_text
 from ..stats import CONFIDENCE, REPLICATES
 from . import chunks, common
@@ -125,7 +128,7 @@ def run(args: Namespace) -> int:
     order = {claim.key: i for i, claim in enumerate(claims)}
     verdicts.sort(key=lambda verdict: order[verdict.claim.key])
     items = {
-        **common.columns(encoder, "n_layers n_heads"),
+        **attributes(encoder, "n_layers n_heads"),
         "lesson": _lesson(args.lesson) or "all",
         **(_recorded_inputs(encoder, resources) if recorded else _inputs(args)),
         "limit": args.limit,
@@ -133,7 +136,7 @@ def run(args: Namespace) -> int:
         "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
         "complete": not interrupted,
     }
-    about = common.about(encoder, items)
+    about = about_result(encoder, items)
     if folder:
         save(verdicts, about, folder)
     if not args.quiet:
@@ -163,8 +166,8 @@ def _on_workers(args: Namespace, folder: Path, claims: Sequence, encoder, own: d
     same = {
         "command": "claims",
         "fingerprint": encoder.fingerprint,
-        "claims_sha256": chunks.digest_of(groups.items()),
-        "inputs_sha256": chunks.digest_of(own.values()),
+        "claims_sha256": digest_of(groups.items()),
+        "inputs_sha256": digest_of(own.values()),
         "recompute": args.recompute,
     }
     by_key = {claim.key: claim for claim in claims}
@@ -300,7 +303,7 @@ def record(verdict) -> dict:
         "sign": -1 if claim.below else 1,  # what is measured is sign x value
         "refuted_if": claim.refuted_text(),
     }
-    for name, number in common.columns(verdict, "value low high twin twin_low twin_high").items():
+    for name, number in attributes(verdict, "value low high twin twin_low twin_high").items():
         row[name] = None if isnan(number) else round(number, 6)
     return {
         **row,

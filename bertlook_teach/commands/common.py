@@ -8,14 +8,14 @@ import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
 
-from .. import __version__
+from ..disk import refuse_below
 
 MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
 RECORDED = "recorded:"
@@ -113,25 +113,6 @@ def add_force(parser: ArgumentParser) -> None:
     )
 
 
-def add_training(parser: ArgumentParser, *, epochs: int) -> None:
-    """The options that `training` reads, and ``--seeds``."""
-    add = parser.add_argument
-    add(
-        "--seeds",
-        type=int,
-        default=3,
-        metavar="N",
-        help="train N times, with another seed each time (default: 3)",
-    )
-    add("--epochs", type=int, default=epochs, metavar="N", help=f"at most N epochs (default: {epochs})")
-    add(
-        "--learning-rate",
-        type=float,
-        metavar="X",
-        help="(default: 5e-5 for BERT-base, more for narrower models)",
-    )
-
-
 def add_device(parser: ArgumentParser, *, batch_size: int | None = None) -> None:
     """Where to compute, how much at once, and whether to show how far it is."""
     if batch_size is not None:
@@ -151,11 +132,7 @@ def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
     ValueError
         With option, least value and what was given.
     """
-    for name, needed in least.items():
-        number, what = needed if isinstance(needed, tuple) else (needed, str(needed))
-        value = getattr(args, name)
-        if value is not None and value < number:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least {what}; got {value}.")
+    refuse_below(vars(args), least, lambda name: f"--{name.replace('_', '-')}")
 
 
 def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
@@ -206,32 +183,12 @@ def _files_inside(folder: Path) -> list[Path]:
     return sorted(inside)
 
 
-def read_treebank(args: Namespace) -> tuple[list, dict[str, list[str]]]:
-    """The sentences of ``--data``, and what a result says of their files; says on stderr what was skipped."""
-    from ..corpora import iter_conllu
-    from ..disk import data_path
-
-    skipped: list = []
-    with ExitStack() as stack:
-        paths = files_of(args.data or [data_path("treebank", "treebank.conllu")], stack)
-        stream = (s for path in paths for s in iter_conllu(path, on_error=args.on_error, skipped=skipped))
-        sentences = list(islice(stream, args.limit))
-    say_skipped(skipped)
-    return sentences, {"treebank": [path.name for path in paths], "broken": list(map(str, skipped))}
-
-
 def say_skipped(skipped: Sequence, what: str = "broken sentences") -> None:
     """The first broken sentences or lines and the number of all, on stderr."""
     for one in skipped[:10]:
         print(f"left out: {one}", file=sys.stderr)
     if skipped:
         print(f"{len(skipped)} {what} left out in all.", file=sys.stderr)
-
-
-def training(args: Namespace) -> dict[str, object]:
-    """Options of the functions that fine-tune."""
-    given = {name: getattr(args, name) for name in ("epochs", "learning_rate", "batch_size")}
-    return given | {"progress": not args.quiet}
 
 
 # --- computing and reporting ---------------------------------------------------------------------------
@@ -248,15 +205,6 @@ def load_model(name: str, device: str):
             )
         return load_recording(named)
     return load_encoder(name, device=device)
-
-
-def say_left_out(skipped: Mapping[str, int], n: int, what: str, encoder) -> None:
-    """How many inputs were left out, and why."""
-    from ..model import TOO_LONG
-
-    for reason, count in skipped.items():
-        limit = f" ({encoder.max_tokens} wordpieces)" if reason == TOO_LONG else ""
-        print(f"{count} of {n} {what}: {reason}{limit}.")
 
 
 def recorded_twin(args: Namespace, recording):
@@ -302,31 +250,6 @@ def bar(args: Namespace, what: str | None = None, unit: str = "text", total: int
     from tqdm import tqdm
 
     return partial(tqdm, desc=what, unit=unit, total=total, disable=args.quiet, file=sys.stderr)
-
-
-def trim_memory() -> None:
-    """Give the system back what the C library keeps of freed arrays, where it can (glibc): of batches of many lengths that is most of what a long run holds."""
-    import ctypes
-
-    with suppress(OSError, TypeError, AttributeError):  # another C library, another system
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-def trimmed(items: Iterable) -> Iterator:
-    """The items as they are; after each, `trim_memory`."""
-    for item in items:
-        yield item
-        trim_memory()
-
-
-def about(encoder, items: Mapping[str, object]) -> dict[str, object]:
-    """What a result is about: the model, these items, the version."""
-    return {"model": encoder.name, "fingerprint": encoder.fingerprint, **items, "version": __version__}
-
-
-def columns(row: object, names: str) -> dict[str, object]:
-    """Attributes of a result as a row of a table; names in one string, blanks between them."""
-    return {name: getattr(row, name) for name in names.split()}
 
 
 def first(stream: Iterable, limit: int | None) -> list:

@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from .. import __version__
 from ..disk import release_folders, visible
 
-# heading: {name: (file, summary)}. A file has add_arguments(parser) and run(args) -> exit code.
+if TYPE_CHECKING:
+    from .driver import Command
+
+# heading: {name: (file, summary)}. A file has a record COMMAND for the driver, or add_arguments(parser) and run(args) -> exit code.
 GROUPS = {
     "teach": {
         "present": ("present", "open a deck as a live slideshow"),
@@ -57,8 +60,10 @@ _LONGEST = 4000  # characters of a message
 COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f".{COMMANDS[name][0]}", __package__)
+def _module(name: str) -> ModuleType | Command:
+    """What adds the options of a command and runs it: its record, or its file."""
+    module = import_module(f".{COMMANDS[name][0]}", __package__)
+    return getattr(module, "COMMAND", module)
 
 
 class _Command(argparse.ArgumentParser):
@@ -275,8 +280,9 @@ def _shortened(message: str) -> str:
 
 def _as_typed(message: str, args: argparse.Namespace) -> str:
     """A message of a function in the words of the command line: its option, and lines counted from 1."""
-    if hasattr(args, "truncate"):
-        message = message.replace("truncate=True", "--truncate")
+    for name in vars(args):  # a parameter is an option here
+        shown = rf"(?<![\w./\\-]){name}" + ("(=True)?(?![\\w=])" if "_" in name else "=True")
+        message = re.sub(shown, f"--{name.replace('_', '-')}", message)
     message = re.sub(r"\S*bertlook-\w+[\\/]stdin(\.gz)?", "what was piped in", message)
     return re.sub(
         r"\bitem (\d+) of the corpus", lambda found: f"text {int(found[1]) + 1} of the corpus", message

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import claim_folder, load_arrays, parse_json, replacing
+from ..disk import attributes, claim_folder, load_arrays, parse_json, replacing
 from ..measures import FILES, Profile, surface_measures
 from ..model import PRECISIONS, array_namespace
 from ..stats import CONFIDENCE, REPLICATES
@@ -113,7 +113,7 @@ def _run(args: Namespace, stack: ExitStack) -> int:
     result.about |= about | {
         "model": encoder.name,
         "fingerprint": encoder.fingerprint,
-        **common.columns(encoder, "n_layers n_heads"),
+        **attributes(encoder, "n_layers n_heads"),
         "corpus": name,
         "first": 0,
         "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over inputs, {REPLICATES} replicates",

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -280,6 +280,14 @@ def digest(*parts) -> str:
     for part in parts:
         content = part if isinstance(part, bytes) else repr(part).encode("utf-8", "backslashreplace")
         found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()
+
+
+def digest_of(items: Iterable) -> str:
+    """SHA-256 of what a stream gives, each item as it is printed."""
+    found = hashlib.sha256()
+    for item in items:
+        found.update(repr(item).encode("utf-8", "backslashreplace"))
     return found.hexdigest()
 
 

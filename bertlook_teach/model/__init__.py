@@ -21,7 +21,7 @@ _HOMES = {
         MASKED_SHARE Masking NoMaskedLMHead choose_masked chosen_masked mask_id masked_lm_head masked_lm_scores
     """,
     "reading": """
-        NOT_RECORDED NO_PIECE Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
+        NOT_RECORDED NO_PIECE left_out_lines Reading ReadingCheck SEGMENT_RULES TOO_LONG UNKNOWN as_attention
         check_reading extract_attention iter_attention read
     """,
     "matching": "MATCHING NotRecorded input_key matching_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,6 +77,12 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
     elif all(i == encoder.tokenizer.unk_token_id for i, word in zip(ids, word_ids) if word is not None):
         obstacle = UNKNOWN
     return ReadingCheck(len(ids), obstacle)
+
+
+def left_out_lines(skipped: Mapping[str, int], n: int, what: str, encoder: Encoder) -> list[str]:
+    """How many of ``n`` inputs were left out, a line for each reason."""
+    limits = {TOO_LONG: f" ({encoder.max_tokens} wordpieces)"}
+    return [f"{count} of {n} {what}: {reason}{limits.get(reason, '')}." for reason, count in skipped.items()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,10 +145,6 @@ def test_a_batch_pads_at_most_a_tenth(monkeypatch):
     assert len(lengths) <= 1.2 * chunks.CHUNK // 8 and (places - read) / places <= 0.10
 
 
-def test_short_things_come_first():
-    assert chunks.by_length([["a"] * 3, "ab", ("a", "bcdef"), "abc"]) == [1, 3, 0, 2]
-
-
 def test_a_folder_without_files_is_no_corpus(tmp_path):
     from bertlook_teach.commands.common import files_of
 

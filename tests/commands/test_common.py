@@ -1,12 +1,12 @@
-"""What the commands share: limits of options, the twin, what a result is about, inputs of several files."""
+"""What the commands share: limits of options, the twin, inputs of several files."""
 
 from argparse import ArgumentParser, Namespace
-from types import SimpleNamespace
+from contextlib import ExitStack
 
 import pytest
 
-from bertlook_teach import __version__
 from bertlook_teach.commands import common
+from bertlook_teach.commands.driver import Treebank
 
 TREE = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
 
@@ -20,33 +20,34 @@ def test_an_option_below_its_least_value_is_named():
 
 
 def test_the_treebank_is_all_files_up_to_the_limit_and_broken_sentences_are_said(tmp_path, capsys):
+    treebank = Treebank()
+
+    def read(args):
+        with ExitStack() as stack:
+            given = treebank.read(args, stack)
+            return list(given.items[0]), given.about
+
     paths = [tmp_path / name for name in ("one.conllu", "two.conllu")]
     paths[0].write_text(TREE * 3)
     paths[1].write_text("1\ta\t_\t_\t_\t_\t7\tdet\t_\t_\n\n" + TREE)
     parser = ArgumentParser()
-    common.add_treebank(parser)
+    treebank.add(parser)
     args = parser.parse_args(["--data", *map(str, paths), "--on-error", "skip"])
-    sentences, read = common.read_treebank(args)
-    assert len(sentences) == 4 and read["treebank"] == ["one.conllu", "two.conllu"]
-    assert len(read["broken"]) == 1 and "1 broken sentences left out in all" in capsys.readouterr().err
+    sentences, about = read(args)
+    assert len(sentences) == 4 and about["treebank"] == ["one.conllu", "two.conllu"]
+    assert len(about["broken"]) == 1 and "1 broken sentences left out in all" in capsys.readouterr().err
     args.limit = 2
-    assert len(common.read_treebank(args)[0]) == 2
+    assert len(read(args)[0]) == 2
     args.limit, args.on_error = None, "stop"
     with pytest.raises(ValueError, match="two.conllu"):
-        common.read_treebank(args)
-    assert len(common.read_treebank(parser.parse_args(["--limit", "7"]))[0]) == 7  # the shipped one
+        read(args)
+    assert len(read(parser.parse_args(["--limit", "7"]))[0]) == 7  # the shipped one
 
 
 def test_the_twin_comes_second_unless_it_is_left_out(specimen):
     assert common.with_twin(Namespace(no_twin=True), specimen) == [specimen]
     model, twin = common.with_twin(Namespace(no_twin=False), specimen)
     assert model is specimen and twin.name == "specimen-random"
-
-
-def test_a_result_says_model_items_and_version():
-    encoder = SimpleNamespace(name="m", fingerprint="f", n_heads=6)
-    found = common.about(encoder, common.columns(encoder, "n_heads"))
-    assert found == {"model": "m", "fingerprint": "f", "n_heads": 6, "version": __version__}
 
 
 def test_cutting_is_one_option_with_two_defaults():

@@ -13,6 +13,7 @@ _HOMES = {
         worst_first
     """,
     "replay": "Layer Trace layers_of trace",
+    "reports": "effects_chunk report",
     "scorers": "ClassifierScorer MaskedLM Scorer as_scorer batch_outputs on_device score_batches",
     "single_heads": "HeadEffects LayerEffects head_logits keep_one_effects layer_effects single_head_effects",
     "which_heads_matter": "HeadsThatMatter LEVEL best_gain_by_chance best_gain_p heads_that_matter",

@@ -8,5 +8,6 @@ _HOMES = {
         antecedent_links antecedent_table find_antecedents four_sieves named_words
     """,
     "pronouns": "PRONOUN_BASELINES PronounScore ask_heads both_right pronoun_table",
+    "reports": "document_chunk pronoun_chunk report",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

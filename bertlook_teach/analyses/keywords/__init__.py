@@ -12,6 +12,7 @@ _HOMES = {
         LogisticModel MixModel WordScore best_cutoff choose_l2 cross_entropies cross_validated
         f1_parts fit_logistic fit_mix fit_singles folds_by_text judge prior_entropy
     """,
+    "reports": "report",
     "rules": "RULES STOP_WORDS document_frequencies rake rule_scores texts_of tf_idf",
     "scores": """
         COLUMNS KeywordData ONE_WORD auc_by_text mean_with_interval read_keywords relative_attention

@@ -8,6 +8,7 @@ _HOMES = {
         listed_cue most_pieces negated offset_rule random_cue random_cue_hits random_word
         score_heads score_rule
     """,
+    "reports": "report",
     "scope_tuning": """
         Contrast IN OUT SEEDS TASKS TagScore contrast part_of_speech_task scope_labels tag_score
         task_labels tune tuned

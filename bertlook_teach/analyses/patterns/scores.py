@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ... import __version__
-from ...disk import Table, align, with_interval
+from ...disk import Table, interval, tabulate
 from ...model import head_label
 from ...stats import (
     CONFIDENCE,
@@ -122,41 +122,26 @@ class PatternScore(Table):
 
     def table(self) -> str:
         """The table in plain characters, shares in per cent."""
-        header = [
-            "",
-            "n",
-            "head",
-            "value [95 %]",
-            "best rule",
-            "value",
-            "chance",
-            "gain [95 %]",
-            "twin [95 %]",
-            "in-sample",
-        ]
-        lines = [header]
-        for row in self.rows:
-            lines.append(
-                [
-                    row.measure,
-                    str(row.n),
-                    " / ".join(row.heads),
-                    with_interval(row.value, row.low, row.high),
-                    " / ".join(row.rules),
-                    f"{100 * row.rule:.1f}",
-                    f"{100 * row.chance:.1f}",
-                    with_interval(row.gain, row.gain_low, row.gain_high),
-                    "" if row.twin is None else with_interval(row.twin, row.twin_low, row.twin_high),
-                    f"{100 * row.in_sample:.1f} ({row.in_sample_head})",
-                ]
-            )
+        cells = {
+            "": "measure",
+            "n": "n",
+            "head": lambda row: " / ".join(row["heads"]),
+            "value [95 %]": interval(value="value"),
+            "best rule": lambda row: " / ".join(row["rules"]),
+            "value": lambda row: f"{100 * row['rule']:.1f}",
+            "chance": lambda row: f"{100 * row['chance']:.1f}",
+            "gain [95 %]": interval("gain"),
+            "twin [95 %]": interval("twin"),
+            "in-sample": lambda row: f"{100 * row['in_sample']:.1f} ({row['in_sample_head']})",
+        }
         among = "other words" if self.about["answers"] == "words" else "all positions"
         about = (
             f"{self.about['model']}, {self.about['n_texts']} texts, {self.rows[0].n_texts} with a case; "
             f"answers among {among}; chosen on one half, scored on the other."
         )
+        table = tabulate(map(vars, self.rows), cells)
         legend = "Per cent. Gain: over the best rule. Chance: guessing; for the mass, even attention."
-        return "\n".join([repr(self.pattern), self.pattern.in_words(), about, align(lines), legend])
+        return "\n".join([repr(self.pattern), self.pattern.in_words(), about, table, legend])
 
     def sentence(self, measure: str = "accuracy") -> str:
         """What the row says, in words."""

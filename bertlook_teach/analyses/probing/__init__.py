@@ -15,11 +15,13 @@ _HOMES = {
         Counts DepthCurve LayerScores MixScores best_so_far choose_mix_penalties count_answers
         cumulative_probes fit_mixes layer_scores
     """,
+    "layer_reports": "report_layers summarise summarise_mix",
     "pairwise": "NEGATIVES PairScore Pairs distance_rule fit_pair_probe pair_accuracy sample_pairs",
     "probe_inputs": """
         NOT_CONVERGED ProbeSentence attention_features how_it_ended input_vectors leave_documents_out read_features
         read_word_vectors
     """,
+    "reports": "report",
     "structural": """
         StructuralProbe TreeSentence UndirectedScore chain_edges evaluate_edges fit_structural_probe
         gold_edges read_hidden_states spanning_edges tree_distances

@@ -13,5 +13,6 @@ _HOMES = {
         ENOUGH_DOCUMENTS OFFSETS PUBLISHED_OFFSETS Choice RelationRow RelationTable best_of_many poss_rule score_cases
         score_relations shuffled_distances
     """,
+    "reports": "answer_chunk flat_row report report_of",
 }
 __all__, __getattr__, __dir__ = hand_on(__name__, _HOMES)

@@ -121,7 +121,7 @@ def _inputs(args: Namespace) -> Iterator:
 
 def _readable(encoder, matching: str, sentences: Sequence[list[str]]) -> list[list[str]]:
     """Those that the model can read whole, as `bertlook syntax` asks of them; what is left out is said."""
-    from ...model import check_reading
+    from ...model import check_reading, left_out_lines
 
     if matching == "exact":
         raise ValueError(
@@ -131,5 +131,6 @@ def _readable(encoder, matching: str, sentences: Sequence[list[str]]) -> list[li
         )
     problems = [check_reading(encoder, words).obstacle for words in sentences]
     skipped = Counter(problem for problem in problems if problem)
-    common.say_left_out(skipped, len(sentences), "sentences left out", encoder)
+    for line in left_out_lines(skipped, len(sentences), "sentences left out", encoder):
+        print(line)
     return [words for words, problem in zip(sentences, problems) if not problem]

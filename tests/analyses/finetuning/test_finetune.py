@@ -311,21 +311,6 @@ def test_the_command_writes_a_table_with_its_baselines(encoders, files, tmp_path
     assert score(saved, TASKS["classes"].test).value == pytest.approx(float(row["value"]), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "give either --task NAME, or --train FILE"),
-        (["--task", "agreement", "--limit", "5"], "--limit goes with --train"),
-        (["--train", "x.jsonl"], "--train needs --dev"),
-        (["--task", "agreement", "--seeds", "0"], "--seeds must be at least 1"),
-        (["--task", "nothing"], "there is no task 'nothing'"),
-    ],
-)
-def test_a_wrong_command_says_what_to_do(words, message, tmp_path, capsys):
-    code, printed = run(capsys, "finetune", "--out", tmp_path, *words)
-    assert code == 1 and message in printed.err
-
-
 # --- kept, so that the same training is not done twice -----------------------------------------------------------
 
 

@@ -160,7 +160,7 @@ def test_a_classifier_that_was_taken_away_is_taught_again(command, tmp_path, cap
 
     out = tmp_path / "out"
     monkeypatch.setattr(
-        "bertlook_teach.commands.finetune.save_rows", lambda *given: (_ for _ in ()).throw(Stopped)
+        "bertlook_teach.disk.reports.save_rows", lambda *given: (_ for _ in ()).throw(Stopped)
     )
     with pytest.raises(Stopped):
         run(capsys, *command, "--out", out)

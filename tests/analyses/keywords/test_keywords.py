@@ -562,20 +562,6 @@ def test_the_command_writes_every_score_head_and_curve_with_the_twin(files, tmp_
     assert "1 texts were left out" in printed.out and "fine-tuned tagger" in printed.out
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--limit", 3), "--limit must be at least 4; got 3"),
-        (("--remove-tuned",), "--remove-tuned needs --tune"),
-        (("--batch-size", 0), "--batch-size must be at least 1; got 0"),
-        (("--data", "nowhere.jsonl"), "there is no file nowhere.jsonl"),
-    ],
-)
-def test_wrong_options_are_refused(tmp_path, capsys, options, message):
-    code, printed = run(capsys, "--out", tmp_path, "--quiet", *options)
-    assert code == 1 and message in printed.err
-
-
 def test_importing_the_measures_loads_nothing_heavy():
     code = (
         "import sys, bertlook_teach.analyses.keywords.comparison, bertlook_teach.analyses.keywords.key_tagger; "

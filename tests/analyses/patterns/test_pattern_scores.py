@@ -548,19 +548,7 @@ def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
     out = ("--model", model, "--out", tmp_path / "out")
     assert bertlook("query.word('the', 'a') & key.next()", "--texts", texts, *out) == 0
     assert bertlook("key.segment_other()", "--pairs", pairs, *out) == 0
-    capsys.readouterr()
-    for source, message in [
-        ("key.governor()", "can only be asked of a treebank"),
-        ("key.segment_other()", "asks for two segments"),
-        ("key.word('zebra')", "cannot be decided: the pattern matches no pair"),
-        ("key.fly()", "no condition 'fly'"),
-        ("import os", "this is not an expression"),
-    ]:
-        assert bertlook(source, "--texts", texts, *out) == 1
-        assert message in capsys.readouterr().err
-    assert bertlook("key.next()", "--texts", texts, *out, "--limit", 1) == 1
-    assert bertlook("key.next()", "--data", texts, *out) == 1
-    assert "CoNLL-U" in capsys.readouterr().err
+    assert "2 texts" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,13 @@ from bertlook_teach.analyses.syntax import (
     Answers,
     collect_answers,
     evaluate,
+    flat_row,
     head_predictor,
     in_scheme,
     judge,
     offset_predictor,
     predicted_governors,
+    report_of,
     score_relations,
     shuffled_distances,
 )
@@ -33,7 +35,6 @@ from bertlook_teach.analyses.syntax.answers import _NOWHERE, _ROOT
 from bertlook_teach.analyses.syntax.gold import gold_cases, offset_answers
 from bertlook_teach.analyses.syntax.relations import _effective
 from bertlook_teach.commands.line import main
-from bertlook_teach.commands.syntax import flat_row, format_table, save_table
 from bertlook_teach.corpora import TreebankSentence, read_conllu
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import TOO_LONG, merge_weights, random_twin
@@ -590,12 +591,12 @@ def test_schemes_and_subtypes():
 
 def test_a_table_is_printed_and_saved(treebank, tmp_path):
     table = score_relations(answers_of(treebank[:60]), permutations=10)
-    text = format_table(table)
+    text = str(report_of(table))
     assert "made up, scheme ud, subtypes merge, 60 sentences" in text
     assert "Too rare for a row (under 20 cases)" in text
     assert "A random twin's often do too" in text and "knows" not in text  # p is no proof of syntax
     folder = tmp_path / "out"
-    assert str(folder / "syntax.csv") in save_table(table, folder)
+    assert str(folder / "syntax.csv") in report_of(table).save(folder)
     with open(folder / "syntax.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["relation"] for row in rows] == [row.relation for row in table.rows]
@@ -605,7 +606,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
     assert saved["about"]["n_sentences"] == 60 and saved["about"]["too_rare"] == table.too_rare
     assert list(rows[0]) == list(flat_row(table.rows[0]))
     with pytest.raises(ValueError, match="lower min_cases"):
-        save_table(replace(table, rows=[]), folder)
+        report_of(replace(table, rows=[]))
 
 
 def conllu(sentences, path: Path) -> Path:
@@ -656,18 +657,6 @@ def test_the_command_prints_a_table_and_counts_what_it_left_out(tmp_path, capsys
 
 def asked(model, path, folder):
     return f"syntax --model {model} --data {path} --out {folder / 'out'}".split()
-
-
-def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
-    model = tiny.save_tiny_model(tmp_path / "model")
-    path = conllu(SENTENCES, tmp_path / "bank.conllu")
-    options = [*asked(model, path, tmp_path), "--quiet", "--no-twin"]
-    assert main([*options, "--limit", "1"]) == 1
-    assert "--limit must be at least two sentences" in capsys.readouterr().err
-    assert main([*options, "--min-cases", "1000"]) == 1
-    assert "no relation has 1000 cases in 5 sentences; lower --min-cases" in capsys.readouterr().err
-    assert main([*options[:4], str(tmp_path / "nowhere.conllu"), *options[5:]]) == 1
-    assert "there is no file" in capsys.readouterr().err
 
 
 def test_another_language_needs_nothing_else(tmp_path, capsys):

@@ -1,14 +1,12 @@
-"""`bertlook syntax` in chunks: the table of `score_relations`, and neither sentences nor answers held."""
+"""The report on a treebank in chunks: the table of `score_relations`, and neither sentences nor answers held."""
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 
 import pytest
 
-from bertlook_teach.analyses.syntax import collect_answers, score_relations
-from bertlook_teach.commands import syntax
+from bertlook_teach.analyses.syntax import collect_answers, flat_row, report, reports, score_relations
 from bertlook_teach.commands.line import main
 from bertlook_teach.corpora import load_treebank
 from bertlook_teach.model import random_twin
@@ -16,32 +14,27 @@ from bertlook_teach.model import random_twin
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(syntax, "SENTENCES", 32)
+    monkeypatch.setattr(reports, "SENTENCES", 32)
 
 
 @pytest.mark.parametrize(
-    ("given", "options"),
+    "options",
     [
-        ([], {}),
-        (["--scheme", "stanford"], {"scheme": "stanford"}),
-        (["--scheme", "stanford", "--as-published"], {"scheme": "stanford", "as_published": True}),
-        (["--subtypes", "keep"], {"subtypes": "keep"}),
+        {},
+        {"scheme": "stanford"},
+        {"scheme": "stanford", "as_published": True},
+        {"subtypes": "keep"},
     ],
 )
-def test_chunks_give_the_table_of_the_whole(given, options, specimen, tmp_path, small_chunks):
-    more = ["--limit", "150", "--permutations", "10", "--min-cases", "10"]
-    assert main(["syntax", *given, *more, "--out", str(tmp_path), "--quiet"]) == 0
-    found = json.loads((tmp_path / "syntax.json").read_text(encoding="utf-8"))
+def test_chunks_give_the_table_of_the_whole(options, specimen, small_chunks):
+    sentences, twin = load_treebank()[:150], random_twin(specimen)
+    found = report(specimen, sentences, twin=twin, permutations=10, min_cases=10, **options)
     query = "first" if options.get("as_published") else "mean"
-    answers, twin = (
-        collect_answers(model, load_treebank()[:150], query=query)
-        for model in (specimen, random_twin(specimen))
-    )
-    whole = score_relations(answers, twin=twin, permutations=10, min_cases=10, **options)
-    assert found["rows"] == [pytest.approx(syntax.flat_row(row), abs=1e-6) for row in whole.rows]
-    assert (
-        found["about"]["too_rare"] == whole.too_rare and found["about"]["n_words"] == whole.about["n_words"]
-    )
+    answers, of_twin = (collect_answers(model, sentences, query=query) for model in (specimen, twin))
+    whole = score_relations(answers, twin=of_twin, permutations=10, min_cases=10, **options)
+    assert found.rows == [pytest.approx(flat_row(row), abs=1e-6) for row in whole.rows]
+    assert found.about["too_rare"] == whole.too_rare
+    assert found.about["n_words"] == whole.about["n_words"] and found.about["query"] == query
     assert len(whole.rows) > 10
 
 

@@ -1,0 +1,99 @@
+"""The report on heads that matter: every head with interval, n and corrected p, on a task or on masked words."""
+
+import pytest
+import torch
+from tiny import HEADS, LAYERS, save_tiny_model
+
+from bertlook_teach import load_encoder
+from bertlook_teach.analyses.ablation import MaskedLM, report
+
+WORDS = [
+    "a cat sat",
+    "the dog ran on a mat",
+    "it was tired",
+    "un cat",
+    "the mat",
+    "a dog chased a cat",
+    "sat on it",
+    "cat dog",
+]
+
+
+@pytest.fixture(scope="module")
+def masked_lm(tmp_path_factory):
+    from transformers import BertConfig, BertForMaskedLM
+
+    folder = save_tiny_model(tmp_path_factory.mktemp("model") / "bert")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
+    return MaskedLM(load_encoder(folder))
+
+
+def save_classifier(folder, labels):
+    """A classifier with random weights, as if trained, and a file of examples for it."""
+    from bertlook_teach.analyses.finetuning import Classifier
+    from bertlook_teach.analyses.finetuning.classifier import _with_new_head
+    from bertlook_teach.analyses.finetuning.new_head import as_encoder
+    from bertlook_teach.corpora import Example, Task
+
+    def example(text, i):
+        return Example(text, None, labels[i % 2] if labels else float(i))
+
+    examples = [example(text, i) for i, text in enumerate(WORDS)]
+    task = Task(
+        "t", labels, examples[:3], examples[3:5], examples[5:], metric="accuracy" if labels else "pearson"
+    )
+    encoder = load_encoder(save_tiny_model(folder / "encoder"))
+    model = _with_new_head(encoder, task.labels, 0, None).eval()
+    metric = "accuracy" if labels else "pearson"
+    classifier = Classifier(as_encoder(model, encoder, "t"), model, task.labels, "t", metric)
+    return classifier, examples[4:], examples[:4]
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    return save_classifier(tmp_path_factory.mktemp("classes"), ("no", "yes"))
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+def test_masked_words(masked_lm, how):
+    found = report(masked_lm, WORDS, ablation=how)
+    assert [row["head"] for row in found.rows] == [
+        f"{i + 1}-{j + 1}" for i in range(LAYERS) for j in range(HEADS)
+    ]
+    for row in found.rows:
+        assert row["loss_low"] <= row["loss_change"] <= row["loss_high"] and row["n"] == 8
+        assert row["p"] <= row["p_corrected"] <= 1
+    assert found.about["ablation"] == how and found.about["p of"] == "loss"
+    assert len(found.about["layers off, change of loss"]) == LAYERS
+    assert "after Holm's correction" in str(found) and "corrected" in str(found)
+
+
+def test_a_classifier_with_a_curve(classes):
+    found = report(*classes, curve=True, rerank=True)
+    assert len(found.rows) == LAYERS * HEADS and "score, points" in str(found)
+    curve = found.tables["ablate_curve"]
+    assert {row["order"] for row in curve} == {"worst first", "best first", "random"}
+    assert {row["share_off"] for row in curve} >= {0.0, 1.0}
+    assert "ranked on other examples than scored" in str(found)
+    assert found.about["measure"] == "accuracy"
+    assert found.about["importance measured on"] == "training examples"
+
+
+def test_a_regression_is_not_printed_in_per_cent(tmp_path):
+    model, test, _ = save_classifier(tmp_path, ())
+    said = str(report(model, test))
+    assert "minus squared error" in said and "points" not in said
+
+
+def test_what_cannot_be_done_says_why(classes):
+    model, test, _ = classes
+    for given, options, message in (
+        ((test,), {"curve": True}, "give examples to rank on too"),
+        ((test,), {"rerank": True}, "give curve=True too"),
+        ((test[:3],), {}, "at least four are needed"),
+        ((test, test), {"curve": True}, "among the examples to rank on and among those to score on"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            report(model, *given, **options)
