@@ -12,7 +12,6 @@ from bertlook_teach.claims.lessons import lesson11 as lesson
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
 from bertlook_teach.render import (
-    EffectTable,
     chance_band_figure,
     chance_figure,
     heat_figure,
@@ -178,20 +177,6 @@ def test_published_values_are_read_from_the_tables():
 
 
 # ---- tables and figures ---------------------------------------------------------------------------------------
-
-
-def test_the_table_marks_what_is_not_chance_and_its_direction():
-    table = EffectTable([[0.5, -0.2, 0.1]], [[True, True, False]], worse=1, name="a <change>")
-    page = table.html()
-    assert ">.50*<" in page and ">−.20*<" in page and ">.10<" in page and "a &lt;change&gt;" in page
-    costs, gains = page.index("#cfe6f5"), page.index("#fbe3b5")
-    assert costs < page.index(".50*") < gains < page.index("−.20*")
-    other = EffectTable([[0.5, -0.2, 0.1]], [[True, True, False]], worse=-1, name="x").html()
-    assert other.index("#fbe3b5") < other.index("#cfe6f5")
-    with pytest.raises(ValueError, match="one shape"):
-        EffectTable([[1, 2]], [[True]], worse=1, name="x")
-    with pytest.raises(ValueError, match="worse is 1"):
-        EffectTable([[1]], [[True]], worse=0, name="x")
 
 
 def test_figures_show_what_they_are_given():

@@ -7,7 +7,6 @@ import pytest
 
 from bertlook_teach.published import published_probing
 from bertlook_teach.render import (
-    belief_table,
     describe_beliefs,
     describe_curves,
     published_layers_table,
@@ -53,9 +52,5 @@ def test_the_published_table_has_the_ends_of_each_curve(model):
 def test_beliefs_and_curves_are_said_from_the_embeddings_to_the_last_layer():
     about = {"span1": (0, 1), "span2": None, "labels": ["NOUN"], "beliefs": [RISES], "gold": None}
     case = {"words": ["can"], "targets": [about]}
-    table = belief_table(case, 0)
-    assert table.header == ["label", "0", "1", "2", "3"] and table.rows == [
-        ["NOUN", "10 %", "40 %", "60 %", "90 %"]
-    ]
     assert describe_beliefs(case, 0).endswith("goes from 10 % with the embeddings to 90 % with layer 3.")
     assert describe_curves({"POS": RISES}) == "From the embeddings to all 3 layers: POS 0.1 to 0.9 %."

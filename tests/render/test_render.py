@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -11,16 +12,15 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
-    EffectTable,
+    Picture,
     TextTable,
     attention_table,
     describe_attention,
     describe_head_map,
     describe_layers,
     describe_token,
-    format_attention_grid,
-    format_head_map,
     format_strongest_heads,
+    growing,
     head_map_table,
     layer_curves,
     percent,
@@ -30,13 +30,10 @@ from bertlook_teach.render import (
     render_gallery,
     render_head_map,
     save_figure,
-    scatter_by_layer,
     value_range,
     visible_token,
-    with_badge,
 )
 from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.drawing.svg import frame, growing
 from bertlook_teach.render.heads import attention as attention_module
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -84,7 +81,7 @@ def spread(n=5, seed=0):
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_a_picture_is_a_standalone_image_with_a_name_and_a_sentence(picture):
-    svg = picture(spread(), TOKENS)
+    svg = picture(spread(), TOKENS).svg
     root = parse(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.get("role") == "img"
@@ -96,16 +93,16 @@ def test_a_picture_is_a_standalone_image_with_a_name_and_a_sentence(picture):
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_the_same_data_give_the_same_bytes_and_no_ids(picture):
-    svg = picture(spread(), TOKENS)
-    assert svg == picture(spread(), TOKENS)
+    svg = picture(spread(), TOKENS).svg
+    assert svg == picture(spread(), TOKENS).svg
     assert " id=" not in svg
-    assert svg != picture(spread(seed=1), TOKENS)
+    assert svg != picture(spread(seed=1), TOKENS).svg
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_hostile_tokens_stay_text(picture):
     n = len(HOSTILE)
-    svg = picture(spread(n), HOSTILE)
+    svg = picture(spread(n), HOSTILE).svg
     allowed = {"svg", "title", "desc", "rect", "text", "path", "g"}
     assert {node.tag.split("}")[1] for node in parse(svg).iter()} <= allowed
     assert not any(name.startswith("on") for node in parse(svg).iter() for name in node.attrib)
@@ -117,7 +114,7 @@ def test_hostile_tokens_stay_text(picture):
 @pytest.mark.parametrize("picture", PICTURES)
 @pytest.mark.parametrize("n", [1, 2, 130])
 def test_one_token_and_very_many_can_be_drawn(picture, n):
-    svg = picture(np.full((n, n), 1 / n), ["x"] * n)
+    svg = picture(np.full((n, n), 1 / n), ["x"] * n).svg
     assert parse(svg) is not None
     assert len(svg) < 3_000_000
 
@@ -131,7 +128,7 @@ def test_the_callers_array_is_left_alone(picture):
 
 def test_everything_drawn_lies_inside_the_frame():
     for picture in PICTURES:
-        svg = picture(spread(), ["x", "ab", "internationalisation", "##s", "[SEP]"])
+        svg = picture(spread(), ["x", "ab", "internationalisation", "##s", "[SEP]"]).svg
         _, _, width, height = map(float, parse(svg).get("viewBox").split())
         for node in tags(svg, "text"):
             assert 0 <= float(node.get("x")) <= width and 0 <= float(node.get("y")) <= height
@@ -148,17 +145,17 @@ def starts_and_ends(svg):
 
 
 def test_lines_run_from_the_query_on_the_left_to_the_key_on_the_right():
-    svg = render_attention_lines(looks_back(), TOKENS)
+    svg = render_attention_lines(looks_back(), TOKENS).svg
     ends = starts_and_ends(svg)
     heights = [start for start, _ in ends]
     assert len(ends) == 5
     assert [end for _, end in ends] == [heights[0], *heights[:-1]]  # each one row higher: the previous token
-    transposed = starts_and_ends(render_attention_lines(looks_back().T + np.eye(5) * 1e-9, TOKENS))
+    transposed = starts_and_ends(render_attention_lines(looks_back().T + np.eye(5) * 1e-9, TOKENS).svg)
     assert transposed != ends
 
 
 def test_queries_stand_left_and_keys_right_under_their_titles():
-    svg = render_attention_lines(looks_back(), TOKENS)
+    svg = render_attention_lines(looks_back(), TOKENS).svg
     at = {
         node.text: node for node in tags(svg, "text") if node.text in ("query (looks)", "key (is looked at)")
     }
@@ -168,7 +165,7 @@ def test_queries_stand_left_and_keys_right_under_their_titles():
 
 def test_a_heavier_line_is_wider_and_darker():
     weights = np.array([[0.9, 0.1], [0.5, 0.5]])
-    lines = tags(render_attention_lines(weights, ["a", "b"]), "path")
+    lines = tags(render_attention_lines(weights, ["a", "b"]).svg, "path")
     widths = [float(line.get("stroke-width")) for line in lines]
     opacities = [float(line.get("stroke-opacity")) for line in lines]
     assert widths == sorted(widths) and opacities == sorted(opacities)
@@ -178,18 +175,18 @@ def test_a_heavier_line_is_wider_and_darker():
 
 def test_lines_below_the_smallest_weight_are_not_drawn():
     weights = np.array([[0.995, 0.005], [0.5, 0.5]])
-    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"]))) == 3
-    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"], min_weight=0))) == 4
+    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"]).svg)) == 3
+    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"], min_weight=0).svg)) == 4
 
 
 def test_a_uniform_head_over_many_tokens_is_not_a_blank_picture():
     n = 128
-    svg = render_attention_lines(np.full((n, n), 1 / n), ["x"] * n)
+    svg = render_attention_lines(np.full((n, n), 1 / n), ["x"] * n).svg
     assert len(starts_and_ends(svg)) == n * n
 
 
 def test_choosing_a_query_shows_its_lines_and_numbers_only():
-    svg = render_attention_lines([[0.25, 0.75], [1, 0]], ["a", "b"], query=0)
+    svg = render_attention_lines([[0.25, 0.75], [1, 0]], ["a", "b"], query=0).svg
     assert len(starts_and_ends(svg)) == 2
     assert [text for text in words(svg) if "%" in text] == ["25 %", "75 %"]
     assert tags(svg, "desc")[0].text == "“a” looks at “b” 75 %, itself 25 %."
@@ -197,7 +194,7 @@ def test_choosing_a_query_shows_its_lines_and_numbers_only():
 
 def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
     weights = np.array([[0.1, 0.9, 0.0], [0.6, 0.1, 0.3], [0.0, 0.5, 0.5]])
-    svg = render_attention_lines(weights, ["[CLS]", "a", "b"], hide_special=True)
+    svg = render_attention_lines(weights, ["[CLS]", "a", "b"], hide_special=True).svg
     assert "[CLS]" not in words(svg)
     assert len(starts_and_ends(svg)) == 4
     # Drawn as strong as they are: a gives 0.1 and 0.3, b gives 0.5 and 0.5 (one path each, to the nearest step).
@@ -213,10 +210,10 @@ def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
 def test_the_two_texts_of_a_pair_are_marked_by_colour_and_dash():
     tokens, segments = ["[CLS]", "a", "[SEP]", "b", "[SEP]"], [0, 0, 0, 1, 1]
     for picture in (render_attention_lines, render_attention_grid):
-        svg = picture(spread(), tokens, segment_ids=segments)
+        svg = picture(spread(), tokens, segment_ids=segments).svg
         dashed = [path for path in tags(svg, "path") if path.get("stroke-dasharray")]
         assert len(dashed) == 4  # two tokens on each side
-        assert "stroke-dasharray" not in picture(spread(), tokens, segment_ids=[0] * 5)
+        assert "stroke-dasharray" not in picture(spread(), tokens, segment_ids=[0] * 5).svg
 
 
 # ---- grid ------------------------------------------------------------------------------------------------
@@ -234,16 +231,16 @@ def cells(svg):
 def test_the_grid_has_queries_down_and_keys_across():
     weights = np.zeros((3, 3))
     weights[:, 2] = 1  # everybody looks at the last token: the last column
-    drawn = cells(render_attention_grid(weights, ["a", "b", "c"]))
+    drawn = cells(render_attention_grid(weights, ["a", "b", "c"]).svg)
     dark = {place for place, (fill, _) in drawn.items() if fill == palette.magnitude_colour(1)}
     rows, columns = {y for y, _ in dark}, {x for _, x in dark}
     assert len(rows) == 3 and len(columns) == 1 and columns == {max(x for _, x in drawn)}
 
 
 def test_the_grid_names_its_axes_and_writes_small_maps_in_numbers():
-    svg = render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"])
+    svg = render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"]).svg
     assert {"query (looks)", "key (is looked at)", "25", "75", "100"} <= set(words(svg))
-    assert "25" not in words(render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"], numbers=False))
+    assert "25" not in words(render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"], numbers=False).svg)
 
 
 # ---- head map --------------------------------------------------------------------------------------------
@@ -251,7 +248,7 @@ def test_the_grid_names_its_axes_and_writes_small_maps_in_numbers():
 
 def test_the_map_has_layers_down_and_heads_across_counted_from_one():
     values = np.arange(6).reshape(2, 3) / 5
-    svg = render_head_map(values, title="share")
+    svg = render_head_map(values, title="share").svg
     assert [node.text for node in tags(svg, "title")][1:] == [
         "Head 1-1: 0.000",
         "Head 1-2: 0.200",
@@ -268,19 +265,21 @@ def test_the_map_has_layers_down_and_heads_across_counted_from_one():
 
 
 def test_layers_and_heads_are_counted_from_one_beside_a_head_map():
-    svg = render_head_map(np.zeros((3, 2)), numbers=False)
+    svg = render_head_map(np.zeros((3, 2)), numbers=False).svg
     assert re.findall(r'text-anchor="end"[^>]*>(\d+)<', svg) == ["1", "2", "3"]
     assert re.findall(r'text-anchor="middle"[^>]*>(\d+)<', svg) == ["1", "2"]
 
 
 def test_the_map_writes_the_number_beside_the_colour():
-    assert ".42" in words(render_head_map([[0.42, 0.1]]))
-    assert ".42" not in words(render_head_map([[0.42, 0.1]], numbers=False))
+    assert ".42" in words(render_head_map([[0.42, 0.1]]).svg)
+    assert ".42" not in words(render_head_map([[0.42, 0.1]], numbers=False).svg)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (24, 16), (1, 16), (24, 1)])
 def test_maps_of_any_shape_are_drawn(shape):
-    svg = render_head_map(np.linspace(0, 1, shape[0] * shape[1]).reshape(shape), selected=(shape[0] - 1, 0))
+    svg = render_head_map(
+        np.linspace(0, 1, shape[0] * shape[1]).reshape(shape), selected=(shape[0] - 1, 0)
+    ).svg
     assert len(tags(svg, "title")) == 1 + shape[0] * shape[1]
 
 
@@ -293,7 +292,7 @@ def test_the_range_starts_at_zero_and_can_be_fixed():
 
 
 def test_a_map_title_that_is_markup_stays_text():
-    svg = render_head_map([[1, 2]], title="</title><script>alert(1)</script>")
+    svg = render_head_map([[1, 2]], title="</title><script>alert(1)</script>").svg
     assert tags(svg, "script") == []
 
 
@@ -377,7 +376,6 @@ def test_the_table_holds_every_weight_with_row_and_column_headers():
         ("query looks at key", "col"), ("a", "col"), ("<b>", "col"), ("a", "row"), ("<b>", "row"),
     ]  # fmt: skip
     assert tree.find("caption").text == "Head 1-1 & more"
-    assert "25" in attention_table([[0.25, 0.75], [1, 0]], ["a", "b"], form="text")
 
 
 def test_the_table_of_a_map_counts_layers_and_heads_from_one():
@@ -393,18 +391,12 @@ def test_the_table_of_a_map_counts_layers_and_heads_from_one():
     assert [cell.text for cell in tree.iter("td")] == [f"+{i}.000" for i in range(1, 7)]
 
 
-EFFECTS = EffectTable([[0.5, 0.2, 0.1], [0.3, 0.4, 0.6]], np.zeros((2, 3)), worse=1, name="change")
-
-
 @pytest.mark.parametrize(
     "names",
     [
-        lambda: words(render_head_map(np.full((2, 3), 0.5))),
-        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"])),
-        lambda: [cell.text for cell in ElementTree.fromstring(EFFECTS.html()).iter("th")],
-        lambda: repr(EFFECTS).split(),
+        lambda: words(render_head_map(np.full((2, 3), 0.5)).svg),
+        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"]).svg),
         lambda: re.findall(r"\d+", " ".join(re.findall("<th.*?</th>", head_map_table(np.ones((2, 3)))))),
-        lambda: re.findall(r"(?m)head (\d)|^ +(\d)", format_head_map(np.ones((2, 3)))),
     ],
 )
 def test_whatever_names_layers_and_heads_counts_them_from_one(names):
@@ -413,17 +405,7 @@ def test_whatever_names_layers_and_heads_counts_them_from_one(names):
     assert [name for name in found if name.isdigit()] == ["1", "2", "3", "1", "2"]
 
 
-def test_the_plain_grid_is_dense_where_the_weight_is():
-    lines = format_attention_grid(looks_back(3), ["a", "b", "c"]).splitlines()
-    assert [line.split()[2:] for line in lines[1:]] == [["@", ".", "."], ["@", ".", "."], [".", "@", "."]]
-
-
-def test_the_plain_map_and_the_list_of_heads_count_from_one():
-    assert format_head_map([[0.5], [0.25]]).splitlines() == [
-        "layer   head 1",
-        "    1    0.500",
-        "    2    0.250",
-    ]
+def test_the_list_of_heads_counts_from_one():
     assert format_strongest_heads([[0.5], [0.75]], top=1) == "2-1  0.750"
 
 
@@ -437,16 +419,6 @@ def test_layer_curves_count_layers_from_one_and_average_heads():
     assert theirs.get_xdata().tolist() == [1, 2, 3]
     assert theirs.get_label() == "BERT-base (published)"
     assert ours.get_linestyle() != theirs.get_linestyle() and ours.get_marker() != theirs.get_marker()
-
-
-def test_scatter_has_a_dot_per_head_over_its_layer():
-    values = np.arange(6).reshape(2, 3) / 10
-    axes = scatter_by_layer(values, ylabel="share").axes[0]
-    offsets = axes.collections[0].get_offsets()
-    assert offsets[:, 0].tolist() == [1, 1, 1, 2, 2, 2]
-    assert np.asarray(offsets[:, 1]) == pytest.approx(values.ravel())
-    assert axes.lines[0].get_xdata().tolist() == [1, 2]
-    assert axes.lines[0].get_ydata() == pytest.approx(values.mean(axis=1))
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
@@ -521,7 +493,7 @@ def wrong(change):
         (wrong(lambda w: w.__setitem__(2, 0)), TOKENS, r"query 2 \('cat'\) are zero, so it looks nowhere"),
     ],
 )
-@pytest.mark.parametrize("picture", [*PICTURES, describe_attention, attention_table, format_attention_grid])
+@pytest.mark.parametrize("picture", [*PICTURES, describe_attention, attention_table])
 def test_what_cannot_be_drawn_truly_is_refused(picture, weights, tokens, message):
     with pytest.raises(ValueError, match=message):
         picture(weights, tokens)
@@ -665,7 +637,7 @@ def test_the_words_of_a_badge_fit_their_box_whatever_the_type(n_heads):
     from matplotlib.textpath import TextPath
 
     badge, em = "BERT-base, recorded", 30
-    svg = with_badge(render_head_map(np.zeros((1, n_heads))), badge, font_size=em)
+    svg = replace(render_head_map(np.zeros((1, n_heads))), badge=badge, font_size=em).svg
     width = float(re.search(r'viewBox="\S+ \S+ (\S+) ', svg).group(1))
     box = re.search(r'<rect x="([\d.]+)" y="[^"]*" width="([\d.]+)" height="[^"]*" rx=', svg)
     words = re.search(r'<text x="([\d.]+)"[^>]* text-anchor="middle"[^>]*>' + badge, svg)
@@ -690,7 +662,7 @@ def test_a_table_is_set_like_print_and_its_text_like_a_terminal():
 
 @pytest.mark.parametrize("wide", [300, 940])
 def test_a_picture_grows_with_the_screen_and_never_shrinks_below_its_design(wide):
-    svg = frame([], wide, 200, title="a", sentence="b", font_size=24)
-    least, share = re.search(r"style=\"width:max\(([\d.]+)px,(\d+)vw\);max-width:100%", growing(svg)).groups()
+    svg = Picture([], wide, 200, "a", "b", across=growing(wide)).svg
+    least, share = re.search(r"style=\"width:max\(([\d.]+)px,(\d+)vw\);max-width:100%", svg).groups()
     assert float(least) == wide
     assert wide - 13 < 12.8 * int(share) <= wide  # of 1280 pixels; and half as much more of 1920

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 import numpy as np
 
-from .inputs import as_array, checked_values
+from .inputs import as_array
 from .marks import line_looks
-from .palette import INK, LINE, MUTED, RULE, SELECTED
+from .palette import INK, MUTED, RULE
 
 FORMATS = (".svg", ".pdf", ".png")
 
@@ -18,7 +19,71 @@ FIGURE_STYLE = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "axes.unicode_minus": True,
+    "text.parse_math": False,  # a token may be a dollar
 }
+
+
+@contextlib.contextmanager
+def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int = 1, **subplots):
+    """A new figure and its row of axes, in the style of all figures; what is drawn in the context has its type.
+
+    Parameters
+    ----------
+    size : (float, float)
+        In inches.
+    font_size : float
+        In points. A figure 9.8 inches wide with type of 18 points is as large as a slide.
+    columns : int
+        Panels side by side.
+    **subplots
+        Passed to ``Figure.subplots``.
+
+    Yields
+    ------
+    (matplotlib.figure.Figure, array of matplotlib.axes.Axes)
+
+    Examples
+    --------
+    >>> with styled_figure((9.8, 4), columns=2) as (figure, (left, right)):
+    ...     _ = left.set_xlabel("layer")
+    >>> left.xaxis.label.get_size()
+    18.0
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        row = figure.subplots(1, columns, squeeze=False, **subplots)[0]
+        for axes in row:
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.tick_params(labelsize=font_size)
+        yield figure, row
+
+
+def draw_curves(axes, x, curves: Mapping[str, object], *, markersize: float = 8, band: float = 0.2) -> None:
+    """Lines of one pair of axes with their marks, and a band where a curve is (values, low, high)."""
+    for look, (name, curve) in zip(line_looks(curves), curves.items()):
+        values, low, high = curve if isinstance(curve, tuple) else (curve, None, None)
+        axes.plot(x, values, label=name, markersize=markersize, **look)
+        if low is not None:
+            axes.fill_between(x, low, high, color=look["color"], alpha=band, linewidth=0)
+
+
+def draw_level(axes, value: float, name: str = "", *, upright: bool = False, **look) -> None:
+    """A dotted line from side to side, or from top to bottom: a baseline, chance, zero."""
+    draw = axes.axvline if upright else axes.axhline
+    named = {"label": name} if name else {}
+    draw(value, **{"color": MUTED, "linewidth": 2, "linestyle": (0, (1, 2)), **named, **look})
+
+
+def key_above(figure, axes, columns: int = 2, **look) -> None:
+    """The key of a figure over its panels, from what one of them shows."""
+    handles, labels = axes.get_legend_handles_labels()
+    size = axes.xaxis.label.get_size()
+    figure.legend(
+        handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=size, **look
+    )
 
 
 def layer_curves(
@@ -68,7 +133,8 @@ def layer_curves(
     theirs = {name: _per_layer(name, values) for name, values in (published or {}).items()}
     if not ours and not theirs:
         raise ValueError("there is no series to draw; give at least one name and its numbers per layer.")
-    figure, axes = _axes(size, font_size)
+    with styled_figure(size, font_size) as (figure, (axes,)):
+        axes.tick_params(colors=INK)
     curves = ours | {_published(name): values for name, values in theirs.items()}
     for look, (name, values) in zip(line_looks(curves), curves.items()):
         _curve(axes, values, name, look)
@@ -76,59 +142,6 @@ def layer_curves(
     _finish(axes, drawn, max(map(len, drawn)), ylabel, title, ylim)
     if len(drawn) > 1:
         legend_outside(figure, axes)
-    return figure
-
-
-def scatter_by_layer(
-    values,
-    *,
-    published: Mapping[str, object] | None = None,
-    ylabel: str = "",
-    title: str = "",
-    label: str = "",
-    ylim: tuple[float, float] | None = None,
-    size: tuple[float, float] = (8.0, 4.5),
-    font_size: float = 13,
-):
-    """One dot per head over its layer and a line through the layer means, as Clark et al. (2019) draw it.
-
-    Parameters
-    ----------
-    values : array of shape (layer, head)
-        What a measure returns.
-    published : mapping of str to array, optional
-        Layer means from a paper, shape (layer,), drawn dashed.
-    label : str
-        Whose numbers these are, for the legend.
-    ylabel, title, ylim, size, font_size
-        As in `layer_curves`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> figure = scatter_by_layer([[.1, .2, .3], [.4, .5, .9]])
-    >>> figure.axes[0].collections[0].get_offsets().shape  # 2 layers of 3 heads
-    (6, 2)
-    """
-    values = checked_values(values)
-    n_layers, n_heads = values.shape
-    theirs = {name: _per_layer(name, curve) for name, curve in (published or {}).items()}
-    figure, axes = _axes(size, font_size)
-    layers = np.repeat(np.arange(1, n_layers + 1), n_heads)
-    axes.scatter(
-        layers, values.ravel(), s=2.2 * font_size, color=LINE, alpha=0.45, linewidths=0, label="a head"
-    )
-    mean = f"layer mean, {label}" if label else "layer mean"
-    axes.plot(np.arange(1, n_layers + 1), values.mean(axis=1), color=SELECTED, linewidth=2.2, label=mean)
-    names = [_published(name) for name in theirs]
-    for look, name, curve in zip(line_looks(names), names, theirs.values()):
-        _curve(axes, curve, name, look)
-    drawn = [values.ravel(), *theirs.values()]
-    _finish(axes, drawn, max([n_layers, *map(len, theirs.values())]), ylabel, title, ylim)
-    legend_outside(figure, axes)
     return figure
 
 
@@ -167,17 +180,6 @@ def _per_layer(name: str, values) -> np.ndarray:
     return values
 
 
-def _axes(size, font_size):
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.add_subplot()
-    axes.tick_params(labelsize=font_size, colors=INK)
-    return figure, axes
-
-
 def _published(name: str) -> str:
     return name if "published" in name else f"{name} (published)"
 
@@ -186,8 +188,8 @@ def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
 
 
-def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> None:
-    """Outside the axes, where it hides no point; in several rows if one is wider than the figure."""
+def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> int:
+    """Outside the axes, where it hides no point; in several rows if one is wider than the figure. Gives the number of rows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     handles, labels = axes.get_legend_handles_labels()
@@ -202,8 +204,9 @@ def legend_outside(figure, axes, loc: str = "outside lower center", most: int | 
             fontsize=axes.xaxis.label.get_size(),
         )
         if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
-            return
+            return -(-len(labels) // columns)
         legend.remove()
+    return 0
 
 
 def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
@@ -217,8 +220,6 @@ def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
     axes.set_ylabel(ylabel)
     if title:
         axes.set_title(title, loc="left", fontweight="bold", color=INK)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(MUTED)
     axes.grid(axis="y", color=RULE, linewidth=0.8)

@@ -16,10 +16,9 @@ import numpy as np
 from ...model import head_label
 from ..drawing.inputs import special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
-from ..drawing.pictures import Picture
+from ..drawing.pictures import Picture, growing
 from ..drawing.sentences import percent, quoted, visible_token
-from ..drawing.svg import content, coordinate, frame, growing, shortened, text, text_width
-from ..drawing.text_table import TextTable
+from ..drawing.svg import content, coordinate, shortened, text, text_width
 
 POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
 
@@ -129,8 +128,8 @@ def render_neurons(
     title: str | None = None,
     font_size: float = 24,
     width: float = 940,
-) -> str:
-    """Draw, as a standalone SVG, how one token's row of weights comes about.
+) -> Picture:
+    """Draw how one token's row of weights comes about.
 
     Parameters
     ----------
@@ -224,29 +223,8 @@ def render_neurons(
         )
     for line, entries in enumerate(legend):
         body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
-    svg = frame(body, width, height, title=heading, sentence=sentence, font_size=em)
-    return growing(svg)  # so that on a large screen the type does not stay behind the text around it
-
-
-def neuron_picture(view, **options) -> Picture:
-    """`render_neurons` and its sentence, as a notebook shows them."""
-    said = {name: options[name] for name in ("key", "dimensions", "special") if name in options}
-    return Picture(render_neurons(view, **options), describe_neurons(view, **said))
-
-
-def neuron_table(view, *, top: int = 3) -> TextTable:
-    """The picture as numbers: per key its score, its weight, and the dimensions that add or take away most."""
-    rows = []
-    for j, token in enumerate(view.tokens):
-        order = np.argsort(-np.abs(view.products[j]), kind="stable")[:top]
-        parts = ", ".join(f"{d + 1}: {signed(view.products[j, d])}" for d in order)
-        rows.append([visible_token(token), signed(view.scores[j]), percent(view.weights[j]), parts])
-    query = quoted(view.tokens[view.query])
-    return TextTable(
-        ["key", "score", "weight", "largest products (dimension: value)"],
-        rows,
-        f"Head {head_label(view.layer, view.head)}, query {query}: dimensions are counted from 1.",
-    )
+    # On a large screen the type does not stay behind the text around it.
+    return Picture(body, width, height, heading, sentence, em, across=growing(width))
 
 
 def _bars(
