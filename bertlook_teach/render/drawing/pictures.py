@@ -91,10 +91,11 @@ class Picture:
     @property
     def svg(self) -> str:
         """The whole picture: opens alone in a viewer, says its sentence to a screen reader, scales down to fit a page."""
-        return self._drawn(
-            f'width="{coordinate(self.width * self.unit)}" height="{coordinate(self._height * self.unit)}"',
-            f"{self.across and f'width:{self.across};'}max-width:100%;height:auto",
+        wide, high = self.width * self.unit, self._height * self.unit
+        size = (
+            f'width="{coordinate(wide)}" height="{coordinate(high)}"' if self.title else f'width="{wide:.0f}"'
         )
+        return self._drawn(size, f"{self.across and f'width:{self.across};'}max-width:100%;height:auto")
 
     def on_paper(self, millimetres: float | None = None) -> tuple[str, float, float]:
         """The SVG for a file, its width and its height in millimetres; by default of its own size at 96 pixels an inch."""
@@ -114,11 +115,11 @@ class Picture:
             if self.title
             else self.body
         )
-        # A figure of matplotlib has no title of its own, and joins its lines so.
-        rules = ";".join(
-            filter(None, [style, "" if self.title else "stroke-linejoin:round;stroke-linecap:butt"])
-        )
-        styled, marked = f' style="{rules}"' if rules else "", ""
+        kind = f'font-family="{escape(FONT, quote=True)}" font-size="{coordinate(em)}"'
+        if not self.title:  # a figure of matplotlib: its marks are linked, its type is set in each text
+            kind = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+            style = ";".join(filter(None, [style, "stroke-linejoin:round;stroke-linecap:butt"]))
+        styled, marked = f' style="{style}"' if style else "", ""
         if self.badge:  # the title stays the first child: a screen reader takes it only there
             down = coordinate(badge_height(em))
             marked = f' data-badge="{attribute(self.badge)}"'
@@ -131,8 +132,8 @@ class Picture:
         return "\n".join(
             [
                 (
-                    f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{attribute(label)}" {size} viewBox="0 0 {w} {coordinate(self._height)}" '
-                    f'font-family="{escape(FONT, quote=True)}" font-size="{coordinate(em)}"{styled}{marked}>'
+                    f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{attribute(label)}" {size} '
+                    f'viewBox="0 0 {w} {coordinate(self._height)}" {kind}{styled}{marked}>'
                 ),
                 f"<title>{content(self.name)}</title>",
                 *([f"<desc>{content(self.sentence)}</desc>"] if self.title else []),
@@ -219,7 +220,7 @@ def figure_picture(figure, sentence: str, numbers: tuple[TextTable, ...] | None 
     svg = re.sub(
         r"<[^>]+>", lambda tag: _DECIMAL.sub(_rounded, tag.group()), svg
     )  # not the text between tags
-    svg = _renamed_ids(svg).replace("xlink:href", "href").strip()
+    svg = _renamed_ids(svg).strip()
     opening = re.match(r"<svg[^>]*>", svg).group()
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) ([^"]+)"', opening).groups())
     body = [svg[len(opening) : -len("</svg>")].strip()]
