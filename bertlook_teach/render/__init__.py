@@ -6,14 +6,14 @@ its data. matplotlib is imported only when a figure is made."""
 from .. import hand_on
 
 _HOMES = {
-    "drawing.badge": "badge_figure with_badge",
+    "drawing.badge": "badge_figure",
     "drawing.figure_tables": "MOST_ROWS figure_numbers",
-    "drawing.figures": "FORMATS describe_layers layer_curves",
+    "drawing.figures": "FORMATS describe_layers layer_curves ",
     "drawing.inputs": """
         as_array check_weights checked_attention checked_mask checked_present checked_tokens
         checked_values looks_special
     """,
-    "drawing.layout": "beside scaled",
+    "drawing.layout": "beside",
     "drawing.model_pictures": "render_layer render_model render_one_head",
     "drawing.number_table": "NumberTable",
     "drawing.palette": """
@@ -23,14 +23,14 @@ _HOMES = {
     """,
     "drawing.papers": "caption_of save_figure",
     "drawing.pictures": """
-        Picture SHOWN WidePicture describe_offsets figure_picture interval_curves picture_key render_offset_bars
+        Picture SHOWN describe_offsets figure_picture growing interval_curves picture_key render_offset_bars
     """,
     "drawing.sentences": """
         describe_attention describe_head_map describe_token number percent quoted short_number
         short_signed signed_number simple_places visible_token
     """,
-    "drawing.svg": "FONT LEVELS attribute content coordinate frame image_tag shortened text text_width",
-    "drawing.text_table": "TextTable",
+    "drawing.svg": "FONT LEVELS attribute content coordinate shortened text text_width",
+    "drawing.text_table": "Estimate TextTable",
     "heads.attention": """
         KEY_TITLE QUERY_TITLE line_opacity line_width render_attention_grid render_attention_lines
     """,
@@ -59,7 +59,7 @@ _HOMES = {
         map_thumbnail render_board render_map shades
     """,
     "heads.neurons": """
-        MOST NEGATIVE NEURON_TITLES POSITIVE describe_neurons
+        MOST NEGATIVE NEURON_TITLES POSITIVE describe_neurons 
         render_neurons signed sorted_dimensions split_dimensions
     """,
     "heads.norms": "checked_norms describe_norms describe_token_norms",

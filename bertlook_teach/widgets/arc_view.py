@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anywidget
 import numpy as np
 import traitlets
 
 from ..model import head_label
-from ..render import EVERY, READINGS, arcs_of, describe_arcs, render_arcs
+from ..render import EVERY, READINGS, Picture, arcs_of, describe_arcs, render_arcs
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
 
@@ -136,11 +137,11 @@ class ArcView(ChosenHead, anywidget.AnyWidget):
         reading = self.readings[self.direction]
         return describe_arcs(self.arcs(), head=(self.layer, self.head), reading=reading)
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
         reading, turned = self.readings[self.direction], int(self.turned[self.direction])
-        svg = render_arcs(self.arcs(), head=(self.layer, self.head), direction=turned, reading=reading)
-        return svg, self.caption
+        drawn = render_arcs(self.arcs(), head=(self.layer, self.head), direction=turned, reading=reading)
+        return replace(drawn, caption=self.caption)
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -7,7 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from ..render import for_views, image_tag
+from ..render import Picture, for_views
 
 FOLDER = Path(__file__).parent / "js"
 
@@ -55,11 +55,11 @@ def view_style(view: str) -> str:
     return asset(f"{view}.css")
 
 
-def static_page(*pictures: tuple[str, str]) -> str:
+def static_page(*pictures: Picture) -> str:
     """What a page without a live view shows: each picture as an image with its sentence beneath."""
     figures = [
-        f"<figure>{image_tag(svg)}<figcaption>{html.escape(sentence)}</figcaption></figure>"
-        for svg, sentence in pictures
+        f"<figure>{picture.image()}<figcaption>{html.escape(picture.beneath)}</figcaption></figure>"
+        for picture in pictures
     ]
     return f'<div class="bertlook-static">{"".join(figures)}</div>'
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anywidget
 import ipywidgets
 import numpy as np
@@ -12,6 +14,7 @@ from ..render import (
     DISTANCE_UNIT,
     NEIGHBOURS,
     SHAPES,
+    Picture,
     checked_map,
     describe_distance_map,
     group_styles,
@@ -131,9 +134,9 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
         drawn = self._distances.astype("<f4")  # what the page has, so that the same digits are rounded
         return describe_distance_map(drawn, self.groups, self.shape, chosen, **self._said())
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The map as it stands now: a standalone SVG and its sentence."""
-        svg = render_distance_map(
+        drawn = render_distance_map(
             self._points,
             self._distances.astype("<f4"),
             self.groups,
@@ -142,7 +145,7 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
             by=self.by,
             **self._said(),
         )
-        return svg, self.sentence
+        return replace(drawn, caption=self.sentence)
 
     def __repr__(self) -> str:
         layers, heads = self.shape

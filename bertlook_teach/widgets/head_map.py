@@ -10,12 +10,11 @@ import traitlets
 
 from ..model import Attention, head_label
 from ..render import (
+    Picture,
     checked_values,
-    describe_head_map,
     difference_range,
     render_head_map,
     value_range,
-    with_badge,
 )
 from .assets import module_source, style_source
 from .chosen_head import ChosenHead
@@ -162,14 +161,12 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
             )
         return proposal["value"]
 
-    def picture(self) -> tuple[str, str]:
-        """The map as it stands now: a standalone SVG and its sentence."""
+    def picture(self) -> Picture:
+        """The map as it stands now."""
         values, choice = self._values[self.measure], (self.layer, self.head)
         low, high = self.ranges[self.measures.index(self.measure)]
         about = {"title": self.measure, "selected": choice, "difference": self.difference}
-        svg = render_head_map(values, vmin=low, vmax=high, **about)
-        sentence = describe_head_map(values, **about)
-        return with_badge(svg, self.badge), f"{self.badge}. {sentence}" if self.badge else sentence
+        return render_head_map(values, vmin=low, vmax=high, **about).with_badge(self.badge)
 
     def __repr__(self) -> str:
         layers, heads = self.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import anywidget
 import numpy as np
@@ -10,6 +11,7 @@ import traitlets
 
 from ..model import head_label, merge_weights, word_groups
 from ..render import (
+    Picture,
     as_array,
     check_same_text,
     check_weights,
@@ -22,7 +24,6 @@ from ..render import (
     describe_token_norms,
     render_attention_grid,
     render_attention_lines,
-    with_badge,
 )
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
@@ -401,12 +402,12 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             return {"key_tokens": text["keys"]["tokens"], "key_special": text["keys"]["special"]}
         return {"in_line": text["in_line"]} if "in_line" in text else {}
 
-    def picture(self) -> tuple[str, str]:
-        """The view as it stands now: a standalone SVG and its sentence."""
+    def picture(self) -> Picture:
+        """The view as it stands now: drawn once more."""
         text = self.texts[self.level]
         draw = render_attention_grid if self.style == "grid" else render_attention_lines
         hide = self.hide_special and not all(text["special"]) and not all(text.get("keys", text)["special"])
-        svg = draw(
+        drawn = draw(
             self.weights(),
             text["tokens"],
             head=(self.layer, self.head),
@@ -420,7 +421,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             **({"difference": True, "longest": text["largest"]} if self.difference else {}),
             **({"norms": self.weighted_norms(), "longest": self.longest} if self.quantity == "norm" else {}),
         )
-        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
+        return replace(drawn, caption=self.sentence).with_badge(self.badge)
 
     def __repr__(self) -> str:
         layers, heads, *_ = self.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import anywidget
 import numpy as np
@@ -12,12 +13,12 @@ from ..measures import HeadNeurons
 from ..model import head_label
 from ..render import (
     MOST,
+    Picture,
     check_weights,
     checked_tokens,
     checked_vectors,
     describe_neurons,
     render_neurons,
-    with_badge,
 )
 from .assets import module_source, style_source, view_style
 from .chosen_head import DrawnHead
@@ -228,10 +229,10 @@ class NeuronView(DrawnHead, anywidget.AnyWidget):
         """The caption in view, computed from the data."""
         return describe_neurons(self.neurons(), **self._choice())
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
-        svg = render_neurons(self.neurons(), **self._choice())
-        return with_badge(svg, self.badge), f"{self.badge}. {self.sentence}" if self.badge else self.sentence
+        drawn = render_neurons(self.neurons(), **self._choice())
+        return replace(drawn, caption=self.sentence).with_badge(self.badge)
 
     def _choice(self) -> dict[str, object]:
         key = None if self.key < 0 else self.key

@@ -51,7 +51,7 @@ class PictureMenu(ipywidgets.VBox):
         self.view.value = self.picture.inline()
 
     def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [(self.picture.svg, self.picture.sentence)])
+        return mime_bundle(self, [self.picture])
 
     def __repr__(self) -> str:
         return f"PictureMenu({' | '.join(self.pictures)}; shows {self.buttons.value})"
@@ -99,7 +99,7 @@ class HeadPictures(ipywidgets.HBox):
         self.view.value = self.picture.inline()
 
     def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.head_map.picture(), (self.picture.svg, self.picture.sentence)])
+        return mime_bundle(self, [self.head_map.picture(), self.picture])
 
     def __repr__(self) -> str:
         layers, heads = self.head_map.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import anywidget
 import numpy as np
@@ -11,18 +12,17 @@ import traitlets
 
 from ..model import head_label, merge_weights, word_groups
 from ..render import (
+    Picture,
     TextTable,
     check_weights,
     checked_tokens,
     checked_values,
     describe_attention,
-    describe_head_map,
     describe_token,
     render_attention_grid,
     render_attention_lines,
     render_head_map,
     value_range,
-    with_badge,
 )
 from .assets import mime_bundle, module_source, style_source, view_style
 from .chosen_head import ChosenHead
@@ -285,12 +285,12 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         about = {"head": (self.layer, self.head), "hide_special": self.hide_special, "unit": unit}
         return describe_attention(self.weights(), tokens, special=special, **about)
 
-    def picture(self) -> tuple[str, str]:
-        """The head in view as it stands now: a standalone SVG with its badge, and its sentence."""
+    def picture(self) -> Picture:
+        """The head in view as it stands now: with its badge."""
         text = self._text
         style = STYLES[self.style_index]
         draw = render_attention_grid if style == "grid" else render_attention_lines
-        svg = draw(
+        drawn = draw(
             self.weights(),
             text["tokens"],
             head=(self.layer, self.head),
@@ -301,17 +301,16 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             unit="word" if LEVELS[self.level_index] == "word" else "token",
             **({"direction": "rows"} if style == "rows" else {}),
         )
-        return with_badge(svg, self.badge), f"{self.badge}. {self.caption}"
+        return replace(drawn, caption=self.caption).with_badge(self.badge)
 
-    def map_picture(self) -> tuple[str, str]:
-        """The map of all heads as it stands now, with its badge, and its sentence."""
+    def map_picture(self) -> Picture:
+        """The map of all heads as it stands now, with its badge."""
         values = self._values[self.sentence][self.measure]
         low, high = self.ranges[self.sentence][self.measures.index(self.measure)]
         about = {"title": self.measure, "selected": (self.layer, self.head)}
-        svg = render_head_map(values, vmin=low, vmax=high, **about)
-        return with_badge(svg, self.badge), f"{self.badge}. {describe_head_map(values, **about)}"
+        return render_head_map(values, vmin=low, vmax=high, **about).with_badge(self.badge)
 
-    def pictures(self) -> list[tuple[str, str]]:
+    def pictures(self) -> list[Picture]:
         """What a page without a live view shows."""
         return [*([self.map_picture()] if self.with_map else []), self.picture()]
 

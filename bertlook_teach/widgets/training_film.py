@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anywidget
 import numpy as np
 import traitlets
 
 from ..measures import Film, measure_label, read_film, tokens_in_words
 from ..model import head_label
-from ..render import describe_film, film_range, film_table, render_film
+from ..render import Picture, describe_film, film_range, film_table, render_film
 from .assets import module_source, style_source, view_style
 from .chosen_head import ChosenHead
 
@@ -119,10 +121,10 @@ class TrainingFilm(ChosenHead, anywidget.AnyWidget):
         """The caption in view, computed from the data."""
         return describe_film(self._film, self.measure, self.point, (self.layer, self.head))
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
-        svg = render_film(self._film, self.measure, self.point, head=(self.layer, self.head))
-        return svg, self.sentence
+        drawn = render_film(self._film, self.measure, self.point, head=(self.layer, self.head))
+        return replace(drawn, caption=self.sentence)
 
     def table(self):
         """The curve of the chosen head in numbers, a row a checkpoint."""

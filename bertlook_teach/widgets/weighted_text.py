@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import anywidget
 import numpy as np
@@ -11,6 +12,7 @@ import traitlets
 
 from ..model import head_label
 from ..render import (
+    Picture,
     as_array,
     checked_darkest,
     checked_key,
@@ -229,10 +231,10 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             self.weights(), self.texts[self.document]["words"], name=self.name, **self._about()
         )
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
         text = self.texts[self.document]
-        svg = render_words(
+        drawn = render_words(
             self.weights(),
             text["words"],
             name=self.name,
@@ -240,7 +242,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             darkest=self.darkest,
             **self._about(),
         )
-        return svg, self.sentence
+        return replace(drawn, caption=self.sentence)
 
     def table(self):
         """The numbers in view, one row for each word."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+from dataclasses import replace
 
 import pytest
 from classroom.test_export import cell, exported
@@ -17,9 +18,9 @@ from .conftest import ROOT, still
 from .looking import SIZES, UNUSED, largest_empty, unused
 from .test_export_browser import open_file  # noqa: F401 - a fixture
 
-SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" role="img" width="400" height="400" viewBox="0 0 400 400" font-family="monospace" '
-    'font-size="30"><title>A square</title><rect width="400" height="400" fill="#0072b2"/><text x="20" y="60" fill="#fff">word</text></svg>'
+SQUARE = Picture(
+    ['<rect width="400" height="400" fill="#0072b2"/><text x="20" y="60" fill="#fff">word</text>'],
+    *(400, 400, "A square", "A sentence that goes over some lines of half a slide. " * 3, 30),
 )
 
 
@@ -35,15 +36,13 @@ def said(text):
 
 
 def drawn(sentence):
-    html = Picture(SVG, sentence)._repr_html_()
+    html = replace(SQUARE, sentence=sentence)._repr_html_()
     return new_output("execute_result", data={"text/html": html, "text/plain": "Picture"}, execution_count=1)
 
 
 def stands_in(*pictures):
     """What is shown where a live view of two parts cannot run."""
-    html = static_page(
-        *((svg, "A sentence that goes over some lines of half a slide. " * 3) for svg in pictures)
-    )
+    html = static_page(*pictures)
     return new_output("execute_result", data={"text/html": html, "text/plain": "View"}, execution_count=1)
 
 
@@ -75,7 +74,7 @@ def deck(open_file, tmp_path_factory):
         cell("M ## No result"),
         shown("b = 2", kind="-"),
         cell("M ## A view that cannot run"),
-        shown("view", stands_in(SVG, SVG), kind="-"),
+        shown("view", stands_in(SQUARE, SQUARE), kind="-"),
         cell("M ## Numbers\n\nFrom -0.5 to 14 % in 3-1, n = 60, `a = -1 %`, $x = -2$, x-3, **-.7** points."),
     ]
     cells[5].metadata["jupyter"] = {"source_hidden": True}

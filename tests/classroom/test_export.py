@@ -90,7 +90,9 @@ def tiny_deck():
         cell("M comes with it", "-"),
         cell("M The last to come", "fragment"),
         cell("second = HeadView(attention)\nlinks = link_heads(first, second)\nsecond", "subslide"),
-        cell("PictureMenu({n: Picture(svg.format(n), f'This is {n}.') for n in ('one', 'two')})"),
+        cell(
+            "PictureMenu({n: Picture([f'<text>{n}</text>'], 9, 9, n, f'This is {n}.') for n in ('one', 'two')})"
+        ),
         cell(
             "TextView(lambda text, pair: f'<b>{len(text)}</b>', 'the cat')", jupyter={"source_hidden": True}
         ),
@@ -300,12 +302,12 @@ def test_choices_that_python_draws_were_written_down(page):
 
 
 def pictures(*names):
-    return {name: Picture(f"<svg><title>{name}</title></svg>", name) for name in names}
+    return {name: Picture([], 9, 9, name, name) for name in names}
 
 
 def test_every_head_of_a_map_is_asked(monkeypatch):
     def draw(layer, head):
-        return Picture("<svg><title>t</title></svg>", f"layer {layer}, head {head}")
+        return Picture([], 9, 9, "t", f"layer {layer}, head {head}")
 
     view = HeadPictures(np.arange(6.0).reshape(2, 3), draw, layer=1, head=1)
     [recording] = record([view.model_id])["recordings"]

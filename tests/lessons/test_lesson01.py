@@ -17,7 +17,6 @@ from bertlook_teach.render import (
     describe_reading,
     render_gallery,
     render_reading,
-    scaled,
 )
 from bertlook_teach.stats import choose_head as best_head
 
@@ -91,11 +90,6 @@ def test_without_names_for_the_axes_the_corner_is_empty():
     assert "<tr><td></td>" in html and re.findall(r"<td style[^>]*>([^<]*)</td>", html) == [".42"]
 
 
-def test_a_picture_of_another_maker_is_not_scaled():
-    with pytest.raises(ValueError, match="one of the render functions"):
-        scaled("<svg></svg>", "40vw")
-
-
 def test_tables_stand_beside_each_other():
     html = beside("<p>one</p>", "<p>two</p>")
     assert html.index("one") < html.index("two") and html.count("<p>") == 2
@@ -132,16 +126,16 @@ def test_a_token_that_looks_like_markup_is_escaped(attention):
 
 
 def test_the_gallery_draws_each_head_once_with_its_name(attention):
-    svg = render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD))
+    svg = render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD)).svg
     assert re.findall(r"<title>Head (.*?)</title>", svg) == ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"]
-    assert svg == render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD))
+    assert svg == render_gallery(attention.weights, attention.tokens, selected=(LAYER, HEAD)).svg
     assert svg.count('stroke-width="4"') == 1 and 'aria-label="All heads' in svg
 
 
 def test_the_gallery_puts_the_query_in_the_row():
     weights = np.zeros((1, 1, 3, 3))
     weights[0, 0, :, 2] = 1  # everybody looks at the last token: the last column is dark
-    svg = render_gallery(weights, ["a", "b", "c"], size=30)
+    svg = render_gallery(weights, ["a", "b", "c"], size=30).svg
     dark = re.search(r'<path d="([^"]*)" fill="#00294a"/>', svg).group(1)
     corners = [tuple(map(float, pair)) for pair in re.findall(r"M([\d.]+) ([\d.]+)", dark)]
     assert len({x for x, _ in corners}) == 1 and len({y for _, y in corners}) == 3

@@ -177,14 +177,14 @@ def test_bars_stand_at_their_offsets_and_turn_round_with_the_map():
     )  # the text read from its end
     assert "offset -1, the previous token (0.889)" in describe_offsets(back, offsets)
     assert "offset +1, the next token (0.889)" in describe_offsets(ahead, offsets)
-    svg = render_offset_bars(back, offsets, title="<1-1>")
+    svg = render_offset_bars(back, offsets, title="<1-1>").svg
     titles = [e.text for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
     assert ">−2<" in svg and ">-2<" not in svg  # on the axis, as in print
     assert "offset -1: 0.889" in titles and "offset +1: 0.000" in titles and "<1-1>" in titles
 
 
 def test_the_height_of_a_bar_is_its_share():
-    svg = render_offset_bars([0.0, 1.0, 0.5], (-1, 0, 1))
+    svg = render_offset_bars([0.0, 1.0, 0.5], (-1, 0, 1)).svg
     bars = [e for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")][1:]
     heights = [float(bar.get("height")) for bar in bars]
     assert heights[2] == pytest.approx(heights[1] / 2, abs=0.1) and heights[0] < 1
@@ -198,7 +198,7 @@ def test_bars_of_scores_or_of_another_length_are_refused():
 
 
 def test_a_menu_of_pictures_shows_the_one_that_is_chosen():
-    menu = PictureMenu({"a": Picture("<svg>A</svg>", "first"), "b": Picture("<svg>B</svg>", "second")})
+    menu = PictureMenu({"a": Picture(["A"], 9, 9, "", "first"), "b": Picture(["B"], 9, 9, "", "second")})
     assert "first" in menu.view.value
     menu.buttons.value = "b"
     assert "second" in menu.view.value and "first" not in menu.view.value
@@ -209,7 +209,9 @@ def test_a_menu_of_pictures_shows_the_one_that_is_chosen():
 
 
 def test_choosing_a_head_in_the_map_draws_its_picture():
-    drawn = HeadPictures(np.ones((2, 3)) / 2, lambda layer, head: Picture("<svg/>", f"head {layer} {head}"))
+    drawn = HeadPictures(
+        np.ones((2, 3)) / 2, lambda layer, head: Picture([], 9, 9, "", f"head {layer} {head}")
+    )
     drawn.head_map.head = 2
     drawn.head_map.layer = 1
     assert "head 1 2" in drawn.view.value and repr(drawn) == "HeadPictures(2 x 3 heads, head 2-3)"

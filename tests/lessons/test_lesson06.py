@@ -204,7 +204,10 @@ def test_tables_say_what_the_rows_say(treebank):
     assert det["head"] == "3-2↓" and det["acc."] == "100" and det["BERT-base"] == "+42.6"
     assert shown.rows[1][2] == "too rare" and "Stanford scheme" in shown.caption
     flattered = flattery_table(table, ("det",))
-    assert flattered.rows[0][2:4] == ["100.0", "100.0"] and flattered.rows[0][-1] == f"{1 / 21:.3f}"
+    assert (
+        list(map(str, flattered.rows[0][2:4])) == ["100.0", "100.0"]
+        and flattered.rows[0][-1] == f"{1 / 21:.3f}"
+    )
     assert choices_cell([Choice(1, 2, 0), Choice(1, 2, 0)]) == "2-3"
     assert choices_cell([Choice(1, 2, 0), Choice(0, 0, 1)]) == "2-3, 1-1↓"
     assert signed(-0.004, 1) == "0.0" and signed(-2.6) == "−3"

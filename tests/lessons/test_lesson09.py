@@ -64,7 +64,7 @@ GROUPS = np.array([["next", "[SEP]"], ["next", "unlabelled"], ["<b>", "[SEP]"]],
 
 def shown(**options):
     distances = np.sqrt(((POINTS[:, None] - POINTS[None]) ** 2).sum(-1))
-    return render_distance_map(POINTS, distances, GROUPS, (3, 2), **options)
+    return render_distance_map(POINTS, distances, GROUPS, (3, 2), **options).svg
 
 
 def places(svg):
@@ -118,9 +118,9 @@ def test_no_two_groups_share_colour_and_shape():
 
 
 def test_one_head_and_heads_in_one_place_have_a_picture():
-    one = render_distance_map([[0, 0]], [[0]], [["next"]], (1, 1))
+    one = render_distance_map([[0, 0]], [[0]], [["next"]], (1, 1)).svg
     assert "There is no other head." in one
-    heap = render_distance_map(np.zeros((4, 2)), np.zeros((4, 4)), [["next"] * 2] * 2, (2, 2))
+    heap = render_distance_map(np.zeros((4, 2)), np.zeros((4, 4)), [["next"] * 2] * 2, (2, 2)).svg
     assert "nan" not in heap and len(set(places(heap).values())) == 1
 
 
@@ -187,9 +187,9 @@ def test_choosing_a_point_changes_picture_and_sentence():
     view = live(stress=0.25)
     before = view.picture()
     view.layer, view.head = 2, 1
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     assert (
-        svg != before[0]
+        svg != before.svg
         and sentence.startswith("Head 3-2 ([SEP]).")
         and "Stress of the map: 0.250." in sentence
     )

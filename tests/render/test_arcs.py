@@ -57,8 +57,8 @@ def test_an_arc_passes_over_those_inside_it():
 
 def test_the_picture_is_valid_escaped_and_the_same_each_time():
     picture = arcs_of(HOSTILE, [1, 0, 1])
-    svg = render_arcs(picture, head=(0, 1))
-    assert svg == render_arcs(picture, head=(0, 1))
+    svg = render_arcs(picture, head=(0, 1)).svg
+    assert svg == render_arcs(picture, head=(0, 1)).svg
     tree = ElementTree.fromstring(svg)
     texts = [node.text for node in tree.iter("{http://www.w3.org/2000/svg}text")]
     assert texts == ["det", "nsubj", "✓", "✗", "<b>the</b>", "cat", "sat & \"slept\""]  # fmt: skip
@@ -69,7 +69,7 @@ def test_the_picture_is_valid_escaped_and_the_same_each_time():
 @pytest.mark.parametrize("direction", [0, 1])
 def test_the_arrow_lands_on_the_word_that_is_looked_at(direction):
     answers = [4, 3, 1, 2, 0]
-    drawn = made.arrows(render_arcs(arcs_of(LONGER, answers), direction=direction), 5)
+    drawn = made.arrows(render_arcs(arcs_of(LONGER, answers), direction=direction).svg, 5)
     words = [word for word, governor in enumerate(LONGER.governors) if governor >= 0]
     named = [(word, answers[word]) for word in words]
     assert drawn[:4] == [

@@ -47,7 +47,7 @@ def test_what_rose_and_what_fell_are_named_with_their_query_first():
         "Head 1-2, after minus before: “the” gives 20.0 points more to “cat”; “the” gives 20.0 points less to [SEP]. "
         "On average 5 % of a token's weight has moved."
     )
-    assert "strongest: 20.0 points" in view.picture()[0]
+    assert "strongest: 20.0 points" in view.picture().svg
     view.query = 1
     assert view.sentence == "“the” looks more at “cat” (+20.0 points) and less at [SEP] (-20.0)."
     view.query = 2
@@ -110,10 +110,10 @@ def test_losses_are_dashed_and_brown_and_gains_are_not():
     changes = np.array([[0.4, -0.4], [0.0, 0.0]])
     drawn = {
         node.get("stroke"): node.get("stroke-dasharray")
-        for node in paths(render_attention_lines(changes, ["a", "b"], difference=True))
+        for node in paths(render_attention_lines(changes, ["a", "b"], difference=True).svg)
     }
     assert drawn[LINE] is None and drawn[LESS] is not None
-    svg = render_attention_grid(changes, ["a", "b"], difference=True)
+    svg = render_attention_grid(changes, ["a", "b"], difference=True).svg
     assert {node.get("fill") for node in paths(svg)} >= {
         difference_colour(1),
         difference_colour(-1),
@@ -121,7 +121,7 @@ def test_losses_are_dashed_and_brown_and_gains_are_not():
     }
     texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
     assert "+40" in texts and "-40" in texts and any("brown" in text for text in texts)
-    plain = render_attention_grid(changes, ["a", "b"], difference=True, numbers=False)
+    plain = render_attention_grid(changes, ["a", "b"], difference=True, numbers=False).svg
     signs = [node.get("d") for node in paths(plain) if node.get("fill") == "none"]
     assert [("v" in sign) for sign in signs] == [True, False]
 
@@ -133,7 +133,7 @@ def test_a_map_of_differences_has_signs_and_an_even_scale():
     after, before = np.array([[0.9, 0.2], [0.5, 0.1]]), np.array([[0.1, 0.4], [0.5, 0.1]])
     view = HeadMap(after, name="share", minus=before, head=1)
     assert view.value == pytest.approx(-0.2) and view.ranges[0] == pytest.approx([-0.8, 0.8])
-    svg, said = view.picture()
+    svg, said = view.picture().svg, view.picture().beneath
     assert said == (
         "share, after minus before, 2 layers of 2 heads: rises most in head 1-1 (+0.800), falls most in head 1-2 (-0.200). Head 1-2: -0.200."
     )
@@ -143,7 +143,7 @@ def test_a_map_of_differences_has_signs_and_an_even_scale():
     assert repr(view) == "HeadMap(2 x 2 heads, share, after minus before, head 1-2)"
     fills = [node.get("fill") for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}rect")]
     assert difference_colour(1) in fills and difference_colour(-0.25) in fills
-    signs = render_head_map(after - before, difference=True, numbers=False)
+    signs = render_head_map(after - before, difference=True, numbers=False).svg
     texts = [node.text for node in ElementTree.fromstring(signs).iter() if node.tag.endswith("}text")]
     assert texts.count("+") == 1 and texts.count("−") == 1
     assert "rises nowhere, falls nowhere" in describe_head_map(np.zeros((2, 2)), difference=True)

@@ -2,64 +2,103 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from bertlook_teach.render import TextTable, table_dots
-from bertlook_teach.render.drawing.marks import MODELS, OTHERS
+from bertlook_teach.render import Estimate, TextTable, table_dots
+from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS
 from bertlook_teach.render.drawing.palette import PAPER
-from bertlook_teach.render.drawing.svg import coordinate, text_width
-from bertlook_teach.render.results.dots import _DOT, _EM, _values
+from bertlook_teach.render.results.dots import dots_figure
 
 TABLE = TextTable(
     ["head", "specimen", "random twin"],
-    [["1-2", "0.50 [0.25, 0.75] in 1-2", "0.10"], ["2-1", "1.00", "-"]],
+    [["1-2", Estimate(0.5, 0.25, 0.75, after=" in 1-2"), Estimate(0.1)], ["2-1", Estimate(1.0), "-"]],
     "Two heads.",
 )
 
 
 @pytest.mark.parametrize(
-    ("cell", "found"),
+    ("cell", "printed"),
     [
-        ("0.98 [0.97, 0.99] in 1-6", (0.98, 0.97, 0.99)),
-        ("1-5: 0.85 [.83, 0.86]", (0.85, 0.83, 0.86)),
-        ("13.2 (9.3 to 15.7)", (13.2, 9.3, 15.7)),
-        ("−18.5", (-18.5, -18.5, -18.5)),
-        ("+3 [−1, +7]", (3, -1, 7)),
-        ("26.3 (+1)", (26.3, 26.3, 26.3)),
-        ("20 %", (20, 20, 20)),
-        ("0.983 [0.982, 0.984] in 1\u20111", (0.983, 0.982, 0.984)),
-        ("-", None),
-        ("not found", None),
+        (Estimate(0.981, 0.97, 0.99, after=" in 1-6"), "0.98 [0.97, 0.99] in 1-6"),
+        (Estimate(0.85, 0.83, 0.86, before="1-5: ", short=True), "1-5: .85 [.83, .86]"),
+        (Estimate(13.2, 9.3, 15.7, ".1f", "({} to {})"), "13.2 (9.3 to 15.7)"),
+        (Estimate(3, -1, 7, "+.0f"), "+3 [-1, +7]"),
+        (Estimate(-0.001, short=True), ".00"),
+        (Estimate(26.3, form=".1f", after=" (+1)"), "26.3 (+1)"),
+        (Estimate(20, form=".0f", after=" %"), "20 %"),
     ],
 )
-def test_a_cell_is_read_as_its_number_with_its_interval(cell, found):
-    assert _values(cell) == found
+def test_a_number_is_printed_once_and_as_it_is_told(cell, printed):
+    assert str(cell) == f"{cell}" == printed
+    assert printed in TextTable(["a", "b"], [["row", cell]])._repr_html_().replace("\u2212", "-")
+
+
+def figure(table, columns=None, **how):
+    return dots_figure(table, list(table.header)[1:] if columns is None else columns, **how)
+
+
+def dots(table, columns=None, **how):
+    """The marks of a picture from its first row to its last: column, place on the scale, row, form, hollow."""
+    return [
+        (
+            str(mark.get_label())[1:],
+            *(float(place[0]) for place in mark.get_data()),
+            NAMES[mark.get_marker(), mark.get_color()],
+            mark.get_markerfacecolor() == PAPER,
+        )
+        for mark in figure(table, columns, **how).axes[0].lines
+        if len(mark.get_xdata()) == 1
+    ]
+
+
+def words(drawn):
+    return [text.get_text() for text in drawn.axes[0].child_axes[0].get_yticklabels()]
+
+
+NAMES = {(FORMS[mark.form], mark.colour): name for name, mark in MODELS.items()}
+NAMES[FORMS[OTHERS[0].form], OTHERS[0].colour] = None
+
+
+def test_the_scale_has_the_number_and_not_its_print():
+    [(_, place, *_)] = dots(TextTable(["a", "b"], [["x", Estimate(0.4, form=".0f")]]))
+    assert place == 0.4
+
+
+def test_an_interval_with_one_end_is_refused():
+    with pytest.raises(ValueError, match=r"two ends, or none; got 0\.1 and None"):
+        Estimate(0.5, 0.1)
 
 
 def test_marks_stand_on_the_scale_where_the_numbers_are():
-    svg = table_dots(TABLE, ["specimen"]).svg
-    first, second = (float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg))
-    (low, high) = (float(x) for x in re.search(r'<path d="M([\d.]+) [\d.]+H([\d.]+)"', svg).groups())
-    zero = float(re.search(r'<path d="M([\d.]+) [\d.]+V', svg)[1])
-    assert (first - zero) / (second - zero) == pytest.approx(0.5, abs=0.001)
-    assert (
-        first - low == pytest.approx(high - first, abs=0.11) == pytest.approx((second - zero) / 4, abs=0.11)
-    )
+    assert [(place, row) for _, place, row, *_ in dots(TABLE, ["specimen"])] == [(0.5, 0), (1.0, 1)]
+    [interval] = [line for line in figure(TABLE, ["specimen"]).axes[0].lines if len(line.get_xdata()) == 2]
+    assert list(interval.get_xdata()) == [0.25, 0.75] and list(interval.get_ydata()) == [0, 0]
+    assert interval.get_color() == MODELS["specimen"].colour
+
+
+def test_the_first_row_stands_on_top_and_columns_of_a_row_below_one_another():
+    drawn = figure(TABLE)
+    bottom, top = drawn.axes[0].get_ylim()
+    assert bottom > top and [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["1-2", "2-1"]
+    first, twin, second = (row for _, _, row, *_ in dots(TABLE))
+    assert first < 0 < twin < 0.5 < second < 1
 
 
 def test_the_twin_is_a_square_and_what_was_not_measured_has_no_mark():
-    svg = table_dots(TABLE).svg
-    assert (
-        svg.count("<circle") == 2 + 1 and len(re.findall("<rect", svg)) == 1 + 1 + 1
-    )  # one each in the key; the paper
-    assert ">0.50 [0.25, 0.75] in 1-2</text>" in svg and ">\u2014</text>" in svg
+    assert [(column, model) for column, _, _, model, _ in dots(TABLE)] == [
+        ("specimen", "specimen"),
+        ("random twin", "random twin"),
+        ("specimen", "specimen"),
+    ]
+    assert words(figure(TABLE)) == ["0.50 [0.25, 0.75] in 1-2", "0.10", "1.00", "\u2014"]
+    assert [text.get_text() for text in figure(TABLE).legends[0].texts] == ["specimen", "random twin"]
 
 
 def test_a_level_to_compare_with_is_inside_the_scale_and_named():
-    svg = table_dots(TABLE, ["specimen"], line=("twice", 2.0)).svg
-    assert ">twice</text>" in svg and ">2.0</text>" in svg
+    axes = figure(TABLE, ["specimen"], line=("twice", 2.0)).axes[0]
+    assert axes.get_title() == "twice" and axes.get_xlim() == (0, 2)
+    assert list(axes.lines[-1].get_xdata()) == [2, 2]
+    assert "twice" in [text.get_text() for text in figure(TABLE, line=("twice", 2.0)).legends[0].texts]
 
 
 def test_the_table_goes_along():
@@ -69,9 +108,9 @@ def test_the_table_goes_along():
 
 def test_together_a_row_is_one_line():
     long = TextTable(TABLE.header, list(TABLE.rows) * 5)
-    apart, joined = (table_dots(long, together=flag).svg for flag in (False, True))
-    heights = [float(re.search(r'height="([\d.]+)"', svg)[1]) for svg in (apart, joined)]
-    assert heights[1] < heights[0] and "in 1-2" not in joined
+    apart, joined = (figure(long, together=flag) for flag in (False, True))
+    assert joined.get_figheight() < apart.get_figheight() and not joined.axes[0].child_axes
+    assert {row for _, _, row, *_ in dots(long, together=True)} == set(range(10))
 
 
 def test_what_cannot_be_drawn_is_said():
@@ -82,18 +121,10 @@ def test_what_cannot_be_drawn_is_said():
 
 
 def forms(table, **how):
-    """The mark of each row, as its form and whether it is hollow."""
-    svg = table_dots(table, **how).svg
-    mark = rf'<(circle|rect|path) (?!x="0")[^>]*fill="([^"]*)" stroke="([^"]*)" stroke-width="{coordinate(0.4 * _DOT)}"'
-    return [(MARKS[form, stroke], fill == PAPER) for form, fill, stroke in re.findall(mark, svg)]
+    return [(model, hollow) for *_, model, hollow in dots(table, **how)]
 
 
-MARKS = {
-    ({"disc": "circle", "square": "rect"}.get(mark.form, "path"), mark.colour): name
-    for name, mark in MODELS.items()
-}
-MARKS["path", OTHERS[0].colour] = None
-ONE = TextTable(["head", "share"], [["3-1", "0.98"], ["by chance", "0.02"]], "One column.")
+ONE = TextTable(["head", "share"], [["3-1", 0.98], ["by chance", 0.02]], "One column.")
 
 
 @pytest.mark.parametrize(
@@ -125,45 +156,36 @@ def test_a_model_that_does_not_fit_is_said():
         table_dots(TABLE, model="specimen")
 
 
-def test_a_long_key_begins_further_to_the_left_and_is_seen_to_its_end():
-    header = ["name", "first of three", "second of three", "third of three"]
-    svg = table_dots(TextTable(header, [["a row with a very long name", "1", "2", "3"]], "Numbers.")).svg
-    places = {word: float(x) for x, word in re.findall(r'<text x="([\d.]+)"[^>]*>(\w+ of three)<', svg)}
-    width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
-    assert list(places) == header[1:]
-    for word, x in places.items():
-        assert x + text_width(word, _EM) <= width, word
-
-
 def test_an_interval_beyond_the_ends_is_said_and_not_drawn():
-    rows = [["a", "1.0 [0.5, 1.5]"], ["b", "2.0 [-150, 3.0]"], ["c", "-90 [-91, -89]"]]
+    rows = [["a", Estimate(1, 0.5, 1.5)], ["b", Estimate(2, -150, 3)], ["c", Estimate(-90, -91, -89, ".0f")]]
     table = TextTable(["task", "layer"], rows, "Three.")
-    wide, narrow = table_dots(table), table_dots(table, within=(-6, 12))
+    wide, narrow = figure(table), figure(table, within=(-6, 12))
     assert len(forms(table)) == 3 and len(forms(table, within=(-6, 12))) == 2
-    assert "[\u2212150, 3.0]" in narrow.svg and "\u221290 [\u221291, \u221289]" in narrow.svg
-    assert re.search(r">\D?100<", wide.svg) and not re.search(r">\D?100<", narrow.svg)
-    assert table_dots(table, within=(-200, 12)).svg == wide.svg
+    assert words(narrow) == words(wide) and words(narrow)[2] == "\u221290 [\u221291, \u221289]"
+    assert wide.axes[0].get_xlim()[0] <= -150 and narrow.axes[0].get_xlim()[0] >= -6
+    assert len(forms(table, within=(-200, 12))) == 3
 
 
-def test_a_key_too_long_for_its_line_has_two():
+def test_a_key_too_long_for_its_line_has_more_and_is_seen_to_its_end():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     columns = ["specimen [95 %]", "random twin [95 %]", "word list, each form", "commonest label of all"]
-    svg = table_dots(TextTable(["task", *columns], [["POS", "1", "2", "3", "4"]], "F1."), together=True).svg
-    for name in columns:
-        x, y = map(
-            float, re.search(rf'<text x="([\d.]+)" y="([\d.]+)"[^>]*>{re.escape(name)}<', svg).groups()
-        )
-        assert x + text_width(name, _EM) <= 1180
-    assert y > 2 * _EM  # the last one stands below the first
+    drawn = figure(TextTable(["task", *columns], [["POS", 1, 2, 3, 4]], "F1."), together=True)
+    drawn.draw_without_rendering()
+    boxes = [text.get_window_extent(FigureCanvasAgg(drawn).get_renderer()) for text in drawn.legends[0].texts]
+    assert all(0 <= box.x0 < box.x1 <= drawn.bbox.width for box in boxes)
+    assert len({round(box.y0) for box in boxes}) == 2
 
 
 def test_an_axis_that_ends_at_zero_ends_without_a_sign():
-    svg = table_dots(TextTable(["pair", "r"], [["a", "-0.94"], ["b", "-0.40"]], "Two.")).svg
-    ticks = re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', svg)
+    axes = figure(TextTable(["pair", "r"], [["a", -0.94], ["b", -0.4]], "Two.")).axes[0]
+    ticks = [text.get_text() for text in axes.get_xticklabels()]
     assert ticks == ["\u22121.0", "\u22120.8", "\u22120.6", "\u22120.4", "\u22120.2", "0"]
 
 
-def test_an_interval_is_as_dark_as_its_mark_and_a_row_has_minus_signs_too():
-    svg = table_dots(TextTable(["given", "share"], [["against: -1 -1", "0.5 [0.4, 0.6]"]], "One.")).svg
-    interval = re.search(r'<path d="M[\d.]+ [\d.]+H[\d.]+" stroke="(#[0-9a-fA-F]+)" stroke-width="4"/>', svg)
-    assert interval and f'stroke="{interval[1]}" stroke-width' in svg.replace(interval[0], "")
-    assert ">against: \u22121 \u22121<" in svg
+def test_a_row_has_minus_signs_too_and_dollars_stay_dollars():
+    table = TextTable(
+        ["given", "share"], [["against: -1 -1", Estimate(0.5, 0.4, 0.6)], ["$a$ <b>", 0.5]], "One."
+    )
+    svg = table_dots(table).svg
+    assert ">against: \u22121 \u22121<" in svg and ">$a$ &lt;b&gt;<" in svg

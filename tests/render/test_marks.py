@@ -18,11 +18,10 @@ from bertlook_teach.render import (
     prediction_figure,
     pruning_figure,
     relation_bars_figure,
-    table_dots,
-    with_badge,
 )
 from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS, draw_mark, marks_of, model_of
+from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS, marks_of, model_of
+from bertlook_teach.render.results.dots import dots_figure
 
 NAMES = {
     "specimen": "specimen",
@@ -66,7 +65,7 @@ def test_a_model_looks_the_same_in_every_figure(kind, figure):
     assert set(found) == set(NAMES), kind
     for name, model in NAMES.items():
         mark = MODELS[model]
-        assert looks(found[name]) == (mark.colour.lower(), FORMS[mark.form][0], mark.filled), (kind, name)
+        assert looks(found[name]) == (mark.colour.lower(), FORMS[mark.form], mark.filled), (kind, name)
 
 
 def test_a_row_of_points_that_names_another_model_is_drawn_as_that_model():
@@ -75,7 +74,7 @@ def test_a_row_of_points_that_names_another_model_is_drawn_as_that_model():
     drawn = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
     for line, model in zip(drawn, ("specimen", "random twin"), strict=True):
         mark = MODELS[model]
-        assert looks(line) == (mark.colour.lower(), FORMS[mark.form][0], mark.filled), model
+        assert looks(line) == (mark.colour.lower(), FORMS[mark.form], mark.filled), model
 
 
 def test_gains_are_those_of_the_specimen_and_of_bert():
@@ -85,16 +84,15 @@ def test_gains_are_those_of_the_specimen_and_of_bert():
 
 
 def test_the_dots_of_a_table_know_models_in_columns_and_in_rows():
-    marks = {name: draw_mark(MODELS[model], 0, 0, 10) for name, model in NAMES.items()}
-    kept = {
-        name: re.sub(r'\b(?:[cr]?[xy]|r|width|height|d|stroke-width)="[^"]*"', "", mark)
-        for name, mark in marks.items()
-    }
-    across = table_dots(TextTable(["task", *NAMES], [["POS", ".1", ".2", ".3", ".4"]], "Four."))
-    down = table_dots(TextTable(["model", "share"], [[name, ".2"] for name in NAMES], "Four."))
-    for picture, each in ((across, 2), (down, 1)):  # the key and the dot; the dot
-        plain = re.sub(r'\b(?:[cr]?[xy]|r|width|height|d|stroke-width)="[^"]*"', "", picture.svg)
-        assert {name: plain.count(mark) for name, mark in kept.items()} == dict.fromkeys(NAMES, each)
+    across = TextTable(["task", *NAMES], [["POS", 0.1, 0.2, 0.3, 0.4]], "Four.")
+    down = TextTable(["model", "share"], [[name, 0.2] for name in NAMES], "Four.")
+    for table, each in ((across, 2), (down, 1)):  # the key and the dot; the dot
+        drawn = dots_figure(table, table.header[1:]).axes[0].lines
+        for model in NAMES.values():
+            mark = MODELS[model]
+            look = (FORMS[mark.form], mark.colour, mark.colour if mark.filled else palette.PAPER)
+            seen = [(one.get_marker(), one.get_color(), one.get_markerfacecolor()) for one in drawn]
+            assert seen.count(look) == each, model
 
 
 def test_bars_have_the_colour_of_their_model_and_the_specimens_are_hollow():
@@ -102,7 +100,8 @@ def test_bars_have_the_colour_of_their_model_and_the_specimens_are_hollow():
     for model in ("specimen", "random twin"):
         mark = MODELS[model]
         fill = mark.colour if mark.filled else palette.PAPER
-        assert svg.count(f'fill="{fill}" stroke="{mark.colour}"') == 6  # five classes and the key
+        look = f"fill: {fill.lower()}; stroke: {mark.colour.lower()}"
+        assert svg.count(look) == 6, model  # five classes and the key
     panels = {name: {"det": (50.0, 40.0, 60.0, 30.0)} for name in ("specimen", "BERT-base")}
     for axes in relation_bars_figure(panels).axes:
         mark = MODELS[axes.get_title(loc="left")]
@@ -116,8 +115,8 @@ def test_the_badge_of_a_heat_map_has_the_colour_of_its_model_and_can_be_read(bad
     from bertlook_teach.render import render_head_map
 
     chip = re.search(
-        r'<rect[^>]*rx="[^"]*" fill="([^"]*)" stroke="([^"]*)"[^>]*/><text[^>]*? fill="([^"]*)"',
-        with_badge(render_head_map([[0.1, 0.2]]), badge),
+        r'<rect[^>]*rx="[^"]*" fill="([^"]*)" stroke="([^"]*)"[^>]*/>\s*<text[^>]*? fill="([^"]*)"',
+        render_head_map([[0.1, 0.2]]).with_badge(badge).svg,
     )
     fill, stroke, ink = chip.groups()
     assert palette.contrast(fill, ink) >= 4.5

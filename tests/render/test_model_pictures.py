@@ -12,7 +12,7 @@ GUESSES = (("on", 0.25), ("in", 0.22))
 
 
 def model(tokens=("[CLS]", "cat", "[MASK]", "mat", "[SEP]"), masked=2, guesses=GUESSES, shape=(3, 2)):
-    return render_model("cat [MASK] mat", tokens, masked, guesses, shape=shape)
+    return render_model("cat [MASK] mat", tokens, masked, guesses, shape=shape).svg
 
 
 def said(svg: str) -> str:
@@ -46,8 +46,8 @@ def test_many_tokens_are_cut_and_markup_stays_text():
 
 
 def test_a_head_is_drawn_with_its_own_weights():
-    one = render_one_head([[1.0, 0.0], [0.5, 0.5]], size=5, width=10)
-    other = render_one_head([[0.0, 1.0], [0.5, 0.5]], size=5, width=10)
+    one = render_one_head([[1.0, 0.0], [0.5, 0.5]], size=5, width=10).svg
+    other = render_one_head([[0.0, 1.0], [0.5, 0.5]], size=5, width=10).svg
     assert one != other
     assert "10 numbers give a query, a key and a value of 5 numbers" in said(
         one
@@ -56,7 +56,7 @@ def test_a_head_is_drawn_with_its_own_weights():
 
 @pytest.mark.parametrize("chosen", [0, 3])
 def test_one_head_of_the_layer_is_marked(chosen):
-    svg = render_layer(4, chosen)
+    svg = render_layer(4, chosen).svg
     assert [word for word in words(svg) if word.startswith("head ")] == [f"head {i + 1}" for i in range(4)]
     assert re.findall(r'fill="#a34700"[^>]*>(head \d)<', svg) == [f"head {chosen + 1}"]
     assert f"head {chosen + 1} is marked" in said(svg)
@@ -80,10 +80,13 @@ def test_what_cannot_be_drawn_is_refused():
         (lambda: model(tokens=("cat",) * 25), "at most 24 tokens"),
         (lambda: model(guesses=(("on", 0.1),) * 6), "and 5 guesses"),
         (lambda: model(guesses=(("on", 7.0),)), "from 0 to 1"),
-        (lambda: render_one_head([[0.1, 0.1], [0.5, 0.5]], size=5, width=10), "row of the weights sums to 1"),
-        (lambda: render_one_head([[6.0, 0.0], [0.5, 0.5]], size=5, width=10), "between 0 and 1"),
-        (lambda: render_one_head([[float("nan"), 1.0], [0.5, 0.5]], size=5, width=10), "finite"),
-        (lambda: render_layer(200, 0), "from 1 to 24 heads"),
+        (
+            lambda: render_one_head([[0.1, 0.1], [0.5, 0.5]], size=5, width=10).svg,
+            "row of the weights sums to 1",
+        ),
+        (lambda: render_one_head([[6.0, 0.0], [0.5, 0.5]], size=5, width=10).svg, "between 0 and 1"),
+        (lambda: render_one_head([[float("nan"), 1.0], [0.5, 0.5]], size=5, width=10).svg, "finite"),
+        (lambda: render_layer(200, 0).svg, "from 1 to 24 heads"),
     ],
 )
 def test_what_would_be_drawn_wrongly_is_refused(draw, said):
@@ -94,7 +97,7 @@ def test_what_would_be_drawn_wrongly_is_refused(draw, said):
 def test_a_long_sentence_is_cut_to_the_frame():
     (cut,) = [
         word
-        for word in words(render_model("word " * 100, ("[CLS]", "[MASK]"), 1, GUESSES, shape=(1, 1)))
+        for word in words(render_model("word " * 100, ("[CLS]", "[MASK]"), 1, GUESSES, shape=(1, 1)).svg)
         if "word word" in word
     ]
     assert cut.endswith("…") and len(cut) < 100

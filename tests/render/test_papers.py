@@ -13,7 +13,6 @@ from bertlook_teach.disk import find_chromium
 from bertlook_teach.render import (
     Picture,
     caption_of,
-    describe_attention,
     figure_picture,
     layer_curves,
     render_attention_lines,
@@ -27,7 +26,7 @@ CURVES = {"specimen": [0.1, 0.4, 0.2]}
 
 
 def picture() -> Picture:
-    return Picture(render_attention_lines(WEIGHTS, TOKENS), describe_attention(WEIGHTS, TOKENS))
+    return render_attention_lines(WEIGHTS, TOKENS)
 
 
 def curves():
@@ -75,8 +74,8 @@ def test_the_whole_picture_is_in_the_photograph(tmp_path):
     """A window's size counts its frame, so a naive photograph ends above the picture's lower edge."""
     from matplotlib import image
 
-    two = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150" viewBox="0 0 300 150"><rect width="300" height="150" fill="#E69F00"/></svg>'
-    drawn = image.imread(save_figure((two, "Orange."), tmp_path / "a.png", width="60mm", dpi=96))
+    two = Picture(['<rect width="300" height="150" fill="#E69F00"/>'], 300, 150, "", "Orange.")
+    drawn = image.imread(save_figure(two, tmp_path / "a.png", width="60mm", dpi=96))
     assert drawn.shape[:2] == (113, 227)
     assert np.abs(drawn[..., :3] - np.array([0xE6, 0x9F, 0]) / 255).max(axis=-1)[:-1, :-1].max() < 0.01
 
@@ -122,7 +121,7 @@ def test_a_figure_keeps_its_own_size_and_its_type(tmp_path):
 def test_every_view_is_saved_as_it_stands(tmp_path, name):
     view = VIEWS[name](HOSTILE, 2, 3)
     path = save_figure(view, tmp_path / "view.svg", width="120mm")
-    assert path.with_suffix(".txt").read_text(encoding="utf-8") == view.picture()[1] + "\n"
+    assert path.with_suffix(".txt").read_text(encoding="utf-8") == view.picture().beneath + "\n"
     assert size_of(path)[0] == pytest.approx(120)
     assert "max-width" not in path.read_text(encoding="utf-8").partition(">")[0]
 

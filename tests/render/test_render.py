@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ import pytest
 from made import looks_back
 
 from bertlook_teach.render import (
+    Picture,
     TextTable,
     attention_table,
     describe_attention,
@@ -18,6 +20,7 @@ from bertlook_teach.render import (
     describe_layers,
     describe_token,
     format_strongest_heads,
+    growing,
     head_map_table,
     layer_curves,
     percent,
@@ -29,10 +32,8 @@ from bertlook_teach.render import (
     save_figure,
     value_range,
     visible_token,
-    with_badge,
 )
 from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.drawing.svg import frame, growing
 from bertlook_teach.render.heads import attention as attention_module
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -80,7 +81,7 @@ def spread(n=5, seed=0):
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_a_picture_is_a_standalone_image_with_a_name_and_a_sentence(picture):
-    svg = picture(spread(), TOKENS)
+    svg = picture(spread(), TOKENS).svg
     root = parse(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.get("role") == "img"
@@ -92,16 +93,16 @@ def test_a_picture_is_a_standalone_image_with_a_name_and_a_sentence(picture):
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_the_same_data_give_the_same_bytes_and_no_ids(picture):
-    svg = picture(spread(), TOKENS)
-    assert svg == picture(spread(), TOKENS)
+    svg = picture(spread(), TOKENS).svg
+    assert svg == picture(spread(), TOKENS).svg
     assert " id=" not in svg
-    assert svg != picture(spread(seed=1), TOKENS)
+    assert svg != picture(spread(seed=1), TOKENS).svg
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_hostile_tokens_stay_text(picture):
     n = len(HOSTILE)
-    svg = picture(spread(n), HOSTILE)
+    svg = picture(spread(n), HOSTILE).svg
     allowed = {"svg", "title", "desc", "rect", "text", "path", "g"}
     assert {node.tag.split("}")[1] for node in parse(svg).iter()} <= allowed
     assert not any(name.startswith("on") for node in parse(svg).iter() for name in node.attrib)
@@ -113,7 +114,7 @@ def test_hostile_tokens_stay_text(picture):
 @pytest.mark.parametrize("picture", PICTURES)
 @pytest.mark.parametrize("n", [1, 2, 130])
 def test_one_token_and_very_many_can_be_drawn(picture, n):
-    svg = picture(np.full((n, n), 1 / n), ["x"] * n)
+    svg = picture(np.full((n, n), 1 / n), ["x"] * n).svg
     assert parse(svg) is not None
     assert len(svg) < 3_000_000
 
@@ -127,7 +128,7 @@ def test_the_callers_array_is_left_alone(picture):
 
 def test_everything_drawn_lies_inside_the_frame():
     for picture in PICTURES:
-        svg = picture(spread(), ["x", "ab", "internationalisation", "##s", "[SEP]"])
+        svg = picture(spread(), ["x", "ab", "internationalisation", "##s", "[SEP]"]).svg
         _, _, width, height = map(float, parse(svg).get("viewBox").split())
         for node in tags(svg, "text"):
             assert 0 <= float(node.get("x")) <= width and 0 <= float(node.get("y")) <= height
@@ -144,17 +145,17 @@ def starts_and_ends(svg):
 
 
 def test_lines_run_from_the_query_on_the_left_to_the_key_on_the_right():
-    svg = render_attention_lines(looks_back(), TOKENS)
+    svg = render_attention_lines(looks_back(), TOKENS).svg
     ends = starts_and_ends(svg)
     heights = [start for start, _ in ends]
     assert len(ends) == 5
     assert [end for _, end in ends] == [heights[0], *heights[:-1]]  # each one row higher: the previous token
-    transposed = starts_and_ends(render_attention_lines(looks_back().T + np.eye(5) * 1e-9, TOKENS))
+    transposed = starts_and_ends(render_attention_lines(looks_back().T + np.eye(5) * 1e-9, TOKENS).svg)
     assert transposed != ends
 
 
 def test_queries_stand_left_and_keys_right_under_their_titles():
-    svg = render_attention_lines(looks_back(), TOKENS)
+    svg = render_attention_lines(looks_back(), TOKENS).svg
     at = {
         node.text: node for node in tags(svg, "text") if node.text in ("query (looks)", "key (is looked at)")
     }
@@ -164,7 +165,7 @@ def test_queries_stand_left_and_keys_right_under_their_titles():
 
 def test_a_heavier_line_is_wider_and_darker():
     weights = np.array([[0.9, 0.1], [0.5, 0.5]])
-    lines = tags(render_attention_lines(weights, ["a", "b"]), "path")
+    lines = tags(render_attention_lines(weights, ["a", "b"]).svg, "path")
     widths = [float(line.get("stroke-width")) for line in lines]
     opacities = [float(line.get("stroke-opacity")) for line in lines]
     assert widths == sorted(widths) and opacities == sorted(opacities)
@@ -174,18 +175,18 @@ def test_a_heavier_line_is_wider_and_darker():
 
 def test_lines_below_the_smallest_weight_are_not_drawn():
     weights = np.array([[0.995, 0.005], [0.5, 0.5]])
-    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"]))) == 3
-    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"], min_weight=0))) == 4
+    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"]).svg)) == 3
+    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"], min_weight=0).svg)) == 4
 
 
 def test_a_uniform_head_over_many_tokens_is_not_a_blank_picture():
     n = 128
-    svg = render_attention_lines(np.full((n, n), 1 / n), ["x"] * n)
+    svg = render_attention_lines(np.full((n, n), 1 / n), ["x"] * n).svg
     assert len(starts_and_ends(svg)) == n * n
 
 
 def test_choosing_a_query_shows_its_lines_and_numbers_only():
-    svg = render_attention_lines([[0.25, 0.75], [1, 0]], ["a", "b"], query=0)
+    svg = render_attention_lines([[0.25, 0.75], [1, 0]], ["a", "b"], query=0).svg
     assert len(starts_and_ends(svg)) == 2
     assert [text for text in words(svg) if "%" in text] == ["25 %", "75 %"]
     assert tags(svg, "desc")[0].text == "“a” looks at “b” 75 %, itself 25 %."
@@ -193,7 +194,7 @@ def test_choosing_a_query_shows_its_lines_and_numbers_only():
 
 def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
     weights = np.array([[0.1, 0.9, 0.0], [0.6, 0.1, 0.3], [0.0, 0.5, 0.5]])
-    svg = render_attention_lines(weights, ["[CLS]", "a", "b"], hide_special=True)
+    svg = render_attention_lines(weights, ["[CLS]", "a", "b"], hide_special=True).svg
     assert "[CLS]" not in words(svg)
     assert len(starts_and_ends(svg)) == 4
     # Drawn as strong as they are: a gives 0.1 and 0.3, b gives 0.5 and 0.5 (one path each, to the nearest step).
@@ -209,10 +210,10 @@ def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
 def test_the_two_texts_of_a_pair_are_marked_by_colour_and_dash():
     tokens, segments = ["[CLS]", "a", "[SEP]", "b", "[SEP]"], [0, 0, 0, 1, 1]
     for picture in (render_attention_lines, render_attention_grid):
-        svg = picture(spread(), tokens, segment_ids=segments)
+        svg = picture(spread(), tokens, segment_ids=segments).svg
         dashed = [path for path in tags(svg, "path") if path.get("stroke-dasharray")]
         assert len(dashed) == 4  # two tokens on each side
-        assert "stroke-dasharray" not in picture(spread(), tokens, segment_ids=[0] * 5)
+        assert "stroke-dasharray" not in picture(spread(), tokens, segment_ids=[0] * 5).svg
 
 
 # ---- grid ------------------------------------------------------------------------------------------------
@@ -230,16 +231,16 @@ def cells(svg):
 def test_the_grid_has_queries_down_and_keys_across():
     weights = np.zeros((3, 3))
     weights[:, 2] = 1  # everybody looks at the last token: the last column
-    drawn = cells(render_attention_grid(weights, ["a", "b", "c"]))
+    drawn = cells(render_attention_grid(weights, ["a", "b", "c"]).svg)
     dark = {place for place, (fill, _) in drawn.items() if fill == palette.magnitude_colour(1)}
     rows, columns = {y for y, _ in dark}, {x for _, x in dark}
     assert len(rows) == 3 and len(columns) == 1 and columns == {max(x for _, x in drawn)}
 
 
 def test_the_grid_names_its_axes_and_writes_small_maps_in_numbers():
-    svg = render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"])
+    svg = render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"]).svg
     assert {"query (looks)", "key (is looked at)", "25", "75", "100"} <= set(words(svg))
-    assert "25" not in words(render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"], numbers=False))
+    assert "25" not in words(render_attention_grid([[0.25, 0.75], [1, 0]], ["a", "b"], numbers=False).svg)
 
 
 # ---- head map --------------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def test_the_grid_names_its_axes_and_writes_small_maps_in_numbers():
 
 def test_the_map_has_layers_down_and_heads_across_counted_from_one():
     values = np.arange(6).reshape(2, 3) / 5
-    svg = render_head_map(values, title="share")
+    svg = render_head_map(values, title="share").svg
     assert [node.text for node in tags(svg, "title")][1:] == [
         "Head 1-1: 0.000",
         "Head 1-2: 0.200",
@@ -264,19 +265,21 @@ def test_the_map_has_layers_down_and_heads_across_counted_from_one():
 
 
 def test_layers_and_heads_are_counted_from_one_beside_a_head_map():
-    svg = render_head_map(np.zeros((3, 2)), numbers=False)
+    svg = render_head_map(np.zeros((3, 2)), numbers=False).svg
     assert re.findall(r'text-anchor="end"[^>]*>(\d+)<', svg) == ["1", "2", "3"]
     assert re.findall(r'text-anchor="middle"[^>]*>(\d+)<', svg) == ["1", "2"]
 
 
 def test_the_map_writes_the_number_beside_the_colour():
-    assert ".42" in words(render_head_map([[0.42, 0.1]]))
-    assert ".42" not in words(render_head_map([[0.42, 0.1]], numbers=False))
+    assert ".42" in words(render_head_map([[0.42, 0.1]]).svg)
+    assert ".42" not in words(render_head_map([[0.42, 0.1]], numbers=False).svg)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (24, 16), (1, 16), (24, 1)])
 def test_maps_of_any_shape_are_drawn(shape):
-    svg = render_head_map(np.linspace(0, 1, shape[0] * shape[1]).reshape(shape), selected=(shape[0] - 1, 0))
+    svg = render_head_map(
+        np.linspace(0, 1, shape[0] * shape[1]).reshape(shape), selected=(shape[0] - 1, 0)
+    ).svg
     assert len(tags(svg, "title")) == 1 + shape[0] * shape[1]
 
 
@@ -289,7 +292,7 @@ def test_the_range_starts_at_zero_and_can_be_fixed():
 
 
 def test_a_map_title_that_is_markup_stays_text():
-    svg = render_head_map([[1, 2]], title="</title><script>alert(1)</script>")
+    svg = render_head_map([[1, 2]], title="</title><script>alert(1)</script>").svg
     assert tags(svg, "script") == []
 
 
@@ -391,8 +394,8 @@ def test_the_table_of_a_map_counts_layers_and_heads_from_one():
 @pytest.mark.parametrize(
     "names",
     [
-        lambda: words(render_head_map(np.full((2, 3), 0.5))),
-        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"])),
+        lambda: words(render_head_map(np.full((2, 3), 0.5)).svg),
+        lambda: words(render_gallery(np.full((2, 3, 2, 2), 0.5), ["a", "b"]).svg),
         lambda: re.findall(r"\d+", " ".join(re.findall("<th.*?</th>", head_map_table(np.ones((2, 3)))))),
     ],
 )
@@ -634,7 +637,7 @@ def test_the_words_of_a_badge_fit_their_box_whatever_the_type(n_heads):
     from matplotlib.textpath import TextPath
 
     badge, em = "BERT-base, recorded", 30
-    svg = with_badge(render_head_map(np.zeros((1, n_heads))), badge, font_size=em)
+    svg = replace(render_head_map(np.zeros((1, n_heads))), badge=badge, font_size=em).svg
     width = float(re.search(r'viewBox="\S+ \S+ (\S+) ', svg).group(1))
     box = re.search(r'<rect x="([\d.]+)" y="[^"]*" width="([\d.]+)" height="[^"]*" rx=', svg)
     words = re.search(r'<text x="([\d.]+)"[^>]* text-anchor="middle"[^>]*>' + badge, svg)
@@ -659,7 +662,7 @@ def test_a_table_is_set_like_print_and_its_text_like_a_terminal():
 
 @pytest.mark.parametrize("wide", [300, 940])
 def test_a_picture_grows_with_the_screen_and_never_shrinks_below_its_design(wide):
-    svg = frame([], wide, 200, title="a", sentence="b", font_size=24)
-    least, share = re.search(r"style=\"width:max\(([\d.]+)px,(\d+)vw\);max-width:100%", growing(svg)).groups()
+    svg = Picture([], wide, 200, "a", "b", across=growing(wide)).svg
+    least, share = re.search(r"style=\"width:max\(([\d.]+)px,(\d+)vw\);max-width:100%", svg).groups()
     assert float(least) == wide
     assert wide - 13 < 12.8 * int(share) <= wide  # of 1280 pixels; and half as much more of 1920

@@ -87,13 +87,13 @@ def test_positions_and_sides_are_checked():
 
 @pytest.mark.parametrize("draw", [render_attention_lines, render_attention_grid])
 def test_a_picture_of_norms_is_named_and_described_as_one(draw):
-    svg = draw(WEIGHTS, TOKENS, head=(2, 0), norms=NORMS, longest=2)
+    svg = draw(WEIGHTS, TOKENS, head=(2, 0), norms=NORMS, longest=2).svg
     assert "<title>Head 3-1, norms</title>" in svg
     assert describe_norms(NORMS, TOKENS, head=(2, 0), longest=2) in svg
-    assert svg != draw(WEIGHTS, TOKENS, head=(2, 0))
+    assert svg != draw(WEIGHTS, TOKENS, head=(2, 0)).svg
     with pytest.raises(ValueError, match=r"no norm may exceed it; the largest is 0\.6, longest 0\.5"):
         draw(WEIGHTS, TOKENS, norms=NORMS, longest=0.5)
-    assert "adds nothing here" in draw(WEIGHTS, TOKENS, norms=0 * NORMS)
+    assert "adds nothing here" in draw(WEIGHTS, TOKENS, norms=0 * NORMS).svg
 
 
 def opacities(svg):
@@ -101,14 +101,14 @@ def opacities(svg):
 
 
 def test_against_the_longest_vector_nothing_gets_stronger_than_its_weight():
-    weight = opacities(render_attention_lines(WEIGHTS, TOKENS))
-    norm = opacities(render_attention_lines(WEIGHTS, TOKENS, norms=NORMS, longest=2))
+    weight = opacities(render_attention_lines(WEIGHTS, TOKENS).svg)
+    norm = opacities(render_attention_lines(WEIGHTS, TOKENS, norms=NORMS, longest=2).svg)
     assert max(weight) == pytest.approx(0.94)  # [SEP] looks at itself with all its weight
     assert max(norm) < 0.6  # .6 of 2: what went to [SEP] has faded, and nothing took its place
 
 
 def test_a_chosen_token_shows_norms_as_numbers():
-    svg = render_attention_lines(WEIGHTS, TOKENS, norms=NORMS, longest=2, query=2)
+    svg = render_attention_lines(WEIGHTS, TOKENS, norms=NORMS, longest=2, query=2).svg
     assert ">0.600<" in svg and "%<" not in svg
-    grid = render_attention_grid(WEIGHTS, TOKENS, norms=NORMS, longest=2)
+    grid = render_attention_grid(WEIGHTS, TOKENS, norms=NORMS, longest=2).svg
     assert ">.60<" in grid and ">70<" not in grid

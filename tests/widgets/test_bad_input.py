@@ -62,7 +62,7 @@ DRAWN = {
 
 def checked_picture(view):
     """A drawing that a parser can read, of drawing tags alone, and a sentence."""
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     tree = ElementTree.fromstring(svg)
     assert {node.tag.rpartition("}")[2] for node in tree.iter()} <= DRAWN
     names = [name.lower() for node in tree.iter() for name in node.attrib]
@@ -100,7 +100,7 @@ def test_models_of_any_shape(make, layers, heads):
     if view.has_trait("layer"):
         view.layer, view.head = layers - 1, heads - 1
         checked_picture(view)
-        assert f"{layers}-{heads}" in view.picture()[1]
+        assert f"{layers}-{heads}" in view.picture().beneath
 
 
 @views

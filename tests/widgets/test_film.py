@@ -135,14 +135,14 @@ def test_the_present_point_is_marked_on_the_chosen_curve():
     film = Film((10, 100, 1000), {"next": values})
     places = []
     for point in range(3):
-        svg = render_film(film, "next", point, head=(1, 0))
-        assert svg == render_film(film, "next", point, head=(1, 0))
+        svg = render_film(film, "next", point, head=(1, 0)).svg
+        assert svg == render_film(film, "next", point, head=(1, 0)).svg
         (circle,) = [n for n in ElementTree.fromstring(svg).iter() if n.tag.endswith("circle")]
         places.append((float(circle.get("cx")), float(circle.get("cy"))))
     (x0, y0), (x1, y1), (x2, y2) = places
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)  # even steps of the logarithm
     assert y0 > y1 > y2 and y0 - y1 == pytest.approx(y1 - y2, abs=0.2)
-    swapped = render_film(film, "next", 2, head=(0, 1))
+    swapped = render_film(film, "next", 2, head=(0, 1)).svg
     assert float(swapped.split('cy="')[1].split('"')[0]) == y0
 
 

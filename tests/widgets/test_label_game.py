@@ -96,12 +96,15 @@ def test_a_map_names_only_special_tokens_and_escapes_everything():
     attention = texts()[0]
     svg = render_map(
         attention.weights[0, 1], attention.tokens, segment_ids=SEGMENTS, special=attention.special
-    )
+    ).svg
     ElementTree.fromstring(svg)
     assert "[CLS]</text>" in svg and "[SEP]</text>" in svg and "<b>" not in svg and ">a</text>" not in svg
     assert "stroke-dasharray" in svg  # segments differ in more than colour
-    assert svg == render_map(
-        attention.weights[0, 1], attention.tokens, segment_ids=SEGMENTS, special=attention.special
+    assert (
+        svg
+        == render_map(
+            attention.weights[0, 1], attention.tokens, segment_ids=SEGMENTS, special=attention.special
+        ).svg
     )
     assert "<b>" not in map_thumbnail(attention.weights[0, 1], "<b>")
 
@@ -122,6 +125,7 @@ def test_fractions_are_drawn_with_their_interval_and_other_peoples_as_brackets()
     assert ".10 to .20" in picture.svg and picture.sentence.startswith("Most maps: specimen ")
     mean, low, high = (f"{v:.2f}".removeprefix("0") for v in fractions["vertical"])
     assert f"vertical {mean} [{low}, {high}]" in picture.svg  # its description holds every number
+    assert picture.numbers[0].rows[0] == ["vertical", f"{mean} [{low}, {high}]", ".10 to .20"]
     with pytest.raises(ValueError, match="one to four series"):
         fraction_bars({})
 

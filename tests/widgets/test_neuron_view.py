@@ -114,7 +114,7 @@ def bars(svg, colour):
 
 
 def test_up_is_positive_and_down_is_negative_and_length_is_the_number():
-    svg = render_neurons(by_hand(), font_size=24)
+    svg = render_neurons(by_hand(), font_size=24).svg
     up, down = bars(svg, POSITIVE), bars(svg, NEGATIVE)
     full = 0.54 * 24
     # query 4, 1, 2 and -1 (sorted 1, 3, 4, 2), key 1 1 1, products 4, 1 and -1; on screen up is a negative step
@@ -128,13 +128,13 @@ def test_query_and_key_are_not_swapped():
     assert np.allclose(view.products, rows)
     swapped = attention().queries[1, 1].astype(float) * attention().keys[1, 1, 2].astype(float)
     assert not np.allclose(view.products, swapped)
-    assert render_neurons(view) != render_neurons(HeadNeurons(**{**vars(view), "products": swapped}))
+    assert render_neurons(view).svg != render_neurons(HeadNeurons(**{**vars(view), "products": swapped})).svg
 
 
 def test_the_picture_is_the_same_twice_stands_alone_and_says_its_sentence():
     view = neuron_view(attention(), 0, 1, 2)
-    svg = render_neurons(view, key=3)
-    assert svg == render_neurons(view, key=3) != render_neurons(view)
+    svg = render_neurons(view, key=3).svg
+    assert svg == render_neurons(view, key=3).svg != render_neurons(view).svg
     root = ET.fromstring(svg)
     assert root.find("{http://www.w3.org/2000/svg}desc").text == describe_neurons(view, key=3)
     assert [
@@ -146,7 +146,7 @@ def test_the_picture_is_the_same_twice_stands_alone_and_says_its_sentence():
 
 @pytest.mark.parametrize("width", [760, 940, 1400])
 def test_the_legend_stays_in_the_picture_and_says_what_is_summed(width):
-    svg = render_neurons(neuron_view(attention(), 0, 1, 2), dimensions=2, width=width)
+    svg = render_neurons(neuron_view(attention(), 0, 1, 2), dimensions=2, width=width).svg
     _, _, wide, tall = map(float, ET.fromstring(svg).get("viewBox").split())
     words = re.findall(
         r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(up, blue[^<]*|down, [^<]*|outlined[^<]*)<', svg
@@ -156,19 +156,25 @@ def test_the_legend_stays_in_the_picture_and_says_what_is_summed(width):
         assert float(x) + text_width(text, 24) <= wide and float(y) + 12 <= tall
 
 
+def test_a_picture_of_neurons_shows_in_a_notebook():
+    picture = render_neurons(by_hand(), dimensions=None)
+    assert picture.sentence == describe_neurons(by_hand(), dimensions=None)
+    assert "<img" in picture._repr_html_() and repr(picture).startswith("Picture: Head 3-4")
+
+
 def test_no_token_becomes_markup():
     tokens = ("<img src=x onerror=alert(1)>", "</script>", "\"'&", "\x00")
-    svg = render_neurons(neuron_view(attention(tokens), 0, 0, 0))
+    svg = render_neurons(neuron_view(attention(tokens), 0, 0, 0)).svg
     assert "<img" not in svg and "</script>" not in svg
     ET.fromstring(svg)
 
 
 def test_one_token_can_be_drawn_and_zeros_too():
-    ET.fromstring(render_neurons(neuron_view(attention(["[CLS]"]), 0, 0, 0)))
+    ET.fromstring(render_neurons(neuron_view(attention(["[CLS]"]), 0, 0, 0)).svg)
     nothing = attention()
     nothing.queries[:] = 0
     nothing.weights[:] = 1 / TOKENS
-    ET.fromstring(render_neurons(neuron_view(nothing, 0, 0, 0)))
+    ET.fromstring(render_neurons(neuron_view(nothing, 0, 0, 0)).svg)
 
 
 def test_a_picture_that_cannot_be_drawn_truly_is_refused():
@@ -231,7 +237,7 @@ def test_the_sentence_and_the_picture_follow_every_choice():
     seen = {view.sentence}
     for trait, value in [("layer", 1), ("head", 1), ("query", 2), ("key", 3), ("all_dimensions", True)]:
         setattr(view, trait, value)
-        svg, sentence = view.picture()
+        svg, sentence = view.picture().svg, view.picture().beneath
         assert sentence == view.sentence and html.escape(sentence, quote=False) in svg
         seen.add(sentence)
     assert len(seen) == 6

@@ -21,7 +21,6 @@ from bertlook_teach.render import (
     layer_curves,
     render_attention_lines,
     render_head_map,
-    with_badge,
 )
 from bertlook_teach.widgets import HeadExplorer, HeadMap, HeadView, NeuronView, RecordedView, page_source
 
@@ -185,14 +184,14 @@ def test_a_recorded_attention_brings_its_badge_and_a_computed_one_has_none(recor
     view = HeadView(recording[TIME])
     assert (
         view.badge == BADGE
-        and f'data-badge="{BADGE}"' in view.picture()[0]
-        and view.picture()[1].startswith(BADGE)
+        and f'data-badge="{BADGE}"' in view.picture().svg
+        and view.picture().beneath.startswith(BADGE)
     )
     assert NeuronView(recording[TIME]).badge == BADGE
     from bertlook_teach.model import extract_attention
 
     computed = extract_attention(specimen, "Dogs bark.")
-    assert HeadView(computed).badge == "" and "data-badge" not in HeadView(computed).picture()[0]
+    assert HeadView(computed).badge == "" and "data-badge" not in HeadView(computed).picture().svg
     view.set_attention(computed)
     assert view.badge == ""  # not kept from the model before
 
@@ -200,15 +199,15 @@ def test_a_recorded_attention_brings_its_badge_and_a_computed_one_has_none(recor
 def test_a_map_of_plain_numbers_carries_the_badge_it_is_given():
     view = HeadMap([[0.1, 0.9]], badge=BADGE)
     assert (
-        f'data-badge="{BADGE}"' in view.picture()[0]
-        and "data-badge" not in HeadMap([[0.1, 0.9]]).picture()[0]
+        f'data-badge="{BADGE}"' in view.picture().svg
+        and "data-badge" not in HeadMap([[0.1, 0.9]]).picture().svg
     )
 
 
 @pytest.mark.parametrize("badge", [BADGE, BAD_NAME, HOSTILE[2]])
 def test_a_badge_is_drawn_read_out_and_stays_text(badge):
-    plain = render_attention_lines(maps(2, 1, 1)[0, 0], ("the", "cat"), head=(0, 0))
-    svg = with_badge(plain, badge)
+    picture = render_attention_lines(maps(2, 1, 1)[0, 0], ("the", "cat"), head=(0, 0))
+    plain, svg = picture.svg, picture.with_badge(badge).svg
     tree = ElementTree.fromstring(svg)
     space = {"s": "http://www.w3.org/2000/svg"}
     assert tree[0].tag.endswith("title") and tree[0].text == f"{badge}. Head 1-1"
@@ -222,11 +221,11 @@ def test_a_badge_is_drawn_read_out_and_stays_text(badge):
     ]
 
 
-def test_a_badge_needs_a_picture_and_an_empty_one_changes_nothing():
-    svg = render_head_map([[0.1, 0.2]])
-    assert with_badge(svg, "") == svg
-    with pytest.raises(ValueError, match="an SVG with a viewBox"):
-        with_badge("<p>no picture</p>", BADGE)
+def test_a_badge_begins_the_caption_and_an_empty_one_changes_nothing():
+    picture = render_head_map([[0.1, 0.2]])
+    assert picture.with_badge("") == picture
+    marked = picture.with_badge(BADGE)
+    assert marked.beneath == f"{BADGE}. {picture.sentence}" and marked.sentence == picture.sentence
 
 
 def test_figures_carry_badges_too_and_only_one():
@@ -235,6 +234,7 @@ def test_figures_carry_badges_too_and_only_one():
     assert f">{BADGE}</text>" in picture.svg
     with pytest.raises(ValueError, match="already marked 'BERT-base, recorded'"):
         badge_figure(figure, "specimen")
+    assert 'data-badge="specimen"' in figure_picture(figure, "A map.").with_badge("specimen").svg
 
 
 def test_what_is_no_recording_or_no_sentence_is_refused(recording):

@@ -137,14 +137,14 @@ def test_no_lens_no_token_and_no_such_place_are_refused():
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_picture_is_a_drawing_with_its_sentence_and_one_column_a_lens(style):
-    svg = render_lenses(made_up(), TOKENS, layer=1, head=2, query=3, style=style)
+    svg = render_lenses(made_up(), TOKENS, layer=1, head=2, query=3, style=style).svg
     root = ElementTree.fromstring(svg)
     words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"weight", "norm", "gradient", "rollout", "ablation", "100 is"} <= set(words)
     assert words.count("loud") == 1  # tokens are written once
     assert describe_lenses(made_up(), TOKENS, layer=1, head=2, query=3) in svg
-    assert svg == render_lenses(made_up(), TOKENS, layer=1, head=2, query=3, style=style)
-    assert svg != render_lenses(made_up(), TOKENS, layer=1, head=2, query=2, style=style)
+    assert svg == render_lenses(made_up(), TOKENS, layer=1, head=2, query=3, style=style).svg
+    assert svg != render_lenses(made_up(), TOKENS, layer=1, head=2, query=2, style=style).svg
 
 
 def bars(svg):
@@ -158,11 +158,11 @@ def test_a_bar_is_as_long_as_its_value():
     own = np.zeros((1, 1, 4, 4))
     own[0, 0, 1] = [0, 1, 2, 4]
     long, middle, short = sorted(
-        bars(render_lenses({"norm": own}, list("abcd"), layer=0, head=0, query=1)), reverse=True
+        bars(render_lenses({"norm": own}, list("abcd"), layer=0, head=0, query=1).svg), reverse=True
     )
     assert (middle / long, short / long) == (pytest.approx(0.5, rel=1e-2), pytest.approx(0.25, rel=1e-2))
     assert (
-        bars(render_lenses({"norm": own}, list("abcd"), layer=0, head=0, query=0)) == []
+        bars(render_lenses({"norm": own}, list("abcd"), layer=0, head=0, query=0).svg) == []
     )  # a silent row stays silent
 
 
@@ -171,7 +171,7 @@ def test_any_model_and_text_are_drawn(layers, heads, n):
     tokens = [f"w{i}" for i in range(n)]
     for style in STYLES:
         shown = LensView(made_up(n, layers, heads), tokens, head=heads - 1, style=style)
-        assert f"Head {layers}-{heads}" in shown.picture()[0]
+        assert f"Head {layers}-{heads}" in shown.picture().svg
 
 
 # ---- the view ------------------------------------------------------------------------------------------------------
@@ -203,8 +203,10 @@ def test_what_is_chosen_changes_picture_sentence_and_table():
     before = shown.picture()
     shown.layer, shown.head, shown.query, shown.style = 1, 2, 3, "grids"
     assert shown.style_index == 1
-    svg, sentence = shown.picture()
-    assert (svg, sentence) != before and sentence.startswith("Head 2-3, query “loud”: ")
+    svg, sentence = shown.picture().svg, shown.picture().beneath
+    assert (
+        svg != before.svg and sentence != before.beneath and sentence.startswith("Head 2-3, query “loud”: ")
+    )
     assert shown.table().rows[-1][0] == "100 is" and len(shown.table().rows) == N + 1
     shown.style_index = 0  # as a menu linked in the browser does
     assert shown.style == "bars"

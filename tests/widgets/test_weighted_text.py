@@ -38,27 +38,27 @@ def test_each_head_weighs_its_own_words_and_layer_and_head_are_not_swapped():
 
 
 def test_the_darkest_word_has_most_and_key_words_stand_over_a_line():
-    svg = render_words([0.0, 0.2, 0.4, 0.1, 0.3], WORDS, key=KEY)
+    svg = render_words([0.0, 0.2, 0.4, 0.1, 0.3], WORDS, key=KEY).svg
     assert colours(svg) == [magnitude_colour(x) for x in (0, 0.5, 1, 0.25, 0.75)]
     groups = [node for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}g")]
     lined = [any(child.tag.endswith("path") for child in group) for group in groups]
     assert tuple(lined) == KEY
-    assert svg == render_words([0.0, 0.2, 0.4, 0.1, 0.3], WORDS, key=KEY)
+    assert svg == render_words([0.0, 0.2, 0.4, 0.1, 0.3], WORDS, key=KEY).svg
 
 
 def test_darkest_may_be_so_many_times_the_average_and_whatever_is_more():
-    svg = render_words([0.0, 0.1, 0.2, 0.1, 0.6], WORDS, darkest=2)
+    svg = render_words([0.0, 0.1, 0.2, 0.1, 0.6], WORDS, darkest=2).svg
     assert colours(svg) == [magnitude_colour(x) for x in (0, 0.25, 0.5, 0.25, 1)]
     assert "darkest: 2 times the average or more (0.400), palest: 0" in svg
-    even = render_words([0.2] * 5, WORDS, darkest=4)  # a head that prefers no word
+    even = render_words([0.2] * 5, WORDS, darkest=4).svg  # a head that prefers no word
     assert colours(even) == [magnitude_colour(0.25)] * 5
-    assert colours(render_words([0.0] * 5, WORDS, darkest=4)) == [magnitude_colour(0)] * 5
+    assert colours(render_words([0.0] * 5, WORDS, darkest=4).svg) == [magnitude_colour(0)] * 5
     view = WeightedText(WORDS, SCORES, KEY, layer=1, darkest=2)
-    assert view.picture()[0] == render_words(view.weights(), WORDS, key=KEY, name="Head 2-1", darkest=2)
+    assert view.picture().svg == render_words(view.weights(), WORDS, key=KEY, name="Head 2-1", darkest=2).svg
 
 
 def test_a_difference_is_drawn_from_minus_to_plus_its_largest_with_signs():
-    svg = render_words([0.4, -0.4, 0.0, 0.2, -0.01], WORDS, difference=True)
+    svg = render_words([0.4, -0.4, 0.0, 0.2, -0.01], WORDS, difference=True).svg
     assert colours(svg) == [difference_colour(x) for x in (1, -1, 0, 0.5, -0.025)]
     said = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
     assert said[1:-1] == ["+Salt", "-marsh", "plants", "+stop", "waves"]
@@ -105,7 +105,7 @@ def test_several_texts_keep_their_own_numbers():
     ]
     view = WeightedText.of_documents(documents, document=1, layer=1)
     assert view.weights() == pytest.approx(2 * SCORES[1, 0, :2], abs=1e-7)
-    assert "Two" in view.picture()[0] and view.show == "head"
+    assert "Two" in view.picture().svg and view.show == "head"
     floats = np.frombuffer(view.data, "<f4")
     assert len(floats) == 6 * 5 + 5 + 6 * 2
     assert floats[30:35] == pytest.approx(SCORES[1, 2], abs=1e-7)

@@ -140,11 +140,11 @@ def test_weights_and_tokens_must_match():
 )
 def test_choosing_a_head_changes_the_picture(style, draw):
     view = HeadView(attention(), style=style)
-    before, _ = view.picture()
+    before = view.picture().svg
     view.layer, view.head = 1, 2
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     assert svg != before
-    assert svg == draw(view.weights(), TOKENS, head=(1, 2), segment_ids=(0,) * 6)
+    assert svg == draw(view.weights(), TOKENS, head=(1, 2), segment_ids=(0,) * 6).svg
     assert sentence == describe_attention(view.weights(), TOKENS, head=(1, 2))
 
 
@@ -179,7 +179,7 @@ def test_hiding_special_tokens_does_not_renormalise():
 
 def test_a_text_of_special_tokens_only_is_still_drawn():
     view = HeadView(attention(("[CLS]", "[SEP]"), (None, None), ()), hide_special=True)
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     assert "<svg" in svg and sentence == "Head 1-1: every token is special and hidden."
 
 
@@ -220,7 +220,7 @@ def test_another_text_keeps_the_head_and_lets_the_token_go():
 @pytest.mark.parametrize(("layers", "heads", "n"), [(1, 1, 1), (24, 16, 2), (1, 2, 130)])
 def test_models_and_texts_of_any_size_are_drawn(layers, heads, n):
     view = HeadView(plain(n, layers, heads), layer=layers - 1, head=heads - 1)
-    assert f"Head {layers}-{heads}" in view.picture()[0]
+    assert f"Head {layers}-{heads}" in view.picture().svg
 
 
 # ---- weights and norms -------------------------------------------------------------------------------------
@@ -231,13 +231,13 @@ LENGTHS = np.random.default_rng(3).uniform(0.1, 4, size=(LAYERS, HEADS, len(TOKE
 def test_the_view_changes_between_weights_and_norms():
     a = attention()
     view = HeadView(a, norms=LENGTHS, layer=1, head=2, style="grid")
-    weights, _ = view.picture()
+    weights = view.picture().svg
     view.quantity = "norm"
     assert view.quantity_index == 1
     assert view.weighted_norms() == pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][None, :], abs=1e-3)
     assert view.weighted_norms() != pytest.approx(a.weights[1, 2] * LENGTHS[1, 2][:, None], abs=0.1)
     assert view.longest == pytest.approx(LENGTHS[1, 2].max())
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     assert sentence == describe_norms(view.weighted_norms(), TOKENS, longest=view.longest, head=(1, 2))
     assert svg != weights and "Head 2-3, norms" in svg
     assert repr(view) == "HeadView(2 x 3 heads, head 2-3, 6 wordpieces, grid, norms)"
@@ -245,7 +245,7 @@ def test_the_view_changes_between_weights_and_norms():
     assert view.sentence == describe_token_norms(view.weighted_norms(), TOKENS, 3)
     view.quantity_index = 0  # as a menu linked in the browser does
     view.query = -1
-    assert view.quantity == "weight" and view.picture()[0] == weights
+    assert view.quantity == "weight" and view.picture().svg == weights
 
 
 def test_the_norms_of_a_words_pieces_are_added_up():
@@ -256,7 +256,7 @@ def test_the_norms_of_a_words_pieces_are_added_up():
     )
     words = np.stack([keys[[2, 3]].mean(0) if q == 2 else keys[q + (q > 2)] for q in range(5)])
     assert view.weighted_norms() == pytest.approx(words, abs=1e-3)
-    assert "Head 1-1, norms" in view.picture()[0]
+    assert "Head 1-1, norms" in view.picture().svg
 
 
 def test_a_view_without_norms_carries_none_and_says_so():
@@ -527,7 +527,7 @@ def test_the_saved_picture_is_the_state_in_view():
     before = view._repr_mimebundle_()["text/html"]
     view.head = 2
     after = view._repr_mimebundle_()["text/html"]
-    assert saved_pictures(after) == [view.picture()[0]] != saved_pictures(before)
+    assert saved_pictures(after) == [view.picture().svg] != saved_pictures(before)
     assert f"<figcaption>{html.escape(view.sentence)}</figcaption>" in after
 
 
@@ -604,7 +604,7 @@ def test_cross_attention_is_drawn_from_its_queries_to_its_keys(style):
     view = HeadView(
         as_tuple(2, 3, 2, 4), ["ask", "</s>"], key_tokens=["one", "two", "</s>", "four"], style=style
     )
-    svg, sentence = view.picture()
+    svg, sentence = view.picture().svg, view.picture().beneath
     assert {name: svg.count(f">{name}</text>") for name in ("ask", "four")} == {"ask": 1, "four": 1}
     assert "itself" not in sentence and "previous" not in sentence and view.shape == [2, 3, 2, 4]
     view.query = 0
@@ -633,5 +633,5 @@ def test_rows_are_a_style_of_their_own_for_languages_without_spaces():
     view = HeadView(as_tuple(1, 1, 5, 5), tokens, style="rows")
     expected = render_attention_lines(
         view.weights(), tokens, head=(0, 0), direction="rows", segment_ids=[0] * 5
-    )
-    assert view.style_index == 2 and view.picture()[0] == expected
+    ).svg
+    assert view.style_index == 2 and view.picture().svg == expected

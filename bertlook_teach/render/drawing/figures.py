@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,7 +19,71 @@ FIGURE_STYLE = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "axes.unicode_minus": True,
+    "text.parse_math": False,  # a token may be a dollar
 }
+
+
+@contextlib.contextmanager
+def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int = 1, **subplots):
+    """A new figure and its row of axes, in the style of all figures; what is drawn in the context has its type.
+
+    Parameters
+    ----------
+    size : (float, float)
+        In inches.
+    font_size : float
+        In points. A figure 9.8 inches wide with type of 18 points is as large as a slide.
+    columns : int
+        Panels side by side.
+    **subplots
+        Passed to ``Figure.subplots``.
+
+    Yields
+    ------
+    (matplotlib.figure.Figure, array of matplotlib.axes.Axes)
+
+    Examples
+    --------
+    >>> with styled_figure((9.8, 4), columns=2) as (figure, (left, right)):
+    ...     _ = left.set_xlabel("layer")
+    >>> left.xaxis.label.get_size()
+    18.0
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
+        figure = Figure(figsize=size, layout="constrained")
+        row = figure.subplots(1, columns, squeeze=False, **subplots)[0]
+        for axes in row:
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.tick_params(labelsize=font_size)
+        yield figure, row
+
+
+def draw_curves(axes, x, curves: Mapping[str, object], *, markersize: float = 8, band: float = 0.2) -> None:
+    """Lines of one pair of axes with their marks, and a band where a curve is (values, low, high)."""
+    for look, (name, curve) in zip(line_looks(curves), curves.items()):
+        values, low, high = curve if isinstance(curve, tuple) else (curve, None, None)
+        axes.plot(x, values, label=name, markersize=markersize, **look)
+        if low is not None:
+            axes.fill_between(x, low, high, color=look["color"], alpha=band, linewidth=0)
+
+
+def draw_level(axes, value: float, name: str = "", *, upright: bool = False, **look) -> None:
+    """A dotted line from side to side, or from top to bottom: a baseline, chance, zero."""
+    draw = axes.axvline if upright else axes.axhline
+    named = {"label": name} if name else {}
+    draw(value, **{"color": MUTED, "linewidth": 2, "linestyle": (0, (1, 2)), **named, **look})
+
+
+def key_above(figure, axes, columns: int = 2, **look) -> None:
+    """The key of a figure over its panels, from what one of them shows."""
+    handles, labels = axes.get_legend_handles_labels()
+    size = axes.xaxis.label.get_size()
+    figure.legend(
+        handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=size, **look
+    )
 
 
 def layer_curves(
@@ -68,7 +133,8 @@ def layer_curves(
     theirs = {name: _per_layer(name, values) for name, values in (published or {}).items()}
     if not ours and not theirs:
         raise ValueError("there is no series to draw; give at least one name and its numbers per layer.")
-    figure, axes = _axes(size, font_size)
+    with styled_figure(size, font_size) as (figure, (axes,)):
+        axes.tick_params(colors=INK)
     curves = ours | {_published(name): values for name, values in theirs.items()}
     for look, (name, values) in zip(line_looks(curves), curves.items()):
         _curve(axes, values, name, look)
@@ -114,17 +180,6 @@ def _per_layer(name: str, values) -> np.ndarray:
     return values
 
 
-def _axes(size, font_size):
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.add_subplot()
-    axes.tick_params(labelsize=font_size, colors=INK)
-    return figure, axes
-
-
 def _published(name: str) -> str:
     return name if "published" in name else f"{name} (published)"
 
@@ -133,8 +188,8 @@ def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
 
 
-def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> None:
-    """Outside the axes, where it hides no point; in several rows if one is wider than the figure."""
+def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> int:
+    """Outside the axes, where it hides no point; in several rows if one is wider than the figure. Gives the number of rows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     handles, labels = axes.get_legend_handles_labels()
@@ -149,8 +204,9 @@ def legend_outside(figure, axes, loc: str = "outside lower center", most: int | 
             fontsize=axes.xaxis.label.get_size(),
         )
         if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
-            return
+            return -(-len(labels) // columns)
         legend.remove()
+    return 0
 
 
 def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
@@ -164,8 +220,6 @@ def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
     axes.set_ylabel(ylabel)
     if title:
         axes.set_title(title, loc="left", fontweight="bold", color=INK)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(MUTED)
     axes.grid(axis="y", color=RULE, linewidth=0.8)

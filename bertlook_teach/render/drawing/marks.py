@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .palette import INK, LINE, MODEL_WORDS, MUTED, OKABE_ITO, PAPER
-from .svg import coordinate
 
 
 @dataclass(frozen=True)
@@ -24,17 +23,17 @@ class Mark:
     dash: object = "-"
 
 
-# A form: its name in matplotlib, and its corners for a radius of 1; none for a disc and a square.
+# A form and its name in matplotlib.
 FORMS = {
-    "disc": ("o", ()),
-    "square": ("s", ()),
-    "tick": ("|", ((-0.2, -1.3), (0.2, -1.3), (0.2, 1.3), (-0.2, 1.3))),
-    "diamond": ("D", ((0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0))),
-    "up": ("^", ((0, -1.1), (1.1, 0.9), (-1.1, 0.9))),
-    "down": ("v", ((0, 1.1), (1.1, -0.9), (-1.1, -0.9))),
-    "right": (">", ((1.1, 0), (-0.9, 1.1), (-0.9, -1.1))),
-    "left": ("<", ((-1.1, 0), (0.9, 1.1), (0.9, -1.1))),
-    "hexagon": ("h", ((0, -1.1), (0.95, -0.55), (0.95, 0.55), (0, 1.1), (-0.95, 0.55), (-0.95, -0.55))),
+    "disc": "o",
+    "square": "s",
+    "tick": "|",
+    "diamond": "D",
+    "up": "^",
+    "down": "v",
+    "right": ">",
+    "left": "<",
+    "hexagon": "h",
 }
 
 MODELS = {
@@ -80,38 +79,25 @@ def marks_of(names: Iterable[str]) -> list[Mark]:
     return found
 
 
+def mark_look(mark: Mark) -> dict[str, object]:
+    """A mark alone, as matplotlib draws it."""
+    return {
+        "color": mark.colour,
+        "marker": FORMS[mark.form],
+        "markerfacecolor": mark.colour if mark.filled else PAPER,
+        "markeredgewidth": 2.5 if mark.form == "tick" or not mark.filled else 1,
+        "linestyle": "none",
+    }
+
+
 def line_looks(names: Iterable[str]) -> list[dict[str, object]]:
-    """The same for the lines of matplotlib."""
-    return [
-        {
-            "color": mark.colour,
-            "marker": FORMS[mark.form][0],
-            "markerfacecolor": mark.colour if mark.filled else PAPER,
-            "markeredgewidth": 2.5 if mark.form == "tick" or not mark.filled else 1,
-            "linestyle": mark.dash,
-            "linewidth": 2.5,
-        }
-        for mark in marks_of(names)
-    ]
+    """The lines of some series, each with its mark."""
+    return [mark_look(mark) | {"linestyle": mark.dash, "linewidth": 2.5} for mark in marks_of(names)]
 
 
 def bar_look(name: str) -> dict[str, object]:
-    """The same for a bar of matplotlib: its frame says the model, and the specimen's is hollow; a row that is not a model is a plain bar."""
+    """The same for a bar: its frame says the model, and the specimen's is hollow; a row that is not a model is a plain bar."""
     mark = MODELS.get(model_of(name) or "")
     if mark is None:
         return {"color": LINE}
     return {"facecolor": mark.colour if mark.filled else PAPER, "edgecolor": mark.colour, "linewidth": 2}
-
-
-def draw_mark(mark: Mark, x: float, y: float, radius: float) -> str:
-    """The mark as SVG, its middle at (x, y)."""
-    c = coordinate
-    paint = f'fill="{mark.colour if mark.filled else PAPER}" stroke="{mark.colour}" stroke-width="{c(0.4 * radius)}"'
-    _, corners = FORMS[mark.form]
-    if mark.form == "disc":
-        return f'<circle cx="{c(x)}" cy="{c(y)}" r="{c(radius)}" {paint}/>'
-    if mark.form == "square":
-        side = c(1.7 * radius)
-        return f'<rect x="{c(x - 0.85 * radius)}" y="{c(y - 0.85 * radius)}" width="{side}" height="{side}" {paint}/>'
-    points = "L".join(f"{c(x + dx * radius)} {c(y + dy * radius)}" for dx, dy in corners)
-    return f'<path d="M{points}Z" {paint}/>'

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .grid import Cell, Grid
 from .inputs import check_weights
 from .palette import INK, LINE, MUTED, PAPER, RULE, SELECTED, SELECTED_INK, magnitude_colour
+from .pictures import Picture
 from .sentences import percent, quoted
-from .svg import coordinate, frame, shortened, text, text_width
+from .svg import coordinate, shortened, text, text_width
 
 _WIDTH = 1180.0
 _FONT = 31.0
@@ -59,7 +61,7 @@ def render_model(
     guesses: Sequence[tuple[str, float]],
     *,
     shape: tuple[int, int],
-) -> str:
+) -> Picture:
     """The whole model in one drawing, from below: a text, its tokens, the layers, and what it takes the masked token for.
 
     Parameters
@@ -75,8 +77,7 @@ def render_model(
 
     Returns
     -------
-    str
-        SVG with its sentence for a screen reader.
+    Picture
 
     Raises
     ------
@@ -133,10 +134,10 @@ def render_model(
         f"The text {quoted(sentence)} becomes {len(tokens)} tokens. {n_layers} layers of {n_heads} heads work on all tokens at once. From what then stands "
         f"in the place of the masked token the model guesses {', '.join(words)}."
     )
-    return frame(body, _WIDTH, floor + 184, title="From a text to a guess", sentence=what, font_size=_FONT)
+    return Picture(body, _WIDTH, floor + 184, title="From a text to a guess", sentence=what, font_size=_FONT)
 
 
-def render_one_head(weights, *, size: int, width: int) -> str:
+def render_one_head(weights, *, size: int, width: int) -> Picture:
     """One head as a machine: query, key and value, the weights between tokens, and the way back to the token.
 
     Parameters
@@ -173,12 +174,11 @@ def render_one_head(weights, *, size: int, width: int) -> str:
         _path((608, 60), (650, 60), (650, 140)),
         *_arrow((608, middle), (650, middle), (650, 140), (x0 - 6, 140)),
     ]
-    cell, largest = side / n, max(float(max(row)) for row in weights)
-    square = f'width="{coordinate(cell)}" height="{coordinate(cell)}" stroke="{RULE}"'
-    for i, row in enumerate(weights):
-        for j, weight in enumerate(row):
-            place = f'x="{coordinate(x0 + j * cell)}" y="{coordinate(y0 + i * cell)}"'
-            body.append(f'<rect {place} {square} fill="{magnitude_colour(float(weight) / largest)}"/>')
+    largest = weights.max()
+    grid = Grid(x0, y0, n, n, side / n, side / n, _FONT)
+    body += grid.cells(
+        lambda i, j: Cell(magnitude_colour(weights[i, j] / largest), edge=RULE), gap=(0, 0), round=0
+    )
     lines = (
         ("rows sum to 1", 32.0, INK),
         (f"query · key, over √{size},", 286.0, MUTED),
@@ -194,10 +194,10 @@ def render_one_head(weights, *, size: int, width: int) -> str:
         f"Each token's {width} numbers give a query, a key and a value of {size} numbers. Queries meet keys; divided by the root of {size} and through the "
         f"softmax they are weights, a row for each of {n} tokens. The values are averaged by the weights, and what comes out is added to the token."
     )
-    return frame(body, _WIDTH, 440, title="One attention head", sentence=what, font_size=_FONT)
+    return Picture(body, _WIDTH, 440, title="One attention head", sentence=what, font_size=_FONT)
 
 
-def render_layer(n_heads: int, chosen: int) -> str:
+def render_layer(n_heads: int, chosen: int) -> Picture:
     """Where a head sits: side by side with the others of its layer, below the step that each token takes by itself.
 
     Parameters
@@ -251,4 +251,4 @@ def render_layer(n_heads: int, chosen: int) -> str:
         f"A layer: {n_heads} heads side by side read the same vectors; head {chosen + 1} is marked. What they give is added to each token and normalised. A "
         "feed-forward step works on each token by itself, and is added too. Only in the heads do tokens meet."
     )
-    return frame(body, _WIDTH, 522, title="Where a head sits in its layer", sentence=what, font_size=_FONT)
+    return Picture(body, _WIDTH, 522, title="Where a head sits in its layer", sentence=what, font_size=_FONT)

@@ -10,12 +10,13 @@ import math
 import re
 import subprocess
 import tempfile
-from html import escape, unescape
+from html import escape
 from io import BytesIO
 from pathlib import Path
 
 from ...disk import find_chromium, write_file
 from .figures import FIGURE_STYLE, FORMATS, describe_layers
+from .pictures import Picture
 
 _MILLIMETRES = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
 
@@ -35,7 +36,7 @@ def save_figure(
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure, Picture, (svg, sentence), or a view with ``picture()``
+    figure : matplotlib.figure.Figure, Picture, or a view with ``picture()``
         A view is written as it stands.
     path : str or Path
         Ends in .svg, .pdf or .png; missing folders are made.
@@ -80,7 +81,7 @@ def save_figure(
     if hasattr(figure, "savefig"):
         data = _figure_bytes(figure, ending, wide, dpi)
     else:
-        svg, high, wide = _sized(_picture_of(figure)[0], wide)
+        svg, wide, high = _picture_of(figure).on_paper(wide)
         if ending == ".svg":
             data = svg.encode("utf-8")
         else:
@@ -99,7 +100,7 @@ def caption_of(figure) -> str:
         If a matplotlib figure holds no curve; pass a caption of your own then.
     """
     if not hasattr(figure, "savefig"):
-        return _picture_of(figure)[1]
+        return _picture_of(figure).beneath
     said = []
     for axes in figure.axes:
         curves = {
@@ -205,23 +206,14 @@ def _cut(png: bytes, wide: float, high: float, dpi: int) -> bytes:
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
-def _picture_of(figure) -> tuple[str, str]:
-    """The SVG and the sentence of whatever has both."""
-    if isinstance(figure, tuple) and len(figure) == 2 and str(figure[0]).lstrip().startswith("<svg"):
-        return figure
-    if isinstance(figure, str) and figure.lstrip().startswith("<svg"):
-        described = re.search(r"<desc>(.*?)</desc>", figure, re.DOTALL) or re.search(
-            r"<title>(.*?)</title>", figure, re.DOTALL
+def _picture_of(figure) -> Picture:
+    """A picture, or the one of a view as it stands."""
+    picture = figure.picture() if callable(getattr(figure, "picture", None)) else figure
+    if not isinstance(picture, Picture):
+        raise TypeError(
+            f"save_figure takes a matplotlib figure, a Picture, or a view with picture(); got {type(figure).__name__}."
         )
-        return figure, unescape(described[1]) if described else ""
-    if hasattr(figure, "svg") and hasattr(figure, "sentence"):
-        return figure.svg, figure.sentence
-    if callable(getattr(figure, "picture", None)):
-        return figure.picture()
-    raise TypeError(
-        "save_figure takes a matplotlib figure, a Picture, an SVG from a render_ function, or a view with picture(); "
-        f"got {type(figure).__name__}."
-    )
+    return picture
 
 
 def _millimetres(width: str) -> float:
@@ -231,18 +223,3 @@ def _millimetres(width: str) -> float:
             f'a width is a number with its unit, such as "85mm", "8.5cm", "3.3in", "240pt"; got {width!r}.'
         )
     return float(found[1]) * _MILLIMETRES[found[2]]
-
-
-def _sized(svg: str, wide: float | None) -> tuple[str, float, float]:
-    """The SVG with its width and height in millimetres: (svg, height, width)."""
-    opening = re.match(r"\s*<svg[^>]*>", svg)[0]
-    box = [float(part) for part in re.search(r'viewBox="([^"]*)"', opening)[1].split()]
-    own = re.search(r'\swidth="([\d.]+)"', opening)
-    wide = round(wide if wide is not None else (float(own[1]) if own else box[2]) * 25.4 / 96, 3)
-    high = round(wide * box[3] / box[2], 3)
-    bare = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
-    bare = re.sub(
-        r"(?<=[\";])(?:max-)?(?:width|height):[^;\"]*;?", "", bare
-    )  # rules for a page, not for a file
-    sized = bare.replace("<svg", f'<svg width="{wide:g}mm" height="{high:g}mm"', 1).replace(' style=""', "")
-    return sized + svg[len(opening) :], high, wide

@@ -1,14 +1,13 @@
-"""Small pieces of SVG: escaped text, a standalone accessible frame, estimated text widths."""
+"""Small pieces of SVG: escaped text, coordinates, estimated text widths."""
 
 from __future__ import annotations
 
-import base64
 import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-from .palette import INK, MUTED, PAPER
+from .palette import INK, MUTED
 from .sentences import visible_token
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
@@ -75,27 +74,6 @@ def axis_numbers(values: Iterable[float]) -> list[str]:
     return [f"{value:.{digits}f}".replace("-", "\u2212") if round(value, digits) else "0" for value in values]
 
 
-def frame(
-    body: Iterable[str], width: float, height: float, *, title: str, sentence: str, font_size: float
-) -> str:
-    """A whole picture: opens alone in a viewer, says its sentence to a screen reader, scales down to fit a page."""
-    w, h = coordinate(width), coordinate(height)
-    return "\n".join(
-        [
-            (
-                f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{attribute(f"{title}. {sentence}")}" '
-                f'width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{escape(FONT, quote=True)}" '
-                f'font-size="{coordinate(font_size)}" style="max-width:100%;height:auto">'
-            ),
-            f"<title>{content(title)}</title>",
-            f"<desc>{content(sentence)}</desc>",
-            f'<rect width="{w}" height="{h}" rx="6" fill="{PAPER}"/>',
-            *body,
-            "</svg>",
-        ]
-    )
-
-
 def text(x: float, y: float, value: str, *, anchor: str = "start", fill: str = INK, extra: str = "") -> str:
     """One line of text, its middle at height ``y``. ``unicode-bidi`` keeps right-to-left tokens from turning others."""
     return (
@@ -132,20 +110,3 @@ def shortened(value: str, font_size: float, limit: float) -> str:
             break
         kept += char
     return kept + "…"
-
-
-def growing(svg: str) -> str:
-    """A picture that is as wide as designed on a screen of 1280 pixels, and as much wider as the screen is."""
-    wide = float(re.search(r'width="([\d.]+)"', svg)[1])
-    return svg.replace("max-width:100%", f"width:max({wide:g}px,{int(wide / 12.8)}vw);max-width:100%", 1)
-
-
-def image_tag(svg: str) -> str:
-    """The picture as an ``<img>`` that carries it inside its address; its name is the alternative text.
-
-    For the outputs a notebook saves. JupyterLab and GitHub take every drawing tag out of a notebook that its reader has
-    not run, and leave only its text; images they keep.
-    """
-    name = svg.partition("<title>")[2].partition("</title>")[0].replace('"', "&quot;")  # escaped when drawn
-    address = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    return f'<img src="data:image/svg+xml;base64,{address}" alt="{name}">'

@@ -9,20 +9,20 @@ from itertools import zip_longest
 import numpy as np
 
 from ...model import head_label
+from ..drawing.grid import Grid
 from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.palette import (
     INK,
     LESS,
     LINE,
     MUTED,
-    RULE,
     SEGMENT_A,
     SEGMENT_B,
-    SELECTED,
     difference_colour,
     magnitude_colour,
     text_colour,
 )
+from ..drawing.pictures import Picture
 from ..drawing.sentences import (
     TokensInView,
     describe_attention,
@@ -32,7 +32,7 @@ from ..drawing.sentences import (
     short_number,
     visible_token,
 )
-from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width, upright
+from ..drawing.svg import LEVELS, content, coordinate, shortened, text, text_width
 from .difference import (
     checked_difference,
     describe_difference,
@@ -58,8 +58,8 @@ def render_attention_lines(
     min_weight: float | None = None,
     font_size: float = 16,
     **picture,
-) -> str:
-    """Draw one head's attention as lines from each query to the keys it looks at: a standalone SVG.
+) -> Picture:
+    """Draw one head's attention as lines from each query to the keys it looks at.
 
     Width and darkness of a line grow with its weight. The same input gives the same bytes.
 
@@ -109,9 +109,8 @@ def render_attention_lines(
 
     Examples
     --------
-    >>> svg = render_attention_lines([[.1, .9], [.2, .8]], ["the", "cat"], head=(2, 0))
-    >>> svg.startswith("<svg") and "90 % of “the” goes to “cat”" in svg
-    True
+    >>> render_attention_lines([[.1, .9], [.2, .8]], ["the", "cat"], head=(2, 0))
+    Picture: Head 3-1: 90 % of “the” goes to “cat”. On average, 45 % goes to the token itself.
     """
     if direction not in ("columns", "rows"):
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
@@ -185,7 +184,7 @@ def render_attention_lines(
             for j in range(len(view.keys))
             if abs(view.weights[view.query, j]) * view.full >= 0.005
         ]
-    return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
+    return Picture(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
 
 
 def render_attention_grid(
@@ -195,7 +194,7 @@ def render_attention_grid(
     numbers: bool | None = None,
     font_size: float = 16,
     **picture,
-) -> str:
+) -> Picture:
     """Draw one head's attention as a grid: a row per query, a column per key, darker for more weight.
 
     A head that looks back is dark just below the diagonal. In a difference more is blue and less is brown, larger changes with
@@ -206,7 +205,7 @@ def render_attention_grid(
 
     Examples
     --------
-    >>> svg = render_attention_grid([[.1, .9], [.2, .8]], ["the", "cat"])
+    >>> svg = render_attention_grid([[.1, .9], [.2, .8]], ["the", "cat"]).svg
     >>> "query (looks)" in svg and "key (is looked at)" in svg
     True
     """
@@ -219,18 +218,15 @@ def render_attention_grid(
     cell = 1.9 * em if numbers else 1.5 * em if n <= 32 else max(6.0, 48 * em / n)
     every = 1 if cell >= em else int(np.ceil(em / cell))  # label only so many that they do not overlap
     left, top = 3.2 * em + widest, 4.2 * em + widest * 0.72
-    across, down = columns * cell, rows * cell
-    width = max(left + across + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
-    height = top + down + 0.9 * em
+    grid = Grid(left, top, rows, columns, cell, cell, em)
+    width = max(grid.right + widest * 0.72 + 1.2 * em, text_width(view.title, em) * 1.1 + 2.4 * em)
+    height = grid.bottom + 0.9 * em
+    colour = difference_colour if view.difference else magnitude_colour
     body = [
         _heading(view.title, em),
-        text(left, 2.6 * em, KEY_TITLE, fill=MUTED),
-        upright(1.3 * em, top + down / 2, QUERY_TITLE),
-        *_cells(view, left, top, cell),
-        (
-            f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(across)}" height="{coordinate(down)}" '
-            f'fill="none" stroke="{RULE}"/>'
-        ),
+        *grid.named((KEY_TITLE, QUERY_TITLE), 1.3 * em, 2.6 * em),
+        *grid.shaded(np.rint(view.weights * LEVELS), lambda step: colour(step / LEVELS)),
+        grid.border(),
     ]
     for i in range(n):
         centre = (i + 0.5) * cell
@@ -248,34 +244,20 @@ def render_attention_grid(
         else:
             body.append(_named(view.tokens, i, row + column))
     if numbers:
-        for i in range(rows):
-            for j in range(columns):
-                weight = view.weights[i, j]
-                if abs(weight) * view.full >= 0.005:
-                    colour = difference_colour if view.difference else magnitude_colour
-                    ink = text_colour(colour(_level(weight)))
-                    size = f' font-size="{coordinate(0.8 * em)}"'
-                    body.append(
-                        text(
-                            left + (j + 0.5) * cell,
-                            top + (i + 0.5) * cell,
-                            view.short_amount(i, j),
-                            anchor="middle",
-                            fill=ink,
-                            extra=size,
-                        )
-                    )
+        size = f' font-size="{coordinate(0.8 * em)}"'
+        for i, j in np.argwhere(np.abs(view.weights) * view.full >= 0.005):
+            ink = text_colour(colour(_level(view.weights[i, j])))
+            body.append(
+                text(*grid.middle(i, j), view.short_amount(i, j), anchor="middle", fill=ink, extra=size)
+            )
     if view.difference:
         if not numbers and cell >= 0.7 * em:
-            body += _signs(view, left, top, cell, em)
+            body += _signs(view, grid)
         body.append(_legend(view, ("+", "-"), em, height + 0.6 * em))
         height, width = height + 1.6 * em, max(width, 34 * em)
     if view.query is not None:
-        body.append(
-            f'<rect x="{coordinate(left)}" y="{coordinate(top + view.query * cell)}" width="{coordinate(across)}" '
-            f'height="{coordinate(cell)}" fill="none" stroke="{SELECTED}" stroke-width="{coordinate(0.15 * em)}"/>'
-        )
-    return frame(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
+        body.append(grid.framed_row(view.query, 0.15 * em))
+    return Picture(body, width, height, title=view.title, sentence=view.sentence, font_size=em)
 
 
 @dataclass(kw_only=True)
@@ -435,37 +417,17 @@ def line_opacity(weight: float) -> float:
     return min(1.0, 0.04 + 0.9 * weight**0.5)
 
 
-def _cells(view: _View, left: float, top: float, cell: float) -> list[str]:
-    """Cells of one colour share one path; neighbours in a row are one stroke."""
-    steps = np.rint(view.weights * LEVELS).astype(int)
-    colour = difference_colour if view.difference else magnitude_colour
-    rows, n = steps.shape
-    paths: dict[int, list[str]] = {}
-    for i in range(rows):
-        j = 0
-        while j < n:
-            run = 1
-            while j + run < n and steps[i, j + run] == steps[i, j]:
-                run += 1
-            corner = f"M{coordinate(left + j * cell)} {coordinate(top + i * cell)}"
-            paths.setdefault(int(steps[i, j]), []).append(
-                f"{corner}h{coordinate(run * cell)}v{coordinate(cell)}h{coordinate(-run * cell)}z"
-            )
-            j += run
-    return [f'<path d="{"".join(paths[step])}" fill="{colour(step / LEVELS)}"/>' for step in sorted(paths)]
-
-
-def _signs(view: _View, left: float, top: float, cell: float, em: float) -> list[str]:
+def _signs(view: _View, grid: Grid) -> list[str]:
     """A plus or a minus in every cell whose change is a tenth of the largest or more."""
-    arm, made = 0.22 * cell, []
+    arm, made = 0.22 * grid.across, []
     for i, j in np.argwhere(np.abs(view.weights) >= 0.1):
-        x, y = left + (j + 0.5) * cell, top + (i + 0.5) * cell
+        x, y = grid.middle(i, j)
         cross = (
             f"M{coordinate(x)} {coordinate(y - arm)}v{coordinate(2 * arm)}" if view.weights[i, j] > 0 else ""
         )
         made.append(
             f'<path d="M{coordinate(x - arm)} {coordinate(y)}h{coordinate(2 * arm)}{cross}" fill="none" '
-            f'stroke="{text_colour(difference_colour(_level(view.weights[i, j])))}" stroke-width="{coordinate(0.08 * em)}"/>'
+            f'stroke="{text_colour(difference_colour(_level(view.weights[i, j])))}" stroke-width="{coordinate(0.08 * grid.em)}"/>'
         )
     return made
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...model import head_label
+from ..drawing.figures import styled_figure
 from ..drawing.inputs import as_array
 from ..drawing.palette import (
     CATEGORY_CYCLE,
@@ -21,9 +22,10 @@ from ..drawing.palette import (
     magnitude_colour,
     text_colour,
 )
+from ..drawing.pictures import Picture
 from ..drawing.sentences import number
-from ..drawing.svg import coordinate, frame, text, text_width
-from ..drawing.text_table import TextTable
+from ..drawing.svg import coordinate, text, text_width
+from ..drawing.text_table import Estimate, TextTable
 
 DISTANCE_UNIT = "nats a token"
 
@@ -145,7 +147,7 @@ def render_distance_map(
     width: float = 620,
     height: float = 480,
     font_size: float = 24,
-) -> str:
+) -> Picture:
     """Heads as points; one chosen, with lines to its nearest heads and their names.
 
     Parameters
@@ -166,8 +168,8 @@ def render_distance_map(
 
     Returns
     -------
-    str
-        A standalone SVG. One scale for both directions.
+    Picture
+        One scale for both directions.
     """
     points, distances, groups = checked_map(points, distances, groups, shape)
     em, chosen = float(font_size), selected[0] * shape[1] + selected[1]
@@ -225,7 +227,7 @@ def render_distance_map(
             )
             body.append(text(x + 0.95 * em, y, f"{name} {count}".strip(), fill=INK))
     sentence = describe_distance_map(distances, groups, shape, selected, k=k, unit=unit, stress=stress)
-    return frame(body, width, height, title=title or "map of heads", sentence=sentence, font_size=em)
+    return Picture(body, width, height, title=title or "map of heads", sentence=sentence, font_size=em)
 
 
 def layer_colour(layer: int, n_layers: int) -> str:
@@ -323,16 +325,10 @@ def distance_map_figure(
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     if not maps:
         raise ValueError("a figure needs at least one map; got none.")
-    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        rows = figure.subplots(1, len(maps), squeeze=False)[0]
+    with styled_figure(size, font_size, len(maps)) as (figure, rows):
+        pass  # the type of what follows is set piece by piece
     everything = [str(g) for _, groups in maps.values() for g in np.asarray(groups, dtype=object).ravel()]
     styles = group_styles(everything)
     handles = {}
@@ -354,7 +350,7 @@ def distance_map_figure(
         axes.set_yticks([])
         axes.set_title(title, loc="left", fontsize=font_size, fontweight="bold", color=INK)
         for spine in axes.spines.values():
-            spine.set_color(RULE)
+            spine.set(color=RULE, visible=True)
     names = list(styles)
     _legend_below(figure, [handles[name] for name in names], names, columns=4, font_size=font_size, gap=0.9)
     return figure
@@ -390,12 +386,9 @@ def family_figure(
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
     from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.figure import Figure
 
     from ...stats import leaf_order
-    from ..drawing.figures import FIGURE_STYLE
 
     distances = as_array(distances)
     groups = [str(g) for g in np.asarray(groups, dtype=object).ravel()]
@@ -408,9 +401,8 @@ def family_figure(
             f"the tree has {n} heads; got distances of shape {distances.shape}, {len(names)} names and {len(groups)} groups"
             f"{'' if layers is None else f' and {len(layers)} layers'}."
         )
-    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        tree, marks, heat = figure.subplots(1, 3, width_ratios=(2.6, 0.5, 5), sharey=True)
+    with styled_figure(size, font_size, 3, width_ratios=(2.6, 0.5, 5), sharey=True) as (figure, row):
+        tree, marks, heat = row
     position = {leaf: row for row, leaf in enumerate(order)}
     heights = dict.fromkeys(range(n), 0.0)
     for step, (a, b, height, _) in enumerate(np.asarray(joins)):
@@ -495,10 +487,10 @@ def label_table(labels: Mapping[str, object], kinds: Sequence[str], caption: str
     if unknown := set().union(*counts.values()) - set(kinds):
         raise ValueError(f"every label needs a row; kinds lack {sorted(map(str, unknown))}.")
 
-    def cell(count: Counter, kind: str) -> str:
+    def cell(count: Counter, kind: str) -> Estimate | str:
         if kind == "linguistic" and not count[kind]:
             return "-"
-        return f"{100 * count[kind] / count.total():.0f} % ({count[kind]})"
+        return Estimate(100 * count[kind] / count.total(), form=".0f", after=f" % ({count[kind]})")
 
     rows = [[kind, *(cell(count, kind) for count in counts.values())] for kind in kinds]
     return TextTable(["label", *counts], rows, caption)

@@ -7,8 +7,9 @@ import numpy as np
 from ...measures import Film, half_way, measure_label, tokens_in_words
 from ...model import head_label
 from ..drawing.palette import LINE, MUTED, RULE, SELECTED
+from ..drawing.pictures import Picture
 from ..drawing.sentences import number
-from ..drawing.svg import coordinate, frame, text
+from ..drawing.svg import coordinate, text
 from ..drawing.text_table import TextTable
 from .head_map import render_head_map, value_range
 
@@ -56,7 +57,7 @@ def film_table(film: Film, measure: str, head: tuple[int, int]) -> TextTable:
 
 def render_film(
     film: Film, measure: str, point: int = -1, *, head: tuple[int, int] = (0, 0), font_size: float = 20
-) -> str:
+) -> Picture:
     """Draw one checkpoint: the map of all heads, and the curves over training with this checkpoint marked.
 
     Parameters
@@ -72,8 +73,8 @@ def render_film(
 
     Returns
     -------
-    str
-        A standalone SVG: the same input gives the same bytes.
+    Picture
+        The same input gives the same bytes.
     """
     values, em = film.values[measure], float(font_size)
     point = range(len(film.tokens))[point]
@@ -89,9 +90,8 @@ def render_film(
         font_size=0.8 * em,
     )
     high = max(high, baseline.value if baseline else high)
-    wide, tall = (float(grid.split(f' {side}="', 1)[1].split('"', 1)[0]) for side in ("width", "height"))
-    scale = min(1.0, 24 * em / wide)
-    wide, tall = wide * scale, tall * scale
+    scale = min(1.0, 24 * em / grid.width)
+    wide, tall = grid.width * scale, grid.height * scale
     across, down = 22 * em, max(13 * em, tall - 5 * em)
     left, top = wide + 4 * em, 2.6 * em
     ticks = np.log(film.tokens)
@@ -104,13 +104,10 @@ def render_film(
         places = "L".join(f"{coordinate(a)} {coordinate(y(b))}" for a, b in zip(xs, curve) if np.isfinite(b))
         return f'<path d="M{places}" fill="none" stroke="{colour}" stroke-width="{width}"{extra}/>'
 
-    nested = grid.replace("<svg ", '<svg y="0" ', 1).replace(
-        grid.split(' width="', 1)[1].split(" viewBox", 1)[0],
-        f'{coordinate(wide)}" height="{coordinate(tall)}"',
-        1,
-    )
     body = [
-        nested,
+        f'<g transform="scale({scale:.4f})" font-size="{coordinate(grid.font_size)}">',
+        *grid.body,
+        "</g>",
         text(left, 1.1 * em, f"head {head_label(*head)}; other heads grey", extra=' font-weight="600"'),
     ]
     for value in (low, high):
@@ -143,4 +140,4 @@ def render_film(
     sentence = describe_film(film, measure, point, head)
     height = max(tall, top + down + 3.3 * em)
     title = f"After {tokens_in_words(film.tokens[point])} tokens"
-    return frame(body, left + across + em, height, title=title, sentence=sentence, font_size=em)
+    return Picture(body, left + across + em, height, title=title, sentence=sentence, font_size=em)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...model import head_label
+from ..drawing.grid import Grid
 from ..drawing.inputs import checked_attention
-from ..drawing.palette import MUTED, RULE, SELECTED, magnitude_colour
+from ..drawing.palette import SELECTED, magnitude_colour
+from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import coordinate, frame, text, upright
 
 
 def describe_gallery(weights, tokens: Sequence[str]) -> str:
@@ -34,8 +35,8 @@ def render_gallery(
     selected: tuple[int, int] | None = None,
     size: float = 64,
     font_size: float = 24,
-) -> str:
-    """Draw, as a standalone SVG, every head's map small: rows of the picture are layers, columns heads, counted from 1.
+) -> Picture:
+    """Draw every head's map small: rows of the picture are layers, columns heads, counted from 1.
 
     Parameters
     ----------
@@ -61,32 +62,17 @@ def render_gallery(
             checked_attention(one, tokens)
     n_layers, n_heads, n, _ = weights.shape
     em, gap = float(font_size), 8.0
-    left, top, pitch = 3.2 * em, 2.8 * em, size + gap
-    body = [
-        text(left, 0.8 * em, "head", fill=MUTED),
-        upright(0.8 * em, top + n_layers * pitch / 2, "layer"),
-    ]
-    body += [text(left + h * pitch + size / 2, 2.0 * em, str(h + 1), anchor="middle") for h in range(n_heads)]
-    cell = size / n
-    for layer in range(n_layers):
-        y = top + layer * pitch
-        body.append(text(left - 0.5 * em, y + size / 2, str(layer + 1), anchor="end"))
-        for head in range(n_heads):
-            x = left + head * pitch
-            paths: dict[str, list[str]] = {}
-            for (i, j), weight in np.ndenumerate(weights[layer, head]):
-                colour = magnitude_colour(round(float(weight) * 16) / 16)
-                corner = f"M{x + j * cell:.2f} {y + i * cell:.2f}"
-                paths.setdefault(colour, []).append(f"{corner}h{cell:.2f}v{cell:.2f}h-{cell:.2f}z")
-            drawn = "".join(f'<path d="{"".join(paths[c])}" fill="{c}"/>' for c in sorted(paths))
-            edge = SELECTED if selected == (layer, head) else RULE
-            wide = 4 if selected == (layer, head) else 1
-            body.append(
-                f"<g><title>Head {head_label(layer, head)}</title>{drawn}"
-                f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
-                f'fill="none" stroke="{edge}" stroke-width="{wide}"/></g>'
-            )
-    width, height = left + n_heads * pitch + 2, top + n_layers * pitch + 2
-    return frame(
+    heads = Grid(3.2 * em, 2.8 * em, n_layers, n_heads, size + gap, size + gap, em)
+    body = [*heads.named(("head", "layer"), 0.8 * em, 0.8 * em), *heads.numbered()]
+    for layer, head in np.ndindex(n_layers, n_heads):
+        body += [heads.row_name(layer, layer + 1)] if head == 0 else []
+        x, y = heads.left + head * heads.across + gap / 2, heads.top + layer * heads.down + gap / 2
+        one = Grid(x, y, n, n, size / n, size / n, em)
+        steps = np.rint(weights[layer, head] * 16).astype(int)
+        edge = one.border(SELECTED, 4) if selected == (layer, head) else one.border()
+        drawn = "".join([*one.shaded(steps, lambda step: magnitude_colour(step / 16)), edge])
+        body.append(f"<g><title>Head {head_label(layer, head)}</title>{drawn}</g>")
+    width, height = heads.right + 2, heads.bottom + 2
+    return Picture(
         body, width, height, title="All heads", sentence=describe_gallery(weights, tokens), font_size=em
     )

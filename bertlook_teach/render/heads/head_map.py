@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...model import head_label
+from ..drawing.grid import Cell, Grid
 from ..drawing.inputs import checked_present, checked_values
-from ..drawing.palette import INK, MISSING, MUTED, SELECTED, difference_colour, magnitude_colour, text_colour
+from ..drawing.palette import MISSING, MUTED, difference_colour, magnitude_colour
+from ..drawing.pictures import Picture
 from ..drawing.sentences import describe_head_map, number, short_number, short_signed, signed_number
-from ..drawing.svg import coordinate, frame, text, text_width, upright
+from ..drawing.svg import text, text_width
 
 DIFFERENCE_LEGEND = "blue, +: more than before; brown, −: less"
 
@@ -58,8 +60,8 @@ def render_head_map(
     difference: bool = False,
     numbers: bool | None = None,
     font_size: float = 16,
-) -> str:
-    """Draw, as a standalone SVG, one number per head as a grid of layers and heads, counted from 1.
+) -> Picture:
+    """Draw one number per head as a grid of layers and heads, counted from 1.
 
     Parameters
     ----------
@@ -89,8 +91,8 @@ def render_head_map(
 
     Examples
     --------
-    >>> svg = render_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(1, 2))
-    >>> "largest in head 2-3 (0.900)" in svg
+    >>> picture = render_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(1, 2))
+    >>> "largest in head 2-3 (0.900)" in picture.sentence
     True
     """
     values, absent = checked_present(values, absent)
@@ -105,58 +107,32 @@ def render_head_map(
             )
     numbers = n_heads <= 16 if numbers is None else numbers
     em = float(font_size)
-    cell = 2.4 * em if numbers else 1.7 * em
-    left, top = 4.4 * em, 4.6 * em
-    width = max(
-        left + n_heads * cell + 1.2 * em, text_width(f"{'Change: ' * difference}{title}", em) * 1.1 + 2.4 * em
-    )
-    height = top + n_layers * cell + 1.2 * em
-    body = [
-        text(1.2 * em, 1.2 * em, f"Change: {title}" if difference else title, extra=' font-weight="600"'),
-        text(left, 2.6 * em, "head", fill=MUTED),
-        upright(1.4 * em, top + n_layers * cell / 2, "layer"),
-    ]
-    body += [
-        text(left + (h + 0.5) * cell, top - 0.8 * em, str(h + 1), anchor="middle") for h in range(n_heads)
-    ]
-    for layer in range(n_layers):
-        y = top + layer * cell
-        body.append(text(left - 0.5 * em, y + cell / 2, str(layer + 1), anchor="end"))
-        for head in range(n_heads):
-            x, value = left + head * cell, values[layer, head]
-            gone = absent[layer, head]
-            shade = (
-                difference_colour(value / high)
-                if difference
-                else magnitude_colour((value - low) / (high - low))
-            )
-            fill = MISSING if gone else shade
-            inside = ""
-            if numbers or (difference and not gone and abs(value) >= 0.1 * high):
-                inside = text(
-                    x + cell / 2,
-                    y + cell / 2,
-                    "–" if gone else short(value) if numbers else "\u2212" if value < 0 else "+",
-                    anchor="middle",
-                    fill=text_colour(fill),
-                    extra=f' font-size="{coordinate(0.85 * em)}"',
-                )
-            body.append(
-                f"<g><title>Head {head_label(layer, head)}: {'not there' if gone else say(value)}</title>"
-                f'<rect x="{coordinate(x + 1)}" y="{coordinate(y + 1)}" width="{coordinate(cell - 2)}" '
-                f'height="{coordinate(cell - 2)}" rx="3" fill="{fill}"/>{inside}</g>'
-            )
-    if selected is not None:
-        layer, head = selected
-        body.append(
-            f'<rect x="{coordinate(left + head * cell)}" y="{coordinate(top + layer * cell)}" '
-            f'width="{coordinate(cell)}" height="{coordinate(cell)}" rx="4" fill="none" '
-            f'stroke="{SELECTED}" stroke-width="{coordinate(0.18 * em)}"/>'
-            f'<rect x="{coordinate(left + head * cell + 2)}" y="{coordinate(top + layer * cell + 2)}" '
-            f'width="{coordinate(cell - 4)}" height="{coordinate(cell - 4)}" rx="3" fill="none" stroke="{INK}"/>'
+    side = 2.4 * em if numbers else 1.7 * em
+    grid = Grid(4.4 * em, 4.6 * em, n_layers, n_heads, side, side, em)
+    heading = f"Change: {title}" if difference else title
+    width = max(grid.right + 1.2 * em, text_width(heading, em) * 1.1 + 2.4 * em)
+    height = grid.bottom + 1.2 * em
+
+    def cell(layer: int, head: int) -> Cell:
+        value, name = values[layer, head], f"Head {head_label(layer, head)}"
+        if absent[layer, head]:
+            return Cell(MISSING, f"{name}: not there", "–" if numbers else "")
+        sign = ("\u2212" if value < 0 else "+") if difference and abs(value) >= 0.1 * high else ""
+        fill = (
+            difference_colour(value / high) if difference else magnitude_colour((value - low) / (high - low))
         )
+        return Cell(fill, f"{name}: {say(value)}", short(value) if numbers else sign)
+
+    body = [
+        text(1.2 * em, 1.2 * em, heading, extra=' font-weight="600"'),
+        *grid.named(("head", "layer"), 1.4 * em, 2.6 * em),
+        *grid.numbered(),
+        *grid.cells(cell, range(1, n_layers + 1)),
+    ]
+    if selected is not None:
+        body.append(grid.framed(*selected))
     sentence = describe_head_map(values, title=title, selected=selected, absent=absent, difference=difference)
     if difference:
         body.append(text(1.2 * em, height + 0.4 * em, DIFFERENCE_LEGEND, fill=MUTED))
         height, width = height + 1.4 * em, max(width, text_width(DIFFERENCE_LEGEND, em) * 1.1 + 2.4 * em)
-    return frame(body, width, height, title=title, sentence=sentence, font_size=em)
+    return Picture(body, width, height, title=title, sentence=sentence, font_size=em)

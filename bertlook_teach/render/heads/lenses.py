@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from ...model import head_label
+from ..drawing.grid import Grid
 from ..drawing.inputs import as_array, check_weights, checked_tokens, special_tokens
 from ..drawing.palette import LINE, MUTED, RULE, SELECTED, magnitude_colour
+from ..drawing.pictures import Picture
 from ..drawing.sentences import quoted, visible_token
-from ..drawing.svg import LEVELS, content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import LEVELS, content, coordinate, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 # As they stand over a column; a lens that is not here is called by its own name.
@@ -247,8 +248,8 @@ def render_lenses(
     special: Sequence[bool] | None = None,
     font_size: float = 24,
     width: float = 1180,
-) -> str:
-    """Draw, as a standalone SVG, one head under every lens, side by side, the tokens written once.
+) -> Picture:
+    """Draw one head under every lens, side by side, the tokens written once.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def render_lenses(
         body.append(text(x, height - 1.0 * em, two_digits(full), fill=MUTED))
     place = {"layer": layer, "head": head, "query": query, "special": special}
     sentence = describe_lenses(lenses, tokens, **place)
-    return frame(body, width, height, title=title, sentence=sentence, font_size=em)
+    return Picture(body, width, height, title=title, sentence=sentence, font_size=em)
 
 
 def _bars(values, full, query, x, top, across, pitch, em) -> list[str]:
@@ -333,28 +334,10 @@ def _bars(values, full, query, x, top, across, pitch, em) -> list[str]:
 def _grid(values, full, query, x, top, across, pitch, em) -> list[str]:
     """The whole map, a row per query; the chosen one is framed."""
     n = len(values)
-    cell = (across - 0.7 * em) / n
-    steps = np.rint(values / full * LEVELS).astype(int) if full else np.zeros_like(values, dtype=int)
-    paths: dict[int, list[str]] = {}  # cells of one step share a path, which keeps files small
-    for i, row in enumerate(steps):
-        up, down = coordinate(top + i * pitch), coordinate(top + (i + 1) * pitch)
-        ends = [0, *(np.flatnonzero(np.diff(row)) + 1), n]  # equal neighbours are one piece
-        for start, end in pairwise(ends):
-            near, far = coordinate(x + start * cell), coordinate(x + end * cell)
-            paths.setdefault(int(row[start]), []).append(f"M{near} {up}H{far}V{down}H{near}Z")
-    body = [
-        f'<path d="{"".join(paths[step])}" fill="{magnitude_colour(step / LEVELS)}"/>'
-        for step in sorted(paths)
-    ]
-    body.append(
-        f'<rect x="{coordinate(x)}" y="{coordinate(top)}" width="{coordinate(n * cell)}" '
-        f'height="{coordinate(n * pitch)}" fill="none" stroke="{RULE}"/>'
-    )
-    body.append(
-        f'<rect x="{coordinate(x)}" y="{coordinate(top + query * pitch)}" width="{coordinate(n * cell)}" '
-        f'height="{coordinate(pitch)}" fill="none" stroke="{SELECTED}" stroke-width="{coordinate(0.13 * em)}"/>'
-    )
-    return body
+    grid = Grid(x, top, n, n, (across - 0.7 * em) / n, pitch, em)
+    steps = np.rint(values / (full or 1) * LEVELS)
+    shades = grid.shaded(steps, lambda step: magnitude_colour(step / LEVELS))
+    return [*shades, grid.border(), grid.framed_row(query, 0.13 * em)]
 
 
 def _title_lines(title: str, across: float, em: float) -> list[str]:

@@ -6,10 +6,12 @@ import base64
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...measures import CLASSES, Fractions, map_scores
+from ..drawing.figures import legend_outside, styled_figure
 from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.marks import marks_of
 from ..drawing.palette import (
@@ -22,10 +24,10 @@ from ..drawing.palette import (
     magnitude_colour,
     rgb,
 )
-from ..drawing.pictures import Picture
+from ..drawing.pictures import Picture, figure_picture
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import content, coordinate, frame, text, upright
-from ..drawing.text_table import TextTable
+from ..drawing.svg import content, coordinate, text, upright
+from ..drawing.text_table import Estimate, TextTable
 from .attention import KEY_TITLE, QUERY_TITLE
 
 THRESHOLD_STEPS = 32  # shades of a map; the same number for every map, the darkest is its largest weight
@@ -118,7 +120,7 @@ def render_map(
     sentence: str | None = None,
     size: float = 330,
     font_size: float = 24,
-) -> str:
+) -> Picture:
     """Draw one map for its shape: one pixel for each cell, darkest is its largest weight, only special tokens are named.
 
     Parameters
@@ -135,8 +137,7 @@ def render_map(
 
     Returns
     -------
-    str
-        A standalone SVG.
+    Picture
 
     Raises
     ------
@@ -191,7 +192,7 @@ def render_map(
             start = i
     said = describe_map(weights, tokens, segment_ids) if sentence is None else sentence
     width, height = left + side + 1.0 * em, top + side + 0.4 * em
-    return frame(body, width, height, title=title or "Attention map", sentence=said, font_size=em)
+    return Picture(body, width, height, title=title or "Attention map", sentence=said, font_size=em)
 
 
 def example_strip(*, size: float = 150, font_size: float = 24) -> Picture:
@@ -231,9 +232,7 @@ def example_strip(*, size: float = 150, font_size: float = 24) -> Picture:
         "Block: two dark squares, one for each text. Heterogeneous: dark cells without order."
     )
     width, height = 5 * pitch + 0.4 * em, 2.8 * em + size + 0.6 * em
-    return Picture(
-        frame(body, width, height, title="Five classes of map", sentence=sentence, font_size=em), sentence
-    )
+    return Picture(body, width, height, "Five classes of map", sentence, em)
 
 
 # --- fractions -----------------------------------------------------------------------------------------
@@ -246,10 +245,8 @@ def fraction_table(kinds: Mapping[str, Fractions]) -> TextTable:
             if CLASSES[position] == "block" and not fractions.can_block:
                 cells.append("–")
                 continue
-            mean, low, high = (
-                _short(values[position]) for values in (fractions.mean, fractions.low, fractions.high)
-            )
-            cells.append(f"{mean} [{low}, {high}]")
+            ends = (values[position] for values in (fractions.mean, fractions.low, fractions.high))
+            cells.append(Estimate(*ends, short=True))
         rows.append([name, *cells])
     sizes = sorted({fractions.n for fractions in kinds.values()})
     n = " or ".join(map(str, sizes))
@@ -271,8 +268,6 @@ def fraction_bars(
     *,
     ranges: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     sentence: str | None = None,
-    width: float = 900,
-    font_size: float = 24,
     title: str = "",
 ) -> Picture:
     """One row a class, one bar a series, its number and interval beside it; ranges of other people's numbers as brackets.
@@ -284,101 +279,61 @@ def fraction_bars(
     ranges : mapping of name to (lows, highs), optional
         Drawn as an open bracket per class. They are not bars: what they were measured on is not what the bars were.
     """
-    if not 1 <= len(series) + len(ranges or {}) <= 4:
-        raise ValueError(
-            f"one to four series can be drawn; got {len(series)} and {len(ranges or {})} ranges."
-        )
-    em = float(font_size)
-    marks = len(series) + len(ranges or {})
-    left, bar, gap, top = 9.6 * em, 1.12 * em, 0.45 * em, 2.2 * em if not title else 3.6 * em
-    scale = width - left - 9.8 * em
-    body = [text(0.2 * em, 0.9 * em, title, extra=' font-weight="600"')] if title else []
-    x = left
-    names = [*series, *(ranges or {})]
-    paints = {
-        name: f'fill="{mark.colour if mark.filled else PAPER}" stroke="{mark.colour}" stroke-width="3"'
-        for name, mark in zip(series, marks_of(series))
-    }
-    for position, name in enumerate(names):
-        y = top - 1.2 * em
-        if name in series:
-            body.append(
-                f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.35 * em)}" width="{coordinate(0.7 * em)}" height="{coordinate(0.7 * em)}" {paints[name]}/>'
+    ranges = ranges or {}
+    bars = len(series) + len(ranges)
+    if not 1 <= bars <= 4:
+        raise ValueError(f"one to four series can be drawn; got {len(series)} and {len(ranges)} ranges.")
+    thick, said = 0.84 / bars, {name: [] for name in (*series, *ranges)}
+    with styled_figure((9.8, 0.5 + len(CLASSES) * (0.34 * bars + 0.14))) as (figure, (axes,)):
+        for k, ((name, values), mark) in enumerate(zip(series.items(), marks_of(series))):
+            means, *ends = (
+                (values.mean, values.low, values.high) if isinstance(values, Fractions) else (values,)
             )
-        else:
-            body.append(_bracket(x, x + 0.9 * em, y, em, INK))
-        body.append(text(x + 1.1 * em, y, name))
-        x += 1.1 * em + len(name) * 0.56 * em + 1.2 * em
-    said = []
-    for c, cls in enumerate(CLASSES):
-        y = top + c * (marks * bar + gap)
-        body.append(text(left - 0.5 * em, y + marks * bar / 2, cls, anchor="end"))
-        body.append(
-            f'<path d="M{coordinate(left)} {coordinate(y)}v{coordinate(marks * bar)}" stroke="{MUTED}"/>'
-        )
-        for position, (name, values) in enumerate(series.items()):
-            mean = float(values.mean[c]) if isinstance(values, Fractions) else float(values[c])
-            low, high = (
-                (float(values.low[c]), float(values.high[c]))
-                if isinstance(values, Fractions)
-                else (mean, mean)
-            )
-            middle = y + (position + 0.5) * bar
-            body.append(
-                f'<rect x="{coordinate(left)}" y="{coordinate(middle - 0.38 * bar)}" width="{coordinate(max(mean * scale, 1))}" '
-                f'height="{coordinate(0.76 * bar)}" {paints[name]}/>'
-            )
-            number = _short(mean)
-            if isinstance(values, Fractions):
-                body.append(_whisker(left + low * scale, left + high * scale, middle, em))
-                number += f" [{_short(low)}, {_short(high)}]"
-            body.append(text(left + max(mean, high) * scale + 0.4 * em, middle, number))
-            said.append((name, cls, number))
-        for position, (name, (lows, highs)) in enumerate((ranges or {}).items(), start=len(series)):
-            middle = y + (position + 0.5) * bar
-            body.append(_bracket(left + lows[c] * scale, left + highs[c] * scale, middle, em, INK))
-            number = f"{_short(lows[c])} to {_short(highs[c])}"
-            body.append(text(left + highs[c] * scale + 0.4 * em, middle, number))
-            said.append((name, cls, number))
-    height = top + len(CLASSES) * (marks * bar + gap)
+            places = np.arange(len(CLASSES)) + (k + 0.5) * thick - 0.42
+            paint = {
+                "facecolor": mark.colour if mark.filled else PAPER,
+                "edgecolor": mark.colour,
+                "linewidth": 2,
+            }
+            axes.barh(places, means, 0.76 * thick, label=name, **paint)
+            for c, (y, mean) in enumerate(zip(places, means)):
+                number, far = _short(mean), mean
+                if ends:
+                    low, far = (float(end[c]) for end in ends)
+                    number += f" [{_short(low)}, {_short(far)}]"
+                    axes.plot([low, far], [y, y], "|-", color=INK, linewidth=1.5, label="_interval")
+                axes.annotate(number, (far, y), (8, 0), textcoords="offset points", va="center")
+                said[name].append(number)
+        for k, (name, (lows, highs)) in enumerate(ranges.items(), len(series)):
+            for c, (low, high) in enumerate(zip(lows, highs)):
+                y, number = c + (k + 0.5) * thick - 0.42, f"{_short(low)} to {_short(high)}"
+                look = {"color": INK, "linewidth": 2, "markersize": 9, "markeredgewidth": 2}
+                axes.plot([low, high], [y, y], "|--", label=name if c == 0 else "_range", **look)
+                axes.annotate(number, (high, y), (8, 0), textcoords="offset points", va="center")
+                said[name].append(number)
+        axes.set_yticks(range(len(CLASSES)), CLASSES)
+        axes.set(xlim=(0, 1.45), xticks=[], ylim=(len(CLASSES) - 0.5, -0.5))
+        axes.tick_params(length=0)
+        axes.spines["bottom"].set_visible(False)
+        axes.spines["left"].set_color(MUTED)
+        if title:
+            axes.set_title(title, loc="left", fontweight="bold", fontsize=18)
+    legend_outside(figure, axes, "outside upper left")
     numbers = " ".join(
-        f"{name}: " + ", ".join(f"{cls} {number}" for who, cls, number in said if who == name) + "."
-        for name in names
+        f"{name}: {', '.join(f'{cls} {number}' for cls, number in zip(CLASSES, found))}."
+        for name, found in said.items()
     )
     if (
         sentence is None
     ):  # the picture's own description holds every number; what stands beneath it, the largest
-        largest = []
-        for name, values in series.items():
-            top_class = int(np.argmax(values.mean if isinstance(values, Fractions) else values))
-            number = next(n for who, cls, n in said if who == name and cls == CLASSES[top_class])
-            largest.append(f"{name} {CLASSES[top_class]} {number}")
+        tops = {
+            name: int(np.argmax(values.mean if isinstance(values, Fractions) else values))
+            for name, values in series.items()
+        }
+        largest = [f"{name} {CLASSES[top]} {said[name][top]}" for name, top in tops.items()]
         sentence = f"Most maps: {'; '.join(largest)}."
-    svg = frame(
-        body,
-        width,
-        height,
-        title=title or "Fractions of maps",
-        sentence=f"{sentence} {numbers}",
-        font_size=em,
-    )
-    return Picture(svg, sentence)
-
-
-def _whisker(low: float, high: float, y: float, em: float) -> str:
-    h = 0.22 * em
-    return (
-        f'<path d="M{coordinate(low)} {coordinate(y)}H{coordinate(high)}M{coordinate(low)} {coordinate(y - h)}v{coordinate(2 * h)}'
-        f'M{coordinate(high)} {coordinate(y - h)}v{coordinate(2 * h)}" stroke="{INK}" stroke-width="2" fill="none"/>'
-    )
-
-
-def _bracket(low: float, high: float, y: float, em: float, colour: str) -> str:
-    h = 0.35 * em
-    return (
-        f'<path d="M{coordinate(low)} {coordinate(y - h)}v{coordinate(2 * h)}M{coordinate(low)} {coordinate(y)}H{coordinate(high)}'
-        f'M{coordinate(high)} {coordinate(y - h)}v{coordinate(2 * h)}" stroke="{colour}" stroke-width="3" stroke-dasharray="6 3" fill="none"/>'
-    )
+    table = TextTable(["class", *said], [list(row) for row in zip(CLASSES, *said.values())])
+    return replace(figure_picture(figure, f"{sentence} {numbers}", (table,)), caption=sentence)
 
 
 # --- a board of maps ------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ import numpy as np
 from ...model import head_label
 from ..drawing.inputs import special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
+from ..drawing.pictures import Picture, growing
 from ..drawing.sentences import percent, quoted, visible_token
-from ..drawing.svg import content, coordinate, frame, growing, shortened, text, text_width
+from ..drawing.svg import content, coordinate, shortened, text, text_width
 
 POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
 
@@ -127,8 +128,8 @@ def render_neurons(
     title: str | None = None,
     font_size: float = 24,
     width: float = 940,
-) -> str:
-    """Draw, as a standalone SVG, how one token's row of weights comes about.
+) -> Picture:
+    """Draw how one token's row of weights comes about.
 
     Parameters
     ----------
@@ -222,8 +223,8 @@ def render_neurons(
         )
     for line, entries in enumerate(legend):
         body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
-    svg = frame(body, width, height, title=heading, sentence=sentence, font_size=em)
-    return growing(svg)  # so that on a large screen the type does not stay behind the text around it
+    # On a large screen the type does not stay behind the text around it.
+    return Picture(body, width, height, heading, sentence, em, across=growing(width))
 
 
 def _bars(

@@ -13,7 +13,7 @@ from ..drawing.svg import content
 
 
 def attention_table(weights, tokens: Sequence[str], *, caption: str = "") -> str:
-    """The table equivalent of one head's picture, as HTML: every weight, with its query and its key named.
+    """The table equivalent of one head's picture: every weight, with its query and its key named.
 
     Parameters
     ----------

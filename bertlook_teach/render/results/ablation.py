@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...model import head_label
+from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks, model_of
 from ..drawing.palette import (
     LINE,
@@ -22,21 +23,6 @@ from ..drawing.palette import (
 _CHANCE = ("#e1e6eb", "#bcc5cf")  # what chance reaches: pale, and darker where even less chance would do
 _HEADS = {"color": LINE, "marker": "o", "linestyle": "none"}
 _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and Ito, dark type on both
-
-
-def _figure(size, font_size, columns: int = 1):
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
-    with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(1, columns, squeeze=False)[0]
-    for each in axes:
-        each.spines[["top", "right"]].set_visible(False)
-        each.tick_params(labelsize=font_size)
-    return figure, axes
 
 
 def heat_figure(
@@ -68,30 +54,31 @@ def heat_figure(
             f"heat maps need a finite change for each head, of shape (layer, head); got {[grid.shape for grid in grids.values()]}."
         )
     largest = max(np.abs(grid).max() for grid in grids.values()) or 1.0
-    figure, rows = _figure(size, font_size, len(grids))
-    for axes, (title, grid) in zip(rows, grids.items()):
-        for (layer, head), value in np.ndenumerate(grid):
-            fill = difference_colour(value / largest)
-            axes.add_patch(Rectangle((head + 0.52, layer + 0.52), 0.96, 0.96, facecolor=fill, linewidth=0))
-            if numbers or abs(value) >= largest / 4:
-                sign = "+" if value > 0 else "−"
-                axes.text(
-                    head + 1,
-                    layer + 1,
-                    f"{value:+.2f}".replace("-", "−") if numbers else sign,
-                    ha="center",
-                    va="center",
-                    fontsize=font_size,
-                    color=text_colour(fill),
+    with styled_figure(size, font_size, len(grids)) as (figure, rows):
+        for axes, (title, grid) in zip(rows, grids.items()):
+            for (layer, head), value in np.ndenumerate(grid):
+                fill = difference_colour(value / largest)
+                axes.add_patch(
+                    Rectangle((head + 0.52, layer + 0.52), 0.96, 0.96, facecolor=fill, linewidth=0)
                 )
-        axes.set_xlim(0.5, grid.shape[1] + 0.5)
-        axes.set_ylim(grid.shape[0] + 0.5, 0.5)
-        axes.set_xticks(range(1, grid.shape[1] + 1, 2 if grid.shape[1] > 8 else 1))
-        axes.set_yticks(range(1, grid.shape[0] + 1, 2 if grid.shape[0] > 8 else 1))
-        axes.set_title(title, loc="left", fontsize=font_size)
-        axes.set_xlabel("head", fontsize=font_size)
-        axes.spines[["left", "bottom"]].set_visible(False)
-    rows[0].set_ylabel("layer", fontsize=font_size)
+                if numbers or abs(value) >= largest / 4:
+                    sign = "+" if value > 0 else "−"
+                    axes.text(
+                        head + 1,
+                        layer + 1,
+                        f"{value:+.2f}".replace("-", "−") if numbers else sign,
+                        ha="center",
+                        va="center",
+                        color=text_colour(fill),
+                    )
+            axes.set_xlim(0.5, grid.shape[1] + 0.5)
+            axes.set_ylim(grid.shape[0] + 0.5, 0.5)
+            axes.set_xticks(range(1, grid.shape[1] + 1, 2 if grid.shape[1] > 8 else 1))
+            axes.set_yticks(range(1, grid.shape[0] + 1, 2 if grid.shape[0] > 8 else 1))
+            axes.set_title(title, loc="left", fontsize=font_size)
+            axes.set_xlabel("head")
+            axes.spines[["left", "bottom"]].set_visible(False)
+        rows[0].set_ylabel("layer")
     return figure
 
 
@@ -116,36 +103,35 @@ def ranked_effects_figure(
         raise ValueError(
             f"intervals need shape {(*changes.shape, 2)} and significant {changes.shape}; got {intervals.shape} and {significant.shape}."
         )
-    figure, (axes,) = _figure(size, font_size)
-    order = np.argsort(-changes, axis=None, kind="stable")
-    for place, i in enumerate(order):
-        at = np.unravel_index(i, changes.shape)
-        sure = bool(significant[at])
-        colour = LINE if sure else MUTED
-        axes.plot([place, place], intervals[at], color=colour, linewidth=2)
-        axes.plot(
-            place,
-            changes[at],
-            MARKER_CYCLE[0],
-            color=colour,
-            markerfacecolor=colour if sure else "white",
-            markersize=7,
-        )
-        if place < 3:
-            axes.annotate(
-                head_label(*(int(x) for x in at)),
-                (place, max(intervals[at][1], changes[at])),
-                (0, 5),
-                textcoords="offset points",
-                fontsize=font_size,
-                rotation=90,  # as narrow as its interval: it meets no other
-                ha="center",
-                va="bottom",
+    with styled_figure(size, font_size) as (figure, (axes,)):
+        order = np.argsort(-changes, axis=None, kind="stable")
+        for place, i in enumerate(order):
+            at = np.unravel_index(i, changes.shape)
+            sure = bool(significant[at])
+            colour = LINE if sure else MUTED
+            axes.plot([place, place], intervals[at], color=colour, linewidth=2)
+            axes.plot(
+                place,
+                changes[at],
+                MARKER_CYCLE[0],
+                color=colour,
+                markerfacecolor=colour if sure else "white",
+                markersize=7,
             )
-    axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
-    axes.set_ylabel(ylabel, fontsize=font_size)
-    axes.set_xlabel(f"the {changes.size} heads, most costly first", fontsize=font_size)
-    axes.set_xticks([])
+            if place < 3:
+                axes.annotate(
+                    head_label(*(int(x) for x in at)),
+                    (place, max(intervals[at][1], changes[at])),
+                    (0, 5),
+                    textcoords="offset points",
+                    rotation=90,  # as narrow as its interval: it meets no other
+                    ha="center",
+                    va="bottom",
+                )
+        draw_level(axes, 0, linewidth=1.5)
+        axes.set_ylabel(ylabel)
+        axes.set_xlabel(f"the {changes.size} heads, most costly first")
+        axes.set_xticks([])
     return figure
 
 
@@ -163,43 +149,41 @@ def chance_band_figure(panels, *, ylabel: str, size=(9.8, 4.0), font_size: float
     ValueError
         If changes are not of shape (layer, head) or not finite, or a band is not above 0.
     """
-    figure, rows = _figure(size, font_size, len(panels))
-    lowest = highest = 0.0
-    for axes, (title, (changes, bands)) in zip(rows, panels.items()):
-        changes = np.asarray(changes, float)
-        if changes.ndim != 2 or not np.isfinite(changes).all():
-            raise ValueError(
-                f"panel {title!r} needs one finite change a head, shape (layer, head); got shape {changes.shape}."
-            )
-        if not bands or min(bands.values()) <= 0:
-            raise ValueError(f"panel {title!r} needs at least one band, each above 0; got {dict(bands)}.")
-        widest_first = sorted(bands.items(), key=lambda band: -band[1])
-        for i, (name, reach) in enumerate(widest_first):
-            axes.axhspan(-reach, reach, color=_CHANCE[min(i, 1)], linewidth=0, label=name, zorder=0)
-        order = np.argsort(changes, axis=None, kind="stable")
-        axes.plot(changes.ravel()[order], MARKER_CYCLE[0], color=LINE, markersize=5, label="a head")
-        outside = [i for i in order if abs(changes.ravel()[i]) > widest_first[0][1]]
-        for i in outside[:3]:
-            place = int(np.flatnonzero(order == i)[0])
-            axes.annotate(
-                head_label(*(int(x) for x in np.unravel_index(i, changes.shape))),
-                (place, changes.ravel()[i]),
-                (9, 0),
-                textcoords="offset points",
-                fontsize=font_size,
-                va="center",
-            )
-        axes.axhline(0, color=MUTED, linewidth=1.5, linestyle=(0, (1, 2)))
-        axes.set_title(title, loc="left", fontsize=font_size)
-        axes.set_xlabel(f"the {changes.size} heads, lowest first", fontsize=font_size)
-        axes.set_xticks([])
-        lowest = min(lowest, changes.min(), -widest_first[0][1])
-        highest = max(highest, changes.max(), widest_first[0][1])
-    for axes in rows:  # one scale, or the tasks could not be compared
-        axes.set_ylim(1.08 * lowest, 1.08 * highest)
-    rows[0].set_ylabel(ylabel, fontsize=font_size)
-    handles, labels = rows[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=font_size)
+    with styled_figure(size, font_size, len(panels)) as (figure, rows):
+        lowest = highest = 0.0
+        for axes, (title, (changes, bands)) in zip(rows, panels.items()):
+            changes = np.asarray(changes, float)
+            if changes.ndim != 2 or not np.isfinite(changes).all():
+                raise ValueError(
+                    f"panel {title!r} needs one finite change a head, shape (layer, head); got shape {changes.shape}."
+                )
+            if not bands or min(bands.values()) <= 0:
+                raise ValueError(f"panel {title!r} needs at least one band, each above 0; got {dict(bands)}.")
+            widest_first = sorted(bands.items(), key=lambda band: -band[1])
+            for i, (name, reach) in enumerate(widest_first):
+                axes.axhspan(-reach, reach, color=_CHANCE[min(i, 1)], linewidth=0, label=name, zorder=0)
+            order = np.argsort(changes, axis=None, kind="stable")
+            axes.plot(changes.ravel()[order], MARKER_CYCLE[0], color=LINE, markersize=5, label="a head")
+            outside = [i for i in order if abs(changes.ravel()[i]) > widest_first[0][1]]
+            for i in outside[:3]:
+                place = int(np.flatnonzero(order == i)[0])
+                axes.annotate(
+                    head_label(*(int(x) for x in np.unravel_index(i, changes.shape))),
+                    (place, changes.ravel()[i]),
+                    (9, 0),
+                    textcoords="offset points",
+                    va="center",
+                )
+            draw_level(axes, 0, linewidth=1.5)
+            axes.set_title(title, loc="left", fontsize=font_size)
+            axes.set_xlabel(f"the {changes.size} heads, lowest first")
+            axes.set_xticks([])
+            lowest = min(lowest, changes.min(), -widest_first[0][1])
+            highest = max(highest, changes.max(), widest_first[0][1])
+        for axes in rows:  # one scale, or the tasks could not be compared
+            axes.set_ylim(1.08 * lowest, 1.08 * highest)
+        rows[0].set_ylabel(ylabel)
+        key_above(figure, rows[0], 3)
     return figure
 
 
@@ -210,41 +194,40 @@ def prediction_figure(panels: Mapping[str, tuple[object, object]], *, size=(9.8,
     ----------
     panels : mapping of title to (predicted, true), arrays of shape (layer, head)
     """
-    figure, rows = _figure(size, font_size, len(panels))
-    for axes, (title, (predicted, true)) in zip(rows, panels.items()):
-        predicted, true = np.asarray(predicted, float), np.asarray(true, float)
-        if predicted.shape != true.shape:
-            raise ValueError(
-                f"panel {title!r} needs two arrays of one shape; got {predicted.shape} and {true.shape}."
+    with styled_figure(size, font_size, len(panels)) as (figure, rows):
+        for axes, (title, (predicted, true)) in zip(rows, panels.items()):
+            predicted, true = np.asarray(predicted, float), np.asarray(true, float)
+            if predicted.shape != true.shape:
+                raise ValueError(
+                    f"panel {title!r} needs two arrays of one shape; got {predicted.shape} and {true.shape}."
+                )
+            both = np.concatenate([predicted.ravel(), true.ravel()])
+            low, high = float(both.min()), float(both.max())
+            pad = 0.06 * (high - low or 1.0)
+            axes.plot(
+                [low - pad, high + pad],
+                [low - pad, high + pad],
+                color=MUTED,
+                linewidth=1.5,
+                linestyle=(0, (1, 2)),
             )
-        both = np.concatenate([predicted.ravel(), true.ravel()])
-        low, high = float(both.min()), float(both.max())
-        pad = 0.06 * (high - low or 1.0)
-        axes.plot(
-            [low - pad, high + pad],
-            [low - pad, high + pad],
-            color=MUTED,
-            linewidth=1.5,
-            linestyle=(0, (1, 2)),
-        )
-        look = line_looks([title])[0] | {"linestyle": "none"} if model_of(title) else _HEADS
-        axes.plot(predicted.ravel(), true.ravel(), markersize=7, **look)
-        far = np.unravel_index(np.abs(true - predicted).argmax(), true.shape)
-        axes.annotate(
-            head_label(*(int(x) for x in far)),
-            (predicted[far], true[far]),
-            (-9, 6)
-            if predicted[far] > (low + high) / 2
-            else (9, -2),  # away from the line and from the frame
-            ha="right" if predicted[far] > (low + high) / 2 else "left",
-            textcoords="offset points",
-            fontsize=font_size,
-            color=SELECTED_INK,
-        )
-        axes.set_title(title, loc="left", fontsize=font_size)
-        axes.set_xlabel("predicted, nats", fontsize=font_size)
-        axes.locator_params(nbins=4)
-    rows[0].set_ylabel("true, nats", fontsize=font_size)
+            look = line_looks([title])[0] | {"linestyle": "none"} if model_of(title) else _HEADS
+            axes.plot(predicted.ravel(), true.ravel(), markersize=7, **look)
+            far = np.unravel_index(np.abs(true - predicted).argmax(), true.shape)
+            axes.annotate(
+                head_label(*(int(x) for x in far)),
+                (predicted[far], true[far]),
+                (-9, 6)
+                if predicted[far] > (low + high) / 2
+                else (9, -2),  # away from the line and from the frame
+                ha="right" if predicted[far] > (low + high) / 2 else "left",
+                textcoords="offset points",
+                color=SELECTED_INK,
+            )
+            axes.set_title(title, loc="left", fontsize=font_size)
+            axes.set_xlabel("predicted, nats")
+            axes.locator_params(nbins=4)
+        rows[0].set_ylabel("true, nats")
     return figure
 
 
@@ -267,20 +250,20 @@ def pruning_figure(
     bands : mapping of title to array of shape (order, step), optional
         Random orders; their lowest and highest are shaded.
     """
-    figure, rows = _figure(size, font_size, len(panels))
-    percent = 100 * np.asarray(shares, float)
-    for axes, (title, curves) in zip(rows, panels.items()):
-        for look, (name, values) in zip(line_looks(curves), curves.items()):
-            axes.plot(percent, np.asarray(values, float), label=name, markersize=8, **look)
-        if bands and title in bands:
-            band = np.asarray(bands[title], float)
-            axes.fill_between(percent, band.min(axis=0), band.max(axis=0), color=RULE, linewidth=0, zorder=0)
-        axes.set_title(title, loc="left", fontsize=font_size)
-        axes.set_xlabel("heads off, per cent", fontsize=font_size)
-        axes.locator_params(axis="y", nbins=5)
-    rows[0].set_ylabel(ylabel, fontsize=font_size)
-    handles, labels = rows[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=font_size)
+    with styled_figure(size, font_size, len(panels)) as (figure, rows):
+        percent = 100 * np.asarray(shares, float)
+        for axes, (title, curves) in zip(rows, panels.items()):
+            draw_curves(axes, percent, curves)
+            if bands and title in bands:
+                band = np.asarray(bands[title], float)
+                axes.fill_between(
+                    percent, band.min(axis=0), band.max(axis=0), color=RULE, linewidth=0, zorder=0
+                )
+            axes.set_title(title, loc="left", fontsize=font_size)
+            axes.set_xlabel("heads off, per cent")
+            axes.locator_params(axis="y", nbins=5)
+        rows[0].set_ylabel(ylabel)
+        key_above(figure, rows[0], 3)
     return figure
 
 
@@ -292,27 +275,26 @@ def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_
     gains : mapping of name to array of shape (run,)
     observed : float
     """
-    figure, (axes,) = _figure(size, font_size)
-    everything = np.concatenate([np.asarray(g, float) for g in gains.values()])
-    # Gains come in whole answers: a bin for each, or the comb of empty ones would be all one sees.
-    steps = np.diff(np.unique(everything))
-    width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
-    bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
-    for whole, (name, values) in zip(line_looks(gains), gains.items()):
-        look = {key: whole[key] for key in ("color", "linestyle", "linewidth")}
-        shares = np.full(len(values), 100 / len(values))
-        axes.hist(np.asarray(values, float), bins, histtype="step", label=name, weights=shares, **look)
-    axes.axvline(observed, color=SELECTED, linewidth=3)
-    top = axes.get_ylim()[1]
-    axes.annotate(
-        f"reported {observed:+.1f}",
-        (observed, 0.92 * top),
-        (8, 0),
-        textcoords="offset points",
-        fontsize=font_size,
-        color=SELECTED_INK,
-    )
-    axes.set_xlabel(xlabel, fontsize=font_size)
-    axes.set_ylabel("per cent of runs", fontsize=font_size)
-    figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+    with styled_figure(size, font_size) as (figure, (axes,)):
+        everything = np.concatenate([np.asarray(g, float) for g in gains.values()])
+        # Gains come in whole answers: a bin for each, or the comb of empty ones would be all one sees.
+        steps = np.diff(np.unique(everything))
+        width = max(steps.min() if len(steps) else 1.0, np.ptp(everything) / 60)
+        bins = np.arange(everything.min() - width / 2, everything.max() + width, width)
+        for whole, (name, values) in zip(line_looks(gains), gains.items()):
+            look = {key: whole[key] for key in ("color", "linestyle", "linewidth")}
+            shares = np.full(len(values), 100 / len(values))
+            axes.hist(np.asarray(values, float), bins, histtype="step", label=name, weights=shares, **look)
+        axes.axvline(observed, color=SELECTED, linewidth=3)
+        top = axes.get_ylim()[1]
+        axes.annotate(
+            f"reported {observed:+.1f}",
+            (observed, 0.92 * top),
+            (8, 0),
+            textcoords="offset points",
+            color=SELECTED_INK,
+        )
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel("per cent of runs")
+        key_above(figure, axes)
     return figure

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from ...analyses.coreference import BASELINES
 from ...corpora import KINDS, CorefDocument, anaphors
+from ..drawing.figures import styled_figure
 from ..drawing.marks import line_looks, model_of
 from ..drawing.palette import RULE
-from ..drawing.text_table import TextTable
+from ..drawing.text_table import Estimate, TextTable
 
 COLUMNS = ("all", *KINDS)
 
@@ -22,7 +23,9 @@ def published_antecedents(table: Mapping) -> TextTable:
         name = f"{row.predictor} ({row.head})" if row.head else row.predictor
         mark = "*" if row.note else ""
         values = (getattr(row, kind) for kind in COLUMNS)
-        body.append([name + mark, *("-" if value is None else f"{value:.0f}" for value in values)])
+        body.append(
+            [name + mark, *("-" if value is None else Estimate(value, form=".0f") for value in values)]
+        )
     notes = " ".join(f"* {row.note[0].upper()}{row.note[1:]}." for row in table.values() if row.note)
     caption = f"Per cent; BERT-base, CoNLL-2012, as printed; printed names: rule-based (four sieves), attention head (best head). {notes}"
     return TextTable(["Table 2", *(PLURALS[kind] for kind in COLUMNS)], body, caption.strip())
@@ -54,10 +57,8 @@ def _named(row) -> str:
     return f"{name} {', '.join(dict.fromkeys(row.heads))}" if row.heads else name
 
 
-def _cell(row) -> str:
-    if row is None:
-        return "-"
-    return f"{100 * row.accuracy:.0f} [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+def _cell(row) -> Estimate | str:
+    return "-" if row is None else Estimate(100 * row.accuracy, 100 * row.low, 100 * row.high, ".0f")
 
 
 def mention_table(document: CorefDocument, *, limit: int = 8) -> TextTable:
@@ -111,11 +112,6 @@ def points_figure(
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     titles = list(panels)
     looks = line_looks(titles)
     for i, title in enumerate(titles[1:], 1):
@@ -124,12 +120,10 @@ def points_figure(
     names = [[name for name, *_ in points] for points in panels.values()]
     if any(other != names[0] for other in names[1:]):
         raise ValueError(f"all panels need the same predictors in the same order; got {names}.")
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        crowded = len(panels) > 2  # ticks of neighbours would meet
-        figure = Figure(figsize=size, layout="constrained")
+    crowded = len(panels) > 2  # ticks of neighbours would meet
+    with styled_figure(size, columns=len(panels), sharex=True, sharey=True) as (figure, all_axes):
         if crowded:
             figure.get_layout_engine().set(wspace=0.06)
-        all_axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         for i, (axes, (title, points)) in enumerate(zip(all_axes, panels.items())):
             for y, (name, value, low, high) in enumerate(points):
                 # A row may be another model's; rules look as their panel.
@@ -157,5 +151,4 @@ def points_figure(
             axes.set_ylim(len(points) - 0.5, -0.7)
             axes.set_yticks(range(len(points)), names[0])
             axes.set_xlabel(xlabel)
-            axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
 
-from ..drawing.marks import MODELS, OTHERS, Mark, draw_mark, marks_of, model_of
-from ..drawing.palette import INK, MUTED, RULE
-from ..drawing.pictures import WidePicture
-from ..drawing.svg import axis_numbers, coordinate, frame, shortened, text, text_width
-from ..drawing.text_table import TextTable, typeset_cell
+from ..drawing.figures import draw_level, legend_outside, styled_figure
+from ..drawing.marks import MODELS, OTHERS, Mark, mark_look, marks_of, model_of
+from ..drawing.palette import MUTED, RULE
+from ..drawing.pictures import Picture, figure_picture
+from ..drawing.svg import axis_numbers, shortened
+from ..drawing.text_table import Estimate, TextTable, typeset_cell
 
-_WIDTH, _EM = 1180.0, 30.0
-_DOT = 0.34 * _EM
-_LEAST = 200.0  # height of the rows together, so that few of them still fill a slide
-_NUMBER = r"[+\-−–]?\d*\.?\d+"
-_CELL = re.compile(
-    rf"^(?:\d+-\d+[^:\s]*: )?({_NUMBER})(?: ?%)?(?: ?[\[(]({_NUMBER})(?:,| to) ({_NUMBER})[\])])?"
-)
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
-
-
-def _number(written: str) -> float:
-    return float(re.sub("[−–]", "-", written))
-
-
-def _key_places(names: Sequence[str], left: float) -> list[tuple[float, int]]:
-    """Where each entry of the key begins, and in which of its lines; a long key begins further to the left, and a longer one has more lines."""
-    wide = [text_width(name, _EM) + 2.4 * _EM for name in names]
-    places: list[tuple[float, int]] = []
-    x, row = max(0.0, min(left, _WIDTH + _EM - sum(wide))), 0
-    for width in wide:
-        if places and x + width - _EM > _WIDTH:
-            x, row = 0.0, row + 1
-        places.append((x, row))
-        x += width
-    return places
+_WIDTH, _EM = 9.8, 18  # inches, points
+_LEAST = 1.6  # inches of the rows together, so that few of them still fill a slide
 
 
 def _within(
@@ -48,25 +27,25 @@ def _within(
 
 
 def _values(cell: object) -> tuple[float, float, float] | None:
-    """Value and interval of a cell: "0.98 [0.97, 0.99] in 1-1", "1-5: 0.85", "+3.2 %"; None where it holds no number."""
-    found = _CELL.match(str(cell).replace("\u2011", "-"))
-    if not found:
-        return None
-    value = _number(found[1])
-    low, high = (_number(found[2]), _number(found[3])) if found[2] else (value, value)
-    return value, low, high
+    """Value and interval of a cell; None where it holds words."""
+    if isinstance(cell, Estimate):
+        return cell.numbers
+    return (float(cell),) * 3 if isinstance(cell, Real) and not isinstance(cell, bool) else None
 
 
-def _step(low: float, high: float, room: float) -> float:
-    """The smallest round step of an axis of which there are not more than six, and whose numbers do not touch."""
-    for step in _STEPS:
-        first, last = low // step, -(-high // step)
-        wide = (
-            max(text_width(said, _EM) for said in axis_numbers([step, step * first, step * last])) + 0.6 * _EM
-        )
-        if (high - low) / step <= 6 and last - first <= room / wide:
-            return step
-    return high - low
+def _scale(axes, numbers: Sequence[float], name: str) -> None:
+    """A horizontal scale with round numbers at both ends, and its name."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(min(numbers), max(numbers))
+    axes.set_xticks(ticks, axis_numbers(ticks))
+    axes.set_xlim(ticks[0], ticks[-1])
+    axes.set_xlabel(name, color=MUTED)
+    axes.tick_params(length=0, pad=12)
+    axes.tick_params(axis="x", labelcolor=MUTED)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.grid(axis="x", color=RULE, linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def _all_marks(
@@ -106,13 +85,13 @@ def table_dots(
     together: bool = False,
     model: str | Sequence[str | None] | None = None,
     within: tuple[float, float] | None = None,
-) -> WidePicture:
+) -> Picture:
     """Draw columns of a table as dots with their intervals; the table itself goes along for handouts and those who do not see it.
 
     Parameters
     ----------
     table : TextTable
-        Its first column names the rows. A cell begins with its number: "0.98 [0.97, 0.99] in 1-6".
+        Its first column names the rows. Cells to be drawn are numbers or `Estimate`; words, such as "-", have no mark.
     columns : sequence of str, optional
         Which to draw, by their headers; by default all but the first. All share one scale, so they are of one unit.
     axis : str
@@ -128,7 +107,7 @@ def table_dots(
 
     Returns
     -------
-    WidePicture
+    Picture
         With the table's caption as its sentence.
 
     Raises
@@ -136,93 +115,82 @@ def table_dots(
     KeyError
         If the table has no such column.
     ValueError
-        If no cell of these columns begins with a number, or ``model`` does not fit them.
+        If no cell of these columns is a number, or ``model`` does not fit them.
 
     Examples
     --------
-    >>> table_dots(TextTable(["head", "share"], [["1-2", "0.98 [0.97, 0.99]"], ["2-1", "-"]], "Two heads."))
+    >>> from bertlook_teach.render import Estimate
+    >>> table_dots(TextTable(["head", "share"], [["1-2", Estimate(0.98, 0.97, 0.99)], ["2-1", "-"]], "Two heads."))
     Picture: Two heads.
     """
     header = list(table.header)
     chosen = header[1:] if columns is None else list(columns)
+    figure = dots_figure(table, chosen, axis=axis, line=line, together=together, model=model, within=within)
+    sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
+    return replace(figure_picture(figure, sentence, (table,)), wide=True)
+
+
+def dots_figure(
+    table: TextTable,
+    chosen: Sequence[str],
+    *,
+    axis: str = "",
+    line: tuple[str, float] | None = None,
+    together: bool = False,
+    model: str | Sequence[str | None] | None = None,
+    within: tuple[float, float] | None = None,
+):
+    """The figure of `table_dots`, from whose parameters its own are: a matplotlib figure."""
+    header = list(table.header)
     if unknown := [name for name in chosen if name not in header]:
         raise KeyError(f"the table has no column {unknown[0]!r}; it has {', '.join(map(repr, header))}.")
     at = [header.index(name) for name in chosen]
     found = [[_within(_values(row[k]), within) for k in at] for row in table.rows]
     numbers = [value for row in found for cell in row if cell for value in cell]
     if not numbers:
-        raise ValueError(f"no cell of {', '.join(map(repr, chosen))} begins with a number; leave it a table.")
-    _checked_model(model, len(chosen), len(table.rows))
-    level = [line[1]] if line else []
-    low, high = min(0.0, *numbers, *level), max(0.0, *numbers, *level)
-    several = len(chosen) > 1
-    words = [[typeset_cell(row[k]) for k in at] for row in table.rows]
-    names_wide = min(0.5 * _WIDTH, max(text_width(str(row[0]), _EM) for row in table.rows) + _EM)
-    cells_wide = (
-        0
-        if together
-        else min(0.36 * _WIDTH, max(text_width(w, _EM) for row in words for w in row) + 0.7 * _EM)
-    )
-    # The last number of the axis stands half beyond it.
-    left, right = names_wide + 0.9 * _EM, _WIDTH - max(cells_wide + 0.8 * _EM, text_width("100", _EM))
-    step = _step(low, high, right - left)
-    low, high = step * (low // step), step * -(-high // step)
-    c = coordinate
-    marks = _all_marks(chosen, header[0], [str(row[0]) for row in table.rows], model)
-
-    def across(value: float) -> float:
-        return left + (value - low) / (high - low) * (right - left)
-
-    lines = 1 if together else len(chosen)
-    pitch = max((lines * 1.2 + 0.3) * _EM, _LEAST / len(table.rows))
-    key = _key_places([*(chosen if several else []), *([line[0]] if line and several else [])], left)
-    top = (1.8 + 1.4 * key[-1][1] if key else 1.8 if line else 0.4) * _EM
-    bottom = top + pitch * len(table.rows)
-    body = []
-    for k, (name, (x, row)) in enumerate(zip(chosen, key)):
-        y = (0.8 + 1.4 * row) * _EM
-        body += [draw_mark(marks[0][k], x + 0.4 * _EM, y, _DOT), text(x + 1.1 * _EM, y, name)]
-    ticks = [step * k for k in range(round(low / step), round(high / step) + 1)]
-    for tick, said in zip(ticks, axis_numbers(ticks)):
-        body.append(f'<path d="M{c(across(tick))} {c(top)}V{c(bottom)}" stroke="{RULE}"/>')
-        body.append(text(across(tick), bottom + 0.7 * _EM, said, anchor="middle", fill=MUTED))
-    if line:
-        body.append(
-            f'<path d="M{c(across(line[1]))} {c(top)}V{c(bottom)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
+        raise ValueError(
+            f"no cell of {', '.join(map(repr, chosen))} is a number or an Estimate, but text; leave it a table, or give numbers."
         )
-        if several:  # in the key, after the last column
-            x, y = key[-1][0], (0.8 + 1.4 * key[-1][1]) * _EM
-            body.append(
-                f'<path d="M{c(x + 0.4 * _EM)} {c(y - 0.7 * _EM)}v{c(1.4 * _EM)}" stroke="{INK}" stroke-width="2.5" stroke-dasharray="7 5"/>'
-            )
-            body.append(text(x + 1.1 * _EM, y, line[0]))
-        else:
-            body.append(text(across(line[1]), 0.8 * _EM, line[0], anchor="middle"))
-    for r, (row, cells) in enumerate(zip(table.rows, found)):
-        y = top + r * pitch + pitch / 2
-        body.append(text(names_wide, y, shortened(typeset_cell(row[0]), _EM, names_wide), anchor="end"))
-        for k, (mark, cell) in enumerate(zip(marks[r], cells)):
-            height = y if together else y + (k - (lines - 1) / 2) * 1.2 * _EM
-            if cell:
-                value, *ends = map(across, cell)
-                if ends[1] > ends[0]:
-                    body.append(
-                        f'<path d="M{c(ends[0])} {c(height)}H{c(ends[1])}" stroke="{mark.colour}" stroke-width="4"/>'
+    _checked_model(model, len(chosen), len(table.rows))
+    several, lines = len(chosen) > 1, 1 if together else len(chosen)
+    names = [str(row[0]) for row in table.rows]
+    pitch = max((lines * 1.2 + 0.3) * _EM / 72, _LEAST / len(names))
+    with styled_figure((_WIDTH, 1), _EM) as (figure, (axes,)):
+        places, words = [], []
+        for r, (row, cells, marks) in enumerate(
+            zip(table.rows, found, _all_marks(chosen, header[0], names, model))
+        ):
+            for k, (cell, mark) in enumerate(zip(cells, marks)):
+                y = r if together else r + (k - (lines - 1) / 2) * 1.2 * _EM / 72 / pitch
+                places.append(y)
+                words.append(shortened(typeset_cell(row[at[k]]), _EM, 0.36 * _WIDTH * 72))
+                if cell:
+                    value, low, high = cell
+                    if high > low:
+                        axes.plot([low, high], [y, y], color=mark.colour, linewidth=2.5, label="_interval")
+                    axes.plot(
+                        value, y, label=f"_{chosen[k]}", **mark_look(mark), markersize=11, clip_on=False
                     )
-                body.append(draw_mark(mark, value, height, _DOT))
-            if not together:
-                body.append(
-                    text(right + 0.9 * _EM, height, shortened(words[r][k], _EM, cells_wide), fill=INK)
-                )
-    if axis:
-        body.append(text((left + right) / 2, bottom + 1.75 * _EM, axis, anchor="middle", fill=MUTED))
-    sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
-    svg = frame(
-        body,
-        _WIDTH,
-        bottom + (2.4 if axis else 1.3) * _EM,
-        title=axis or "Values",
-        sentence=sentence,
-        font_size=_EM,
-    )
-    return WidePicture(svg, sentence, (table,))
+        axes.set_yticks(
+            range(len(names)), [shortened(typeset_cell(name), _EM, 0.5 * _WIDTH * 72) for name in names]
+        )
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        if not together:
+            beside = axes.secondary_yaxis("right")
+            beside.set_yticks(places, words)
+            beside.tick_params(length=0, pad=12, labelsize=_EM)
+            beside.spines["right"].set_visible(False)
+        _scale(axes, [0.0, *numbers, *([line[1]] if line else [])], axis)
+        if several:
+            for name, mark in zip(chosen, marks_of(chosen)):
+                axes.plot([], [], label=name, **mark_look(mark), markersize=11)
+        if line:
+            draw_level(
+                axes, line[1], line[0] if several else "", upright=True, color="black", linestyle=(0, (5, 4))
+            )
+            if not several:
+                axes.set_title(line[0], fontsize=_EM)
+    lines_of_key = legend_outside(figure, axes, "outside upper left") if several else bool(line)
+    around = 2.2 + 1.5 * bool(axis) + 1.7 * lines_of_key  # in lines of type: scale, its name, key
+    figure.set_figheight(pitch * len(names) + around * _EM / 72)
+    return figure

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
-from ..drawing.pictures import WidePicture
-from ..drawing.svg import coordinate, frame, text
+from ..drawing.pictures import Picture
+from ..drawing.svg import coordinate, text
 from ..drawing.text_table import TextTable
 
 _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
@@ -25,7 +25,7 @@ _IMAGES = (
 _PHASES = ((1, 4), (5, 10), (11, 12))
 
 
-def story_picture() -> WidePicture:
+def story_picture() -> Picture:
     """The essay's five images as it tells them: a schematic, made of no data.
 
     Examples
@@ -64,8 +64,7 @@ def story_picture() -> WidePicture:
         "A schematic of the essay's words: nothing here is measured. A line starts at the token that looks and ends, "
         "with a dot, at the one that is looked at."
     )
-    svg = frame(body, wide, top + 2.9 * em, title="The essay's five images", sentence=sentence, font_size=em)
-    return WidePicture(svg, sentence)
+    return Picture(body, wide, top + 2.9 * em, "The essay's five images", sentence, em, wide=True)
 
 
 def register_table(register: Sequence) -> TextTable:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
-from ..drawing.palette import LINE, MUTED, RULE
+from ..drawing.palette import LINE, RULE
 
 
 def gain_figure(
@@ -30,11 +31,6 @@ def gain_figure(
     ValueError
         If there is nothing to draw, or an interval does not lie around its gain.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     measured, printed = {}, {}
     for place, (name, (gain, low, high, published)) in enumerate(gains.items()):
         if gain is not None:
@@ -45,12 +41,10 @@ def gain_figure(
             printed[place] = published
     if not measured and not printed:
         raise ValueError("a figure of gains needs at least one gain; got none.")
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
+    with styled_figure(size, font_size) as (figure, (axes,)):
         for place in range(len(gains)):
             axes.axhline(place, color=RULE, linewidth=1, zorder=0)
-        axes.axvline(0, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), zorder=1)
+        draw_level(axes, 0, upright=True, zorder=1)
         for place, (_, low, high) in measured.items():
             axes.plot([low, high], [place, place], color=LINE, linewidth=3, label="_interval")
         if measured:
@@ -62,6 +56,5 @@ def gain_figure(
         axes.set_yticks(range(len(gains)), list(gains))
         axes.set_ylim(len(gains) - 0.5, -0.5)
         axes.set_xlabel("points above the best fixed distance (dotted line: no more than it)")
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+        key_above(figure, axes)
     return figure

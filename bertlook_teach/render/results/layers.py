@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...published import published_probing
-from ..drawing.marks import line_looks
+from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
+from ..drawing.grid import Cell, Grid
 from ..drawing.palette import (
     INK,
     MUTED,
     RULE,
     SELECTED,
     magnitude_colour,
-    text_colour,
 )
+from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
-from ..drawing.text_table import TextTable
+from ..drawing.svg import coordinate, shortened, text, text_width
+from ..drawing.text_table import Estimate, TextTable
 
 NONE = "-"
 
@@ -52,44 +53,30 @@ def depth_figure(
     ValueError
         If there is no curve, or the curves are of models of different depth.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
-    parts = {
-        name: value if isinstance(value, tuple) else (value, None, None) for name, value in curves.items()
-    }
-    depths = {len(np.asarray(value)) for value, *_ in parts.values()}
+    values = [curve[0] if isinstance(curve, tuple) else curve for curve in curves.values()]
+    depths = {len(np.asarray(value)) for value in values}
     if len(depths) != 1:
         raise ValueError(
-            f"curves over depth need at least one, all of one model; got {len(parts)} with {sorted(depths)} points. Models of different depth stand in figures of their own."
+            f"curves over depth need at least one, all of one model; got {len(curves)} with {sorted(depths)} points. Models of different depth stand in figures of their own."
         )
     depth = depths.pop()
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
-        _draw_curves(axes, parts)
+    with styled_figure(size) as (figure, (axes,)):
+        _draw_depth(axes, curves, depth)
         if baseline:
-            axes.axhline(baseline[1], color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=baseline[0])
+            draw_level(axes, baseline[1], baseline[0])
         step = 1 if depth <= 14 else 2
         axes.set_xticks(range(0, depth, step) if ticks is None else range(depth), ticks)
         axes.set_xlabel(xlabel, color=INK)
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
-        figure.legend(loc="outside upper left", ncols=5, frameon=False, columnspacing=1.2, fontsize=18)
+        key_above(figure, axes, 5, columnspacing=1.2)
     return figure
 
 
-def _draw_curves(axes, parts) -> None:
-    """The lines of one pair of axes with their bands: name to (values, low, high), None where there is no band."""
-    for look, (name, (value, low, high)) in zip(line_looks(parts), parts.items()):
-        axes.plot(range(len(value)), value, label=name, markersize=8, **look)
-        if low is not None:
-            axes.fill_between(range(len(value)), low, high, color=look["color"], alpha=0.18, linewidth=0)
+def _draw_depth(axes, curves, depth: int) -> None:
+    draw_curves(axes, range(depth), curves, band=0.18)
     axes.grid(axis="y", color=RULE, linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def depth_panels_figure(
@@ -112,28 +99,20 @@ def depth_panels_figure(
     ValueError
         If there is no panel, the panels have other curves, or the curves are of models of different depth.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     names = {tuple(curves) for curves in panels.values()}
     depths = {len(value) for curves in panels.values() for value, *_ in curves.values()}
     if len(names) != 1 or len(depths) != 1:
         raise ValueError(
             f"panels over depth need at least one, the same curves in each, all of one depth; got {len(panels)} panels, curves {sorted(names)}, {sorted(depths)} points."
         )
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        figure = Figure(figsize=size, layout="constrained")
-        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    with styled_figure(size, columns=len(panels), sharey=True) as (figure, row):
         for axes, (title, curves) in zip(row, panels.items()):
-            _draw_curves(axes, curves)
+            _draw_depth(axes, curves, max(depths))
             axes.set_title(title, fontsize=18, color=INK)
             axes.set_xticks(range(max(depths)))
         row[0].set_ylabel(ylabel, color=INK)
         figure.supxlabel(xlabel, fontsize=18, color=INK)
-        handles, labels = row[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False, fontsize=18)
+        key_above(figure, row[0], 4)
     return figure
 
 
@@ -150,10 +129,10 @@ def describe_curves(curves: Mapping[str, object], unit: str = "%") -> str:
 
 
 # --- tables of "where" ---------------------------------------------------------------------------------------
-def f1_cell(counts) -> str:
-    """``"56.9 [53.0, 60.2]"`` of a `bertlook_teach.analyses.probing.Counts`, in per cent."""
+def f1_cell(counts) -> Estimate:
+    """F1 of a `bertlook_teach.analyses.probing.Counts` with its interval, in per cent: 56.9 [53.0, 60.2]."""
     low, high = counts.interval()
-    return f"{100 * counts.f1:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    return Estimate(100 * counts.f1, 100 * low, 100 * high, ".1f")
 
 
 def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
@@ -243,7 +222,10 @@ def published_layers_table(model: str, tasks: Sequence[str] | None = None) -> Te
         [
             name,
             f"{row.f1[0]:.0f} → {row.f1[-1]:.0f}",
-            *map(_two, (row.expected, row.delta_bits, row.centre, row.mixing_bits)),
+            *(
+                Estimate(value) if np.isfinite(value) else NONE
+                for value in (row.expected, row.delta_bits, row.centre, row.mixing_bits)
+            ),
         ]
         for name, row in found.items()
         if tasks is None or name in tasks
@@ -328,13 +310,13 @@ def describe_beliefs(case: Mapping, target: int) -> str:
     return f"{name}: {story}"
 
 
-def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: float = 900) -> str:
+def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: float = 900) -> Picture:
     """One question as a picture: the sentence with its spans, and below a row a label, a cell a depth, darker for more belief.
 
     Returns
     -------
-    str
-        A standalone SVG. Each cell carries its number, the treebank's label a mark.
+    Picture
+        Each cell carries its number, the treebank's label a mark.
     """
     case = checked_case(case)
     about = case["targets"][target]
@@ -362,23 +344,27 @@ def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: 
     cell = min(3.0 * em, (width - left - 0.3 * em) / depth)
     size = min(em, cell * 0.42) if cell < 2.2 * em else 0.85 * em
     y += 1.9 * em
-    body.append(text(left - 0.5 * em, y, "layer", anchor="end", fill=MUTED))
-    for layer in range(depth):
-        body.append(text(left + (layer + 0.5) * cell, y, str(layer), anchor="middle", fill=MUTED))
-    for label, row in zip(labels, beliefs):
-        y += 1.6 * em
-        mark = f"{label} ✓" if label == about["gold"] else label
-        body.append(text(left - 0.5 * em, y, shortened(mark, em, left - 0.6 * em), anchor="end"))
-        for layer, share in enumerate(row):
-            fill = magnitude_colour(share)
-            body.append(
-                f'<g><title>{content(f"{label}, layer {layer}: {percent(share)}")}</title><rect x="{coordinate(left + layer * cell + 1)}" '
-                f'y="{coordinate(y - 0.72 * em)}" width="{coordinate(cell - 2)}" height="{coordinate(1.44 * em)}" rx="4" fill="{fill}"/>'
-                f'<text x="{coordinate(left + (layer + 0.5) * cell)}" y="{coordinate(y)}" dy=".35em" text-anchor="middle" '
-                f'font-size="{coordinate(size)}" fill="{text_colour(fill)}">{hundredth(share)}</text></g>'
-            )
+    grid = Grid(left, y + 0.8 * em, len(labels), depth, cell, 1.6 * em, em)
+    named = [f"{label} ✓" if label == about["gold"] else label for label in labels]
+    body += [
+        text(left - 0.5 * em, y, "layer", anchor="end", fill=MUTED),
+        *grid.numbered(range(depth), fill=MUTED),
+        *grid.cells(
+            lambda row, layer: Cell(
+                magnitude_colour(beliefs[row][layer]),
+                f"{labels[row]}, layer {layer}: {percent(beliefs[row][layer])}",
+                hundredth(beliefs[row][layer]),
+            ),
+            [shortened(name, em, left - 0.6 * em) for name in named],
+            size=size / em,
+            gap=(1, 0.08 * em),
+            round=4,
+        ),
+    ]
     sentence = describe_beliefs(case, target)
-    return frame(body, width, y + 1.2 * em, title="What each layer believes", sentence=sentence, font_size=em)
+    return Picture(
+        body, width, grid.bottom + 0.4 * em, title="What each layer believes", sentence=sentence, font_size=em
+    )
 
 
 def hundredth(share: float) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ...model import head_label
 from ...published import read_published
+from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
 from ..drawing.palette import INK, LINE, MUTED, RULE
-from ..drawing.pictures import WidePicture
-from ..drawing.svg import coordinate, frame, text, text_width
-from ..drawing.text_table import TextTable
+from ..drawing.pictures import Picture
+from ..drawing.svg import coordinate, text, text_width
+from ..drawing.text_table import Estimate, TextTable
 
 _WIDTH, _EM, _TALL = 1180.0, 30.0, 50.0  # of the picture of pairs, its type, its tallest bar
 
@@ -24,7 +26,7 @@ def published_probes() -> TextTable:
     body = [
         [
             row.quantity,
-            row.value,
+            json.loads(row.value),  # with as many digits as were printed
             "UUAS, one layer, no direction: not comparable" if row.note.startswith("undirected") else "UAS",
         ]
         for row in rows
@@ -58,9 +60,9 @@ def score_table(
     return TextTable(header, body, " ".join(filter(None, [counts, caption])))
 
 
-def score_cell(score) -> str:
-    """``"46.8 [44.8, 49.0]"``, in per cent."""
-    return f"{100 * score.uas:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
+def score_cell(score) -> Estimate:
+    """UAS with its interval, in per cent: 46.8 [44.8, 49.0]."""
+    return Estimate(100 * score.uas, 100 * score.low, 100 * score.high, ".1f")
 
 
 def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tuple[str, float] | None = None):
@@ -77,24 +79,16 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     if not curves or not all(curves.values()):
         raise ValueError("a figure of learning curves needs at least one curve with a point.")
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        figure = Figure(figsize=(9.8, 4.0), layout="constrained")
-        axes = figure.subplots()
+    with styled_figure((9.8, 4.0)) as (figure, (axes,)):
         for look, (name, curve) in zip(line_looks(curves), curves.items()):
             sizes = list(curve)
             axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)
             low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
             axes.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
         if baseline:
-            name, value = baseline
-            axes.axhline(100 * value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name)
+            draw_level(axes, 100 * baseline[1], baseline[0])
         ticks = sorted({size for curve in curves.values() for size in curve})
         axes.set_xscale("log")
         axes.set_xticks(ticks, [str(t) for t in ticks])
@@ -103,8 +97,7 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
         axes.set_xlabel("sentences fitted on", color=INK)
         axes.set_ylabel("UAS (per cent)", color=INK)
         axes.grid(axis="y", color=RULE, linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=18)
+        key_above(figure, axes)
     return figure
 
 
@@ -120,7 +113,7 @@ def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
     return "; ".join(parts) + "."
 
 
-def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> WidePicture:
+def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> Picture:
     """What a probe of pairs sees: for each pair of words a row of bars, one bar a head, layer by layer; all on one scale.
 
     Parameters
@@ -163,10 +156,10 @@ def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> WidePicture
         body.append(text(middle, y + 0.8 * _EM, name_of, anchor="middle", fill=MUTED))
     tallest = f"The tallest bar: head {head_label(*at)} in “{name}”, {highest.max():.2f}."
     words = " ".join(filter(None, [sentence, tallest]))
-    svg = frame(body, _WIDTH, y + 1.5 * _EM, title="Pairs of words", sentence=words, font_size=_EM)
     heads = [head_label(*divmod(i, n_heads)) for i in range(n_layers * n_heads)]
     cells = [[name, *(f"{weight:.3f}" for weight in w.ravel())] for name, w in vectors.items()]
-    return WidePicture(svg, words, (TextTable(["pair", *heads], cells),))
+    numbers = (TextTable(["pair", *heads], cells),)
+    return Picture(body, _WIDTH, y + 1.5 * _EM, "Pairs of words", words, _EM, numbers=numbers, wide=True)
 
 
 def _span(counts: Sequence[int]) -> str:

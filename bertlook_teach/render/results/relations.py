@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..drawing.marks import bar_look, line_looks
-from ..drawing.palette import INK, MUTED
-from ..drawing.text_table import TextTable
+from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
+from ..drawing.marks import bar_look
+from ..drawing.palette import INK
+from ..drawing.text_table import Estimate, TextTable
 
 _RIVAL = "#b4bcc6"  # behind the bar of a head; dark enough for a weak lamp
 SCHEME_NAMES = {"ud": "UD", "stanford": "Stanford"}
@@ -21,8 +22,8 @@ def published_relations(rows: Sequence) -> TextTable:
             row.relation + marks.get(row.erratum, ""),
             "-" if row.n is None else f"{row.n:,}",
             row.head + (" g>d" if row.governor_looks else ""),
-            f"{row.accuracy:.1f}",
-            f"{row.baseline:.1f} ({row.offset:+d})",
+            Estimate(row.accuracy, form=".1f"),
+            Estimate(row.baseline, form=".1f", after=f" ({row.offset:+d})"),
             signed_gain(row.accuracy - row.baseline, 1),
         ]
         for row in rows
@@ -50,10 +51,10 @@ def relation_gains(table, relations: Sequence[str], published: Mapping | None = 
                 name,
                 f"{row.n:,}",
                 choices_cell(row.choices),
-                percent(row.accuracy),
-                percent(row.baseline),
+                f"{100 * row.accuracy:.0f}",
+                f"{100 * row.baseline:.0f}",
                 f"{signed_gain(100 * row.gain)} [{signed_gain(100 * row.gain_low)}, {signed_gain(100 * row.gain_high)}]",
-                "-" if row.twin is None else percent(row.twin),
+                "-" if row.twin is None else f"{100 * row.twin:.0f}",
             ]
         else:
             cells = [name, str(table.too_rare.get(name, 0)), "too rare", "-", "-", "-", "-"]
@@ -87,10 +88,10 @@ def flattery_table(table, relations: Sequence[str]) -> TextTable:
             [
                 name,
                 f"{row.n:,}",
-                percent(row.in_sample, 1),
-                percent(row.accuracy, 1),
-                "-" if row.twin_in_sample is None else percent(row.twin_in_sample, 1),
-                "-" if row.twin is None else percent(row.twin, 1),
+                Estimate(100 * row.in_sample, form=".1f"),
+                Estimate(100 * row.accuracy, form=".1f"),
+                "-" if row.twin_in_sample is None else Estimate(100 * row.twin_in_sample, form=".1f"),
+                "-" if row.twin is None else Estimate(100 * row.twin, form=".1f"),
                 "-" if row.p_corrected is None else f"{row.p_corrected:.3f}",
             ]
         )
@@ -117,32 +118,21 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     for name, values in curves.items():
         if len(values) != len(heads):
             raise ValueError(
                 f"curve {name!r} needs one value for each of the {len(heads)} numbers of heads; got {len(values)}."
             )
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": 18}):
-        figure = Figure(figsize=(9.8, 4.0), layout="constrained")
-        axes = figure.subplots()
-        for look, (name, values) in zip(line_looks(curves), curves.items()):
-            axes.plot(heads, values, label=name, markersize=9, **look)
-        axes.axhline(
-            level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label="what each head truly reaches"
-        )
+    with styled_figure((9.8, 4.0)) as (figure, (axes,)):
+        draw_curves(axes, heads, curves, markersize=9)
+        draw_level(axes, level, "what each head truly reaches")
         axes.set_xscale("log")
         axes.set_xticks(list(heads), [str(h) for h in heads])
         axes.minorticks_off()
         axes.set_ylim(0, 1.06 * max(level, *(max(values) for values in curves.values())))  # no mark is cut
         axes.set_xlabel("number of heads to choose from")
         axes.set_ylabel(ylabel)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=18)
+        key_above(figure, axes)
     return figure
 
 
@@ -160,15 +150,8 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
     ValueError
         If the panels differ in their relations, or an interval does not lie around its accuracy.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from ..drawing.figures import FIGURE_STYLE
-
     names = list(next(iter(panels.values())))
-    with matplotlib.rc_context(FIGURE_STYLE | {"font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        rows = figure.subplots(1, len(panels), squeeze=False)[0]
+    with styled_figure(size, font_size, len(panels)) as (figure, rows):
         for axes, (title, relations) in zip(rows, panels.items()):
             if set(relations) != set(names):
                 raise ValueError(
@@ -194,18 +177,12 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
             axes.set(xlim=(0, 100), xticks=(0, 50, 100))
             axes.set_title(title, loc="left", fontsize=font_size)
             axes.set_xlabel("per cent right")
-            axes.spines[["top", "right"]].set_visible(False)
         figure.get_layout_engine().set(wspace=0.06)  # or the 100 of one axis would run into the 0 of the next
         for axes in rows[1:]:  # the names stand at the left once
             for label in axes.get_yticklabels():
                 label.set_visible(False)
-        handles, labels = rows[-1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=font_size)
+        key_above(figure, rows[-1])
     return figure
-
-
-def percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f}"
 
 
 def signed_gain(value: float, digits: int = 0) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...stats import REPLICATES, draws, sample_interval
 from ..drawing.palette import INK, MUTED, OKABE_ITO, RULE
-from ..drawing.pictures import WidePicture
-from ..drawing.svg import axis_numbers, coordinate, frame, text, text_width
+from ..drawing.pictures import Picture
+from ..drawing.svg import axis_numbers, coordinate, text, text_width
 
 _WIDTH, _EM = 1180.0, 30.0
 _FRAMES, _SECONDS = 6, 0.75  # what is shown one after the other, and how long each
@@ -86,9 +86,7 @@ def _tick(x: float, top: float, bottom: float, colour: str, width: float = 5) ->
     return f'<path d="M{coordinate(x)} {coordinate(top)}V{coordinate(bottom)}" stroke="{colour}" stroke-width="{width:g}"/>'
 
 
-def bootstrap_picture(
-    values: Sequence[float], *, axis: str, unit: str = "texts", seed: int = 0
-) -> WidePicture:
+def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts", seed: int = 0) -> Picture:
     """How sure is a mean? Draw as many inputs again from these, some twice, some not at all; the means of such draws spread like this.
 
     Parameters
@@ -147,15 +145,10 @@ def bootstrap_picture(
         f"The mean of {n} {unit} is {shown_mean}. Drawn again with replacement, {REPLICATES:,} times, the means spread; "
         f"the interval that holds 95 % of such, made as wide as {n} inputs need, is [{ends[0]}, {ends[1]}]."
     )
-    return WidePicture(
-        frame(
-            body, _WIDTH, rows[2] + 2.4 * _EM, title="A bootstrap interval", sentence=sentence, font_size=_EM
-        ),
-        sentence,
-    )
+    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "A bootstrap interval", sentence, _EM, wide=True)
 
 
-def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, seed: int = 0) -> WidePicture:
+def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, seed: int = 0) -> Picture:
     """Heads that are all equally good: the best of them on some cases, and the same head on as many others.
 
     Parameters
@@ -204,7 +197,4 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
         f"{heads} heads, each right in {100 * rate:.0f} % of all cases. The best on {cases} cases seems to be right in {100 * best.mean():.0f} %, "
         f"on average over {REPLICATES:,} rounds; the same head on {cases} other cases is right in {100 * other.mean():.0f} %."
     )
-    return WidePicture(
-        frame(body, _WIDTH, rows[2] + 2.4 * _EM, title="The best of many", sentence=sentence, font_size=_EM),
-        sentence,
-    )
+    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "The best of many", sentence, _EM, wide=True)

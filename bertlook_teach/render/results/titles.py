@@ -13,9 +13,10 @@ import numpy as np
 from ... import measures, published, stats
 from ...course import GUEST, LESSONS, lesson
 from ...model import load_recording, parse_head_label
+from ..drawing.grid import Cell, Grid
 from ..drawing.palette import INK, MUTED, PART_COLOURS, RULE, difference_colour, magnitude_colour
-from ..drawing.pictures import WidePicture
-from ..drawing.svg import coordinate, frame, text, text_width
+from ..drawing.pictures import Picture
+from ..drawing.svg import coordinate, text, text_width
 from ..heads.map_classes import map_address
 
 _WIDTH, _EM = 1180.0, 30.0
@@ -27,7 +28,7 @@ _CATS = ("the cat sat on the mat", "the cat lay on the rug")
 _LEAST = 0.1  # a weaker line is not drawn
 
 
-def title_picture(which: str) -> WidePicture:
+def title_picture(which: str) -> Picture:
     """The picture of a deck's title slide.
 
     Parameters
@@ -51,7 +52,7 @@ def title_picture(which: str) -> WidePicture:
 
 
 @lru_cache(maxsize=len(LESSONS) + 2)
-def _drawn(which: str) -> WidePicture:
+def _drawn(which: str) -> Picture:
     body, height, sentence, badge = _PICTURES[which](_colour(which))
     name = (
         "The map of the course"
@@ -63,7 +64,7 @@ def _drawn(which: str) -> WidePicture:
     sentence = sentence.replace(
         "BERT-base", badge, 1
     )  # in words: a badge in the picture would shrink with it
-    return WidePicture(frame(body, _WIDTH, height, title=name, sentence=sentence, font_size=_EM), sentence)
+    return Picture(body, _WIDTH, height, name, sentence, _EM, wide=True)
 
 
 def _colour(which: str) -> str:
@@ -206,11 +207,11 @@ def _grids(
         for k, (name, grid) in enumerate(found.items()):
             left = k * pitch + (pitch - 12 * wide) / 2
             body.append(text(left + 6 * wide, 0.8 * _EM, name, anchor="middle"))
-            body += [
-                f'<rect x="{coordinate(left + head * wide)}" y="{coordinate(top + layer * high)}" '
-                f'width="{coordinate(0.92 * wide)}" height="{coordinate(0.9 * high)}" rx="3" fill="{shade(value / largest)}"/>'
-                for (layer, head), value in np.ndenumerate(grid)
-            ]
+            cells = Grid(left, top, 12, 12, wide, high, _EM)
+            body += cells.cells(
+                lambda layer, head, grid=grid: Cell(shade(grid[layer, head] / largest)),
+                gap=(0.04 * wide, 0.05 * high),
+            )
         return body, top + 12 * high, sentence, badge
 
     return draw

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from ...model import head_label
 from ..drawing.palette import INK, MUTED, OKABE_ITO
+from ..drawing.pictures import Picture
 from ..drawing.sentences import quoted
-from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import content, coordinate, shortened, text, text_width
 
 RIGHT, WRONG = OKABE_ITO["green"], OKABE_ITO["vermillion"]
 
@@ -115,7 +116,7 @@ def render_arcs(
     direction: int = 0,
     reading: str | None = None,
     font_size: float = 24,
-) -> str:
+) -> Picture:
     """The treebank's arcs above the words; below them, for the same words, what a head names.
 
     Parameters
@@ -132,8 +133,8 @@ def render_arcs(
 
     Returns
     -------
-    str
-        A standalone SVG. A right answer is a solid green line with a tick, a wrong one a dashed vermillion line with a cross.
+    Picture
+        A right answer is a solid green line with a tick, a wrong one a dashed vermillion line with a cross.
     """
     em = float(font_size)
     words, arcs = picture["words"], picture["arcs"]
@@ -166,7 +167,7 @@ def render_arcs(
     body += [text(middle, line, word, anchor="middle") for middle, word in zip(middles, shown)]
     title = "Dependency arcs" if head is None else f"Dependency arcs and head {head_label(*head)}"
     sentence = describe_arcs(picture, head=head, direction=direction, reading=reading)
-    return frame(body, width, height, title=title, sentence=sentence, font_size=em)
+    return Picture(body, width, height, title=title, sentence=sentence, font_size=em)
 
 
 def _feet(middles: Sequence[float], source: int, target: int, em: float) -> tuple[float, float]:

@@ -8,9 +8,11 @@ import numpy as np
 
 from ...model import head_label
 from ...stats import unit_interval
+from ..drawing.grid import Cell, Grid
 from ..drawing.palette import INK, LINE, MUTED, PAPER, SELECTED_INK
+from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
-from ..drawing.svg import coordinate, frame, shortened, text, text_width, upright
+from ..drawing.svg import coordinate, shortened, text, text_width
 
 OFF = SELECTED_INK
 
@@ -119,8 +121,8 @@ def bench_result(bench, before, after) -> dict[str, object]:
     }
 
 
-def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> str:
-    """The switches and what they did as a standalone SVG.
+def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> Picture:
+    """The switches and what they did.
 
     Parameters
     ----------
@@ -136,32 +138,21 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
     """
     n_layers, n_heads = shape
     em = float(font_size)
-    cell = 1.7 * em
-    left, top = 4.4 * em, 3.4 * em
-    beside = left + n_heads * cell + 2 * em
     off = {tuple(head) for head in off}
+    grid = Grid(4.4 * em, 3.4 * em, n_layers, n_heads, 1.7 * em, 1.7 * em, em)
+    beside = grid.right + 2 * em
+
+    def cell(layer: int, head: int) -> Cell:
+        name = f"Head {head_label(layer, head)}"
+        if (layer, head) in off:
+            return Cell(PAPER, f"{name}: off", "✕", OFF, OFF, bold=True)
+        return Cell(LINE, f"{name}: on", edge=LINE)
+
     body = [
-        text(left, 1.2 * em, "head", fill=MUTED),
-        upright(1.4 * em, top + n_layers * cell / 2, "layer"),
+        *grid.named(("head", "layer"), 1.4 * em, 1.2 * em),
+        *grid.numbered(gap=0.7),
+        *grid.cells(cell, range(1, n_layers + 1), size=1),
     ]
-    for head in range(n_heads):
-        body.append(text(left + (head + 0.5) * cell, top - 0.7 * em, str(head + 1), anchor="middle"))
-    for layer in range(n_layers):
-        y = top + layer * cell
-        body.append(text(left - 0.5 * em, y + cell / 2, str(layer + 1), anchor="end"))
-        for head in range(n_heads):
-            x, gone = left + head * cell, (layer, head) in off
-            fill, edge = (PAPER, OFF) if gone else (LINE, LINE)
-            mark = (
-                text(x + cell / 2, y + cell / 2, "✕", anchor="middle", fill=OFF, extra=' font-weight="700"')
-                if gone
-                else ""
-            )
-            body.append(
-                f"<g><title>Head {head_label(layer, head)}: {'off' if gone else 'on'}</title>"
-                f'<rect x="{coordinate(x + 1)}" y="{coordinate(y + 1)}" width="{coordinate(cell - 2)}" '
-                f'height="{coordinate(cell - 2)}" rx="3" fill="{fill}" stroke="{edge}"/>{mark}</g>'
-            )
     column = 13 * em
     width = max(beside + 2 * column + em, 52 * em)
     shown = [mask if i == masked else token for i, token in enumerate(tokens)]
@@ -186,13 +177,13 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
                 f'width="{coordinate(2.6 * em * share / largest)}" height="{coordinate(0.8 * em)}" fill="{LINE}"/>'
             )
             body.append(text(x + 6.2 * em + 2.6 * em * share / largest, at, said, fill=MUTED))
-    y = max(y + 7.5 * em + 1.4 * em, top + n_layers * cell + 1.2 * em)
+    y = max(y + 7.5 * em + 1.4 * em, grid.bottom + 1.2 * em)
     for line in result["scores"]:
         for part in _wrapped(line.split(), em, width - 2 * em):
             body.append(text(1.2 * em, y, part, fill=INK))
             y += 1.35 * em
     title = f"Heads switched off: {describe_off(sorted(off), shape)}"
-    return frame(body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em)
+    return Picture(body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em)
 
 
 def _wrapped(words: Sequence[str], em: float, width: float) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...analyses.patterns import Pattern, PatternScore
 from ...disk import with_interval
-from ..drawing.svg import content, growing
+from ..drawing.pictures import growing
+from ..drawing.svg import content
 from ..drawing.text_table import TextTable
 from ..heads.head_map import render_head_map
 
@@ -48,5 +49,5 @@ def render_pattern_score(score: PatternScore, measure: str = "accuracy", *, font
     return (
         f'{render_pattern(score.pattern)}<div style="display:flex;gap:1em;align-items:center">'
         f'<div style="flex:1 1 0;min-width:0">{pattern_table(score, measure)._repr_html_()}</div>'
-        f'<div style="flex:none;max-width:50%">{growing(heads)}</div></div>'
+        f'<div style="flex:none;max-width:50%">{heads.at(growing(heads.width)).svg}</div></div>'
     )

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..drawing.inputs import as_array, checked_tokens
 from ..drawing.palette import MUTED, SELECTED, difference_colour, magnitude_colour, text_colour
+from ..drawing.pictures import Picture
 from ..drawing.sentences import number, percent, quoted, signed_number, visible_token
-from ..drawing.svg import content, coordinate, frame, shortened, text, text_width
+from ..drawing.svg import content, coordinate, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 TOP = 3
@@ -145,8 +146,8 @@ def render_words(
     darkest: float = 0,
     font_size: float = 24,
     width: float = 900,
-) -> str:
-    """Draw, as a standalone SVG, a text whose words are the darker the larger their number; key words stand over a line.
+) -> Picture:
+    """Draw a text whose words are the darker the larger their number; key words stand over a line.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def render_words(
         y += 1.4 * em
         body.append(text(0.4 * em, y, shortened(line, em, width - em), fill=MUTED))
     sentence = describe_words(values, words, key=key, name=name, unit=unit, difference=difference)
-    return frame(body, width, y + 1.1 * em, title=heading, sentence=sentence, font_size=em)
+    return Picture(body, width, y + 1.1 * em, title=heading, sentence=sentence, font_size=em)
 
 
 def legend_lines(top: float, unit: str, difference: bool, keyed: bool, darkest: float = 0) -> list[str]:

@@ -95,9 +95,11 @@ def page_source(view, *, title: str | None = None) -> str:
     alone = [i for i, one in enumerate(views) if isinstance(one, RecordedView)]
     styles, live = live_views(views, alone=alone, controls=_controls(views))
     still = _still(views)
-    small = all(len(svg) < 200_000 for svg, _ in still) and not _long(views)
+    small = all(len(picture.svg) < 200_000 for picture in still) and not _long(views)
     without_scripts = (
-        static_page(*still) if small else "".join(f"<p>{html.escape(sentence)}</p>" for _, sentence in still)
+        static_page(*still)
+        if small
+        else "".join(f"<p>{html.escape(picture.beneath)}</p>" for picture in still)
     )
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
     return "\n".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import anywidget
 import ipywidgets
@@ -12,7 +13,7 @@ import traitlets
 
 from ...analyses.ablation import WAYS, Bench, read_heads
 from ...model import choose_masked, random_twin, read, with_pretraining_head
-from ...render import bench_result, describe_off, render_bench
+from ...render import Picture, bench_result, describe_off, render_bench
 from ...stats import draws, widening
 from ..assets import mime_bundle, module_source, style_source, view_style
 from ..in_page import InPage
@@ -68,11 +69,11 @@ class BenchView(InPage, anywidget.AnyWidget):
                 )
         return [list(head) for head in found]
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
         text = self.text
-        svg = render_bench(self.shape, self.off, text["tokens"], text["masked"], text["mask"], self.result)
-        return svg, " ".join([self.result["sentence"], *self.result["scores"]])
+        drawn = render_bench(self.shape, self.off, text["tokens"], text["masked"], text["mask"], self.result)
+        return replace(drawn, caption=" ".join([self.result["sentence"], *self.result["scores"]]))
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.picture()])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import ipywidgets
 import numpy as np
 
 from ...model import Attention, head_label
-from ...render import check_same_text, with_badge
+from ...render import check_same_text
 from ..assets import mime_bundle
 from ..chosen_head import refuse_unknown
 from ..given import given_attention
@@ -376,8 +377,8 @@ class HeadExplorer(ipywidgets.VBox):
     def _repr_mimebundle_(self, **kwargs):
         if self.recorded is not None and self.recorded.shows:
             return mime_bundle(self, self.recorded.pictures())
-        (svg, sentence), view = self.head_map.picture(), self.head_view.picture()
-        return mime_bundle(self, [(with_badge(svg, self.head_view.badge), sentence), view])
+        heads, view = self.head_map.picture(), self.head_view.picture()
+        return mime_bundle(self, [replace(heads, badge=self.head_view.badge), view])
 
     def __repr__(self) -> str:
         n_layers, n_heads, n_tokens, *_ = self.head_view.shape

@@ -7,7 +7,7 @@ import hashlib
 import html
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import anywidget
@@ -241,7 +241,7 @@ class LabelGame(anywidget.AnyWidget):
         name = f"Map {self.position + 1} of {len(self.maps)}"
         two = len(set(attention.segment_ids)) > 1
         with self.hold_sync():
-            self.picture = render_map(
+            self._drawn = render_map(
                 attention.weights[layer, head],
                 attention.tokens,
                 segment_ids=attention.segment_ids,
@@ -251,6 +251,7 @@ class LabelGame(anywidget.AnyWidget):
                 size=self.size,
                 font_size=self.font_size,
             )
+            self.picture = self._drawn.svg
             self.words = describe_map(attention.weights[layer, head], attention.tokens, attention.segment_ids)
             done = f"{self.n_labelled} labelled" if self.n_labelled else NO_LABEL
             self.status = f"{name}, {done}"
@@ -321,7 +322,7 @@ class LabelGame(anywidget.AnyWidget):
             self.message = f"{said[0].upper()}{said[1:]}"
 
     def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [(self.picture, f"{self.status}. {self.words}")])
+        return mime_bundle(self, [replace(self._drawn, caption=f"{self.status}. {self.words}")])
 
     def __repr__(self) -> str:
         done = f"{self.n_labelled} labelled" if self.n_labelled else NO_LABEL

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import anywidget
 import ipywidgets
 import traitlets
 
-from ...render import checked_case, describe_beliefs, render_beliefs
+from ...render import Picture, checked_case, describe_beliefs, render_beliefs
 from ..assets import mime_bundle, module_source, style_source, view_style
 from ..chosen_head import refuse_unknown
 from .explorer import TextBox
@@ -85,9 +86,10 @@ class LayerBeliefs(anywidget.AnyWidget):
         """The caption in view, computed from the data."""
         return describe_beliefs(self.cases[self.sentence], self.target)
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The question as it stands now: a standalone SVG and its sentence."""
-        return render_beliefs(self.cases[self.sentence], self.target), self.sentence_text
+        drawn = render_beliefs(self.cases[self.sentence], self.target)
+        return replace(drawn, caption=self.sentence_text)
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.picture()])

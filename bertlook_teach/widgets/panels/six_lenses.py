@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import anywidget
 import ipywidgets
@@ -13,6 +14,7 @@ import traitlets
 from ...model import head_label
 from ...render import (
     STYLES,
+    Picture,
     checked_lenses,
     checked_mask,
     describe_lenses,
@@ -196,10 +198,10 @@ class LensView(ChosenHead, anywidget.AnyWidget):
         """What is in view as a table of hundredths."""
         return lens_table(self.lenses(), self.text["tokens"], **self._place)
 
-    def picture(self) -> tuple[str, str]:
+    def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""
-        svg = render_lenses(self.lenses(), self.text["tokens"], style=self.style, **self._place)
-        return svg, self.sentence
+        drawn = render_lenses(self.lenses(), self.text["tokens"], style=self.style, **self._place)
+        return replace(drawn, caption=self.sentence)
 
     def __repr__(self) -> str:
         layers, heads, n = self.shape

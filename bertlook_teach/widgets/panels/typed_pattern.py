@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 
 import ipywidgets
 import numpy as np
@@ -149,8 +150,8 @@ class TypedPattern(ipywidgets.VBox):
         }
 
     def _repr_mimebundle_(self, **kwargs):
-        svg, sentence = self.head_map.picture()
-        return mime_bundle(self, [(svg, f"{self.sentence} {sentence}")])
+        picture = self.head_map.picture()
+        return mime_bundle(self, [replace(picture, caption=f"{self.sentence} {picture.beneath}")])
 
     def __repr__(self) -> str:
         return f"TypedPattern({self.encoder.name}, {self.pattern_box.text.value!r}, {self.text_box.text.value!r})"

@@ -245,7 +245,7 @@ def test_the_picture_shows_each_switch_and_escapes_tokens():
         "before": [["<b>", 0.5, "50 %"]], "after": [["cat", 0.2, "20 %"]], "truth": "cat", "title": "now",
         "scores": ["Loss: 1 → 2."], "sentence": "Head 1-3 off & more.",
     }  # fmt: skip
-    svg = render_bench((2, 3), [(0, 2)], ["[CLS]", "<img>", "[SEP]"], 1, "[MASK]", result)
+    svg = render_bench((2, 3), [(0, 2)], ["[CLS]", "<img>", "[SEP]"], 1, "[MASK]", result).svg
     titles = [t.text for t in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
     assert titles[1:] == [f"Head {l}-{h}: {'off' if (l, h) == (1, 3) else 'on'}" for l in (1, 2) for h in (1, 2, 3)]  # fmt: skip
     assert svg.count("✕") == 1 and "<img" not in svg and "&lt;b&gt;" in svg and "[MASK]" in svg
