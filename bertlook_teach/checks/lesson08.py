@@ -129,7 +129,7 @@ check_made_up = FunctionCheck(
         "positions count from 0 here": lambda w, r: [g + 1 for g in _made_up(w, r)],
         "that index is ROOT; the last *word* has the index before it": _root_for_last,
     },
-    learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself, from the words.",
+    learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself: from words if it sees them, else from places.",
 )
 
 # --- 6: the released bug ---------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ check_shifted = FunctionCheck(
         "the last candidate gets zeros, not the first word's vector": lambda v: np.roll(v, -1, axis=0),
         "nothing has moved": lambda v: v,
     },
-    learnt="One row in the wrong place, no error, and still a good score: the printed number was made with it.",
+    learnt="One row in the wrong place, no error, and still a good score: presumably the printed number was made with it.",
 )
 
 

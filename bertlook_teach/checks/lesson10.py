@@ -37,7 +37,7 @@ check_mix = FunctionCheck(
         "dividing by the sum is not a softmax: scores may be negative",
         lambda h, a, g: _weighted(h, a / a.sum(), g),
     ],
-    learnt="Seven shares and one scale: with so little to learn, the mix can be read as an answer.",
+    learnt="Seven shares and one scale. What they say depends on the penalty, and on whether the fit has ended.",
 )
 
 
@@ -81,7 +81,7 @@ check_expected = FunctionCheck(
         "that is the layer with the largest gain alone",
         lambda f: np.diff(f).argmax() + 1,
     ],
-    learnt="It answers: from which depth on is the label readable? It may even leave the model, where a layer loses.",
+    learnt="It answers: at which depth, on average, is the score gained? It may even leave the model, where a layer loses.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Grids of cells: one number a head, one weight a pair of tokens, one belief a layer. All heat maps are drawn here."""
+"""Grids of cells: a number for each head, a weight for each pair of tokens, a belief for each layer. All heat maps are drawn here."""
 
 from __future__ import annotations
 
