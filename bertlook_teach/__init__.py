@@ -51,7 +51,7 @@ _HOMES = {
         parse_head_label random_twin read
     """,
     "render": "NumberTable TextTable claim_lines claim_table count_verdicts figure_picture",
-    "widgets": "HeadExplorer HeadMap HeadView PaperPage PictureMenu",
+    "widgets": "HeadExplorer HeadMap HeadView PaperPage PictureMenu RecordedExplorer",
 }
 _ROOMS = ["disk", "model", "published", "course", "stats", "corpora", "measures"]
 _ROOMS += ["claims", "render", "checks", "widgets", "classroom"]
@@ -100,8 +100,8 @@ if TYPE_CHECKING:  # the same names, for editors: they read files and run nothin
     from .model.reading import iter_attention as iter_attention
     from .model.reading import read as read
     from .model.recording import load_recording as load_recording
+    from .render.drawing.figure_pictures import figure_picture as figure_picture
     from .render.drawing.number_table import NumberTable as NumberTable
-    from .render.drawing.pictures import figure_picture as figure_picture
     from .render.drawing.text_table import TextTable as TextTable
     from .render.results.claims import claim_lines as claim_lines
     from .render.results.claims import claim_table as claim_table

@@ -7,7 +7,7 @@ _HOMES = {
     "course_claims": "collect_evidence decide_lesson evidence_table ledger",
     "essay.evidence": "EVIDENCE clauses drifters insiders phases relations zeroed_losses",
     "essay.published": "CLOSED_RELATIONS PublishedHead cls_differences measure_published published_best_heads",
-    "essay.register": "ESSAY LABELS REFUTED REGISTER RULE SUPPORTED UNDECIDED moved register_digest try_published",
+    "essay.register": "LABELS REFUTED REGISTER RULE SUPPORTED UNDECIDED moved register_digest try_published",
     "essay.statistics": """
         FUNCTION_CLASSES HAVEN_RELATIONS OPEN_RELATIONS RELATIONS arrangements best_split
         category_shares clause_excess clause_ids clause_lengths cls_excess constancy

@@ -48,16 +48,6 @@ def add_scale(parser: ArgumentParser) -> None:
     common.add_force(parser)
 
 
-def checksum(paths: Iterable[Path]) -> str:
-    """SHA-256 of the files' bytes, one after the other."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with open(path, "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
-                digest.update(block)
-    return digest.hexdigest()
-
-
 # --- a model, wherever it is ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Model:

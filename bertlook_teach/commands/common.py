@@ -10,12 +10,12 @@ import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from textwrap import fill
 
-from ..disk import refuse_below
+from .options import add_force, add_out, at_least, bar, describe
+
+__all__ = ["add_force", "add_out", "at_least", "bar", "describe"]  # handed on beside the functions below
 
 MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
 RECORDED = "recorded:"
@@ -25,18 +25,9 @@ RECORD_WORDS = (
 )
 
 MOST_FILES = 100_000  # of one folder: a home or a disk given by mistake holds more
-_WIDTH = 100
 
 
 # --- options -------------------------------------------------------------------------------------------
-def describe(parser: ArgumentParser, what: str, example: str, *below: str) -> None:
-    """What a command does, and below its options: more about them, and at the end an example to copy."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = fill(what, _WIDTH)
-    notes = [fill(note, _WIDTH, break_on_hyphens=False) for note in below]
-    parser.epilog = "\n\n".join([*notes, f"Example:\n  bertlook {example}"])
-
-
 def add_model(parser: ArgumentParser, help: str = MODELS) -> None:
     parser.add_argument("--model", metavar="NAME", default="specimen", help=help)
 
@@ -80,10 +71,6 @@ def add_limit(parser: ArgumentParser, what: str) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help=f"use only the first N {what}")
 
 
-def add_out(parser: ArgumentParser, *, required: bool = True, help: str = "folder for the result") -> None:
-    parser.add_argument("--out", metavar="DIR", required=required, help=help)
-
-
 def add_no_twin(parser: ArgumentParser, what: str = "the random twin") -> None:
     parser.add_argument("--no-twin", action="store_true", help=f"leave out {what}")
 
@@ -106,13 +93,6 @@ def add_truncate(parser: ArgumentParser, *, default: bool = False) -> None:
     )
 
 
-def add_force(parser: ArgumentParser) -> None:
-    """``--force``, of runs that are gone on with."""
-    parser.add_argument(
-        "--force", action="store_true", help="begin afresh: drop what stopped runs have left in the folder"
-    )
-
-
 def add_device(parser: ArgumentParser, *, batch_size: int | None = None) -> None:
     """Where to compute, how much at once, and whether to show how far it is."""
     if batch_size is not None:
@@ -124,17 +104,6 @@ def add_device(parser: ArgumentParser, *, batch_size: int | None = None) -> None
 
 
 # --- what was given ------------------------------------------------------------------------------------
-def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
-    """Refuse options below their least value: ``limit=2``, or ``limit=(2, "two texts, for intervals")``.
-
-    Raises
-    ------
-    ValueError
-        With option, least value and what was given.
-    """
-    refuse_below(vars(args), least, lambda name: f"--{name.replace('_', '-')}")
-
-
 def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
     """The files behind names of files and folders; ``-`` is standard input, copied to a file until the stack closes, as a pipe is.
 
@@ -243,13 +212,6 @@ def with_twin(args: Namespace, encoder) -> list:
             )
         return [encoder]
     return [encoder] if args.no_twin else [encoder, random_twin(encoder)]
-
-
-def bar(args: Namespace, what: str | None = None, unit: str = "text", total: int | None = None) -> partial:
-    """A function that shows on stderr how far a stream has been read; silent with ``--quiet``."""
-    from tqdm import tqdm
-
-    return partial(tqdm, desc=what, unit=unit, total=total, disable=args.quiet, file=sys.stderr)
 
 
 def first(stream: Iterable, limit: int | None) -> list:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..analyses.coreference import report
 from ..corpora import iter_coreference, open_text, read_pronoun_cases
-from ..disk import data_path
-from . import chunks, common
+from ..disk import checksum, data_path
+from . import common
 from .driver import Command, Corpus, Data, Given
 
 
@@ -38,7 +38,7 @@ class Mentions(Data):
             common.say_skipped(items.broken)
             about["n_broken"] = len(items.broken)
             lines += [f"broken: {len(items.broken)}"] if items.broken else []
-        same = {"corpus_sha256": chunks.checksum([path]), "limit": args.limit, "on_error": args.on_error}
+        same = {"corpus_sha256": checksum([path]), "limit": args.limit, "on_error": args.on_error}
         return Given((items,), about, lambda: same, lines=lines)
 
 

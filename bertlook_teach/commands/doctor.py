@@ -6,13 +6,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from ..classroom import examine, note_network_use
-from . import common
+from . import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """``bertlook doctor`` has no options."""
     what = "Check that everything is ready for class. The exit code is 0 if class can begin, 1 if not."
-    common.describe(parser, what, "doctor")
+    options.describe(parser, what, "doctor")
 
 
 def run(args: Namespace) -> int:

@@ -9,16 +9,16 @@ from urllib.parse import quote
 
 from ..classroom import port_number, present_static, serve, trust_alike
 from ..course import ROUTES, find_deck, find_root, route_copy
-from . import common
+from . import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook present``, or of ``bertlook lab``."""
     if parser.prog.endswith(" lab"):
-        common.describe(parser, "Open JupyterLab with the notebooks of the course.", "lab 03")
+        options.describe(parser, "Open JupyterLab with the notebooks of the course.", "lab 03")
         parser.add_argument("deck", nargs="?", metavar="NN", help="open this deck as a notebook")
     else:
-        common.describe(parser, "Open a deck as a live slideshow.", "present 03 --route 20")
+        options.describe(parser, "Open a deck as a live slideshow.", "present 03 --route 20")
         what = "the lesson's number, guest, or a notebook (default: the first deck)"
         parser.add_argument("deck", nargs="?", metavar="NN", help=what)
         way = parser.add_mutually_exclusive_group()

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import attributes, claim_folder, load_arrays, parse_json, replacing
+from ..disk import attributes, checksum, claim_folder, load_arrays, parse_json, replacing
 from ..measures import FILES, Profile, surface_measures
 from ..model import PRECISIONS, array_namespace
 from ..stats import CONFIDENCE, REPLICATES
@@ -83,7 +83,7 @@ def _run(args: Namespace, stack: ExitStack) -> int:
         name, corpus, total = encoder.badge, encoder.texts, len(encoder)
         about["corpus_sha256"] = encoder.fingerprint
     else:
-        about["corpus_sha256"] = chunks.checksum(paths)
+        about["corpus_sha256"] = checksum(paths)
     called = encoder.name
     if isinstance(encoder, Recording):
         about["recorded"], called = encoder.note, encoder.badge

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from .. import __version__
 from . import shipped_evidence
-from .files import digest
+from .folders import digest
 from .shipped_evidence import Stamp
 
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first

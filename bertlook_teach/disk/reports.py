@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from .. import __version__
-from .tables import Table, align, save_rows, with_interval
+from .printing import save_rows, with_interval
+from .tables import Table, align
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,6 @@ from ..disk import Table
 from ..model import array_namespace, head_label
 from ..stats import (
     REPLICATES,
-    checked_distances,
     draws,
     monte_carlo_p,
     sample_interval,
@@ -35,6 +34,28 @@ LN_2 = float(np.log(2))
 _COLUMNS = 1024  # entries of all heads taken at a time: with their buffers they stay in a core's own memory
 
 _MOST_HEADS = 144  # pairs of one head computed at a time
+
+
+def checked_distances(distances) -> np.ndarray:
+    """A distance matrix as float64: square, finite, symmetric, not negative, zero on its diagonal."""
+    distances = np.array(distances, dtype=np.float64)
+    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not len(distances):
+        raise ValueError(
+            f"distances must be a square matrix, shape (point, point), at least one point; got {distances.shape}."
+        )
+    if not np.isfinite(distances).all():
+        i, j = np.argwhere(~np.isfinite(distances))[0]
+        raise ValueError(f"distances must be finite; between points {i} and {j} it is {distances[i, j]}.")
+    slack = 1e-6 * max(1.0, float(np.abs(distances).max()))
+    if (np.abs(distances - distances.T) > slack).any() or (np.abs(np.diag(distances)) > slack).any():
+        raise ValueError(
+            "distances must be symmetric, with zeros on the diagonal. Is this a similarity matrix?"
+        )
+    if (distances < -slack).any():
+        raise ValueError(f"distances cannot be negative; the smallest is {distances.min():.3g}.")
+    distances = np.maximum((distances + distances.T) / 2, 0)
+    np.fill_diagonal(distances, 0)
+    return distances
 
 
 def js_distances(attention, *, smoothing: float = SMOOTHING, per_token: bool = True):

@@ -216,7 +216,7 @@ def within_segment_mass(attention, segment_ids: Sequence[int] | None = None, que
     UndefinedPattern
         If there is one text only: all attention stays in it.
     """
-    weights, same, queries = _segments(attention, segment_ids, queries)
+    weights, same, queries = segment_masks(attention, segment_ids, queries)
     xp = array_namespace(weights)
     mass = xp.sum(weights * _like(weights, same), axis=-1)
     return mass @ _like(weights, queries / queries.sum())
@@ -228,7 +228,7 @@ def within_segment_entropy(attention, segment_ids: Sequence[int] | None = None, 
     1 is even, 0 one token only. In a text of one single token there is nothing to spread: 0. A row without any weight
     on its own text counts as 0. Parameters and errors as `within_segment_mass`.
     """
-    weights, same, queries = _segments(attention, segment_ids, queries)
+    weights, same, queries = segment_masks(attention, segment_ids, queries)
     _, entropy = _mass_and_entropy(weights, same)
     return entropy @ _like(weights, queries / queries.sum())
 
@@ -247,12 +247,13 @@ def bag_of_words(attention, segment_ids: Sequence[int] | None = None, queries=No
     >>> bag_of_words(weights, segment_ids=[0, 0, 1, 1])
     np.float64(1.0)
     """
-    weights, same, queries = _segments(attention, segment_ids, queries)
+    weights, same, queries = segment_masks(attention, segment_ids, queries)
     mass, entropy = _mass_and_entropy(weights, same)
     return (mass * entropy) @ _like(weights, queries / queries.sum())
 
 
-def _segments(attention, segment_ids, queries):
+def segment_masks(attention, segment_ids, queries):
+    """Weights, (query, key) pairs inside one segment, and the queries that count, for two segments that both hold one."""
     weights = attention_weights(attention)
     n = weights.shape[-1]
     if segment_ids is None:

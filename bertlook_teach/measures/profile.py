@@ -17,7 +17,6 @@ from ..disk import (
     load_arrays,
     read_json,
     save_arrays,
-    writable_folder,
     write_files,
 )
 from ..model import head_label
@@ -199,7 +198,7 @@ class Profile(Table):
 
     def save(self, folder: str | Path) -> Path:
         """Write ``profile.csv`` (the table), ``profile.json`` (what it is about) and the sums needed to merge."""
-        folder = writable_folder(folder)
+        folder = Path(folder)
         rows = self.rows()
         about = {
             **self.about,

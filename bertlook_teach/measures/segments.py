@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..stats import LEAST_CASES, fair_choice, mean_interval
-from .pair_shares import _segments, within_segment_mass
+from .pair_shares import segment_masks, within_segment_mass
 from .surface import attention_entropy
 from .vig_patterns import PATTERNS
 
@@ -165,7 +165,7 @@ def iter_switch(encoder: Encoder, pairs: Iterable[tuple[str, str]], *, batch_siz
 
 def zeros_quantities(attention) -> dict:
     """What `iter_switch` takes from the reading with zeros, and from the lengths of the texts."""
-    _, same, queries = _segments(attention, None, None)
+    _, same, queries = segment_masks(attention, None, None)
     return {
         "zeros": within_segment_mass(attention),
         "entropy_zeros": attention_entropy(attention),

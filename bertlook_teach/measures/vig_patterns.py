@@ -20,12 +20,12 @@ from ..model import array_namespace
 from .pair_shares import (
     UndefinedPattern,
     _require_sep,
-    _segments,
     bag_of_words,
     expected_at_offsets,
     looks_alike,
     pair_share,
     same_word_pairs,
+    segment_masks,
     text_groups,
     within_word_pairs,
 )
@@ -139,7 +139,7 @@ def _delimiter_null(attention):
 
 
 def _bag_null(attention):
-    weights, same, queries = _segments(attention, None, None)
+    weights, same, queries = segment_masks(attention, None, None)
     n = weights.shape[-1]
     size = same.sum(axis=1)
     xp = array_namespace(weights)

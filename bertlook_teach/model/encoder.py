@@ -23,6 +23,7 @@ import numpy as np
 from ..disk import data_path
 from .devices import choose_device, products_in, torch_model, wants_gpu
 from .folders import (
+    checked,
     first_line,
     hub_folder,
     import_torch,
@@ -33,9 +34,9 @@ from .folders import (
     refuse_relative_positions,
     require_safe_weights,
     require_tokenizer_files,
+    unread_weights,
 )
 from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
-from .trial import checked, unread_weights
 from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
 
 if TYPE_CHECKING:

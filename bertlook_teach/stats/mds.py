@@ -10,28 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
-def checked_distances(distances) -> np.ndarray:
-    """A distance matrix as float64: square, finite, symmetric, not negative, zero on its diagonal."""
-    distances = np.array(distances, dtype=np.float64)
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not len(distances):
-        raise ValueError(
-            f"distances must be a square matrix, shape (point, point), at least one point; got {distances.shape}."
-        )
-    if not np.isfinite(distances).all():
-        i, j = np.argwhere(~np.isfinite(distances))[0]
-        raise ValueError(f"distances must be finite; between points {i} and {j} it is {distances[i, j]}.")
-    slack = 1e-6 * max(1.0, float(np.abs(distances).max()))
-    if (np.abs(distances - distances.T) > slack).any() or (np.abs(np.diag(distances)) > slack).any():
-        raise ValueError(
-            "distances must be symmetric, with zeros on the diagonal. Is this a similarity matrix?"
-        )
-    if (distances < -slack).any():
-        raise ValueError(f"distances cannot be negative; the smallest is {distances.min():.3g}.")
-    distances = np.maximum((distances + distances.T) / 2, 0)
-    np.fill_diagonal(distances, 0)
-    return distances
-
+from ..measures import checked_distances
 
 # --- maps -----------------------------------------------------------------------------------------------------
 NEARLY_AS_GOOD, LOOKS_DIFFERENT = (

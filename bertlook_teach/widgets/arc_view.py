@@ -11,8 +11,9 @@ import traitlets
 
 from ..model import head_label
 from ..render import EVERY, READINGS, Picture, arcs_of, describe_arcs, render_arcs
-from .assets import module_source, style_source
+from .assets import style_source
 from .chosen_head import ChosenHead
+from .course_assets import module_source
 
 
 class ArcView(ChosenHead, anywidget.AnyWidget):

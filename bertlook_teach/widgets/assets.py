@@ -11,16 +11,10 @@ from ..render import Picture, for_views
 
 FOLDER = Path(__file__).parent / "js"
 
-_INSIDE = {
-    "masked_word": ("ablation_bench",),
-    "training_film": ("head_map",),
-    "recorded_view": ("head_map", "head_view"),
-}  # views that hold others
-
 
 @cache
-def module_source(view: str) -> str:
-    """One self-contained ES module: the palette, the shared drawing code, and one view.
+def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tuple[str, ...] = ()) -> str:
+    """One self-contained ES module: the palette, the shared drawing code, the views that this one holds, and the view.
 
     anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
     from; so the files are joined here instead.
@@ -28,31 +22,22 @@ def module_source(view: str) -> str:
     parts = [
         f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
         asset("core.js"),
-        *(asset(f"{name}.js").partition("\nexport default")[0] for name in _INSIDE.get(view, ())),
-        asset(f"{view}.js"),
+        *(asset(f"{name}.js", folders).partition("\nexport default")[0] for name in inside),
+        asset(f"{view}.js", folders),
     ]
     return "\n".join(parts)
 
 
-def view_names() -> list[str]:
-    """The views that have a browser half."""
-    return sorted(path.stem for path in FOLDER.glob("*.js") if path.stem != "core")
-
-
 @cache
-def asset(name: str) -> str:
-    """One file of the browser half as it is, by its name."""
-    return (FOLDER / name).read_text(encoding="utf-8")
+def asset(name: str, folders: tuple[Path, ...] = (FOLDER,)) -> str:
+    """One file of the browser half as it is, from the first of the folders that has it."""
+    file = next((folder / name for folder in folders if (folder / name).is_file()), folders[0] / name)
+    return file.read_text(encoding="utf-8")
 
 
 def style_source() -> str:
     """The style sheet of all views."""
     return asset("views.css")
-
-
-def view_style(view: str) -> str:
-    """What one view adds to the style sheet."""
-    return asset(f"{view}.css")
 
 
 def static_page(*pictures: Picture) -> str:

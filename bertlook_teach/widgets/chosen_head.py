@@ -9,7 +9,6 @@ from difflib import get_close_matches
 import traitlets
 
 from .assets import mime_bundle
-from .in_page import InPage
 
 _OF_IPYWIDGETS = ("comm", "model_id")
 
@@ -47,6 +46,12 @@ def _arguments(view: type) -> list[str]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(view.__init__).parameters.items()
     return [name for name, parameter in parameters if parameter.kind in named and name != "self"]
+
+
+class InPage(traitlets.HasTraits):
+    """A view that carries what its panel's ``in_page()`` gives, for ``js/page_answers.js`` to find it in Jupyter; empty where a page cannot answer."""
+
+    _in_page = traitlets.Dict().tag(sync=True)
 
 
 class ChosenHead(InPage):

@@ -20,8 +20,9 @@ from ..render import (
     group_styles,
     render_distance_map,
 )
-from .assets import mime_bundle, module_source, style_source, view_style
+from .assets import mime_bundle, style_source
 from .chosen_head import ChosenHead
+from .course_assets import module_source, view_style
 from .head_view import HeadView
 from .links import link_heads
 

@@ -22,12 +22,12 @@ from ..render import (
     describe_token,
     describe_token_difference,
     describe_token_norms,
+    given_attention,
     render_attention_grid,
     render_attention_lines,
 )
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
-from .given import given_attention
 
 STYLES = ("lines", "grid", "rows")
 

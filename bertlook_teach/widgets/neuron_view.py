@@ -20,8 +20,9 @@ from ..render import (
     describe_neurons,
     render_neurons,
 )
-from .assets import module_source, style_source, view_style
+from .assets import style_source
 from .chosen_head import DrawnHead
+from .course_assets import module_source, view_style
 
 _STEPS = 32767  # 16 bits with sign: a score of BERT-base is off by less than 0.01
 

@@ -24,10 +24,11 @@ from ..render import (
     render_head_map,
     value_range,
 )
-from .assets import mime_bundle, module_source, style_source, view_style
+from .assets import mime_bundle, style_source
 from .chosen_head import ChosenHead
+from .course_assets import module_source, view_style
+from .head_map import default_measures
 from .head_view import LEVELS, STYLES
-from .map_measures import default_measures
 
 Text = str | tuple[str, str]
 

@@ -11,8 +11,9 @@ import traitlets
 from ..measures import Film, measure_label, read_film, tokens_in_words
 from ..model import head_label
 from ..render import Picture, describe_film, film_range, film_table, render_film
-from .assets import module_source, style_source, view_style
+from .assets import style_source
 from .chosen_head import ChosenHead
+from .course_assets import module_source, view_style
 
 
 class TrainingFilm(ChosenHead, anywidget.AnyWidget):

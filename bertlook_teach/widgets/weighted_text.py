@@ -22,8 +22,9 @@ from ..render import (
     render_words,
     word_table,
 )
-from .assets import module_source, style_source, view_style
+from .assets import style_source
 from .chosen_head import ChosenHead
+from .course_assets import module_source, view_style
 
 SHOWS = ("head", "mix")
 

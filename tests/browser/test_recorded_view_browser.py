@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bertlook_teach.model import load_encoder, load_recording
-from bertlook_teach.widgets import HeadExplorer, RecordedView, save_page
+from bertlook_teach.widgets import RecordedExplorer, RecordedView, save_page
 
 from .test_widgets_browser import caption, show  # noqa: F401 - pytest takes the fixture from here
 
@@ -106,7 +106,7 @@ def test_another_head_is_drawn_within_the_turn_that_asks_for_it(show, recording)
 
 
 def test_the_switch_shows_one_model_at_a_time_with_its_badge(blank, tmp_path, recording):
-    explorer = HeadExplorer(
+    explorer = RecordedExplorer(
         load_encoder("specimen"),
         "Dogs bark.",
         recording=recording,

@@ -15,6 +15,7 @@ from bertlook_teach.disk import (
     claim_folder,
     files,
     filling,
+    folders,
     release_folders,
     replacing,
     save_rows,
@@ -140,7 +141,7 @@ def test_a_file_system_without_locks_goes_without(tmp_path, monkeypatch):
     def none(file):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(files, "_lock", none)
+    monkeypatch.setattr(folders, "_lock", none)
     assert claim_folder(tmp_path) == tmp_path
 
 

@@ -207,7 +207,7 @@ LOADED = 'small, large = load_encoder("specimen"), load_recording("bert-base-unc
     [
         ("HeadView(text)", BADGE, None),
         ("HeadView(read(small))", "specimen", None),
-        ("HeadExplorer(small, recording=large)", BADGE, None),
+        ("RecordedExplorer(small, recording=large)", BADGE, None),
         ("HeadView(text)", "Head 1-1", "without the badge"),
         ("HeadView(text)", "specimen", "calls the specimen"),
         ("HeadView(read(small))", BADGE, "made from nothing recorded"),

@@ -21,7 +21,7 @@ from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig, Vi
 
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.model import folders, hidden_states, random_twin
-from bertlook_teach.model.trial import checked
+from bertlook_teach.model.folders import checked
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from bertlook_teach.render import (
     relation_bars_figure,
 )
 from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS, marks_of, model_of
+from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS, marks_of
+from bertlook_teach.render.drawing.palette import model_of
 from bertlook_teach.render.results.dots import dots_figure
 
 NAMES = {

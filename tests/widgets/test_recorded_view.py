@@ -22,7 +22,15 @@ from bertlook_teach.render import (
     render_attention_lines,
     render_head_map,
 )
-from bertlook_teach.widgets import HeadExplorer, HeadMap, HeadView, NeuronView, RecordedView, page_source
+from bertlook_teach.widgets import (
+    HeadExplorer,
+    HeadMap,
+    HeadView,
+    NeuronView,
+    RecordedExplorer,
+    RecordedView,
+    page_source,
+)
 
 BADGE = "BERT-base, recorded"
 TIME, CAT = "time flies like an arrow", "the cat sat on the mat"
@@ -141,7 +149,7 @@ def test_named_heads_come_with_their_sentence_and_wrong_names_are_refused(record
 
 
 def test_each_side_of_the_switch_shows_its_own_model_with_its_own_badge(specimen, recording):
-    explorer = HeadExplorer(
+    explorer = RecordedExplorer(
         specimen, "Dogs bark.", recording=recording, recorded={"sentences": [TIME]}, shows="recording"
     )
     pictures = shown(explorer._repr_mimebundle_())
@@ -157,15 +165,22 @@ def test_each_side_of_the_switch_shows_its_own_model_with_its_own_badge(specimen
 
 def test_without_a_recording_there_is_no_switch_and_no_badge(specimen):
     explorer = HeadExplorer(specimen, "Dogs bark.")
-    assert explorer.recorded is None and "data-badge" not in "".join(shown(explorer._repr_mimebundle_()))
-    with pytest.raises(ValueError, match="recording=load_recording"):
-        HeadExplorer(specimen, "Dogs bark.", shows="recording")
+    assert "data-badge" not in "".join(shown(explorer._repr_mimebundle_()))
+
+
+def test_what_a_switch_cannot_show_is_refused(specimen, recording):
+    with pytest.raises(TypeError, match="'recording'"):
+        RecordedExplorer(specimen, "Dogs bark.", shows="recording")
     with pytest.raises(ValueError, match="shows is one of encoder, recording; got 'both'"):
-        HeadExplorer(specimen, "Dogs bark.", shows="both")
+        RecordedExplorer(specimen, "Dogs bark.", recording=recording, shows="both")
+    with pytest.raises(ValueError, match="no recorded side; leave minus or recording out"):
+        RecordedExplorer(specimen, "Dogs bark.", recording=recording, minus=specimen)
+    with pytest.raises(TypeError, match="RecordedExplorer has no option 'record'. Did you mean 'recording'?"):
+        RecordedExplorer(specimen, "Dogs bark.", recording=recording, record=recording)
 
 
 def test_a_saved_page_holds_both_sides_and_ties_only_the_heads_of_one(specimen, recording):
-    explorer = HeadExplorer(specimen, "Dogs bark.", recording=recording, recorded={"sentences": [TIME]})
+    explorer = RecordedExplorer(specimen, "Dogs bark.", recording=recording, recorded={"sentences": [TIME]})
     page = page_source(explorer)
     assert (
         '"alone":[0]' in page
@@ -249,7 +264,7 @@ def test_what_is_no_recording_or_no_sentence_is_refused(recording):
 
 def test_a_recorded_first_side_stays_recorded_beside_another_recording():
     cased = load_recording("bert-base-cased")
-    explorer = HeadExplorer(load_recording(), "the cat sat on the mat", recording=cased)
+    explorer = RecordedExplorer(load_recording(), "the cat sat on the mat", recording=cased)
     assert explorer.head_view.badge == "BERT-base, recorded"
 
 

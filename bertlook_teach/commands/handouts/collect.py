@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...classroom import class_page, first_notes, gather, student_rows
 from ...disk import csv_text, visible, writable_folder, write_files
-from .. import common
+from .. import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -16,9 +16,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "NAME.json, NAME.ipynb, NAME.txt, folders NAME/... or zip files of them. Notebooks are read, not run."
     )
     more = "To have notebooks run and marked, use nbgrader: the exercises carry its metadata."
-    common.describe(parser, what, "collect handed-in --out class", more)
+    options.describe(parser, what, "collect handed-in --out class", more)
     parser.add_argument("folder", metavar="FOLDER", help="what was handed in, or one zip file")
-    common.add_out(
+    options.add_out(
         parser, required=False, help="folder for class.html and class.csv (default: bertlook-class)"
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ...course import copy_course
-from .. import common
+from .. import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook course``."""
     what = "Copy decks and exercises into a folder, for changing. Started in that folder, present and lab use your copy."
-    common.describe(parser, what, "course my-course")
+    options.describe(parser, what, "course my-course")
     parser.add_argument("folder", metavar="DIR", help="where they go")
     newer = "bring a newer edition into an earlier copy; what you have changed stays, and the new one is written beside it"
     parser.add_argument("--update", action="store_true", help=newer)

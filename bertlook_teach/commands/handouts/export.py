@@ -9,14 +9,13 @@ from pathlib import Path
 
 from ...classroom import FOLDER, ExportError, deck_to_export, export_deck
 from ...course import find_root
-from ...disk import Unfinished, data_path, tree_digest, writable_folder
-from .. import common
-from ..chunks import checksum
+from ...disk import Unfinished, checksum, data_path, tree_digest, writable_folder
+from .. import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook export``."""
-    common.describe(
+    options.describe(
         parser,
         "Write a deck as one HTML file: slides, notes and live views, without Jupyter, Python or network. "
         "Of several decks those that a stopped run has written are not made again.",
@@ -33,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="use the saved outputs, and the widget state if it was saved with them",
     )
-    common.add_force(parser)
+    options.add_force(parser)
     held = parser.add_mutually_exclusive_group()
     held.add_argument(
         "--single-file",

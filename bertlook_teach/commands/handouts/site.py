@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 
 from ...classroom import SITE_PARTS, USUAL_PARTS, build_site, deck_to_export
 from ...course import find_root
-from .. import common
+from .. import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook site``."""
-    common.describe(
+    options.describe(
         parser,
         "Write all decks, handouts, texts, exercises, worksheets and a playground into one folder, for any web server or none. Called again, it makes "
         "only what has changed.",
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"Parts: {', '.join(SITE_PARTS)}. The reference of the package, api, is 15 MB, and needs pdoc and the repository.",
     )
     add = parser.add_argument
-    common.add_out(parser, help="folder for the site")
+    options.add_out(parser, help="folder for the site")
     add(
         "--only",
         nargs="+",
@@ -38,9 +38,9 @@ def run(args: Namespace) -> int:
     """Build the site."""
     root = find_root()
     decks = [root / deck_to_export(root, one) for one in args.deck] if args.deck else None
-    show = common.bar(args, "site", "part")
-    options = {"solutions": args.solutions, "run": not args.no_run, "url": args.url, "force": args.force}
-    site = build_site(root, args.out, decks=decks, parts=args.only or USUAL_PARTS, progress=show, **options)
+    show = options.bar(args, "site", "part")
+    chosen = {"solutions": args.solutions, "run": not args.no_run, "url": args.url, "force": args.force}
+    site = build_site(root, args.out, decks=decks, parts=args.only or USUAL_PARTS, progress=show, **chosen)
     for reason in site.left_out:
         print(f"left out: {reason}")
     print(

@@ -7,12 +7,12 @@ from argparse import ArgumentParser, Namespace
 from ...classroom import FOLDER, render_exam, render_worksheet
 from ...course import LESSONS, find_root, lesson
 from ...disk import writable_folder, write_file
-from .. import common
+from .. import options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook worksheet``."""
-    common.describe(
+    options.describe(
         parser,
         "Write one page of A4 for a lesson: a question to commit to, a picture to read, two sentences to judge, a claim to try. The numbers are those of the saved deck.",
         "worksheet 06 --key --exam --out handouts",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from .. import common
+from .. import options
 
 _WIDEST = 100  # characters of a text in the list
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook show``."""
-    common.describe(
+    options.describe(
         parser,
         "Write one input of a recording as an HTML page: a map of all heads and what the chosen one looks at, without Jupyter, Python or "
         "network. Without --out it lists what was recorded.",
@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
     """``bertlook show``: returns the exit code."""
     from ...model import load_recording, parse_head_label
 
-    common.at_least(args, input=1)
+    options.at_least(args, input=1)
     recording = load_recording(args.recording.removeprefix("recorded:"))
     layer, head = parse_head_label(args.head) if args.head else (0, 0)
     if not (layer < recording.n_layers and head < recording.n_heads):

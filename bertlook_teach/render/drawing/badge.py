@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .marks import model_of
-from .palette import BADGES, INK, PAPER
+from .palette import BADGES, INK, PAPER, model_of
 from .svg import content, coordinate, text_width
 
 
@@ -31,23 +30,3 @@ def badge_chip(badge: str, width: float, em: float) -> list[str]:
             f'font-weight="600" {held}font-size="{coordinate(em)}" font-family="inherit">{content(badge)}</text>'
         ),
     ]
-
-
-def badge_figure(figure, badge: str, *, font_size: float = 18):
-    """Write the badge over a matplotlib figure, at the right above everything else, and give the figure back.
-
-    The figure's own layout makes room for it. Call it once a figure: a second badge would say a second model.
-
-    Raises
-    ------
-    ValueError
-        If the figure has a badge already.
-    """
-    if figure.get_suptitle():
-        raise ValueError(
-            f"the figure is already marked {figure.get_suptitle()!r}; make another figure for {badge!r}."
-        )
-    fill, edge, ink = BADGES.get(model_of(badge) or "", (INK, INK, PAPER))
-    chip = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 2}
-    figure.suptitle(badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=ink, bbox=chip)
-    return figure

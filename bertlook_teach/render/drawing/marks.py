@@ -6,11 +6,10 @@ is left, so that no curve of anything else can be taken for one of these.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .palette import INK, LINE, MODEL_WORDS, MUTED, OKABE_ITO, PAPER
+from .palette import INK, LINE, MUTED, OKABE_ITO, PAPER, model_of
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,6 @@ OTHERS = (
     Mark(OKABE_ITO["sky"], "hexagon", dash=(0, (1, 1))),
     Mark(OKABE_ITO["black"], "diamond", filled=False, dash=(0, (4, 2, 1, 2))),
 )
-
-
-def model_of(name: str) -> str | None:
-    """Which of `MODELS` a series, a row or a badge speaks of.
-
-    >>> [model_of(name) for name in ("its random twin", "BERT-base, recorded", "specimen, layer 3", "guessing", "POS")]
-    ['random twin', 'BERT-base', 'specimen', 'baseline', None]
-    """
-    return next((model for model, words in MODEL_WORDS.items() if re.search(words, name)), None)
 
 
 def marks_of(names: Iterable[str]) -> list[Mark]:

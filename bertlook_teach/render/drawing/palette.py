@@ -11,6 +11,7 @@ colour-blindness can tell apart.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 INK = "#1b1f24"
@@ -79,6 +80,15 @@ MORE_STOPS = ((0.0, "#f7f7f7"), (0.3, "#b5d3e7"), (0.65, "#2f83bb"), (1.0, "#002
 LESS_STOPS = ((0.0, "#f7f7f7"), (0.3, "#f3cba2"), (0.65, "#c96a14"), (1.0, "#4f1d00"))
 
 LESS = "#b04a00"
+
+
+def model_of(name: str) -> str | None:
+    """Which of `MODEL_WORDS` a series, a row or a badge speaks of.
+
+    >>> [model_of(name) for name in ("its random twin", "BERT-base, recorded", "specimen, layer 3", "guessing", "POS")]
+    ['random twin', 'BERT-base', 'specimen', 'baseline', None]
+    """
+    return next((model for model, words in MODEL_WORDS.items() if re.search(words, name)), None)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from .sentences import visible_token
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 
-LEVELS = 32  # steps in which a drawing tells weights apart; marks of one step share a path, which keeps files small
+SHADES = 32  # steps in which a drawing tells weights apart; marks of one step share a path, which keeps files small
 
 _WIDTHS = {"ijl.,:;'!|I": 0.30, 'frt()[]{}-/\\"* ': 0.42, "mwMW@%": 0.92, "ABCDEFGHJKLNOPQRSTUVXYZ#": 0.70}
 

@@ -32,7 +32,7 @@ from ..drawing.sentences import (
     short_number,
     visible_token,
 )
-from ..drawing.svg import LEVELS, content, coordinate, shortened, text, text_width
+from ..drawing.svg import SHADES, content, coordinate, shortened, text, text_width
 from .difference import (
     checked_difference,
     describe_difference,
@@ -225,7 +225,7 @@ def render_attention_grid(
     body = [
         _heading(view.title, em),
         *grid.named((KEY_TITLE, QUERY_TITLE), 1.3 * em, 2.6 * em),
-        *grid.shaded(np.rint(view.weights * LEVELS), lambda step: colour(step / LEVELS)),
+        *grid.shaded(np.rint(view.weights * SHADES), lambda step: colour(step / SHADES)),
         grid.border(),
     ]
     for i in range(n):
@@ -371,7 +371,7 @@ def _heading(title: str, em: float) -> str:
 
 def _level(weight: float) -> float:
     """The weight rounded to the nearest step a drawing shows."""
-    return round(weight * LEVELS) / LEVELS
+    return round(weight * SHADES) / SHADES
 
 
 def _curves(view: _View, start, end, floor: float, em: float, *, vertical: bool) -> list[str]:
@@ -384,7 +384,7 @@ def _curves(view: _View, start, end, floor: float, em: float, *, vertical: bool)
             weight = view.weights[i, j]
             if abs(weight) < floor:
                 continue
-            level = max(_level(abs(weight)), 0.5 / LEVELS)
+            level = max(_level(abs(weight)), 0.5 / SHADES)
             if vertical:
                 middle = coordinate((y0 + y1) / 2)
                 bend = (

@@ -22,6 +22,7 @@ from ...disk import write_file
 from ..drawing.inputs import as_array, check_weights, checked_tokens
 from ..drawing.sentences import visible_token
 from .bertviz_scripts import bertviz_script, d3_script, jquery_script
+from .neurons import checked_vectors
 
 HEAD_VIEW_TOKENS = 64  # more take seconds to draw, and nobody can read them
 
@@ -247,38 +248,6 @@ def bertviz_neuron_view(
         f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter."
     )
     return _view("neuron_view", data, sentence, tall=tall, **frame)
-
-
-def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
-    """Queries and keys as float64 of shape (layer, head, token, dim); says how to get them."""
-    if not hasattr(attention, "queries"):
-        raise TypeError(
-            f"the neuron view shows the Attention of one text, with its vectors; got {type(attention).__name__}. Of a model: "
-            "extract_attention(encoder, text, vectors=True); of a recording: recording[text], for a text of .texts_with_vectors."
-        )
-    if attention.queries is None or attention.keys is None:
-        level = " Words have none: take the attention before to_words()." if attention.level == "word" else ""
-        raise ValueError(
-            "the neuron view needs each head's queries and keys, and this attention has none. "
-            f"Extract it with extract_attention(encoder, text, vectors=True).{level}"
-        )
-    queries, keys = as_array(attention.queries), as_array(attention.keys)
-    expected = tuple(np.shape(attention.weights)[:3])
-    for name, vectors in (("queries", queries), ("keys", keys)):
-        if vectors.ndim != 4 or vectors.shape[:3] != expected:
-            raise ValueError(
-                f"{name} must have shape (layer, head, token, dim) with {expected} in front; got {vectors.shape}."
-            )
-        if not np.isfinite(vectors).all():
-            layer, head, token, _ = np.argwhere(~np.isfinite(vectors))[0]
-            raise ValueError(
-                f"{name} must be finite; layer {layer}, head {head}, token {token} holds one that is not."
-            )
-    if queries.shape != keys.shape:
-        raise ValueError(
-            f"queries and keys must be equally long; got shapes {queries.shape} and {keys.shape}."
-        )
-    return queries, keys
 
 
 # ---- what goes in ---------------------------------------------------------------------------------------------

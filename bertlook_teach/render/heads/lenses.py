@@ -21,7 +21,7 @@ from ..drawing.inputs import as_array, check_weights, checked_tokens, special_to
 from ..drawing.palette import LINE, MUTED, RULE, SELECTED, magnitude_colour
 from ..drawing.pictures import Picture
 from ..drawing.sentences import quoted, visible_token
-from ..drawing.svg import LEVELS, content, coordinate, shortened, text, text_width
+from ..drawing.svg import SHADES, content, coordinate, shortened, text, text_width
 from ..drawing.text_table import TextTable
 
 # As they stand over a column; a lens that is not here is called by its own name.
@@ -335,8 +335,8 @@ def _grid(values, full, query, x, top, across, pitch, em) -> list[str]:
     """The whole map, a row per query; the chosen one is framed."""
     n = len(values)
     grid = Grid(x, top, n, n, (across - 0.7 * em) / n, pitch, em)
-    steps = np.rint(values / (full or 1) * LEVELS)
-    shades = grid.shaded(steps, lambda step: magnitude_colour(step / LEVELS))
+    steps = np.rint(values / (full or 1) * SHADES)
+    shades = grid.shaded(steps, lambda step: magnitude_colour(step / SHADES))
     return [*shades, grid.border(), grid.framed_row(query, 0.13 * em)]
 
 

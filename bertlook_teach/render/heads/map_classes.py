@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...measures import CLASSES, Fractions, map_scores
+from ..drawing.figure_pictures import figure_picture
 from ..drawing.figures import legend_outside, styled_figure
 from ..drawing.inputs import checked_attention, special_tokens
 from ..drawing.marks import marks_of
@@ -24,7 +25,7 @@ from ..drawing.palette import (
     magnitude_colour,
     rgb,
 )
-from ..drawing.pictures import Picture, figure_picture
+from ..drawing.pictures import Picture
 from ..drawing.sentences import percent, quoted
 from ..drawing.svg import content, coordinate, text, upright
 from ..drawing.text_table import Estimate, TextTable

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...model import head_label
-from ..drawing.inputs import special_tokens
+from ..drawing.inputs import as_array, special_tokens
 from ..drawing.palette import INK, MUTED, OKABE_ITO, PAPER, RULE
 from ..drawing.pictures import Picture, growing
 from ..drawing.sentences import percent, quoted, visible_token
@@ -288,3 +288,35 @@ def _checked_key(view, key: int | None) -> int:
     if not 0 <= key < len(view.tokens):
         raise IndexError(f"there is no token {key} to look at: tokens go from 0 to {len(view.tokens) - 1}.")
     return int(key)
+
+
+def checked_vectors(attention) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys as float64 of shape (layer, head, token, dim); says how to get them."""
+    if not hasattr(attention, "queries"):
+        raise TypeError(
+            f"the neuron view shows the Attention of one text, with its vectors; got {type(attention).__name__}. Of a model: "
+            "extract_attention(encoder, text, vectors=True); of a recording: recording[text], for a text of .texts_with_vectors."
+        )
+    if attention.queries is None or attention.keys is None:
+        level = " Words have none: take the attention before to_words()." if attention.level == "word" else ""
+        raise ValueError(
+            "the neuron view needs each head's queries and keys, and this attention has none. "
+            f"Extract it with extract_attention(encoder, text, vectors=True).{level}"
+        )
+    queries, keys = as_array(attention.queries), as_array(attention.keys)
+    expected = tuple(np.shape(attention.weights)[:3])
+    for name, vectors in (("queries", queries), ("keys", keys)):
+        if vectors.ndim != 4 or vectors.shape[:3] != expected:
+            raise ValueError(
+                f"{name} must have shape (layer, head, token, dim) with {expected} in front; got {vectors.shape}."
+            )
+        if not np.isfinite(vectors).all():
+            layer, head, token, _ = np.argwhere(~np.isfinite(vectors))[0]
+            raise ValueError(
+                f"{name} must be finite; layer {layer}, head {head}, token {token} holds one that is not."
+            )
+    if queries.shape != keys.shape:
+        raise ValueError(
+            f"queries and keys must be equally long; got shapes {queries.shape} and {keys.shape}."
+        )
+    return queries, keys

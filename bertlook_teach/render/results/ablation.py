@@ -8,7 +8,7 @@ import numpy as np
 
 from ...model import head_label
 from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
-from ..drawing.marks import line_looks, model_of
+from ..drawing.marks import line_looks
 from ..drawing.palette import (
     LINE,
     MARKER_CYCLE,
@@ -17,6 +17,7 @@ from ..drawing.palette import (
     SELECTED,
     SELECTED_INK,
     difference_colour,
+    model_of,
     text_colour,
 )
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ...analyses.coreference import BASELINES
 from ...corpora import KINDS, CorefDocument, anaphors
 from ..drawing.figures import styled_figure
-from ..drawing.marks import line_looks, model_of
-from ..drawing.palette import RULE
+from ..drawing.marks import line_looks
+from ..drawing.palette import RULE, model_of
 from ..drawing.text_table import Estimate, TextTable
 
 COLUMNS = ("all", *KINDS)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
+from ..drawing.figure_pictures import figure_picture
 from ..drawing.figures import draw_level, legend_outside, styled_figure
-from ..drawing.marks import MODELS, OTHERS, Mark, mark_look, marks_of, model_of
-from ..drawing.palette import MUTED, RULE
-from ..drawing.pictures import Picture, figure_picture
+from ..drawing.marks import MODELS, OTHERS, Mark, mark_look, marks_of
+from ..drawing.palette import MUTED, RULE, model_of
+from ..drawing.pictures import Picture
 from ..drawing.svg import axis_numbers, shortened
 from ..drawing.text_table import Estimate, TextTable, typeset_cell
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from ...disk import write_file
 from ...render import STYLES as LENS_STYLES
 from ..arc_view import ArcView
-from ..assets import asset, module_source, static_page
+from ..assets import asset, static_page
+from ..course_assets import module_source
 from ..distance_map import DistanceMap, FamilyExplorer
 from ..head_map import HeadMap
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
@@ -22,6 +23,7 @@ from ..panels.six_lenses import LensView, SixLenses
 from ..recorded_view import RecordedView
 from ..training_film import TrainingFilm
 from ..weighted_text import WeightedText
+from .specimen_page import FOLDER
 
 # Each view's module in js/; what is set by controls inside the view is not repeated above it.
 _MODULES = {
@@ -144,9 +146,9 @@ def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
     scripts = [
         f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
         *(_script(_registered(name), kind="module") for name in modules),
-        _script(asset("page.js"), kind="module"),
+        _script(asset("page.js", (FOLDER,)), kind="module"),
     ]
-    styles = dict.fromkeys([*(one._css for one in modules.values()), asset("page.css")])
+    styles = dict.fromkeys([*(one._css for one in modules.values()), asset("page.css", (FOLDER,))])
     return "\n".join(styles), "\n".join(scripts)
 
 

@@ -15,8 +15,9 @@ from ...analyses.ablation import WAYS, Bench, read_heads
 from ...model import choose_masked, random_twin, read, with_pretraining_head
 from ...render import Picture, bench_result, describe_off, render_bench
 from ...stats import draws, widening
-from ..assets import mime_bundle, module_source, style_source, view_style
-from ..in_page import InPage
+from ..assets import mime_bundle, style_source
+from ..chosen_head import InPage
+from ..course_assets import module_source, view_style
 from .explorer import TextBox
 
 

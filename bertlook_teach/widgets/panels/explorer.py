@@ -10,17 +10,12 @@ import ipywidgets
 import numpy as np
 
 from ...model import Attention, head_label
-from ...render import check_same_text
+from ...render import check_same_text, given_attention
 from ..assets import mime_bundle
 from ..chosen_head import refuse_unknown
-from ..given import given_attention
-from ..head_map import HeadMap
+from ..head_map import HeadMap, Measure, default_measures
 from ..head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from ..links import link_heads, link_traits
-from ..map_measures import Measure, default_measures
-from ..recorded_view import RecordedView
-
-SHOWN_FIRST = ("encoder", "recording")
 
 
 class TextBox(ipywidgets.VBox):
@@ -119,19 +114,11 @@ class HeadExplorer(ipywidgets.VBox):
     minus : Encoder, optional
         The model before a change, of the same shape and vocabulary: map and view then show what is different, ``encoder`` less
         ``minus``. Measures must then be functions, and there are no norms.
-    recording : Recording, optional
-        From `load_recording`: a switch then changes between the encoder, for any text, and the recorded model, for its sentences. The
-        badge of whichever is in view is a part of the picture.
-    recorded : mapping, optional
-        Options of its `RecordedView`: ``sentences``, ``sentence``, ``layer``, ``head``, ``query`` and others.
-    shows : {"encoder", "recording"}
-        Which of the two is shown first.
 
     Attributes
     ----------
     head_map : HeadMap
     head_view : HeadView
-    recorded : RecordedView or None
     text_box : TextBox
     attention : Attention
         Of the last text that could be read.
@@ -164,9 +151,6 @@ class HeadExplorer(ipywidgets.VBox):
         norms: bool | Callable | None = None,
         quantity: str = "weight",
         minus=None,
-        recording=None,
-        recorded: Mapping[str, object] | None = None,
-        shows: str = "encoder",
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
@@ -215,38 +199,14 @@ class HeadExplorer(ipywidgets.VBox):
         link_heads(self.head_map, self.head_view)
         views = ipywidgets.HBox([self.head_map, self.head_view])
         views.add_class("bertlook-views")
-        self.recorded = self._make_switch(recording, recorded or {}, shows, sizes)
-        switch = [] if self.recorded is None else [self.recorded]
-        super().__init__([*switch, *([] if given is not None else [self.text_box]), self.controls, views])
+        above = self._above(**sizes)
+        super().__init__([*above, *([] if given is not None else [self.text_box]), self.controls, views])
         self.add_class("bertlook-explorer")
-        if switch:
-            self.add_class("bertlook-two")
         self.head_view._in_page = (given is None and self.in_page()) or {}
 
-    def _make_switch(self, recording, options, shows: str, sizes) -> RecordedView | None:
-        """The views of the recorded model with the switch between it and the encoder."""
-        if shows not in SHOWN_FIRST:
-            raise ValueError(f"shows is one of {', '.join(SHOWN_FIRST)}; got {shows!r}.")
-        if recording is None:
-            if options or shows != SHOWN_FIRST[0]:
-                raise ValueError("a recorded model is shown with recording=load_recording(...); got none.")
-            return None
-        if self.minus is not None:
-            raise ValueError("a difference of two models has no recorded side; leave minus or recording out.")
-        self.head_view.badge = called = self.head_view.badge or self.name  # a recorded one stays recorded
-        view = RecordedView(
-            recording,
-            **sizes,
-            **{"measures": self._on_both(), **options},
-            other=called,
-            shows=SHOWN_FIRST.index(shows),
-        )
-        view.add_class("bertlook-switch")
-        return view
-
-    def _on_both(self) -> dict[str, Measure]:
-        """The measures that can be taken of another model too; an array belongs to the encoder's heads."""
-        return {name: measure for name, measure in self.measures.items() if callable(measure)} or None
+    def _above(self, **sizes) -> list[ipywidgets.Widget]:
+        """What stands above the text box; for explorers that show more."""
+        return []
 
     @property
     def name(self) -> str:
@@ -375,8 +335,6 @@ class HeadExplorer(ipywidgets.VBox):
         self.head_view.head = head
 
     def _repr_mimebundle_(self, **kwargs):
-        if self.recorded is not None and self.recorded.shows:
-            return mime_bundle(self, self.recorded.pictures())
         heads, view = self.head_map.picture(), self.head_view.picture()
         return mime_bundle(self, [replace(heads, badge=self.head_view.badge), view])
 
@@ -387,11 +345,8 @@ class HeadExplorer(ipywidgets.VBox):
             name += f" minus {getattr(self.minus, 'name', 'an encoder')}"
         return (
             f"HeadExplorer({name}, {n_layers} x {n_heads} heads, head {head_label(self.layer, self.head)}, "
-            f"{n_tokens} tokens{self._besides()})"
+            f"{n_tokens} tokens)"
         )
-
-    def _besides(self) -> str:
-        return "" if self.recorded is None else f"; {self.recorded!r}"
 
 
 def _given_attention(encoder, tokens, key_tokens, grid) -> Attention | None:

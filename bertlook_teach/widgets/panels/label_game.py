@@ -29,7 +29,8 @@ from ...measures import (
 from ...model import head_label
 from ...render import TextTable, describe_map, map_thumbnail, render_board, render_map
 from ...stats import FEWEST_FOR_INTERVAL, Agreement, agree
-from ..assets import asset, mime_bundle, page_bundle, style_source, view_style
+from ..assets import mime_bundle, page_bundle, style_source
+from ..course_assets import asset, view_style
 
 NO_LABEL = "not answered yet"
 

@@ -10,8 +10,9 @@ import ipywidgets
 import traitlets
 
 from ...render import Picture, checked_case, describe_beliefs, render_beliefs
-from ..assets import mime_bundle, module_source, style_source, view_style
+from ..assets import mime_bundle, style_source
 from ..chosen_head import refuse_unknown
+from ..course_assets import module_source, view_style
 from .explorer import TextBox
 
 

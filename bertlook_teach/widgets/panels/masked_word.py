@@ -11,8 +11,9 @@ import traitlets
 from ...analyses.ablation import guess_masked
 from ...model import read
 from ...render import percent, quoted
-from ..assets import module_source, page_bundle, style_source, view_style
-from ..in_page import InPage
+from ..assets import page_bundle, style_source
+from ..chosen_head import InPage
+from ..course_assets import module_source, view_style
 from .explorer import TextBox
 
 TOP = 5

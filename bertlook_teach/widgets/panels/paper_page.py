@@ -8,8 +8,8 @@ import anywidget
 import traitlets
 
 from ...course import PAPERS, find_paper, papers_folder, short_reference, source, surnames
-from ..assets import module_source, page_bundle, view_style
-from ..pages.recording import NEEDS
+from ..assets import page_bundle
+from ..course_assets import module_source, view_style
 
 LARGEST = 60_000_000  # bytes that are sent to the browser: a long thesis with pictures
 
@@ -42,6 +42,8 @@ class PaperPage(anywidget.AnyWidget):
     _esm = module_source("paper_page")
     _css = view_style("paper_page")
     _ipython_display_ = None  # ipywidgets 7 would leave out the line for saved pages
+    # What an exported page says, where no Python answers.
+    needs_kernel = "The paper itself is shown where the deck runs in Jupyter and its PDF is at hand."
 
     reference = traitlets.Unicode("").tag(sync=True)
     full = traitlets.Unicode("").tag(sync=True)
@@ -80,10 +82,6 @@ class PaperPage(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"PaperPage({self.key}, {self.place or 'as a whole'})"
-
-
-# What an exported page says, where no Python answers.
-setattr(PaperPage, NEEDS, "The paper itself is shown where the deck runs in Jupyter and its PDF is at hand.")
 
 
 def read_paper(key: str) -> bytes:

@@ -25,8 +25,9 @@ from ...render import (
     looks_special,
     render_lenses,
 )
-from ..assets import mime_bundle, module_source, style_source
+from ..assets import mime_bundle, style_source
 from ..chosen_head import ChosenHead
+from ..course_assets import module_source
 from ..head_view import FINE_UP_TO, PLAIN_UP_TO
 from ..links import link_traits
 from .explorer import TextBox, choice_menu

@@ -9,7 +9,8 @@ import traitlets
 
 from ...course import Votes, count_votes
 from ...render import TextTable
-from ..assets import module_source, page_bundle, style_source, view_style
+from ..assets import page_bundle, style_source
+from ..course_assets import module_source, view_style
 
 
 class Tally(anywidget.AnyWidget):

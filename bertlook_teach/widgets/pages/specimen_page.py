@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 
 import numpy as np
 
-from .assets import asset
+from ..assets import asset
+
+FOLDER = Path(__file__).parent / "js"
 
 FORMAT, VERSION = "bertlook specimen", 1
 BITS = 16
@@ -88,4 +91,6 @@ def specimen_script(data: bytes) -> str:
 
 def specimen_source() -> str:
     """What runs it, `bertlookSpecimen.open(bytes)` and `.worker(bytes)`, and what answers a reader with it; see the files' own words."""
-    return "".join(asset(f"{part}.js") for part in ("specimen", "specimen_views", "patterns", "page_answers"))
+    return "".join(
+        asset(f"{part}.js", (FOLDER,)) for part in ("specimen", "specimen_views", "patterns", "page_answers")
+    )
