@@ -16,8 +16,8 @@ from .sentences import number
 from .svg import coordinate, text, with_minus
 
 # As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
-_GROWS = "max(940px,73vw)"
-from .pictures import _GROWS, Picture
+GROWS = "max(940px,73vw)"
+from .pictures import GROWS, Picture
 from .text_table import TextTable
 
 
@@ -50,7 +50,7 @@ def figure_picture(figure, sentence: str, numbers: tuple[TextTable, ...] | None 
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) ([^"]+)"', opening).groups())
     body = [svg[len(opening) : -len("</svg>")].strip()]
     numbers = figure_numbers(figure) if numbers is None else numbers
-    return Picture(body, width, height, "", sentence, numbers=numbers, across=_GROWS, unit=4 / 3)
+    return Picture(body, width, height, "", sentence, numbers=numbers, across=GROWS, unit=4 / 3)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from .palette import PAPER
 from .svg import FONT, attribute, content, coordinate, typeset_sentence
 
 # As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
-_GROWS = "max(940px,73vw)"
+GROWS = "max(940px,73vw)"
 
 # The numbers of the pictures that this Python has shown: a notebook keeps their markup alone, and an export asks for more.
 SHOWN: dict[str, tuple] = {}
@@ -159,7 +159,7 @@ class Picture:
     def _repr_html_(self) -> str:
         markup = self._figure(
             self.image(
-                "width:100%;height:auto" if self.wide else f"width:{_GROWS};max-width:100%;height:auto"
+                "width:100%;height:auto" if self.wide else f"width:{GROWS};max-width:100%;height:auto"
             )
         )
         if self.numbers:
