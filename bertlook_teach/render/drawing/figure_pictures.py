@@ -12,12 +12,9 @@ import numpy as np
 
 from .inputs import as_array
 from .palette import INK, LINE, MUTED, RULE, SELECTED
+from .pictures import GROWS, Picture
 from .sentences import number
 from .svg import coordinate, text, with_minus
-
-# As wide as designed, wider on a large screen so that its type keeps up with the text around it, never too wide.
-GROWS = "max(940px,73vw)"
-from .pictures import GROWS, Picture
 from .text_table import TextTable
 
 
