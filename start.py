@@ -49,12 +49,12 @@ PATH_LIMIT, LONGEST_BELOW = 259, 200
 INSTALLED_FROM = (
     "pyproject.toml",
     "constraints.txt",
-    "bertlook_teach/classroom/labextension/package.json",
-    "bertlook_teach/classroom/labextension/static/remoteEntry.js",
-    "bertlook_teach/classroom/export/page/fill.js",
-    "bertlook_teach/classroom/nbextension/main.js",
-    "bertlook_teach/classroom/nbextension/notebook.json",
-    "bertlook_teach/classroom/server_extension.json",
+    "bertlook_press/classroom/labextension/package.json",
+    "bertlook_press/classroom/labextension/static/remoteEntry.js",
+    "bertlook_press/classroom/export/page/fill.js",
+    "bertlook_press/classroom/nbextension/main.js",
+    "bertlook_press/classroom/nbextension/notebook.json",
+    "bertlook_press/classroom/server_extension.json",
 )
 # The whole suite runs in several processes, a notebook, test file or class in one of them, in the order that tests/conftest.py
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits; with two more it took longer.
@@ -498,7 +498,7 @@ def main(argv):
         command = (
             ["-m", "pytest"] + arguments_of_pytest(argv[1:])
             if testing
-            else ["-m", "bertlook_teach.commands"] + arguments_of_bertlook(parse(argv))
+            else ["-m", "bertlook_bench"] + arguments_of_bertlook(parse(argv))
         )
         ensure_installed(testing)
         return become(*command)

@@ -21,8 +21,8 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
+from bertlook_course.corpora import load_pairs, read_coreference
 from bertlook_teach import load_encoder
-from bertlook_teach.corpora import load_pairs, read_coreference
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import read
 
@@ -48,7 +48,7 @@ def command(texts: Path, out: Path, *more, what: tuple = ("profile", "--texts"))
     words = [
         sys.executable,
         "-m",
-        "bertlook_teach.commands",
+        "bertlook_bench",
         name,
         "--quiet",
         option,
@@ -73,7 +73,7 @@ def measured(texts: Path, out: Path, *more, **which) -> tuple[float, float, floa
 
 # As `bertlook profile`, with small chunks and a sum on disk every second, so that a kill can fall on every step of a run.
 SMALL = """
-from bertlook_teach.commands import chunks, line, profile
+from bertlook_bench import chunks, line, profile
 chunks.CHUNK, profile.KEEP_EVERY = 16, 1.0
 raise SystemExit(line.main(__import__("sys").argv[1:]))
 """

@@ -51,7 +51,7 @@ def main() -> None:
     args = parser.parse_args()
     import torch
 
-    from bertlook_teach.analyses.ablation import ablated, all_heads, parameter_count, prune
+    from bertlook_course.analyses.ablation import ablated, all_heads, parameter_count, prune
 
     if args.threads:
         torch.set_num_threads(args.threads)

@@ -1,6 +1,6 @@
 """How large a saved page is, how soon it is seen, and how long another head takes: python benchmarks/saved_page.py
 
-For pages of `bertlook_teach.widgets.save_page`, opened from a file in a real browser with nothing else running: megabytes,
+For pages of `bertlook_press.pages.save_page`, opened from a file in a real browser with nothing else running: megabytes,
 milliseconds from opening to the first paint and to the drawn head, and from a pressed key to finished pixels; the last also as
 time of the page's own thread, which other programs on a busy machine do not lengthen.
 The limits: 3 MB, 1 s and 50 ms (95th percentile) at 12 x 12 heads and 128 tokens; 30 MB at 512 tokens.
@@ -20,8 +20,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from browser import test_widgets_browser as page_tools  # for its random attention
 
-from bertlook_teach.disk import find_chromium
-from bertlook_teach.widgets import HeadView, save_page
+from bertlook_course.storage import find_chromium
+from bertlook_press.pages import save_page
+from bertlook_teach.views import HeadView
 
 SIZES = ((12, 12, 16), (12, 12, 128), (24, 16, 128), (12, 12, 512))
 

@@ -7,6 +7,6 @@ ulimit -v "${BERTLOOK_STUDENT_KB:-6000000}" 2>/dev/null || true
 ulimit -c 0
 cd "$HOME"
 if [ ! -e course ]; then
-    "$bin/python" -m bertlook_teach.commands course course || echo "the course could not be copied; see above" >&2
+    "$bin/python" -m bertlook_bench course course || echo "the course could not be copied; see above" >&2
 fi
 PATH="$bin:$PATH" exec "$bin/jupyterhub-singleuser" "$@"

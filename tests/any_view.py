@@ -7,22 +7,21 @@ from dataclasses import replace
 import made
 import numpy as np
 
-from bertlook_teach.corpora import CorefDocument, Mention, TreebankSentence
-from bertlook_teach.measures import Baseline, Film
-from bertlook_teach.model import Attention
-from bertlook_teach.widgets import (
+from bertlook_course.analyses.anatomy import Baseline, Film
+from bertlook_course.corpora import CorefDocument, Mention, TreebankSentence
+from bertlook_course.widgets import (
     AntecedentView,
     ArcView,
     BenchView,
     DistanceMap,
-    HeadMap,
-    HeadView,
     LensView,
     NeuronView,
     RecordedView,
     TrainingFilm,
     WeightedText,
 )
+from bertlook_teach.model import Attention
+from bertlook_teach.views import HeadMap, HeadView
 
 HOSTILE = (
     "[CLS]",

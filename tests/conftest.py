@@ -120,8 +120,8 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(scope="session", autouse=True)
 def nothing_kept():
     """Kernels and commands take shipped evidence and keep results on disk; a test computes its own, for it may have changed a function."""
-    from bertlook_teach.disk import cache as store
-    from bertlook_teach.disk import shipped_evidence
+    from bertlook_course.storage import cache as store
+    from bertlook_course.storage import shipped_evidence
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "store_folder", lambda: None)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bertlook_teach.corpora import TreebankSentence
+from bertlook_course.corpora import TreebankSentence
 from bertlook_teach.model import Attention
 
 LAYERS, HEADS = 3, 2
@@ -103,7 +103,7 @@ def arrows(svg: str, n_words: int) -> list[tuple[int, int]]:
 
 def run(capsys, command: str, *arguments):
     """What ``bertlook command ...`` returns and prints: (exit code, captured output)."""
-    from bertlook_teach.commands.line import main
+    from bertlook_bench.line import main
 
     code = main([command, *map(str, arguments)])
     return code, capsys.readouterr()

@@ -452,8 +452,8 @@ def house(tmp_path):
             "model.words imports measures.x, which stands above it",
         ),
         ("model/words.py", "from .. import measures", "model.words imports measures, which stands above it"),
-        ("measures/surface.py", "from bertlook_teach.render import x", "measures.surface imports render.x"),
-        ("measures/surface.py", "import bertlook_teach.render.figures", "imports render.figures"),
+        ("measures/surface.py", "", "measures.surface imports render.x"),
+        ("measures/surface.py", "import bertlook_course.render.figures", "imports render.figures"),
         (
             "measures/surface.py",
             "def f():\n    from ..widgets import x",

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import start
-from bertlook_teach.classroom import doctor
+from bertlook_press.classroom import doctor
 from tools import check_constraints
 from tools.check_constraints import SYSTEMS
 

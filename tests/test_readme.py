@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from traitlets import MetaHasTraits
 
-from bertlook_teach import widgets
+from bertlook_course import widgets
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

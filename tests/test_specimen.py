@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.syntax import collect_answers, score_relations
-from bertlook_teach.corpora import load_pairs, load_treebank
+from bertlook_course.analyses.syntax import collect_answers, score_relations
+from bertlook_course.corpora import load_pairs, load_treebank
 from bertlook_teach.model import load_encoder
 
 ROOT = Path(__file__).resolve().parent.parent

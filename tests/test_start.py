@@ -581,14 +581,14 @@ def test_a_pip_without_index_means_a_uv_without(project):
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("", "-m bertlook_teach.commands present"),
+        ("", "-m bertlook_bench present"),
         (
             "--deck 03 --port 9000 --no-browser",
-            "-m bertlook_teach.commands present 03 --port 9000 --no-browser",
+            "-m bertlook_bench present 03 --port 9000 --no-browser",
         ),
-        ("--classic", "-m bertlook_teach.commands present --classic"),
-        ("--lab", "-m bertlook_teach.commands lab"),
-        ("--lab --deck 3", "-m bertlook_teach.commands lab 3"),
+        ("--classic", "-m bertlook_bench present --classic"),
+        ("--lab", "-m bertlook_bench lab"),
+        ("--lab --deck 3", "-m bertlook_bench lab 3"),
         ("test", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder"),
         ("test --exact", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --exact"),
         ("test --all", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --all"),
@@ -656,7 +656,7 @@ def test_a_port_in_use_is_said_with_the_flag_that_helps():
         command = [
             sys.executable,
             "-m",
-            "bertlook_teach.commands",
+            "bertlook_bench",
             "present",
             "--no-browser",
             "--port",

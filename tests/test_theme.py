@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.course import LESSONS, PARTS
-from bertlook_teach.render.drawing import palette
+from bertlook_course.syllabus import LESSONS, PARTS
+from bertlook_teach.views.drawing import palette
 
 SLIDES = Path(__file__).resolve().parent.parent / "slides"
 THEME = sorted((SLIDES / "theme").glob("*.css"))

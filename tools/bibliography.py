@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bertlook_teach.course import read_bibliography, surnames
+from bertlook_course.syllabus import read_bibliography, surnames
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, PAGE = ROOT / "docs" / "bibliography.bib", ROOT / "docs" / "bibliography.md"

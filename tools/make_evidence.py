@@ -25,9 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bertlook_teach import load_encoder
-from bertlook_teach.claims import Resources, collect_evidence, evidence_table, ledger
-from bertlook_teach.claims.lessons import (
+from bertlook_course.claims import Resources, collect_evidence, evidence_table, ledger
+from bertlook_course.claims.lessons import (
     lesson01,
     lesson03,
     lesson08,
@@ -37,10 +36,11 @@ from bertlook_teach.claims.lessons import (
     lesson13,
     lesson14,
 )
-from bertlook_teach.corpora import load_treebank
-from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import digest, shipped_evidence, tree_digest
-from bertlook_teach.stats import NotConverged
+from bertlook_course.corpora import load_treebank
+from bertlook_course.metrics import NotConverged
+from bertlook_course.storage import cache as store
+from bertlook_course.storage import digest, shipped_evidence, tree_digest
+from bertlook_teach import load_encoder
 
 MODELS = ("specimen", "specimen-random")
 # Read off the maps in a few seconds, and larger than all that is fitted and trained together.

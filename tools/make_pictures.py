@@ -22,8 +22,8 @@ import nbformat
 from PIL import Image, ImageChops  # comes with matplotlib
 from playwright.sync_api import Page, sync_playwright
 
-from bertlook_teach.classroom import sign
-from bertlook_teach.disk import find_chromium
+from bertlook_course.storage import find_chromium
+from bertlook_press.classroom import sign
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = {"width": 1280, "height": 720}
@@ -181,7 +181,7 @@ def take(name: str, folder: Path, args) -> None:
     command = [
         sys.executable,
         "-m",
-        "bertlook_teach.commands",
+        "bertlook_bench",
         "present",
         str(shown),
         "--no-browser",

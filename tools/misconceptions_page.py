@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bertlook_teach.claims import find_misconceptions as misconceptions
-from bertlook_teach.course import LESSONS, short_reference
+from bertlook_course.claims import find_misconceptions as misconceptions
+from bertlook_course.syllabus import LESSONS, short_reference
 
 PAGE = ROOT / "docs" / "misconceptions.md"
 HEADING = """# What one often hears, and what is so
 
 {n} sentences that students and accounts of attention say, by lesson: what is true instead, where that stands, and a run that refutes
 the sentence. `bertlook misconceptions --lesson 03` runs those of a lesson; in Python, `refute("key")` from
-`bertlook_teach.claims.misconceptions.bank` runs one, on other data too. Each can come out not refuted: try it on data of your own.
+`bertlook_course.claims.misconceptions.bank` runs one, on other data too. Each can come out not refuted: try it on data of your own.
 
 Written by `tools/misconceptions_page.py` from [misconceptions.toml](../data/misconceptions.toml): edit that.
 """

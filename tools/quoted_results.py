@@ -4,7 +4,7 @@
     python tools/quoted_results.py --check     write nothing; exit 1 if it is not what the page says
 
 The page is written by `training/remake.py` and by hand; nothing but this tool writes the file. A slide reads it with
-`bertlook_teach.published.measured(NAME)`.
+`bertlook_course.published.measured(NAME)`.
 """
 
 import argparse

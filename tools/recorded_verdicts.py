@@ -18,9 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, VERDICT_RULE, ledger
-from bertlook_teach.disk import data_path, with_interval, write_file
-from bertlook_teach.render import needs_text
+from bertlook_course.claims import FAILS, HOLDS, OPEN, VERDICT_RULE, ledger
+from bertlook_course.render import needs_text
+from bertlook_course.storage import with_interval
+from bertlook_teach.disk import data_path, write_file
 
 PAGE = ROOT / "docs" / "results.md"
 MARKS = (

@@ -29,7 +29,7 @@ sys.path.append(str(ROOT / "tools"))
 
 import compare_outputs
 
-from bertlook_teach import classroom
+from bertlook_press import classroom
 from bertlook_teach.disk import write_file
 
 FOLDERS = ("slides", "notebooks/solutions", "notebooks/exercises")

@@ -159,10 +159,10 @@ def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
     def bertlook(folder, command, files, more, model="specimen"):
         found = [part if part.startswith("--") else place.find(part)[0] for part in files]
         if command == "compare":
-            return ["-m", "bertlook_teach.commands", command, model, *more, "--out", place.result(folder)]
+            return ["-m", "bertlook_bench", command, model, *more, "--out", place.result(folder)]
         return [
             "-m",
-            "bertlook_teach.commands",
+            "bertlook_bench",
             command,
             "--model",
             model,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bertlook_teach.disk import with_interval
+from bertlook_course.storage import with_interval
 
 MIN_CASES = 600
 _SLIDES_SCORE = ("spread of the maxima", "head entropy", "share to [SEP]", "AUC, column max")

@@ -6,7 +6,7 @@
 
 MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the documents and scored on the other
-(both ways, added up), and offsets run from -4 to +4 (`bertlook_teach.analyses.syntax.relations`). Scores are in UD.
+(both ways, added up), and offsets run from -4 to +4 (`bertlook_course.analyses.syntax.relations`). Scores are in UD.
 """
 
 import argparse
@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 import numpy as np
 import pretrain_data as data
 
-from bertlook_teach.analyses.syntax import ALL, WITHOUT_PUNCT, collect_answers, gold_cases, score_relations
-from bertlook_teach.corpora import load_pairs, load_treebank, read_conllu, read_pairs
+from bertlook_course.analyses.syntax import ALL, WITHOUT_PUNCT, collect_answers, gold_cases, score_relations
+from bertlook_course.corpora import load_pairs, load_treebank, read_conllu, read_pairs
 from bertlook_teach.measures import surface
 from bertlook_teach.model import head_label, iter_attention, load_encoder, random_twin
 

@@ -4,7 +4,7 @@ Clark et al. (2019), section 6, Figure 6: ``D(a, b)`` is the sum, over all token
 divergence between the rows of head a and head b. It is the divergence, in nats, not its square root. Divided by the
 number of tokens it runs from 0 (the same map) to ln 2 (no key in common). Heads are numbered layer by layer: head
 ``[l, h]`` is row ``l * n_heads + h``. Where heads stand on a map, and how they cluster, is in
-`bertlook_teach.stats.mds`, whose functions can be imported from here too.
+`bertlook_course.metrics.mds`, whose functions can be imported from here too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ from array_api_compat import is_numpy_array
 
 from ..disk import Table
 from ..model import array_namespace, head_label
-from ..stats import (
-    REPLICATES,
-    draws,
-    monte_carlo_p,
-    sample_interval,
-)
+from ..stats import REPLICATES, draws, monte_carlo_p, sample_interval
 from .surface import attention_weights
 
 SMOOTHING = 0.001  # share of uniform attention mixed in; Clark's entropies use another one, 0.0001

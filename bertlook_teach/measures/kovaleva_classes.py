@@ -2,7 +2,7 @@
 
 Kovaleva et al. (2019) labelled about 400 maps by hand and trained a network on them; neither labels nor network were
 released. Here a rule with five thresholds takes their place. It is ours, not theirs: a class calibrates it on maps it
-labels itself (`bertlook_teach.stats.agreement`), and no fraction is shown without what becomes of it when the thresholds move.
+labels itself (`bertlook_course.metrics.agreement`), and no fraction is shown without what becomes of it when the thresholds move.
 """
 
 from __future__ import annotations

@@ -10,15 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..disk import (
-    Table,
-    csv_text,
-    json_text,
-    load_arrays,
-    read_json,
-    save_arrays,
-    write_files,
-)
+from ..disk import Table, csv_text, json_text, load_arrays, read_json, save_arrays, write_files
 from ..model import head_label
 from ..stats import CONFIDENCE, REPLICATES, sample_interval, unit_weights
 from .surface import surface_measures

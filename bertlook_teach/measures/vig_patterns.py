@@ -29,12 +29,7 @@ from .pair_shares import (
     text_groups,
     within_word_pairs,
 )
-from .surface import (
-    CLS_TOKENS,
-    attention_weights,
-    offset_attention,
-    special_token_attention,
-)
+from .surface import CLS_TOKENS, attention_weights, offset_attention, special_token_attention
 
 
 # --- the patterns ---------------------------------------------------------------------------------------

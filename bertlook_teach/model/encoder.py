@@ -261,7 +261,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class PrunedEncoder(Encoder):
-    """An encoder some of whose heads are gone; made by :func:`bertlook_teach.analyses.ablation.prune`. Heads keep the names they had before.
+    """An encoder some of whose heads are gone; made by :func:`bertlook_course.analyses.ablation.prune`. Heads keep the names they had before.
 
     Attributes
     ----------

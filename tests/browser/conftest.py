@@ -21,8 +21,8 @@ from urllib.request import Request, urlopen
 import pytest
 from nbformat.v4 import new_notebook
 
-from bertlook_teach.classroom import sign
-from bertlook_teach.disk import find_chromium
+from bertlook_course.storage import find_chromium
+from bertlook_press.classroom import sign
 
 from .looking import SIZES
 
@@ -51,7 +51,7 @@ HANGS_AFTER = 60_000
 
 # Two servers that look for a free port at the same moment may find the same one: each test process looks in a range of its own.
 FIRST_PORT = 8888 + 300 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-SERVE = f"import sys; from pathlib import Path; from bertlook_teach.classroom import server; server.DEFAULT_PORT = {FIRST_PORT}; "
+SERVE = f"import sys; from pathlib import Path; from bertlook_press.classroom import server; server.DEFAULT_PORT = {FIRST_PORT}; "
 SERVE += "sys.exit(server.serve(Path(sys.argv[1]), '/lab', browser=False))"
 
 

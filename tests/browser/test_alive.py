@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from bertlook_teach.render import bertviz_head_view
-from bertlook_teach.widgets import NeuronView
+from bertlook_course.widgets import NeuronView
+from bertlook_press.bertviz import bertviz_head_view
 
 from . import test_bertviz_browser as bertviz
 from .conftest import ROOT, make_deck
@@ -37,14 +37,15 @@ KEEP_BLOBS = """() => {
 SET_UP = f"""{bertviz.SET_UP}
 import os
 from bertlook_teach import load_encoder
-from bertlook_teach.course import PAPERS
-from bertlook_teach.corpora import load_treebank
-from bertlook_teach.analyses.patterns import word_maps
-from bertlook_teach.widgets import HeadMap, SixLenses, link_heads
-from bertlook_teach.widgets import AblationBench
-from bertlook_teach.widgets import PaperPage
-from bertlook_teach.widgets import PatternView
-from bertlook_teach.widgets import WeightedText
+from bertlook_course.syllabus import PAPERS
+from bertlook_course.corpora import load_treebank
+from bertlook_course.analyses.patterns import word_maps
+from bertlook_teach.views import HeadMap, link_heads
+from bertlook_course.widgets import SixLenses
+from bertlook_course.widgets import AblationBench
+from bertlook_course.widgets import PaperPage
+from bertlook_course.widgets import PatternView
+from bertlook_course.widgets import WeightedText
 
 specimen = load_encoder("specimen")
 lenses = SixLenses(specimen, "We saw birds.")

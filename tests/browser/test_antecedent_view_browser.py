@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bertlook_course.corpora import CorefDocument, Mention
+from bertlook_course.render import is_right
+from bertlook_course.widgets import AntecedentView
 from bertlook_teach import Attention
-from bertlook_teach.corpora import CorefDocument, Mention
-from bertlook_teach.render import is_right
-from bertlook_teach.widgets import AntecedentView
 
 from .conftest import still
 from .test_widgets_browser import choose, show  # noqa: F401 - a fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets import BenchView
+from bertlook_course.widgets import BenchView
 
 from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - show is a fixture

@@ -8,13 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bertlook_teach.render import (
-    bertviz_head_view,
-    bertviz_model_view,
-    bertviz_neuron_view,
-    offline_bertviz,
-)
-from bertlook_teach.widgets import HeadMap, NeuronView
+from bertlook_course.widgets import NeuronView
+from bertlook_press.bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view, offline_bertviz
+from bertlook_teach.views import HeadMap
 
 from .conftest import still
 from .test_widgets_browser import HOSTILE, show  # noqa: F401 - a fixture
@@ -22,8 +18,8 @@ from .test_widgets_browser import HOSTILE, show  # noqa: F401 - a fixture
 SET_UP = """\
 import numpy as np
 from types import SimpleNamespace
-from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
-from bertlook_teach.widgets import NeuronView
+from bertlook_press.bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
+from bertlook_course.widgets import NeuronView
 
 def attention(tokens, second=None, layers=3, heads=2, dim=24, seed=5):
     queries, keys = np.random.default_rng(seed).normal(0, 1.5, size=(2, layers, heads, len(tokens), dim))
@@ -281,7 +277,7 @@ def test_hostile_tokens_stay_text_in_the_neuron_view(show):  # noqa: F811
 
 
 def test_a_layer_that_does_not_travel_is_named(show, monkeypatch):  # noqa: F811
-    from bertlook_teach.widgets import neuron_view
+    from bertlook_course.widgets import neuron_view
 
     monkeypatch.setattr(neuron_view, "_ALL_LAYERS_UP_TO", 100)
     page = show(view=NeuronView(PAIR, layer=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.course import GUEST, LESSONS
+from bertlook_course.syllabus import GUEST, LESSONS
 
 from . import walks
 from .conftest import ROOT, use_encoder

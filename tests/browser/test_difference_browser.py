@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets import HeadMap, HeadView
+from bertlook_teach.views import HeadMap, HeadView
 
 from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, attention, show  # noqa: F401 - a fixture

@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from bertlook_course.metrics import metric_mds
+from bertlook_course.widgets import DistanceMap
 from bertlook_teach.measures import js_distances
-from bertlook_teach.stats import metric_mds
-from bertlook_teach.widgets import DistanceMap, HeadView
+from bertlook_teach.views import HeadView
 
 from .conftest import still
 from .test_widgets_browser import SENTENCE, attention, page_of

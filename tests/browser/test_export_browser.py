@@ -61,7 +61,7 @@ def export(deck, out: Path, *more: str) -> Path:
     command = [
         sys.executable,
         "-m",
-        "bertlook_teach.commands",
+        "bertlook_bench",
         "export",
         "--deck",
         str(deck),

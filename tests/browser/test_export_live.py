@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from bertlook_teach.measures import lenses
+from bertlook_course.analyses.anatomy import lenses
+from bertlook_course.widgets import AblationBench, MaskedWord, NeuronExplorer, TypedPattern
 from bertlook_teach.model import load_encoder, read
-from bertlook_teach.widgets import AblationBench, HeadExplorer, MaskedWord, NeuronExplorer, TypedPattern
+from bertlook_teach.views import HeadExplorer
 
 from .conftest import ROOT
 from .test_export_browser import export, open_file  # noqa: F401 - a fixture
@@ -22,38 +23,38 @@ TEXT = "Rain fell on the old roof."
 DECK = """
 import numpy as np
 from bertlook_teach import HeadExplorer, load_encoder
-from bertlook_teach.widgets import default_measures
+from bertlook_teach.views import default_measures
 fixed = np.arange(36.0).reshape(6, 6)
 HeadExplorer(load_encoder("specimen"), "We saw the small bird.", "", {**default_measures(), "of a corpus": fixed})
 """
 
 
 GAME = """
-from bertlook_teach.widgets import MaskedWord
+from bertlook_course.widgets import MaskedWord
 MaskedWord(load_encoder("specimen"), "He opened the door.", masked=2)
 """
 
 
 NEURONS = """
-from bertlook_teach.widgets import NeuronExplorer
+from bertlook_course.widgets import NeuronExplorer
 NeuronExplorer(load_encoder("specimen"), "He opened the door.", layer=2, head=1)
 """
 
 
 LENSES = """
-from bertlook_teach.widgets import SixLenses
+from bertlook_course.widgets import SixLenses
 SixLenses(load_encoder("specimen"), "Rain fell.", layer=2, head=1)
 """
 
 
 PATTERN = """
-from bertlook_teach.widgets import TypedPattern
+from bertlook_course.widgets import TypedPattern
 TypedPattern(load_encoder("specimen"), "Rain fell on the old roof.", "key.offset(-1)")
 """
 
 
 BENCH = """
-from bertlook_teach.widgets import AblationBench
+from bertlook_course.widgets import AblationBench
 AblationBench(load_encoder("specimen"), "He opened the door.", masked=2, twin=load_encoder("specimen-random"), texts=["Rain fell.", "The old cat sat on the mat all day."])
 """
 
@@ -119,7 +120,7 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     from bertlook_teach import extract_attention
     from bertlook_teach.measures import value_norms
     from bertlook_teach.model import output_projection
-    from bertlook_teach.widgets import default_measures
+    from bertlook_teach.views import default_measures
 
     for text, pair in (
         (TEXT, None),

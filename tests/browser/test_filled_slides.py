@@ -11,8 +11,8 @@ import pytest
 from classroom.test_export import cell, exported
 from nbformat.v4 import new_notebook, new_output
 
-from bertlook_teach.render import Picture
-from bertlook_teach.widgets.assets import static_page
+from bertlook_teach.views import Picture
+from bertlook_teach.views.assets import static_page
 
 from .conftest import ROOT, still
 from .looking import SIZES, UNUSED, largest_empty, unused

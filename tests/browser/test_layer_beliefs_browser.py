@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets import LayerBeliefs
+from bertlook_course.widgets import LayerBeliefs
 
 from .test_widgets_browser import page_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from render.test_render_claims import NAN, verdict
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, RecordedVerdict
-from bertlook_teach.render import claims_page
+from bertlook_course.claims import FAILS, HOLDS, OPEN, RecordedVerdict
+from bertlook_course.render import claims_page
 
 
 @pytest.fixture(scope="module")

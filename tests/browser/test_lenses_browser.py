@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bertlook_teach.render import two_digits
-from bertlook_teach.widgets import HeadMap, LensView
+from bertlook_course.render import two_digits
+from bertlook_course.widgets import LensView
+from bertlook_teach.views import HeadMap
 
 from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show, state_of, values  # noqa: F401 - show is a fixture
@@ -67,7 +68,7 @@ def test_what_is_drawn_and_said_is_what_python_says(show):  # noqa: F811
 
 
 def test_both_languages_shorten_numbers_alike(show):  # noqa: F811
-    from bertlook_teach.widgets import module_source
+    from bertlook_course.widgets import module_source
 
     page = show(view=lens_view())
     cases = [1, 0, 0.999, 9.96, 0.05, 1e-4, 9.96e-6, 1234.5, 3.3e-12, 0.0123, 42.5, 99.5, 0.095]

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from bertlook_teach.course import route_copy
-from bertlook_teach.render.drawing import palette
+from bertlook_course.syllabus import route_copy
+from bertlook_teach.views.drawing import palette
 
 from .conftest import HANGS_AFTER, ROOT, make_deck
 

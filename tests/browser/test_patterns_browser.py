@@ -9,9 +9,9 @@ import unicodedata
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.patterns import CONDITIONS, parse_pattern
+from bertlook_course.analyses.patterns import CONDITIONS, parse_pattern
+from bertlook_course.widgets import TypedPattern
 from bertlook_teach.model import extract_attention
-from bertlook_teach.widgets import TypedPattern
 
 from .test_specimen_browser import page, specimen  # noqa: F401 - fixtures
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bertlook_course.widgets import RecordedExplorer, RecordedView
+from bertlook_press.pages import save_page
 from bertlook_teach.model import load_encoder, load_recording
-from bertlook_teach.widgets import RecordedExplorer, RecordedView, save_page
 
 from .test_widgets_browser import caption, show  # noqa: F401 - pytest takes the fixture from here
 

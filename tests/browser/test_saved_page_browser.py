@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.render import as_array
-from bertlook_teach.widgets import HeadExplorer, save_page
+from bertlook_press.pages import save_page
+from bertlook_teach.views import HeadExplorer, as_array
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 from transformers import BertForPreTraining
 
+from bertlook_course.syllabus import find_deck, find_root
+from bertlook_course.widgets import NeuronView
+from bertlook_press.classroom import USUAL_PARTS, build_site
 from bertlook_teach import extract_attention, load_encoder, measures
-from bertlook_teach.classroom import USUAL_PARTS, build_site
-from bertlook_teach.course import find_deck, find_root
-from bertlook_teach.widgets import NeuronView
 
 from .conftest import HANGS_AFTER
 

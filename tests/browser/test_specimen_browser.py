@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bertlook_teach.corpora import load_texts
+from bertlook_course.corpora import load_texts
+from bertlook_press.pages import specimen_bytes, specimen_script, specimen_source
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.model.numpy_bert import NumpyBert
 from bertlook_teach.model.reading import read
-from bertlook_teach.widgets import specimen_bytes, specimen_script, specimen_source
 
 NASTY = [
     "Ünïcödé cafe\u0301 naïve",

@@ -19,7 +19,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from bertlook_teach.classroom import STATE, export_deck
+from bertlook_press.classroom import STATE, export_deck
 
 from .conftest import HOSTS, make_deck
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from course.test_tally import CASES, CHOICES
 
-from bertlook_teach.course import count_votes
-from bertlook_teach.widgets import Tally
+from bertlook_course.syllabus import count_votes
+from bertlook_course.widgets import Tally
 
 from .conftest import still
 from .test_widgets_browser import show  # noqa: F401 - a fixture

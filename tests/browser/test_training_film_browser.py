@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.widgets import TrainingFilm
+from bertlook_course.widgets import TrainingFilm
 
 from .test_widgets_browser import page_of, show  # noqa: F401 - a fixture
 

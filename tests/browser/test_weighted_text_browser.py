@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertlook_teach.render import magnitude_colour
-from bertlook_teach.widgets import WeightedText
+from bertlook_course.widgets import WeightedText
+from bertlook_teach.views import magnitude_colour
 
 from .conftest import still
 from .test_widgets_browser import HOSTILE, SENTENCE, show  # noqa: F401 - a fixture

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from bertlook_teach.model import Attention
-from bertlook_teach.render import describe_attention, describe_token, describe_token_norms
-from bertlook_teach.widgets import HeadMap, HeadView
+from bertlook_teach.views import HeadMap, HeadView, describe_attention, describe_token, describe_token_norms
 
 from .conftest import still
 
@@ -215,11 +214,11 @@ def test_a_number_keeps_its_unit_on_its_line(show):
 
 
 def test_numbers_and_tokens_print_alike_in_both_languages(show):
-    from bertlook_teach.render import number, percent, quoted, short_number
+    from bertlook_teach.views import number, percent, quoted, short_number
 
     page = show(view=HeadView(attention(("a", "b"))))
     # The module keeps its functions to itself; this copy of the shared half lets them out.
-    from bertlook_teach.widgets.assets import FOLDER
+    from bertlook_teach.views.assets import FOLDER
 
     core = (FOLDER / "core.js").read_text(encoding="utf-8")
     numbers = [

@@ -12,10 +12,10 @@ import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from bertlook_teach.classroom import execute
-from bertlook_teach.classroom.specimen_server import SCRIPT, WEIGHTS
+from bertlook_press.classroom import execute
+from bertlook_press.classroom.specimen_server import SCRIPT, WEIGHTS
+from bertlook_press.pages import specimen_bytes, specimen_source
 from bertlook_teach.model import load_encoder
-from bertlook_teach.widgets import specimen_bytes, specimen_source
 
 from .conftest import ROOT, make_deck
 
@@ -23,7 +23,8 @@ SET_UP = """
 import time
 from pathlib import Path
 import ipywidgets
-from bertlook_teach import HeadExplorer, load_encoder, widgets
+from bertlook_teach import HeadExplorer, load_encoder
+from bertlook_course import widgets
 encoder = load_encoder("specimen")
 
 def occupy(_):

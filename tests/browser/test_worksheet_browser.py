@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from bertlook_teach.classroom import render_worksheet
-from bertlook_teach.course import find_root
+from bertlook_course.syllabus import find_root
+from bertlook_press.classroom import render_worksheet
 
 
 @pytest.mark.parametrize("number", ["06", "13"])

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from render.test_render_claims import verdict
 
-from bertlook_teach import checks
-from bertlook_teach.analyses.syntax import NO_ANSWER
-from bertlook_teach.checks import cases, lesson01, lesson09
-from bertlook_teach.claims import FAILS, HOLDS, OPEN
-from bertlook_teach.disk import evidence_folder, shipped_evidence
+from bertlook_course import checks
+from bertlook_course.analyses.syntax import NO_ANSWER
+from bertlook_course.checks import cases, lesson01, lesson09
+from bertlook_course.claims import FAILS, HOLDS, OPEN
+from bertlook_course.metrics import kruskal_stress
+from bertlook_course.render import claim_card
+from bertlook_course.storage import evidence_folder, shipped_evidence
 from bertlook_teach.measures import Profile
-from bertlook_teach.render import claim_card
-from bertlook_teach.stats import kruskal_stress
 
 LEARNT = "Rows sum to 1."
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])  # rows over key sum to 1
@@ -644,7 +644,7 @@ TEXT.weights[..., -2:] = 0.3
     ],
 )  # fmt: skip
 def test_lesson_3_knows_each_mistake_by_the_answer_it_leads_to(name, answer, reason):
-    feedback = getattr(importlib.import_module("bertlook_teach.checks.lesson03"), f"check_{name}")(*answer)
+    feedback = getattr(importlib.import_module("bertlook_course.checks.lesson03"), f"check_{name}")(*answer)
     assert feedback.status == ("wrong" if reason else "right")
     assert reason is None or reason.lower() in feedback.message.lower()
 
@@ -695,7 +695,7 @@ def test_the_stress_that_is_asked_for_is_that_of_the_maps():
 
 def test_the_engine_loads_neither_torch_nor_ipython():
     code = (
-        "import sys, bertlook_teach.checks; "
+        "import sys, bertlook_course.checks; "
         "print([m for m in ('torch', 'IPython', 'ipywidgets', 'transformers') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

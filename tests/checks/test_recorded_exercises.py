@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from checks.test_checks import faults
 
+from bertlook_course.checks import lesson01, lesson02, lesson06, lesson09
 from bertlook_teach import load_recording
-from bertlook_teach.checks import lesson01, lesson02, lesson06, lesson09
 from bertlook_teach.measures import group_test, head_distances
 
 ANIMAL = "the animal didn't cross the street because it was too tired."

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bertlook_teach import checks
-from bertlook_teach.checks.sheet import keep_sheet
+from bertlook_course import checks
+from bertlook_course.checks.sheet import keep_sheet
 
 LESSONS = [f"{number:02d}" for number in range(1, 15)]
 
@@ -91,7 +91,7 @@ def test_a_sheet_that_was_edited_is_refused(tmp_path):
 
 @pytest.mark.parametrize("number", LESSONS)
 def test_every_lesson_keeps_its_own_checks(number):
-    module = importlib.import_module(f"bertlook_teach.checks.lesson{number}")
+    module = importlib.import_module(f"bertlook_course.checks.lesson{number}")
     own = {
         name[len("check_") :]
         for name, thing in vars(module).items()

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.checks import cases
-from bertlook_teach.claims import Claim, course_claims, evidence_table, ledger, read_claims
-from bertlook_teach.claims.published_fields import fill
-from bertlook_teach.published import published_layers, published_map, published_table_1
+from bertlook_course.checks import cases
+from bertlook_course.claims import Claim, course_claims, evidence_table, ledger, read_claims
+from bertlook_course.claims.published_fields import fill
+from bertlook_course.published import published_layers, published_map, published_table_1
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {claim.key: claim for claim in ledger()}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertlook_teach.claims import (
+from bertlook_course.claims import (
     FAILS,
     HOLDS,
     OPEN,
@@ -20,9 +20,10 @@ from bertlook_teach.claims import (
     iter_verdicts,
     ledger,
 )
-from bertlook_teach.claims import verdicts as deciding
-from bertlook_teach.claims.evidence import _kept
-from bertlook_teach.stats import CONFIDENCE, REPLICATES, CannotDecide, widening
+from bertlook_course.claims import verdicts as deciding
+from bertlook_course.claims.evidence import _kept
+from bertlook_course.metrics import CannotDecide
+from bertlook_teach.stats import CONFIDENCE, REPLICATES, widening
 
 
 class FakeEncoder:

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bertlook_teach.claims import FAILS, HOLDS, LEVEL, OPEN, Evidence, Measurement, measure, settle
-from bertlook_teach.claims.essay import evidence, published
-from bertlook_teach.claims.essay import register as h
-from bertlook_teach.claims.essay import statistics as s
-from bertlook_teach.corpora import TreebankSentence
+from bertlook_course.claims import FAILS, HOLDS, LEVEL, OPEN, Evidence, Measurement, measure, settle
+from bertlook_course.claims.essay import evidence, published
+from bertlook_course.claims.essay import register as h
+from bertlook_course.claims.essay import statistics as s
+from bertlook_course.corpora import TreebankSentence
+from bertlook_course.metrics import CannotDecide, partial_rank_correlation, rank_correlation
+from bertlook_course.published import published_heads, published_layers
 from bertlook_teach.measures import losses_without
 from bertlook_teach.model import Attention
-from bertlook_teach.published import published_heads, published_layers
-from bertlook_teach.stats import CannotDecide, partial_rank_correlation, rank_correlation
 
 RNG = np.random.default_rng
 BY_NUMBER = dict(enumerate(h.REGISTER, 1))
@@ -343,7 +343,7 @@ def test_phases_learn_in_order_or_not_or_nothing():
 
 def sentence_row(weights, rare=frozenset()):
     """`_sentence` of CAT with a map of one layer, one head over [CLS] words [SEP]."""
-    from bertlook_teach.analyses.syntax import OFFSETS, predicted_governors
+    from bertlook_course.analyses.syntax import OFFSETS, predicted_governors
 
     tokens = ("[CLS]", *CAT.words, "[SEP]")
     special = (True, *[False] * 6, True)
@@ -520,7 +520,7 @@ def test_loss_spared_needs_its_positive_control():
 
 
 def test_every_collector_runs_or_says_why_not(tiny):
-    from bertlook_teach.claims import Resources
+    from bertlook_course.claims import Resources
 
     resources = Resources(pairs=[(TEXT, "it sat .")] * 2, treebank=[CAT_IN_VOCABULARY] * 30)
     reasons = {}
@@ -535,7 +535,7 @@ def test_every_collector_runs_or_says_why_not(tiny):
 
 def test_whole_documents_choose_and_report(tiny, monkeypatch):
     """Forty documents of two sentences: forty inputs, each the sum of its sentences; of thirty-nine, every sentence is one."""
-    from bertlook_teach.claims import Resources
+    from bertlook_course.claims import Resources
 
     given = []
     monkeypatch.setattr(evidence, "shuffled_middle", lambda trees, found, rare: given.append(trees) or [0.5])
@@ -554,7 +554,7 @@ def test_whole_documents_choose_and_report(tiny, monkeypatch):
 
 
 def test_two_sentences_decide_nothing_and_say_why(tiny):
-    from bertlook_teach.claims import Resources, decide, ledger
+    from bertlook_course.claims import Resources, decide, ledger
     from bertlook_teach.model import random_twin
 
     few = Resources(pairs=[(TEXT, "it sat .")] * 2, treebank=[CAT_IN_VOCABULARY] * 2)
@@ -568,8 +568,8 @@ def test_two_sentences_decide_nothing_and_say_why(tiny):
 def test_a_model_without_a_masked_lm_head_cannot_be_asked(tmp_path):
     from tiny import save_tiny_model
 
+    from bertlook_course.claims import Resources
     from bertlook_teach import load_encoder
-    from bertlook_teach.claims import Resources
 
     bare = load_encoder(save_tiny_model(tmp_path, num_hidden_layers=4))
     for collect in (evidence.zeroed_losses, evidence.drifters):
@@ -740,7 +740,7 @@ def test_a_null_gets_the_halves_of_the_ledger_and_the_larger_p_counts():
 
 @pytest.fixture(scope="module")
 def printed():
-    from bertlook_teach.claims import try_published
+    from bertlook_course.claims import try_published
 
     return dict(enumerate(try_published(), 1))
 
@@ -750,7 +750,7 @@ def test_published_numbers_give_the_derived_values(printed):
     assert printed[8].value == pytest.approx(0.874, abs=0.001)
     from scipy.stats import spearmanr
 
-    from bertlook_teach.published import published_gradients
+    from bertlook_course.published import published_gradients
 
     rho = spearmanr(published_layers("sep"), published_gradients("sep"))
     assert printed[8].value == pytest.approx(-rho.statistic) and printed[8].p < 0.05
@@ -759,7 +759,7 @@ def test_published_numbers_give_the_derived_values(printed):
 
 
 def test_the_notebooks_best_heads_are_counted_as_derived():
-    from bertlook_teach.claims import CLOSED_RELATIONS, published_best_heads
+    from bertlook_course.claims import CLOSED_RELATIONS, published_best_heads
 
     heads = published_best_heads()
     assert len(heads) == 32 and sum(head.dependent_looks for head in heads) == 27
@@ -788,7 +788,7 @@ def test_published_verdicts_and_their_reasons(printed):
 
 
 def test_distinct_heads_only_are_counted_in_the_middle(printed):
-    from bertlook_teach.claims import published_best_heads
+    from bertlook_course.claims import published_best_heads
 
     distinct = {(head.layer, head.head) for head in published_best_heads()}
     inside = sum(4 <= layer <= 9 for layer, _ in distinct)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.claims.lessons.lesson10 import Fits, Stopped
-from bertlook_teach.disk import unpack
-from bertlook_teach.disk.shipped_evidence import evidence_folder
+from bertlook_course.claims.lessons.lesson10 import Fits, Stopped
+from bertlook_course.storage import unpack
+from bertlook_course.storage.shipped_evidence import evidence_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 SAYS_SO = "NOT FINISHED"  # what a table or a picture of unfinished fits says

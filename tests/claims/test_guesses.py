@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from bertlook_teach.analyses.patterns import key, parse_pattern
-from bertlook_teach.claims import commit, reveal
+from bertlook_course.analyses.patterns import key, parse_pattern
+from bertlook_course.claims import commit, reveal
 
 
 def test_the_digest_is_made_of_the_guess_alone():

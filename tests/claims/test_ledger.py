@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from made import attention
 
-from bertlook_teach.claims import FEWEST_REPORTING, Resources, collect_evidence
-from bertlook_teach.claims.lessons import lesson01, lesson03
+from bertlook_course.claims import FEWEST_REPORTING, Resources, collect_evidence
+from bertlook_course.claims.lessons import lesson01, lesson03
 
 
 def test_what_an_input_lacks_is_left_out():

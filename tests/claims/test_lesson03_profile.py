@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.claims.lessons import lesson03
-from bertlook_teach.corpora import load_pairs
-from bertlook_teach.disk.cache import recomputing
+from bertlook_course.claims.lessons import lesson03
+from bertlook_course.corpora import load_pairs
+from bertlook_course.storage.cache import recomputing
 from bertlook_teach.measures import layer_difference, profile_heads
 from bertlook_teach.model import load_encoder
 

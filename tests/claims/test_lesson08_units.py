@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from bertlook_teach.claims.lessons.lesson08 import _in_place
-from bertlook_teach.claims.verdicts import FEWEST_REPORTING
+from bertlook_course.claims.lessons.lesson08 import _in_place
+from bertlook_course.claims.verdicts import FEWEST_REPORTING
 
 
 def test_sentences_of_one_document_are_one_input_of_the_ledger():

@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bertlook_teach import load_recording
-from bertlook_teach.claims import (
+from bertlook_course.claims import (
     FAILS,
     HOLDS,
     OPEN,
@@ -16,16 +15,17 @@ from bertlook_teach.claims import (
     recorded_sentence,
     recorded_verdicts,
 )
-from bertlook_teach.disk import data_path
-from bertlook_teach.measures import map_classes, measure_patterns, surface_measures
-from bertlook_teach.published import (
+from bertlook_course.metrics import rank_correlation
+from bertlook_course.published import (
     SHUFFLES,
     published_gum_arcs,
     published_heads,
     published_masking,
     published_sst2_entropy,
 )
-from bertlook_teach.stats import rank_correlation
+from bertlook_teach import load_recording
+from bertlook_teach.disk import data_path
+from bertlook_teach.measures import map_classes, measure_patterns, surface_measures
 from tools.recorded_verdicts import MARKS, PAGE, measured, page_with, verdicts
 
 # --- what ships -----------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_an_unknown_verdict_is_refused(tmp_path, monkeypatch):
     (tmp_path / "verdicts.csv").write_text(
         "key,value,low,high,twin,twin_low,twin_high,n,verdict,why,line\nx,1,1,1,0,0,0,2,perhaps,,0.5\n"
     )
-    monkeypatch.setattr("bertlook_teach.claims.recorded.data_path", lambda *parts: tmp_path / parts[-1])
+    monkeypatch.setattr("bertlook_course.claims.recorded.data_path", lambda *parts: tmp_path / parts[-1])
     with pytest.raises(ValueError, match="the table has 'perhaps' for 'x'"):
         recorded_verdicts()
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
+from bertlook_bench import line as cli
+from bertlook_course.analyses.anatomy import Basis
+from bertlook_course.claims import Misconception, Refutation, all_refutations, read_misconceptions, refute
+from bertlook_course.claims import find_misconceptions as misconceptions
+from bertlook_course.claims.misconceptions import on_models
+from bertlook_course.render import format_misconceptions, misconception_table
 from bertlook_teach import load_encoder
-from bertlook_teach.claims import Misconception, Refutation, all_refutations, read_misconceptions, refute
-from bertlook_teach.claims import find_misconceptions as misconceptions
-from bertlook_teach.claims.misconceptions import on_models
-from bertlook_teach.commands import line as cli
-from bertlook_teach.measures import Basis
-from bertlook_teach.render import format_misconceptions, misconception_table
 from tools.bibliography import read_bibliography
 
 ROOT = Path(__file__).resolve().parents[2]

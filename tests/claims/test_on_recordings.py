@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bertlook_teach import load_encoder, load_recording
-from bertlook_teach.claims import (
+from bertlook_bench import line as cli
+from bertlook_course.claims import (
     FEWEST_REPORTING,
     HOLDS,
     OPEN,
@@ -16,9 +16,9 @@ from bertlook_teach.claims import (
     recorded_trees,
     verdicts,
 )
-from bertlook_teach.claims.on_recordings import _NEEDS
-from bertlook_teach.commands import line as cli
-from bertlook_teach.corpora import load_treebank
+from bertlook_course.claims.on_recordings import _NEEDS
+from bertlook_course.corpora import load_treebank
+from bertlook_teach import load_encoder, load_recording
 
 SENTENCES = 30
 

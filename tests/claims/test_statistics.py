@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.keywords import BEST_HEAD, BOTH, RULES_TOGETHER
-from bertlook_teach.claims import find_statistic, ledger, named_statistics, statistics
+from bertlook_course.analyses.keywords import BEST_HEAD, BOTH, RULES_TOGETHER
+from bertlook_course.claims import find_statistic, ledger, named_statistics, statistics
+from bertlook_course.metrics import CannotDecide, metric_mds
 from bertlook_teach.measures import CLASSES, THRESHOLDS
-from bertlook_teach.stats import CannotDecide, metric_mds
 
 CLAIMS = {claim.key: claim for claim in ledger()}
 TABLE_1 = ("prep", "pobj", "det", "nn", "nsubj")

@@ -10,16 +10,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bertlook_teach.checks import Sheet, lesson05
-from bertlook_teach.classroom import (
-    class_page,
-    collect,
-    gather,
-    student_rows,
-)
+from bertlook_course.checks import Sheet, lesson05
+from bertlook_course.metrics import agree
+from bertlook_press.classroom import class_page, collect, gather, student_rows
 from bertlook_teach.disk import csv_text
 from bertlook_teach.measures import CLASSES
-from bertlook_teach.stats import agree
 
 NAMES = list(lesson05.sheet().answers)
 
@@ -57,7 +52,7 @@ def notebook(*cells):
     return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
-FIRST = cell("from bertlook_teach.checks import lesson05 as check")
+FIRST = cell("from bertlook_course.checks import lesson05 as check")
 
 
 def test_sheets_and_saved_notebooks_are_counted_with_what_the_checks_named(tmp_path):

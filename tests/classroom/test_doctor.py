@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.classroom import doctor
-from bertlook_teach.course import decks as decks_module
-from bertlook_teach.disk import chromium as browsers
+from bertlook_course.storage import chromium as browsers
+from bertlook_course.syllabus import decks as decks_module
+from bertlook_press.classroom import doctor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,7 +47,7 @@ def test_a_check_that_breaks_is_a_failure():
 
 
 def test_the_doctor_finds_this_installation_well():
-    command = [sys.executable, "-m", "bertlook_teach.commands", "doctor"]
+    command = [sys.executable, "-m", "bertlook_bench", "doctor"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "rows sum to 1" in done.stdout

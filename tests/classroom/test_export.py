@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from bertlook_teach.classroom import (
+from bertlook_bench import line as cli
+from bertlook_course.syllabus import deck_routes, find_root
+from bertlook_course.widgets import ArcView, DistanceMap, HeadPictures, PictureMenu
+from bertlook_press.classroom import (
     STATE,
     VIEWS,
     ExportError,
@@ -35,32 +38,22 @@ from bertlook_teach.classroom import (
     slides_of,
     static_output,
 )
-from bertlook_teach.classroom.export import handout, reveal, runner
-from bertlook_teach.classroom.export import writing as command
-from bertlook_teach.classroom.export.deck import render_deck
-from bertlook_teach.classroom.export.frames import shared_frames
-from bertlook_teach.commands import line as cli
-from bertlook_teach.course import deck_routes, find_root
-from bertlook_teach.render import Picture
-from bertlook_teach.widgets import (
-    ArcView,
-    DistanceMap,
-    HeadMap,
-    HeadPictures,
-    PictureMenu,
-    link_traits,
-    record,
-)
+from bertlook_press.classroom.export import handout, reveal, runner
+from bertlook_press.classroom.export import writing as command
+from bertlook_press.classroom.export.deck import render_deck
+from bertlook_press.classroom.export.frames import shared_frames
+from bertlook_press.pages import record
+from bertlook_teach.views import HeadMap, Picture, link_traits
 
 EVIL = ("</script><script>alert(1)</script>", '<img src=x onerror="alert(2)">', "<!-- '\"&", "אב")
 
 SETUP = f"""\
 import numpy as np
 from bertlook_teach.model import Attention
-from bertlook_teach.render import Picture
-from bertlook_teach.widgets import HeadView, link_heads
-from bertlook_teach.widgets import PictureMenu
-from bertlook_teach.widgets import TextView
+from bertlook_teach.views import Picture
+from bertlook_teach.views import HeadView, link_heads
+from bertlook_course.widgets import PictureMenu
+from bertlook_course.widgets import TextView
 words = {EVIL!r}
 tokens = ("[CLS]", *words, "[SEP]")
 weights = np.random.default_rng(0).dirichlet(np.ones(6), size=(2, 3, 6)).astype("f4")
@@ -715,8 +708,8 @@ def test_a_missing_browser_is_said_with_the_address(course, monkeypatch):
 
 
 def test_present_takes_the_static_way(course, monkeypatch):
-    from bertlook_teach.classroom import server as launch
-    from bertlook_teach.commands import present
+    from bertlook_press.classroom import server as launch
+    from bertlook_press.commands import present
 
     root, _, done = course
     monkeypatch.setattr(present, "find_root", lambda: root)
@@ -734,7 +727,7 @@ def test_a_route_stands_in_the_address_of_the_page_and_an_unknown_one_is_refused
 
 
 def test_a_live_route_is_served_from_a_copy_that_is_gone_afterwards(course, monkeypatch):
-    from bertlook_teach.commands import present
+    from bertlook_press.commands import present
 
     root, deck, _ = course
     notebook = nbformat.read(root / deck, as_version=4)
@@ -856,7 +849,7 @@ def slow_decks(tmp_path, monkeypatch):
     """A course of three decks whose export writes a page; the stems that were exported, and what happens at each."""
     from types import SimpleNamespace
 
-    from bertlook_teach.commands.handouts import export
+    from bertlook_press.commands import export
 
     (tmp_path / "slides").mkdir()
     for number in (1, 2, 3):

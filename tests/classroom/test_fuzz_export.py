@@ -15,9 +15,10 @@ from fuzzing import CASES, broken_bytes, broken_value, refused_or_read
 from ipywidgets.embed import dependency_state, embed_data
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from bertlook_teach.classroom import STATE, export_deck
-from bertlook_teach.classroom.export.strangers import without_scripts
-from bertlook_teach.widgets import HeadMap, module_source
+from bertlook_course.widgets import module_source
+from bertlook_press.classroom import STATE, export_deck
+from bertlook_press.classroom.export.strangers import without_scripts
+from bertlook_teach.views import HeadMap
 
 EXPORTS = max(100, CASES // 10)  # an export takes some milliseconds
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 from browser.conftest import Server
 
-from bertlook_teach.classroom import TRANSPORT, socket_folder
-from bertlook_teach.classroom.policy import content_policy, is_asked_by_an_element
+from bertlook_press.classroom import TRANSPORT, socket_folder
+from bertlook_press.classroom.policy import content_policy, is_asked_by_an_element
 
 PAGES = (
     "lab",

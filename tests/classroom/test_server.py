@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import sitecustomize
 
-from bertlook_teach.classroom import jupyter_home
-from bertlook_teach.classroom import server as launch
+from bertlook_press.classroom import jupyter_home
+from bertlook_press.classroom import server as launch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,7 +88,7 @@ def test_a_server_starts_asks_for_its_token_and_writes_nothing_into_the_home_fol
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
     environ |= {"HOME": str(home), "USERPROFILE": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
-    command = [sys.executable, "-m", "bertlook_teach.commands", "present", "--no-browser"]
+    command = [sys.executable, "-m", "bertlook_bench", "present", "--no-browser"]
     process = subprocess.Popen(
         command, cwd=here, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

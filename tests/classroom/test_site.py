@@ -8,11 +8,11 @@ import shutil
 
 import pytest
 
-from bertlook_teach.classroom import SITE_PARTS, build_site
-from bertlook_teach.classroom.site import frame, pages
-from bertlook_teach.classroom.site.build import MANIFEST
-from bertlook_teach.commands import line
-from bertlook_teach.course import find_root
+from bertlook_bench import line
+from bertlook_course.syllabus import find_root
+from bertlook_press.classroom import SITE_PARTS, build_site
+from bertlook_press.classroom.site import frame, pages
+from bertlook_press.classroom.site.build import MANIFEST
 
 ROOT = find_root()
 
@@ -173,7 +173,7 @@ def test_an_address_of_a_text_cannot_leave_its_attribute():
 
 
 def test_the_command(root, tmp_path, monkeypatch, capsys):
-    from bertlook_teach.commands.handouts import site as command
+    from bertlook_press.commands import site as command
 
     monkeypatch.setattr(command, "find_root", lambda: root)
     assert line.main(["site", "--out", str(tmp_path / "public"), "--only", "exercises", "--quiet"]) == 0

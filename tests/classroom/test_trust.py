@@ -14,7 +14,7 @@ from jupyter_client import KernelManager
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tornado.web import HTTPError
 
-from bertlook_teach.classroom import (
+from bertlook_press.classroom import (
     INERT_OUTPUTS,
     PAGE,
     contents_manager,

@@ -8,9 +8,9 @@ from html import unescape
 
 import pytest
 
-from bertlook_teach.classroom import ExportError, render_exam, render_worksheet, worksheet_parts
-from bertlook_teach.commands import line
-from bertlook_teach.course import LESSONS, QUESTIONS, find_deck, find_root, lesson
+from bertlook_bench import line
+from bertlook_course.syllabus import LESSONS, QUESTIONS, find_deck, find_root, lesson
+from bertlook_press.classroom import ExportError, render_exam, render_worksheet, worksheet_parts
 
 ROOT = find_root()
 NUMBERS = [one.number for one in LESSONS]

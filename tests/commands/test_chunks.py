@@ -16,10 +16,10 @@ import pytest
 import tiny
 from jobs import Here, killing_always, killing_once, odd, slow, twice
 
-from bertlook_teach.commands import chunks
-from bertlook_teach.commands import line as cli
-from bertlook_teach.commands.profile import measure_chunk
-from bertlook_teach.corpora import load_treebank
+from bertlook_bench import chunks
+from bertlook_bench import line as cli
+from bertlook_bench.profile import measure_chunk
+from bertlook_course.corpora import load_treebank
 from bertlook_teach.model import load_encoder
 
 TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in range(24)]
@@ -27,7 +27,7 @@ TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in ra
 # The command, killed by the system just before or after some file gets its name.
 CHILD = """
 import os, signal, sys
-from bertlook_teach.commands import chunks, line, profile
+from bertlook_bench import chunks, line, profile
 chunks.CHUNK, profile.KEEP_EVERY, left = 2, 0.0, int(sys.argv[1])
 replace = os.replace
 def counted(source, target):
@@ -146,7 +146,7 @@ def test_a_batch_pads_at_most_a_tenth(monkeypatch):
 
 
 def test_a_folder_without_files_is_no_corpus(tmp_path):
-    from bertlook_teach.commands.common import files_of
+    from bertlook_bench.common import files_of
 
     with ExitStack() as stack, pytest.raises(ValueError, match="holds no file"):
         files_of([tmp_path], stack)

@@ -9,14 +9,14 @@ from functools import wraps
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach.claims import FAILS, HOLDS, OPEN, ledger
-from bertlook_teach.claims import verdicts as claims
-from bertlook_teach.claims.evidence import _kept
-from bertlook_teach.claims.lessons import lesson03
-from bertlook_teach.commands import line as cli
-from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import shipped_evidence
-from bertlook_teach.disk.shipped_evidence import evidence_folder
+from bertlook_bench import line as cli
+from bertlook_course.claims import FAILS, HOLDS, OPEN, ledger
+from bertlook_course.claims import verdicts as claims
+from bertlook_course.claims.evidence import _kept
+from bertlook_course.claims.lessons import lesson03
+from bertlook_course.storage import cache as store
+from bertlook_course.storage import shipped_evidence
+from bertlook_course.storage.shipped_evidence import evidence_folder
 
 PAIRS = "the cat sat, on the mat.\nthe dog chased it.\n\n" * 3 + "a dog sat.\nit was really tired.\n\n" * 3
 TEXTS = "the cat sat on the mat.\nthe dog chased the cat.\nit was unreal, really.\nthe dog was tired.\n"
@@ -219,7 +219,7 @@ def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path, capsys):
 
 
 def test_ctrl_c_keeps_what_is_decided(tmp_path, files, capsys, monkeypatch):
-    from bertlook_teach.claims.lessons import lesson01
+    from bertlook_course.claims.lessons import lesson01
 
     def interrupted(encoder, resources):
         raise KeyboardInterrupt
@@ -237,7 +237,7 @@ def test_ctrl_c_keeps_what_is_decided(tmp_path, files, capsys, monkeypatch):
 
 
 def test_a_collector_that_breaks_is_named_and_the_others_go_on(tmp_path, files, capsys, monkeypatch):
-    from bertlook_teach.claims.lessons import lesson01
+    from bertlook_course.claims.lessons import lesson01
 
     def broken(encoder, resources):
         raise RuntimeError("out of memory")

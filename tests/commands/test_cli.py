@@ -12,10 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from bertlook_bench import common
+from bertlook_bench import line as cli
+from bertlook_course.storage import claim_folder
+from bertlook_press.commands import present
 from bertlook_teach import __version__
-from bertlook_teach.commands import common, present
-from bertlook_teach.commands import line as cli
-from bertlook_teach.disk import claim_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,7 +131,7 @@ def test_a_module_that_stands_in_the_way_of_a_library_is_named(tmp_path, monkeyp
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no folder that is in use")
 def test_a_current_folder_that_was_deleted_is_said(tmp_path):
-    script = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); os.execv(sys.executable, [sys.executable, '-m', 'bertlook_teach.commands', 'doctor'])"
+    script = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); os.execv(sys.executable, [sys.executable, '-m', 'bertlook_bench', 'doctor'])"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     (tmp_path / "gone").mkdir()
     done = subprocess.run(
@@ -192,9 +193,9 @@ def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_fo
         (tmp_path / f"{name}.py").write_text(
             "raise SystemExit('a module of the current folder was imported')"
         )
-    entry = "import sys; del sys.path[0]; from bertlook_teach.commands.line import main; sys.exit(main())"
+    entry = "import sys; del sys.path[0]; from bertlook_bench.line import main; sys.exit(main())"
     said = []
-    for way in (["-m", "bertlook_teach.commands"], ["-c", entry]):  # the second as pip installs it
+    for way in (["-m", "bertlook_bench"], ["-c", entry]):  # the second as pip installs it
         done = subprocess.run(
             [sys.executable, *way, "profile", "--texts", "nowhere.txt", "--out", "out"],
             cwd=tmp_path,
@@ -218,7 +219,7 @@ def test_the_command_loads_nothing_heavy():
         "jupyterlab",
         "jupyter_server",
     )
-    code = f"import sys; import bertlook_teach.commands.line, bertlook_teach.classroom.server; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys; import bertlook_bench.line, bertlook_press.classroom.server; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -320,7 +321,7 @@ def test_a_page_that_a_message_quotes_is_cut(monkeypatch, capsys):
 def test_who_reads_only_the_first_line_is_left_in_peace(arguments):
     """As behind ``| head -1``: no word of a broken pipe, and what a shell says of other commands then."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "bertlook_teach.commands", *arguments],
+        [sys.executable, "-m", "bertlook_bench", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
@@ -332,9 +333,7 @@ def test_who_reads_only_the_first_line_is_left_in_peace(arguments):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")
 def test_a_shell_that_allows_too_little_memory_is_told_so(tmp_path):
     """OpenBLAS would try for ever while SciPy is imported."""
-    command = shlex.join(
-        [sys.executable, "-m", "bertlook_teach.commands", "negation", "--out", str(tmp_path)]
-    )
+    command = shlex.join([sys.executable, "-m", "bertlook_bench", "negation", "--out", str(tmp_path)])
     done = subprocess.run(
         ["sh", "-c", f"ulimit -v 300000; {command}"], capture_output=True, text=True, timeout=120, check=False
     )

@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from bertlook_teach.checks import Sheet, lesson05
-from bertlook_teach.commands.line import main
+from bertlook_bench.line import main
+from bertlook_course.checks import Sheet, lesson05
 
 
 @pytest.fixture

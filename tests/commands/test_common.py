@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from bertlook_teach.commands import common
-from bertlook_teach.commands.driver import Treebank
+from bertlook_bench import common
+from bertlook_bench.driver import Treebank
 
 TREE = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
 

@@ -12,10 +12,10 @@ import pytest
 import tiny
 from made import read_rows, run
 
-from bertlook_teach.commands import chunks, line
-from bertlook_teach.commands.driver import Command, Data, Given
-from bertlook_teach.commands.driver.options import options_of
-from bertlook_teach.disk import IN_PLACE, Report, about, at_least, release_folders
+from bertlook_bench import chunks, line
+from bertlook_bench.driver import Command, Data, Given
+from bertlook_bench.driver.options import options_of
+from bertlook_course.storage import IN_PLACE, Report, about, at_least, release_folders
 
 COMMANDS = {name: command for name in line.COMMANDS if isinstance(command := line._module(name), Command)}
 TEXTS = "The cat sat on the mat.\nA dog chased it.\nIt was tired, the dog.\nThe mat.\nA cat.\nIt sat.\n"

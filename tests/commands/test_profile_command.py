@@ -14,10 +14,10 @@ import pytest
 import tiny
 import torch
 
-from bertlook_teach.commands import chunks, common
-from bertlook_teach.commands import line as cli
-from bertlook_teach.commands import profile as command
-from bertlook_teach.corpora import iter_texts, load_pairs
+from bertlook_bench import chunks, common
+from bertlook_bench import line as cli
+from bertlook_bench import profile as command
+from bertlook_course.corpora import iter_texts, load_pairs
 from bertlook_teach.measures import FILES, Profile
 from bertlook_teach.model import load_encoder
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import tiny
 
-from bertlook_teach import HeadExplorer, extract_attention, load_encoder, load_recording, load_treebank
-from bertlook_teach.analyses.syntax import predicted_governors
-from bertlook_teach.commands import line as cli
+from bertlook_bench import line as cli
+from bertlook_course import load_treebank
+from bertlook_course.analyses.syntax import predicted_governors
+from bertlook_teach import HeadExplorer, extract_attention, load_encoder, load_recording
 from bertlook_teach.disk import data_path
 from bertlook_teach.measures import profile_heads
 

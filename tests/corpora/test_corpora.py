@@ -9,7 +9,7 @@ import made
 import numpy as np
 import pytest
 
-from bertlook_teach.corpora import (
+from bertlook_course.corpora import (
     CorefDocument,
     Mention,
     by_first,
@@ -28,7 +28,7 @@ from bertlook_teach.corpora import (
     read_pairs,
     read_texts,
 )
-from bertlook_teach.corpora import treebank as treebank_module
+from bertlook_course.corpora import treebank as treebank_module
 
 SENTENCE = """\
 # newdoc id = story
@@ -319,7 +319,7 @@ def words_in_a_chain(n, tail=""):
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_a_block_without_an_empty_line_is_refused_and_the_next_sentence_is_read(write, ending, monkeypatch):
-    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 100)
+    monkeypatch.setattr("bertlook_course.corpora.treebank.MOST_LINES", 100)
     content = "# newdoc id = d\n" + words_in_a_chain(100) + "\n" + words_in_a_chain(100) + "\n" + SENTENCE
     path = write(content, f"bank.conllu{ending}")
     with pytest.raises(
@@ -330,8 +330,8 @@ def test_a_block_without_an_empty_line_is_refused_and_the_next_sentence_is_read(
     chain, last = read_conllu(path, on_error="skip", skipped=skipped)
     assert [one.line for one in skipped] == [1] and len(chain) == 100 and chain.doc_id == "d"
     assert last.words == read_conllu(write(SENTENCE))[0].words
-    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_LINES", 1000)
-    monkeypatch.setattr("bertlook_teach.corpora.treebank.MOST_CHARACTERS", 1500)
+    monkeypatch.setattr("bertlook_course.corpora.treebank.MOST_LINES", 1000)
+    monkeypatch.setattr("bertlook_course.corpora.treebank.MOST_CHARACTERS", 1500)
     with pytest.raises(ValueError, match=r"line 1: a sentence has at most 1,000 lines and 1,500 characters"):
         read_conllu(path)
 

@@ -6,7 +6,7 @@ import random
 import pytest
 from fuzzing import CASES, broken_bytes, broken_value, refused_or_read
 
-from bertlook_teach.corpora import (
+from bertlook_course.corpora import (
     iter_pairs,
     iter_texts,
     load_treebank,
@@ -17,7 +17,7 @@ from bertlook_teach.corpora import (
     read_negation,
     read_pronoun_cases,
 )
-from bertlook_teach.corpora.treebank import read_conllu
+from bertlook_course.corpora.treebank import read_conllu
 from bertlook_teach.disk import data_path
 
 COREF = {

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from bertlook_teach.corpora import KeyphraseDocument, halves, load_keyphrases, read_keyphrases
+from bertlook_course.corpora import KeyphraseDocument, halves, load_keyphrases, read_keyphrases
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 README = (DATA / "keyphrases" / "README.md").read_text(encoding="utf-8")
@@ -305,7 +305,7 @@ def test_halves_that_cannot_be_made_are_refused():
 
 def test_importing_the_readers_loads_nothing_heavy():
     code = (
-        "import sys, bertlook_teach.corpora.keyphrases, bertlook_teach.corpora.negation; "
+        "import sys, bertlook_course.corpora.keyphrases, bertlook_course.corpora.negation; "
         "print([m for m in ('torch', 'transformers', 'IPython', 'ipywidgets') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from bertlook_teach.corpora import CUE_WORDS, Negation, NegationSentence, load_negation, read_negation
+from bertlook_course.corpora import CUE_WORDS, Negation, NegationSentence, load_negation, read_negation
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 README = (DATA / "negation" / "README.md").read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bertlook_teach.corpora import TreebankSentence, read_conllu, to_stanford
-from bertlook_teach.corpora.treebank import _require_tree
+from bertlook_course.corpora import TreebankSentence, read_conllu, to_stanford
+from bertlook_course.corpora.treebank import _require_tree
 from bertlook_teach.disk import data_path
 
 

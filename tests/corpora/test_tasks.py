@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from bertlook_teach.analyses.finetuning import baselines, fit_bag_of_words, majority, score, task_scores
-from bertlook_teach.corpora import SHIPPED, Example, Task, load_task, read_examples, read_glue
-from bertlook_teach.stats import metric_value, ratio_interval, resampled_interval
+from bertlook_course.analyses.finetuning import baselines, fit_bag_of_words, majority, score, task_scores
+from bertlook_course.corpora import SHIPPED, Example, Task, load_task, read_examples, read_glue
+from bertlook_course.metrics import metric_value
+from bertlook_teach.stats import ratio_interval, resampled_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "training"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from bertlook_teach import corpora
+from bertlook_course import corpora
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 PARAGRAPHS = (DATA / "texts" / "paragraphs.txt").read_text(encoding="utf-8")
@@ -225,7 +225,7 @@ def test_sentences_are_split_at_their_ends_only():
 
 
 def test_a_line_without_an_end_is_refused_before_memory_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr("bertlook_teach.corpora.texts.LONGEST_LINE", 1000)
+    monkeypatch.setattr("bertlook_course.corpora.texts.LONGEST_LINE", 1000)
     path = tmp_path / "long.txt"
     path.write_text("a short one\n" + "x" * 1001)
     with pytest.raises(ValueError, match=r"long.txt has a line of more than 1,000 characters"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.claims import ledger
+from bertlook_course.claims import ledger
 from tools import bibliography
 
 ROOT = Path(__file__).resolve().parents[2]

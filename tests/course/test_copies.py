@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bertlook_teach.commands import line
-from bertlook_teach.course import copy_course, decks
-from bertlook_teach.course.copies import MANIFEST
+from bertlook_bench import line
+from bertlook_course.syllabus import copy_course, decks
+from bertlook_course.syllabus.copies import MANIFEST
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_with_a_damaged_manifest_nothing_is_overwritten(source, tmp_path):
 def test_outside_a_checkout_there_is_a_copy_that_can_be_written(source, tmp_path, monkeypatch):
     monkeypatch.setattr(decks, "course_folder", lambda: tmp_path)
     monkeypatch.setattr(decks, "store_folder", lambda: tmp_path / "kept")
-    monkeypatch.setattr("bertlook_teach.course.copies.shipped_course", lambda: source)
+    monkeypatch.setattr("bertlook_course.syllabus.copies.shipped_course", lambda: source)
     root = decks.find_root()
     assert root == tmp_path / "kept" / "course" and decks.find_deck(root, "2").name == "02_b.ipynb"
     (root / "slides/02_b.ipynb").write_text("what Jupyter saved")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import LESSONS, MAP, PARTS, Lesson, find_deck, lesson, paths_to
-from bertlook_teach.render import CourseMap, describe_course, lesson_table
-from bertlook_teach.render.results.course import _BOX_HEIGHT, _place
+from bertlook_course.render import CourseMap, describe_course, lesson_table
+from bertlook_course.render.results.course import _BOX_HEIGHT, _place
+from bertlook_course.syllabus import LESSONS, MAP, PARTS, Lesson, find_deck, lesson, paths_to
 
 ROOT = Path(__file__).resolve().parents[2]
 STEMS = {path.stem for path in (ROOT / "slides").glob("[0-9][0-9]_*.ipynb")}
@@ -120,7 +120,7 @@ def test_the_way_to_a_lesson_differs_in_more_than_colour():
 
 def test_markup_in_a_title_is_escaped(monkeypatch):
     bad = Lesson("01", '01_"><script>', "<b>", "<b>", "<b>", "<b>?", (), 0)
-    monkeypatch.setattr("bertlook_teach.render.results.course.LESSONS", (bad,))
+    monkeypatch.setattr("bertlook_course.render.results.course.LESSONS", (bad,))
     page = CourseMap.__new__(CourseMap)
     page.on_the_way, page.sentence = (bad,), "<i>"
     assert "<script" not in page._repr_html_() and "<b>" not in page._repr_html_()

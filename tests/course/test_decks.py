@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import decks, find_deck, find_root
+from bertlook_course.syllabus import decks, find_deck, find_root
 
 ROOT = Path(__file__).resolve().parents[2]
 

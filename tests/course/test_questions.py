@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bertlook_course.syllabus import LESSONS, QUESTIONS
 from bertlook_teach import stats
-from bertlook_teach.course import LESSONS, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 BANK = tomllib.loads((ROOT / "data" / "misconceptions.toml").read_text(encoding="utf-8"))

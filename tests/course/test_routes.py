@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import deck_routes, on_route, route_copy
+from bertlook_course.syllabus import deck_routes, on_route, route_copy
 
 
 def cell(kind, *tags):

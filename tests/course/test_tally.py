@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.course import count_votes
-from bertlook_teach.widgets import Tally
+from bertlook_course.syllabus import count_votes
+from bertlook_course.widgets import Tally
 
 CHOICES = {"A": "none", "B": "1 to 3", "C": "4 to 9"}
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.checks import Sheet, lesson05
-from bertlook_teach.disk import bounds, csv_rows, data_path, load_arrays, open_zip, parse_json, save_arrays
+from bertlook_course.checks import Sheet, lesson05
+from bertlook_course.storage import csv_rows
+from bertlook_teach.disk import bounds, data_path, load_arrays, open_zip, parse_json, save_arrays
 
 MOST = 200  # MB that a refusal may take
 
@@ -107,9 +108,9 @@ import resource, sys, time, warnings
 from pathlib import Path
 import bertlook_teach
 from bertlook_teach import Attention, load_encoder, load_recording
-from bertlook_teach.classroom import gather
-from bertlook_teach.corpora import read_conllu, read_coreference, read_examples, read_keyphrases, read_negation, read_texts
-from bertlook_teach.disk import unpack
+from bertlook_press.classroom import gather
+from bertlook_course.corpora import read_conllu, read_coreference, read_examples, read_keyphrases, read_negation, read_texts
+from bertlook_course.storage import unpack
 read_conllu(bertlook_teach.disk.data_path("treebank", "treebank.conllu")); load_encoder("specimen"); load_recording()
 attention, packed = Attention.load, lambda path: unpack(path.read_bytes())
 readers = dict(globals(), unpack=packed)
@@ -216,7 +217,7 @@ def test_an_archive_with_a_few_files_is_opened_and_one_with_too_many_is_not(tmp_
 
 def test_a_gz_of_a_text_is_read_however_long_it_is(tmp_path):
     """Sentences shrink to a tenth, and that is no reason to refuse them."""
-    from bertlook_teach.corpora import load_texts, read_texts
+    from bertlook_course.corpora import load_texts, read_texts
 
     path = tmp_path / "a.txt.gz"
     draw = np.random.default_rng(0)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.finetuning import Tagger
-from bertlook_teach.analyses.negation import TagScore, tune
-from bertlook_teach.claims import Evidence, Resources, collect_evidence, evidence_table
-from bertlook_teach.claims import evidence as evidence_module
-from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import opened, pack, packing, store_folder, unpack
-from bertlook_teach.stats import CannotDecide
+from bertlook_course.analyses.finetuning import Tagger
+from bertlook_course.analyses.negation import TagScore, tune
+from bertlook_course.claims import Evidence, Resources, collect_evidence, evidence_table
+from bertlook_course.claims import evidence as evidence_module
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.storage import cache as store
+from bertlook_course.storage import opened, pack, packing, store_folder, unpack
 
 
 @pytest.fixture
@@ -145,10 +145,10 @@ def members(**parts):
     [
         '{"class": ["subprocess", "Popen"], "fields": {}}',
         '{"class": ["urllib.parse", "ParseResult"], "items": [1, 2, 3, 4, 5, 6]}',
-        '{"class": ["bertlook_teach.disk.cache", "cached"], "fields": {}}',
-        '{"class": ["bertlook_teach.disk.cache", "os.PathLike"], "items": []}',
+        '{"class": ["bertlook_course.storage.cache", "cached"], "fields": {}}',
+        '{"class": ["bertlook_course.storage.cache", "os.PathLike"], "items": []}',
         '{"class": ["bertlook_teach.nowhere", "X"], "fields": {}}',
-        '{"class": ["bertlook_teach.claims.verdicts", "Evidence"], "fields": {"name": "a"}}',
+        '{"class": ["bertlook_course.claims.verdicts", "Evidence"], "fields": {"name": "a"}}',
     ],
 )
 def test_a_file_can_name_only_our_own_dataclasses(tree):
@@ -276,7 +276,7 @@ def test_a_folder_that_others_can_write_to_is_not_believed(folder, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     assert store.cached("a", (), make, version=1) == 5 and make.calls == 3
     assert file.read_bytes() == planted  # nor written to
-    from bertlook_teach.classroom import Failed, kept
+    from bertlook_press.classroom import Failed, kept
 
     with pytest.raises(Failed, match="somebody else's"):
         kept()
@@ -362,7 +362,7 @@ def test_a_collector_is_kept_under_its_own_name_whatever_the_table_calls_it(fold
 
 
 def test_the_doctor_says_what_is_kept_and_where_it_cannot_be(folder, monkeypatch):
-    from bertlook_teach.classroom import Failed, kept
+    from bertlook_press.classroom import Failed, kept
 
     assert "nothing yet" in kept()
     store.cached("a", (), lambda: np.zeros(250_000), version=1)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bertlook_teach.disk import chromium as browsers
+from bertlook_course.storage import chromium as browsers
 
 ROOT = Path(__file__).resolve().parents[2]
 

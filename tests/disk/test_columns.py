@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bertlook_teach.disk import OnDisk, columns
+from bertlook_course.storage import OnDisk, columns
 from bertlook_teach.stats import fair_choice
 
 

@@ -10,20 +10,16 @@ import threading
 
 import pytest
 
-from bertlook_teach.disk import (
-    align,
+from bertlook_course.storage import (
     claim_folder,
-    files,
     filling,
     folders,
     release_folders,
-    replacing,
     save_rows,
     with_interval,
     writable_folder,
-    write_file,
-    write_json,
 )
+from bertlook_teach.disk import align, files, replacing, write_file, write_json
 
 FOR_LINUX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions of POSIX")
 
@@ -104,7 +100,7 @@ def test_a_second_run_in_one_folder_is_refused_until_the_first_has_ended(tmp_pat
 
 @pytest.mark.usefixtures("released")
 def test_the_lock_ends_with_its_process_however_that_ends(tmp_path):
-    script = "import sys; from bertlook_teach.disk import claim_folder; claim_folder(sys.argv[1]); print('mine', flush=True); input()"
+    script = "import sys; from bertlook_course.storage import claim_folder; claim_folder(sys.argv[1]); print('mine', flush=True); input()"
     holder = subprocess.Popen(
         [sys.executable, "-c", script, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -6,7 +6,7 @@ import random
 import numpy as np
 from fuzzing import CASES, broken_bytes, refused_or_read
 
-from bertlook_teach.disk import pack, unpack
+from bertlook_course.storage import pack, unpack
 from bertlook_teach.model import ReadingCheck
 
 LEAVES = (None, True, False, 0, -1, 2**62, 2**80, 0.1, -0.0, math.inf, -math.inf, math.nan, "", "é\u0301", "\ud83d", "a\0b", "{'dict'}")  # fmt: skip

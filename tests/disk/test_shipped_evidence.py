@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.claims import Evidence, Resources, collect_evidence, evidence_table
-from bertlook_teach.claims.evidence import collect, evidence
-from bertlook_teach.disk import cache as store
-from bertlook_teach.disk import pack, packing, shipped_evidence
-from bertlook_teach.disk.shipped_evidence import differences, evidence_folder
+from bertlook_course.claims import Evidence, Resources, collect_evidence, evidence_table
+from bertlook_course.claims.evidence import collect, evidence
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.storage import cache as store
+from bertlook_course.storage import pack, packing, shipped_evidence
+from bertlook_course.storage.shipped_evidence import differences, evidence_folder
 from bertlook_teach.model import random_twin
-from bertlook_teach.stats import CannotDecide
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -417,7 +417,7 @@ def test_another_seed_or_way_is_another_twin(models):
 
 
 def test_what_is_computed_again_may_differ_by_the_tolerance():
-    from bertlook_teach.analyses.negation import TagScore
+    from bertlook_course.analyses.negation import TagScore
 
     one = {
         "x": np.linspace(1, 2, 100),
@@ -469,14 +469,14 @@ def test_no_lesson_fits_or_trains_while_its_evidence_fits(real, models, monkeypa
         raise AssertionError(f"something was fitted or trained; {AGAIN}")
 
     for target in (
-        "bertlook_teach.analyses.finetuning.tagger.fine_tune_tagger",
-        "bertlook_teach.analyses.finetuning.classifier._fine_tune",
-        "bertlook_teach.stats.minimize.minimized",
-        "bertlook_teach.analyses.probing.layer_fits._Problem.solve",
-        "bertlook_teach.analyses.probing.attention_probes.fit_attention_probe",
-        "bertlook_teach.analyses.probing.attention_probes._minimize",
-        "bertlook_teach.analyses.probing.structural.fit_structural_probe",
-        "bertlook_teach.analyses.keywords.models.fit_logistic",
+        "bertlook_course.analyses.finetuning.tagger.fine_tune_tagger",
+        "bertlook_course.analyses.finetuning.classifier._fine_tune",
+        "bertlook_course.metrics.minimize.minimized",
+        "bertlook_course.analyses.probing.layer_fits._Problem.solve",
+        "bertlook_course.analyses.probing.attention_probes.fit_attention_probe",
+        "bertlook_course.analyses.probing.attention_probes._minimize",
+        "bertlook_course.analyses.probing.structural.fit_structural_probe",
+        "bertlook_course.analyses.keywords.models.fit_logistic",
     ):
         monkeypatch.setattr(target, refuse)
     monkeypatch.setattr(torch.Tensor, "backward", refuse)
@@ -505,7 +505,7 @@ def test_another_tree_has_another_part(real, monkeypatch):
 
 def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeypatch, capsys):
     part = next(part for part in make_evidence.parts() if part.label == "11 heads away, specimen-random")
-    from bertlook_teach.analyses.ablation import single_heads
+    from bertlook_course.analyses.ablation import single_heads
 
     effects = single_heads.single_head_effects
 
@@ -540,15 +540,15 @@ def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeyp
     ],
 )
 def test_the_slide_says_which(monkeypatch, origins, line):
-    from bertlook_teach.render import evidence_line
+    from bertlook_course.render import evidence_line
 
     monkeypatch.setattr(store, "_origins", origins)
     assert evidence_line() == line
 
 
 def test_the_doctor_says_what_ships_and_whether_it_fits(folder, specimen, monkeypatch):
-    from bertlook_teach.classroom import Failed
-    from bertlook_teach.classroom import evidence as shipped
+    from bertlook_press.classroom import Failed
+    from bertlook_press.classroom import evidence as shipped
 
     with pytest.raises(Failed, match="none"):
         shipped()

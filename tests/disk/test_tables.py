@@ -11,9 +11,10 @@ import numpy as np
 import pandas
 import pytest
 
-from bertlook_teach import analyses, measures
-from bertlook_teach.analyses import (
+from bertlook_course import (
     ablation,
+    analyses,
+    anatomy,
     coreference,
     finetuning,
     keywords,
@@ -22,7 +23,9 @@ from bertlook_teach.analyses import (
     probing,
     syntax,
 )
-from bertlook_teach.disk import Table, csv_text, save_rows, to_frame, visible
+from bertlook_course.storage import save_rows, visible
+from bertlook_teach import measures
+from bertlook_teach.disk import Table, csv_text, to_frame
 
 RNG = np.random.default_rng(0)
 HEADS = (2, 3)  # layers, heads
@@ -203,13 +206,13 @@ CASES = {
     "HeadDistances": (distances, 15, ["head", "other", "distance", "n"], lambda x: (x.total[0, 2] / 10, "distance", 1)),
     "CueScores": (lambda: cues(*HEADS), 6, [*PLACE, "f1", "precision", "recall", "n"], lambda x: (x.f1[1, 2], "f1", 5)),
     "Film": (
-        lambda: measures.Film((10, 20), {"next": RNG.random((2, *HEADS))}),
+        lambda: anatomy.Film((10, 20), {"next": RNG.random((2, *HEADS))}),
         12,
         ["tokens", *PLACE, "next"],
         lambda x: (x.values["next"][1, 0, 1], "next", 7),
     ),
     "Fractions": (
-        lambda: measures.Fractions(*RNG.random((3, 5)), 4, 6),
+        lambda: anatomy.Fractions(*RNG.random((3, 5)), 4, 6),
         5,
         ["class", "share", "low", "high", "n"],
         lambda x: (x.high[3], "high", 3),

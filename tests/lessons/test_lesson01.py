@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertlook_teach import extract_attention
-from bertlook_teach.checks import lesson01
-from bertlook_teach.render import (
+from bertlook_course.checks import lesson01
+from bertlook_course.render import (
     NumberTable,
     beside,
     describe_gallery,
@@ -18,6 +17,7 @@ from bertlook_teach.render import (
     render_gallery,
     render_reading,
 )
+from bertlook_teach import extract_attention
 from bertlook_teach.stats import choose_head as best_head
 
 LAYER, HEAD = 1, 2
@@ -190,7 +190,7 @@ def test_what_has_no_best_head_is_refused(values, message):
 
 @pytest.fixture
 def view(specimen):
-    from bertlook_teach.widgets import TextView
+    from bertlook_course.widgets import TextView
 
     return TextView(lambda text, pair: render_reading(extract_attention(specimen, text, pair)), "A cat.", "")
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach.claims import Resources, decide, ledger
-from bertlook_teach.claims.lessons import lesson02
-from bertlook_teach.measures import iter_switch, segment_switch
+from bertlook_course.analyses.anatomy import iter_switch, segment_switch
+from bertlook_course.claims import Resources, decide, ledger
+from bertlook_course.claims.lessons import lesson02
+from bertlook_course.metrics import CannotDecide
 from bertlook_teach.model import load_encoder
-from bertlook_teach.stats import CannotDecide
 
 CLAIMS = {claim.key: claim for claim in ledger("02")}
 DECK = Path(__file__).resolve().parents[2] / "slides" / "02_six_patterns.ipynb"

@@ -6,6 +6,14 @@ import numpy as np
 import pytest
 from made import attention
 
+from bertlook_course.render import (
+    TextTable,
+    describe_offsets,
+    figure_picture,
+    interval_curves,
+    render_offset_bars,
+)
+from bertlook_course.widgets import HeadPictures, PictureMenu
 from bertlook_teach.measures import (
     Profile,
     attention_entropy,
@@ -16,15 +24,7 @@ from bertlook_teach.measures import (
     special_token_attention,
     uniform_baseline,
 )
-from bertlook_teach.render import (
-    Picture,
-    TextTable,
-    describe_offsets,
-    figure_picture,
-    interval_curves,
-    render_offset_bars,
-)
-from bertlook_teach.widgets import HeadPictures, PictureMenu
+from bertlook_teach.views import Picture
 
 
 def profile_of(values, **about):

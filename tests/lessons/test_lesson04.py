@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
+from bertlook_course.checks import lesson04 as checks
+from bertlook_course.claims import Resources, ledger
+from bertlook_course.claims.lessons import lesson04
+from bertlook_course.claims.lessons.lesson04 import EVIDENCE
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_gradients, published_layers, published_norms, published_number
 from bertlook_teach import extract_attention, load_encoder, read
-from bertlook_teach.checks import lesson04 as checks
-from bertlook_teach.claims import Resources, ledger
-from bertlook_teach.claims.lessons import lesson04
-from bertlook_teach.claims.lessons.lesson04 import EVIDENCE
 from bertlook_teach.measures import attention_gradients, value_norms
 from bertlook_teach.model import output_projection
-from bertlook_teach.published import published_gradients, published_layers, published_norms, published_number
-from bertlook_teach.stats import CannotDecide
 
 PAIRS = [
     ("The cat sat on the mat, and slept.", "It was tired."),
@@ -49,7 +49,7 @@ def test_evidence_is_finite_and_of_one_shape_on_the_specimen(specimen, name):
 
 
 def test_every_claim_finds_its_quantities_in_its_evidence(specimen):
-    from bertlook_teach.claims.lessons.lesson03 import EVIDENCE as surface
+    from bertlook_course.claims.lessons.lesson03 import EVIDENCE as surface
 
     resources = Resources(pairs=PAIRS)
     means = {}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny import HEADS, LAYERS
 
-from bertlook_teach.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
-from bertlook_teach.claims.lessons import lesson05 as collectors
+from bertlook_course.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
+from bertlook_course.claims.lessons import lesson05 as collectors
 from bertlook_teach.model import Attention
 
 SHAPE = (2, 3)

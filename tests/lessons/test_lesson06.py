@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.syntax import (
+from bertlook_course.analyses.syntax import (
     OFFSETS,
     Answers,
     Choice,
@@ -15,7 +15,7 @@ from bertlook_teach.analyses.syntax import (
     offset_predictor,
     score_relations,
 )
-from bertlook_teach.claims import (
+from bertlook_course.claims import (
     Resources,
     collect_evidence,
     decide,
@@ -24,13 +24,13 @@ from bertlook_teach.claims import (
     statistics,
     verdicts,
 )
-from bertlook_teach.claims.lessons import lesson06
-from bertlook_teach.claims.lessons.lesson06 import relation_evidence
-from bertlook_teach.claims.statistics import relation_accuracies, relation_accuracy
-from bertlook_teach.corpora import TreebankSentence, load_treebank
-from bertlook_teach.model import load_encoder
-from bertlook_teach.published import published_table_1
-from bertlook_teach.render import (
+from bertlook_course.claims.lessons import lesson06
+from bertlook_course.claims.lessons.lesson06 import relation_evidence
+from bertlook_course.claims.statistics import relation_accuracies, relation_accuracy
+from bertlook_course.corpora import TreebankSentence, load_treebank
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_table_1
+from bertlook_course.render import (
     best_of_figure,
     choices_cell,
     figure_picture,
@@ -40,9 +40,10 @@ from bertlook_teach.render import (
     relation_bars_figure,
     relation_gains,
 )
-from bertlook_teach.render import signed_gain as signed
-from bertlook_teach.render.drawing import marks, palette
-from bertlook_teach.stats import CannotDecide
+from bertlook_course.render import signed_gain as signed
+from bertlook_course.render.drawing import marks
+from bertlook_teach.model import load_encoder
+from bertlook_teach.views.drawing import palette
 
 CLAIMS = ledger("06")
 
@@ -91,7 +92,7 @@ def test_table_1_has_its_fifteen_rows_and_the_slip_in_one():
 
 
 def test_a_total_counts_an_input_as_often_as_it_was_drawn():
-    from bertlook_teach.claims.evidence import Evidence, _Sample
+    from bertlook_course.claims.evidence import Evidence, _Sample
 
     rows = [{"cases": float(n)} if n % 3 else {} for n in range(8)]  # 1, 2, 4, 5, 7 have it
     sample = _Sample(Evidence.of("made up", rows))

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach import Attention
-from bertlook_teach.analyses.coreference import (
+from bertlook_course.analyses.coreference import (
     BASELINES,
     PRONOUN_BASELINES,
     Antecedents,
@@ -16,13 +15,13 @@ from bertlook_teach.analyses.coreference import (
     named_words,
     pronoun_table,
 )
-from bertlook_teach.checks.lesson07 import STORY, STORY_ANSWERS
-from bertlook_teach.claims import Resources, collect_evidence, decide, ledger
-from bertlook_teach.claims import verdicts as verdicts_of
-from bertlook_teach.claims.lessons import lesson07
-from bertlook_teach.claims.lessons.lesson07 import antecedent_evidence
-from bertlook_teach.claims.statistics import antecedent_accuracies as accuracy
-from bertlook_teach.corpora import (
+from bertlook_course.checks.lesson07 import STORY, STORY_ANSWERS
+from bertlook_course.claims import Resources, collect_evidence, decide, ledger
+from bertlook_course.claims import verdicts as verdicts_of
+from bertlook_course.claims.lessons import lesson07
+from bertlook_course.claims.lessons.lesson07 import antecedent_evidence
+from bertlook_course.claims.statistics import antecedent_accuracies as accuracy
+from bertlook_course.corpora import (
     KINDS,
     CorefDocument,
     Mention,
@@ -34,17 +33,18 @@ from bertlook_teach.corpora import (
     load_treebank,
     read_coreference,
 )
-from bertlook_teach.model import load_encoder
-from bertlook_teach.published import published_table_2
-from bertlook_teach.render import (
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_table_2
+from bertlook_course.render import (
     antecedent_cells,
     mention_table,
     points_figure,
     published_antecedents,
     rule_answers,
 )
-from bertlook_teach.stats import CannotDecide
-from bertlook_teach.widgets import READINGS, AntecedentView
+from bertlook_course.widgets import READINGS, AntecedentView
+from bertlook_teach import Attention
+from bertlook_teach.model import load_encoder
 
 CLAIMS = ledger("07")
 

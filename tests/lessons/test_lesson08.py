@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses import probing as probes
-from bertlook_teach.analyses.probing import (
+from bertlook_course import probing as probes
+from bertlook_course.analyses.probing import (
     NEGATIVES,
     AttachmentScore,
     distance_rule,
@@ -19,15 +19,14 @@ from bertlook_teach.analyses.probing import (
     right_branching,
     sample_pairs,
 )
-from bertlook_teach.analyses.probing import fit_attention_probe as fit_any_attention_probe
-from bertlook_teach.claims import Evidence, Resources, decide, ledger
-from bertlook_teach.claims.lessons import lesson08 as collectors
-from bertlook_teach.claims.lessons.lesson08 import attention_evidence, pair_evidence, word_evidence
-from bertlook_teach.corpora import halves_by_document, load_treebank
-from bertlook_teach.disk import cache, data_path
-from bertlook_teach.model import load_encoder, random_twin
-from bertlook_teach.published import read_published
-from bertlook_teach.render import (
+from bertlook_course.analyses.probing import fit_attention_probe as fit_any_attention_probe
+from bertlook_course.claims import Evidence, Resources, decide, ledger
+from bertlook_course.claims.lessons import lesson08 as collectors
+from bertlook_course.claims.lessons.lesson08 import attention_evidence, pair_evidence, word_evidence
+from bertlook_course.corpora import halves_by_document, load_treebank
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import read_published
+from bertlook_course.render import (
     figure_picture,
     learning_figure,
     learning_sentence,
@@ -36,7 +35,9 @@ from bertlook_teach.render import (
     score_cell,
     score_table,
 )
-from bertlook_teach.stats import CannotDecide
+from bertlook_course.storage import cache
+from bertlook_teach.disk import data_path
+from bertlook_teach.model import load_encoder, random_twin
 
 by_key = {claim.key.removeprefix("08-"): claim for claim in ledger("08")}
 

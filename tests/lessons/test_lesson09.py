@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from made import attention
 
-from bertlook_teach.claims.lessons import lesson09 as lesson
-from bertlook_teach.measures import THRESHOLDS, js_distances
-from bertlook_teach.published import published_map
-from bertlook_teach.render import (
+from bertlook_course.claims.lessons import lesson09 as lesson
+from bertlook_course.metrics import average_linkage, leaf_order
+from bertlook_course.published import published_map
+from bertlook_course.render import (
     SHAPES,
     describe_distance_map,
     distance_map_figure,
@@ -18,8 +18,8 @@ from bertlook_teach.render import (
     map_neighbours,
     render_distance_map,
 )
-from bertlook_teach.stats import average_linkage, leaf_order
-from bertlook_teach.widgets import DistanceMap, FamilyExplorer
+from bertlook_course.widgets import DistanceMap, FamilyExplorer
+from bertlook_teach.measures import THRESHOLDS, js_distances
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,14 +11,14 @@ import pytest
 import traitlets
 from made import run
 
-from bertlook_teach.analyses.probing import draw_cases, expected_layer, typed_beliefs
-from bertlook_teach.analyses.probing import layer_probes as layers
-from bertlook_teach.claims import Evidence, Resources, decide, ledger
-from bertlook_teach.claims.lessons import lesson10 as collectors
-from bertlook_teach.corpora import TASKS
-from bertlook_teach.model import hidden_states
-from bertlook_teach.published import published_probing
-from bertlook_teach.render import (
+from bertlook_course.analyses.probing import draw_cases, expected_layer, hidden_states, typed_beliefs
+from bertlook_course.analyses.probing import layer_probes as layers
+from bertlook_course.claims import Evidence, Resources, decide, ledger
+from bertlook_course.claims.lessons import lesson10 as collectors
+from bertlook_course.corpora import TASKS
+from bertlook_course.metrics import CannotDecide, micro_f1
+from bertlook_course.published import published_probing
+from bertlook_course.render import (
     checked_case,
     depth_figure,
     depth_panels_figure,
@@ -30,8 +30,7 @@ from bertlook_teach.render import (
     render_beliefs,
     where_table,
 )
-from bertlook_teach.stats import CannotDecide, micro_f1
-from bertlook_teach.widgets import BeliefExplorer, LayerBeliefs
+from bertlook_course.widgets import BeliefExplorer, LayerBeliefs
 
 # --- evidence ------------------------------------------------------------------------------------------
 
@@ -39,7 +38,7 @@ from bertlook_teach.widgets import BeliefExplorer, LayerBeliefs
 @pytest.fixture(scope="module")
 def small(specimen):
     """Few sentences and cases: what the evidence must add up to, not what it says."""
-    from bertlook_teach.corpora import load_treebank
+    from bertlook_course.corpora import load_treebank
 
     tasks = collectors.read_tasks(specimen, load_treebank()[:70])
     tasks = {task: tuple(draw_cases(half, 150) for half in halves) for task, halves in tasks.items()}
@@ -67,7 +66,7 @@ def test_a_verdict_has_an_interval_over_documents(small, specimen):
 
 
 def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch):
-    from bertlook_teach.corpora import load_treebank
+    from bertlook_course.corpora import load_treebank
 
     monkeypatch.setattr(collectors, "MOST_CASES", 120)
     monkeypatch.setattr(collectors, "STOPS", (2,))

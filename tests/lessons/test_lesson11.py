@@ -5,13 +5,17 @@ import pytest
 import torch
 from tiny import save_tiny_model
 
-from bertlook_teach.analyses.ablation import MaskedLM, importance_versions, score_batches, single_head_effects
-from bertlook_teach.claims import Resources, decide, ledger
-from bertlook_teach.claims.lessons import lesson11 as collectors
-from bertlook_teach.claims.lessons import lesson11 as lesson
-from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
-from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
-from bertlook_teach.render import (
+from bertlook_course.analyses.ablation import (
+    MaskedLM,
+    importance_versions,
+    score_batches,
+    single_head_effects,
+)
+from bertlook_course.claims import Resources, decide, ledger
+from bertlook_course.claims.lessons import lesson11 as collectors
+from bertlook_course.claims.lessons import lesson11 as lesson
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.render import (
     chance_band_figure,
     chance_figure,
     heat_figure,
@@ -19,7 +23,8 @@ from bertlook_teach.render import (
     pruning_figure,
     ranked_effects_figure,
 )
-from bertlook_teach.stats import CannotDecide
+from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
+from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it.", "It was tired.", "The dog sat on a cat."]
 PAIRS = [("The cat sat.", "It was tired."), ("A dog sat on it.", "The cat was on the mat.")]

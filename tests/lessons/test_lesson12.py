@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.keywords import (
+from bertlook_course.analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
     BOTH,
@@ -12,13 +12,13 @@ from bertlook_teach.analyses.keywords import (
     auc_by_text,
     read_keywords,
 )
-from bertlook_teach.claims import Evidence, Resources
-from bertlook_teach.claims.lessons import lesson12 as collectors
-from bertlook_teach.claims.lessons import lesson12 as lesson
-from bertlook_teach.disk import pack, unpack
-from bertlook_teach.published import published_heads
-from bertlook_teach.render import heads_figure
-from bertlook_teach.stats import CannotDecide
+from bertlook_course.claims import Evidence, Resources
+from bertlook_course.claims.lessons import lesson12 as collectors
+from bertlook_course.claims.lessons import lesson12 as lesson
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_heads
+from bertlook_course.render import heads_figure
+from bertlook_course.storage import pack, unpack
 
 HIGH, LOW = np.array([[0.5, 0.9], [0.4, 0.5], [0.3, 0.5]]), np.full((3, 2), 0.5)
 RISING = np.arange(6.0).reshape(3, 2)

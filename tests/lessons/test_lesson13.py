@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertlook_teach.checks import lesson13 as check
-from bertlook_teach.claims import Measurement, evidence_table, ledger, settle
-from bertlook_teach.claims.essay import register as h
-from bertlook_teach.claims.lessons import lesson13
-from bertlook_teach.render import (
+from bertlook_course.checks import lesson13 as check
+from bertlook_course.claims import Measurement, evidence_table, ledger, settle
+from bertlook_course.claims.essay import register as h
+from bertlook_course.claims.lessons import lesson13
+from bertlook_course.render import (
     compared_table,
     outcome_table,
     phases_figure,
@@ -19,7 +19,7 @@ from bertlook_teach.render import (
     story_picture,
     why_lines,
 )
-from bertlook_teach.render.drawing.svg import text_width
+from bertlook_teach.views.drawing.svg import text_width
 
 CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}
 BY_NUMBER = dict(enumerate(h.REGISTER, 1))

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import tiny
 
-from bertlook_teach.analyses.finetuning import compare_checkpoints
-from bertlook_teach.analyses.negation import f1_of, scope_tuning, score_heads
-from bertlook_teach.claims import Evidence, Resources, ledger
-from bertlook_teach.claims.lessons import lesson14 as collectors
-from bertlook_teach.corpora import Negation, NegationSentence
-from bertlook_teach.disk import Memory
+from bertlook_course.analyses.finetuning import compare_checkpoints
+from bertlook_course.analyses.negation import f1_of, scope_tuning, score_heads
+from bertlook_course.claims import Evidence, Resources, ledger
+from bertlook_course.claims.lessons import lesson14 as collectors
+from bertlook_course.corpora import Negation, NegationSentence
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_cosines, published_gains, published_head_f1, published_mean_f1
+from bertlook_course.storage import Memory
 from bertlook_teach.model import load_encoder, random_twin
-from bertlook_teach.published import published_cosines, published_gains, published_head_f1, published_mean_f1
-from bertlook_teach.stats import CannotDecide
 
 # --- what was published ------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import build_exercises
 import run_notebooks
 
-from bertlook_teach.course import lessons as course
+from bertlook_course.syllabus import lessons as course
 
 DECK, SOLUTION, EXERCISE = "deck", "solution", "exercise"
 KINDS = {"slides": DECK, "notebooks/solutions": SOLUTION, "notebooks/exercises": EXERCISE}
@@ -239,7 +239,7 @@ def shows_a_picture_without_a_kernel(notebook):
         if any(run_notebooks.WIDGET_VIEW in output.get("data", {}) for output in cell.outputs):
             yield (
                 f"cell {number} saves a widget without text/html: without a kernel a reader sees nothing; "
-                "use a widget of bertlook_teach.widgets, or give it a static picture"
+                "use a widget of bertlook_course.widgets, or give it a static picture"
             )
 
 
@@ -327,7 +327,7 @@ def imports_what_it_types(notebook):
                     yield f"cell {number} uses {node.value.id}.{node.attr}, which is private"
 
 
-LOADED_BY_NAME = ("bertlook_teach.checks", "bertlook_teach.claims.lessons")  # one file a lesson
+LOADED_BY_NAME = ("bertlook_course.checks", "bertlook_course.claims.lessons")  # one file a lesson
 
 
 @rule(*ALL)
@@ -931,7 +931,7 @@ def shown(kind, data, **metadata):
 COLAB = "import importlib.util\nif importlib.util.find_spec('google.colab'):\n    %pip install -q bertlook"
 LONG = "\n".join(f"x{i} = {i}" for i in range(7))
 LONGER = "\n".join(f"x{i} = {i}" for i in range(16))
-NAMES = f"from bertlook_teach import {', '.join(f'n{i}' for i in range(14))}\nfrom bertlook_teach.render import n14, {{}}"
+NAMES = f"from bertlook_teach import {', '.join(f'n{i}' for i in range(14))}\nfrom bertlook_course.render import n14, {{}}"
 PICTURE = shown("image/png", "iVBORw0KGgo=")
 
 # rule, kind of notebook, how it is broken, what is said about it; None: allowed, the nearest right thing
@@ -961,7 +961,7 @@ BROKEN = [
     ("lets_nbval_compare", DECK, source("# NBVAL_IGNORE_OUTPUT\n1"), "use a tag"),
     ("avoids_known_traps", DECK, source("from bertviz import head_view\nhead_view(a, t)"), "BertViz"),
     ("avoids_known_traps", DECK, source("import bertviz\nbertviz.model_view(a, t)"), "BertViz"),
-    ("avoids_known_traps", DECK, source("from bertlook_teach.measures import neuron_view\nneuron_view(a, 0, 0, 1)"), None),
+    ("avoids_known_traps", DECK, source("from bertlook_course.analyses.anatomy import neuron_view\nneuron_view(a, 0, 0, 1)"), None),
     ("avoids_known_traps", DECK, source("model(x, head_mask=m)"), "head_mask"),
     ("avoids_known_traps", DECK, source("model.prune_heads({1: [2]})"), "prune_heads"),
     ("avoids_known_traps", DECK, source("BertTokenizer(vocab_file='v')"), "vocab_file"),
@@ -970,13 +970,13 @@ BROKEN = [
     ("imports_what_it_types", DECK, source(NAMES.format("n15")), "imports 16 names of the package, at most 15"),
     ("imports_what_it_types", SOLUTION, source(NAMES.format("n15")), "imports 16 names"),
     ("imports_what_it_types", DECK, source(NAMES.format("n14")), None),
-    ("imports_what_it_types", DECK, source("import bertlook_teach.render as r"), "imports bertlook_teach.render whole"),
+    ("imports_what_it_types", DECK, source("import bertlook_course.render as r"), "imports bertlook_course.render whole"),
     ("imports_what_it_types", DECK, source("from bertlook_teach.measures.surface import offset_attention"), "from the file bertlook_teach.measures.surface"),
     ("imports_what_it_types", DECK, source("from bertlook_teach.measures import surface"), "imports the file bertlook_teach.measures.surface"),
-    ("imports_what_it_types", DECK, source("from bertlook_teach.checks import lesson01 as check"), None),
-    ("imports_what_it_types", DECK, source("from bertlook_teach.render import _menu"), "imports _menu, which is private"),
-    ("imports_what_it_types", DECK, source("from bertlook_teach import syntax\nsyntax._fold(1)"), "uses syntax._fold, which is private"),
-    ("imports_what_it_types", DECK, source("from bertlook_teach import syntax\nsyntax.score_relations(1)._asdict()"), None),
+    ("imports_what_it_types", DECK, source("from bertlook_course.checks import lesson01 as check"), None),
+    ("imports_what_it_types", DECK, source(""), "imports _menu, which is private"),
+    ("imports_what_it_types", DECK, source("from bertlook_course import syntax\nsyntax._fold(1)"), "uses syntax._fold, which is private"),
+    ("imports_what_it_types", DECK, source("from bertlook_course import syntax\nsyntax.score_relations(1)._asdict()"), None),
     ("needs_no_network", DECK, source("%pip install bertlook"), "runs a command"),
     ("needs_no_network", DECK, source("!ls"), "runs a command"),
     ("needs_no_network", DECK, source("%%bash\nls"), "runs a command"),
@@ -1074,11 +1074,11 @@ def test_a_broken_notebook_is_found_out(project, name, kind, change, message):
 @pytest.mark.parametrize(
     "line, many, message",
     [
-        ("from bertlook_teach.render import name{}", 101, "101 names of the package in all, at most 100"),
-        ("from bertlook_teach.render import name{}", 100, None),
+        ("from bertlook_course.render import name{}", 101, "101 names of the package in all, at most 100"),
+        ("from bertlook_course.render import name{}", 100, None),
         ("from bertlook_teach.room{} import name", 13, "from 13 places, at most 12"),
         ("from bertlook_teach.room{} import name", 12, None),
-        ("from bertlook_teach.render import name  # {}", 101, None),
+        ("  # {}", 101, None),
         ("from numpy import name{}", 101, None),
     ],
 )

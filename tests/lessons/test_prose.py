@@ -13,9 +13,9 @@ import nbformat
 import numpy as np
 import pytest
 
+from bertlook_course.claims.lessons.lesson03 import CLARK_LENGTH
+from bertlook_course.published import published_heads, published_map, published_number
 from bertlook_teach import measures
-from bertlook_teach.claims.lessons.lesson03 import CLARK_LENGTH
-from bertlook_teach.published import published_heads, published_map, published_number
 
 ROOT = Path(__file__).resolve().parents[2]
 DECKS = sorted((ROOT / "slides").glob("*.ipynb"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from bertlook_course.published import measured
 from bertlook_teach.model import load_encoder
-from bertlook_teach.published import measured
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))

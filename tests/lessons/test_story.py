@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from bertlook_teach.course import LESSONS, PARTS, lesson
+from bertlook_course.syllabus import LESSONS, PARTS, lesson
 
 SLIDES = Path(__file__).resolve().parents[2] / "slides"
 TOLD = [one.number for one in LESSONS]

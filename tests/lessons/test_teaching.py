@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import GUEST, deck_routes, on_route
+from bertlook_course.syllabus import GUEST, deck_routes, on_route
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")

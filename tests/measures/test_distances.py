@@ -5,10 +5,10 @@ import pytest
 from scipy.spatial import distance as scipy_distance
 from scipy.spatial import procrustes as scipy_procrustes
 
+from bertlook_course.metrics import mds as embedding
+from bertlook_course.published import published_heads, read_published
 from bertlook_teach.measures import distances as d
 from bertlook_teach.model import head_label
-from bertlook_teach.published import published_heads, read_published
-from bertlook_teach.stats import mds as embedding
 
 LN_2 = np.log(2)
 

@@ -8,6 +8,17 @@ import numpy as np
 import pytest
 from made import looks_back
 
+from bertlook_course.analyses.anatomy import (
+    class_fractions,
+    class_rates,
+    class_shares,
+    input_kinds,
+    published_fractions,
+    sample_maps,
+    threshold_robustness,
+    threshold_sweep,
+)
+from bertlook_course.metrics import accuracy, agree, class_f1, cohen_kappa, confusion_matrix, macro_f1
 from bertlook_teach.measures import (
     CLASSES,
     NEGATION,
@@ -17,26 +28,17 @@ from bertlook_teach.measures import (
     chance_maxima,
     chance_pair_maxima,
     class_codes,
-    class_fractions,
-    class_rates,
-    class_shares,
     column_maxima,
     feature_masks,
     feature_maxima,
     highest_scores,
-    input_kinds,
     map_classes,
     map_scores,
     pair_maxima,
-    published_fractions,
-    sample_maps,
     stack_scores,
-    threshold_robustness,
-    threshold_sweep,
     token_mask,
 )
 from bertlook_teach.model import Attention
-from bertlook_teach.stats import accuracy, agree, class_f1, cohen_kappa, confusion_matrix, macro_f1
 
 N = 12
 SEGMENTS = (0,) * 7 + (1,) * 5

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
+from bertlook_bench.line import main
+from bertlook_course.storage import writable_folder
 from bertlook_teach import extract_attention, load_encoder, profile_heads
-from bertlook_teach.commands.line import main
-from bertlook_teach.disk import writable_folder
 from bertlook_teach.measures import Profile, offset_attention, special_token_attention
 from bertlook_teach.stats import REPLICATES
 
@@ -229,7 +229,7 @@ def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "bertlook_teach.commands",
+        "bertlook_bench",
         "profile",
         "--model",
         str(folder),

@@ -10,24 +10,27 @@ import torch
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, save_tiny_model
 from transformers import AutoConfig, AutoModelForMaskedLM
 
+from bertlook_course.analyses.anatomy import (
+    LENSES,
+    attention_against_importance,
+    category_means,
+    category_sums,
+    lenses,
+    weight_norm_correlation,
+)
+from bertlook_course.metrics import partial_rank_correlation, rank_correlation
 from bertlook_teach import extract_attention, load_encoder, read
 from bertlook_teach.measures import (
     FLOW_TOKENS,
-    LENSES,
-    attention_against_importance,
     attention_flow,
     attention_gradients,
     attention_rollout,
-    category_means,
-    category_sums,
     each_masked,
     gradient_importance,
-    lenses,
     mixing_matrices,
     summed_norms,
     value_norms,
     value_zeroing,
-    weight_norm_correlation,
     weighted_norms,
 )
 from bertlook_teach.model import (
@@ -37,7 +40,6 @@ from bertlook_teach.model import (
     output_projection,
     random_twin,
 )
-from bertlook_teach.stats import partial_rank_correlation, rank_correlation
 
 TEXT, PAIR = "a cat, sat.", "it was."
 

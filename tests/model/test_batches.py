@@ -7,16 +7,10 @@ from itertools import count
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.ablation import MaskedLM
-from bertlook_teach.corpora import load_treebank
-from bertlook_teach.model import (
-    even_parts,
-    evenly,
-    extract_attention,
-    hidden_states,
-    iter_attention,
-    load_encoder,
-)
+from bertlook_course.analyses.ablation import MaskedLM
+from bertlook_course.analyses.probing import hidden_states
+from bertlook_course.corpora import load_treebank
+from bertlook_teach.model import even_parts, evenly, extract_attention, iter_attention, load_encoder
 from bertlook_teach.model.batches import AHEAD, PADDING, SHORT
 
 

@@ -19,8 +19,9 @@ from tiny import (
 )
 from transformers import AutoModel, GPT2Config, GPT2Model, SqueezeBertConfig, ViTConfig, ViTModel
 
+from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.model import folders, hidden_states, random_twin
+from bertlook_teach.model import folders, random_twin
 from bertlook_teach.model.folders import checked
 
 

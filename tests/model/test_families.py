@@ -12,7 +12,7 @@ from tiny import wordpiece_tokenizer
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 from transformers.utils import logging
 
-from bertlook_teach.analyses.ablation import MaskedLM, score_batches, single_head_effects
+from bertlook_course.analyses.ablation import MaskedLM, score_batches, single_head_effects
 from bertlook_teach.measures import attention_gradients, value_norms, value_zeroing
 from bertlook_teach.model import extract_attention, load_encoder, output_projection, read
 

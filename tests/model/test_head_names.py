@@ -3,8 +3,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bertlook_course.analyses.syntax import head_predictor
 from bertlook_teach import extract_attention, head_label, parse_head_label
-from bertlook_teach.analyses.syntax import head_predictor
 from bertlook_teach.model import head_matrices
 
 

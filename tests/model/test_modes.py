@@ -7,8 +7,9 @@ import pytest
 import torch
 from tiny import save_tiny_model
 
+from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach.measures import attention_gradients, value_zeroing
-from bertlook_teach.model import extract_attention, hidden_states, load_encoder, read
+from bertlook_teach.model import extract_attention, load_encoder, read
 
 TEXT = "the cat sat on the mat"
 

@@ -11,15 +11,15 @@ from safetensors.torch import load_file, save_file
 from tiny import change_config, save_tiny_model
 from transformers import AutoTokenizer, BertConfig, BertForPreTraining, BertTokenizer
 
-from bertlook_teach import extract_attention, iter_attention, load_encoder, load_pairs, load_texts
-from bertlook_teach.analyses import ablation, probing
+from bertlook_course import ablation, load_pairs, load_texts, probing
+from bertlook_course.analyses.anatomy import position_keys, query_key_matrices
+from bertlook_course.analyses.probing import hidden_states
+from bertlook_teach import extract_attention, iter_attention, load_encoder
 from bertlook_teach.disk import data_path
-from bertlook_teach.measures import position_keys, query_key_matrices
 from bertlook_teach.model import (
     attention_blocks,
     embedding_parts,
     head_matrices,
-    hidden_states,
     join_heads,
     masked_lm_head,
     masked_lm_scores,
@@ -288,7 +288,7 @@ def test_reading_with_a_measure_and_a_view_loads_neither_torch_nor_transformers(
     code = (
         "import sys\n"
         "from bertlook_teach import HeadExplorer, HeadView, extract_attention, load_encoder, measures\n"
-        "from bertlook_teach.analyses.ablation import guess_masked\n"
+        "from bertlook_course.analyses.ablation import guess_masked\n"
         "encoder, twin = load_encoder('specimen'), load_encoder('specimen-random')\n"
         "for model in (encoder, twin):\n"
         "    attention = extract_attention(model, 'The cat sat.', 'It purred.', vectors=True)\n"

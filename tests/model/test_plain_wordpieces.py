@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from tokenizers import Tokenizer
 
-from bertlook_teach.corpora import load_texts
+from bertlook_course.corpora import load_texts
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import load_encoder, wordpiece_tokenizer
 from bertlook_teach.model.plain_wordpieces import PlainWordPieces

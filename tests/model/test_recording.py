@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
+from bertlook_course.analyses.anatomy import neuron_view
 from bertlook_teach import (
     Attention,
     extract_attention,
@@ -18,7 +19,7 @@ from bertlook_teach import (
     parse_head_label,
 )
 from bertlook_teach.disk import data_path
-from bertlook_teach.measures import neuron_view, profile_heads
+from bertlook_teach.measures import profile_heads
 from bertlook_teach.model import (
     NOT_RECORDED,
     SHIPPED_RECORDINGS,

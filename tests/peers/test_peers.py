@@ -12,8 +12,21 @@ import numpy as np
 import pytest
 import torch
 
+from bertlook_course.analyses.ablation import ablated
+from bertlook_course.metrics import (
+    agree,
+    auc,
+    average_linkage,
+    cut,
+    kendall,
+    leaf_order,
+    metric_mds,
+    metric_value,
+    partial_rank_correlation,
+    procrustes,
+    rank_correlation,
+)
 from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.analyses.ablation import ablated
 from bertlook_teach.measures import (
     attention_entropy,
     attention_flow,
@@ -29,22 +42,7 @@ from bertlook_teach.measures import (
     weighted_norms,
 )
 from bertlook_teach.model import masked_lm_head, output_projection
-from bertlook_teach.stats import (
-    agree,
-    auc,
-    average_linkage,
-    cut,
-    holm,
-    kendall,
-    leaf_order,
-    mcnemar,
-    metric_mds,
-    metric_value,
-    paired_p,
-    partial_rank_correlation,
-    procrustes,
-    rank_correlation,
-)
+from bertlook_teach.stats import holm, mcnemar, paired_p
 
 HERE = Path(__file__).parent
 ABOUT = json.loads((HERE / "about.json").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.published import Measured, MeasuredTable, measured
+from bertlook_course.published import Measured, MeasuredTable, measured
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from bertlook_course.published import published_heads, published_layers, published_table_1, read_published
+from bertlook_course.published.tables import _PER_HEAD
 from bertlook_teach.disk import data_path
-from bertlook_teach.published import published_heads, published_layers, published_table_1, read_published
-from bertlook_teach.published.tables import _PER_HEAD
 
 TABLES = sorted(path.stem for path in data_path("published").glob("*.csv"))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.published import (
+from bertlook_course.published import (
     KOVALEVA_TASKS,
     published_baseline,
     published_disabled_heads,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach import published
+from bertlook_course import published
 from bertlook_teach.model import parse_head_label
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import traitlets
 
-from bertlook_teach.corpora import TreebankSentence
-from bertlook_teach.render import EVERY, arc_levels, arcs_of, describe_arcs, render_arcs
-from bertlook_teach.widgets import ArcView
+from bertlook_course.corpora import TreebankSentence
+from bertlook_course.render import EVERY, arc_levels, arcs_of, describe_arcs, render_arcs
+from bertlook_course.widgets import ArcView
 
 HOSTILE = TreebankSentence(
     ("<b>the</b>", "cat", "sat & \"slept\""), (1, 2, -1), ("det", "nsubj", "root"), *[("_",) * 3] * 3, ({},) * 3

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from made import random_maps, vector_attention
 
-from bertlook_teach.render import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
-from bertlook_teach.render.heads import bertviz as module
-from bertlook_teach.render.heads import bertviz_scripts
+from bertlook_press.bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
+from bertlook_press.bertviz import frames as module
+from bertlook_press.bertviz import scripts as bertviz_scripts
 
 pytest.importorskip("bertviz", reason="a part of the extra lab")
 

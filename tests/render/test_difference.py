@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from any_view import attention, maps
 
-from bertlook_teach.render import (
+from bertlook_press.pages import precision_note, tables
+from bertlook_teach.views import (
     LESS,
     LINE,
+    HeadExplorer,
+    HeadMap,
+    HeadView,
     describe_difference,
     describe_head_map,
     describe_token_difference,
@@ -20,7 +24,6 @@ from bertlook_teach.render import (
     render_attention_lines,
     render_head_map,
 )
-from bertlook_teach.widgets import HeadExplorer, HeadMap, HeadView, precision_note, tables
 
 TOKENS = ("[CLS]", "the", "cat", "[SEP]")
 

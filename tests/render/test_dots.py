@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bertlook_teach.render import Estimate, TextTable, table_dots
-from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS
-from bertlook_teach.render.drawing.palette import PAPER
-from bertlook_teach.render.results.dots import dots_figure
+from bertlook_course.render import Estimate, TextTable, table_dots
+from bertlook_course.render.drawing.marks import FORMS, MODELS, OTHERS
+from bertlook_course.render.results.dots import dots_figure
+from bertlook_teach.views.drawing.palette import PAPER
 
 TABLE = TextTable(
     ["head", "specimen", "random twin"],

@@ -8,16 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bertlook_teach.classroom import render_handout
-from bertlook_teach.render import (
-    MOST_ROWS,
-    figure_numbers,
-    figure_picture,
-    interval_curves,
-    label_table,
-    picture_key,
-)
-from bertlook_teach.widgets import record
+from bertlook_course.render import MOST_ROWS, figure_numbers, figure_picture, interval_curves, label_table
+from bertlook_press.classroom import render_handout
+from bertlook_press.pages import record
+from bertlook_teach.views import picture_key
 
 
 def axes_of(**labels):

@@ -2,7 +2,7 @@
 
 import re
 
-from bertlook_teach.render.drawing.grid import Cell, Grid
+from bertlook_teach.views.drawing.grid import Cell, Grid
 
 GRID = Grid(100, 50, 2, 3, 10, 20, 16)  # two rows of three
 

@@ -5,13 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bertlook_teach.published import published_probing
-from bertlook_teach.render import (
-    describe_beliefs,
-    describe_curves,
-    published_layers_table,
-    where_table,
-)
+from bertlook_course.published import published_probing
+from bertlook_course.render import describe_beliefs, describe_curves, published_layers_table, where_table
 
 RISES = [0.1, 0.4, 0.6, 0.9]  # no two ends alike
 

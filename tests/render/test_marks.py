@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from bertlook_teach.render import (
+from bertlook_course.render import (
     TextTable,
     depth_figure,
     fraction_bars,
@@ -19,10 +19,10 @@ from bertlook_teach.render import (
     pruning_figure,
     relation_bars_figure,
 )
-from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.drawing.marks import FORMS, MODELS, OTHERS, marks_of
-from bertlook_teach.render.drawing.palette import model_of
-from bertlook_teach.render.results.dots import dots_figure
+from bertlook_course.render.drawing.marks import FORMS, MODELS, OTHERS, marks_of
+from bertlook_course.render.results.dots import dots_figure
+from bertlook_teach.views.drawing import palette
+from bertlook_teach.views.drawing.palette import model_of
 
 NAMES = {
     "specimen": "specimen",
@@ -113,7 +113,7 @@ def test_bars_have_the_colour_of_their_model_and_the_specimens_are_hollow():
 
 @pytest.mark.parametrize("badge", ["specimen", "random twin", "BERT-base, recorded", "my-bert"])
 def test_the_badge_of_a_heat_map_has_the_colour_of_its_model_and_can_be_read(badge):
-    from bertlook_teach.render import render_head_map
+    from bertlook_teach.views import render_head_map
 
     chip = re.search(
         r'<rect[^>]*rx="[^"]*" fill="([^"]*)" stroke="([^"]*)"[^>]*/>\s*<text[^>]*? fill="([^"]*)"',

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bertlook_teach.render import render_layer, render_model, render_one_head
+from bertlook_course.render import render_layer, render_model, render_one_head
 
 GUESSES = (("on", 0.25), ("in", 0.22))
 

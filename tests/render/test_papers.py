@@ -9,16 +9,10 @@ import numpy as np
 import pytest
 from any_view import HOSTILE, VIEWS
 
-from bertlook_teach.disk import find_chromium
-from bertlook_teach.render import (
-    Picture,
-    caption_of,
-    figure_picture,
-    layer_curves,
-    render_attention_lines,
-    save_figure,
-)
-from bertlook_teach.render.drawing import papers
+from bertlook_course.render import caption_of, figure_picture, layer_curves, save_figure
+from bertlook_course.render.drawing import papers
+from bertlook_course.storage import find_chromium
+from bertlook_teach.views import Picture, render_attention_lines
 
 WEIGHTS = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
 TOKENS = ("[CLS]", "<cat>", "[SEP]")

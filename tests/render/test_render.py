@@ -11,30 +11,32 @@ import numpy as np
 import pytest
 from made import looks_back
 
-from bertlook_teach.render import (
-    Picture,
+from bertlook_course.render import (
     TextTable,
     attention_table,
-    describe_attention,
-    describe_head_map,
     describe_layers,
-    describe_token,
     format_strongest_heads,
-    growing,
     head_map_table,
     layer_curves,
+    render_gallery,
+    save_figure,
+)
+from bertlook_teach.views import (
+    Picture,
+    describe_attention,
+    describe_head_map,
+    describe_token,
+    growing,
     percent,
     quoted,
     render_attention_grid,
     render_attention_lines,
-    render_gallery,
     render_head_map,
-    save_figure,
     value_range,
     visible_token,
 )
-from bertlook_teach.render.drawing import palette
-from bertlook_teach.render.heads import attention as attention_module
+from bertlook_teach.views.drawing import attention as attention_module
+from bertlook_teach.views.drawing import palette
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
 HOSTILE = [
@@ -448,7 +450,7 @@ def test_figures_refuse_nothing_and_not_a_number():
 
 def test_figures_leave_pyplot_alone():
     code = (
-        "import sys; from bertlook_teach.render import layer_curves; layer_curves({'a': [1, 2]});"
+        "import sys; from bertlook_course.render import layer_curves; layer_curves({'a': [1, 2]});"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -623,7 +625,7 @@ def test_more_and_less_stay_apart_for_colour_blind_readers_and_keep_their_order(
 
 def test_importing_the_pictures_loads_nothing_heavy():
     code = (
-        "import sys, bertlook_teach.render;"
+        "import sys, bertlook_course.render;"
         "heavy = {'torch', 'transformers', 'ipywidgets', 'anywidget', 'IPython', 'matplotlib'} & set(sys.modules);"
         "assert not heavy, heavy"
     )

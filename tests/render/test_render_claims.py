@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bertlook_teach.claims import (
+from bertlook_course.claims import (
     FAILS,
     HOLDS,
     OPEN,
@@ -16,7 +16,7 @@ from bertlook_teach.claims import (
     RecordedVerdict,
     Verdict,
 )
-from bertlook_teach.render import (
+from bertlook_course.render import (
     claim_lines,
     claim_table,
     claims_page,

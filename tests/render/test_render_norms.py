@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from bertlook_teach.render import (
+from bertlook_teach.views import (
     describe_norms,
     describe_token_norms,
     render_attention_grid,

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from bertlook_teach.render import bootstrap_picture, winners_curse_picture
+from bertlook_course.render import bootstrap_picture, winners_curse_picture
 from bertlook_teach.stats import mean_interval
 
 SHARES = [0.71, 0.92, 0.85, 0.6, 0.95, 0.88, 0.79, 0.93, 0.66, 0.9, 0.83, 0.97]

@@ -8,10 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from bertlook_course.render import title_picture
+from bertlook_course.render.results.titles import _EM, _LEAST, _PICTURES, _WIDTH
+from bertlook_course.syllabus import GUEST, LESSONS
 from bertlook_teach import load_recording
-from bertlook_teach.course import GUEST, LESSONS
-from bertlook_teach.render import PART_COLOURS, text_width, title_picture
-from bertlook_teach.render.results.titles import _EM, _LEAST, _PICTURES, _WIDTH
+from bertlook_teach.views import PART_COLOURS, text_width
 
 ALL = ["00", GUEST, *(one.number for one in LESSONS)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bertlook_teach.stats import agree
-from bertlook_teach.stats.agreement import FEWEST_FOR_INTERVAL
+from bertlook_course.metrics import agree
+from bertlook_course.metrics.agreement import FEWEST_FOR_INTERVAL
 
 
 def test_an_interval_takes_ten_items_that_both_have_labelled():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from bertlook_teach.stats import rank_correlation
-from bertlook_teach.stats.correlation import _mean_ranks
+from bertlook_course.metrics import rank_correlation
+from bertlook_course.metrics.correlation import _mean_ranks
 
 
 @pytest.mark.parametrize("n", [2, 3, 36, 144])

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.claims import Claim, Evidence, measure
-from bertlook_teach.measures import Profile, fair_head
+from bertlook_course.analyses.anatomy import fair_head
+from bertlook_course.claims import Claim, Evidence, measure
+from bertlook_teach.measures import Profile
 from bertlook_teach.stats import draws, mean_interval, percentile_interval, ratio_interval, sample_interval
 
 SIZES = (5, 10, 20, 50, 100)

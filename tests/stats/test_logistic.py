@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from bertlook_teach.stats import NotConverged, logistic_regression
+from bertlook_course.metrics import NotConverged, logistic_regression
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.stats.mds import procrustes
+from bertlook_course.metrics.mds import procrustes
 
 POINTS = np.array([[0, 0], [4, 0], [4, 1], [-1, 3]], dtype=float)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bertlook_teach.stats import accuracy, auc, class_f1, cohen_kappa, confusion_matrix, macro_f1, micro_f1
+from bertlook_course.metrics import accuracy, auc, class_f1, cohen_kappa, confusion_matrix, macro_f1, micro_f1
 
 CLASSES = ["a", "b", "c", "never"]
 

@@ -15,7 +15,7 @@ import build_exercises
 from build_exercises import ExerciseError, build, make_exercise, mark, nbgrader_problems
 from run_notebooks import read, run
 
-from bertlook_teach.checks import lesson03
+from bertlook_course.checks import lesson03
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
@@ -227,7 +227,7 @@ def test_marking_twice_changes_nothing_and_ids_stay_apart():
 
 CHECK = "check_weights(weights)"
 RECORDS = """import numpy as np
-from bertlook_teach.checks import ArrayCheck, FunctionCheck
+from bertlook_course.checks import ArrayCheck, FunctionCheck
 check_weights = ArrayCheck([[0.5, 0.5]], learnt="Equal scores share the weight.")
 check_softmax = FunctionCheck(lambda scores: np.full(2, 0.5), cases=[np.zeros(2)], learnt="Rows sum to 1.")"""
 DEMO = [

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from bertlook_teach.render import bertviz_head_view, figure_picture, map_address
+from bertlook_course.render import figure_picture, map_address
+from bertlook_press.bertviz import bertviz_head_view
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))

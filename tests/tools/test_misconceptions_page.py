@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.claims import find_misconceptions as misconceptions
-from bertlook_teach.course import MAP
+from bertlook_course.claims import find_misconceptions as misconceptions
+from bertlook_course.syllabus import MAP
 from tools import misconceptions_page
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "training"))
 import remake
 from remake import Missing, Place
 
-from bertlook_teach.commands.line import build_parser
+from bertlook_bench.line import build_parser
 
 
 class Anything(Place):
@@ -29,7 +29,7 @@ ALL = dict(remake.commands(Anything(Path("/kept"), Path("/data"), Path("/run"), 
 @pytest.mark.parametrize("name", ALL)
 def test_every_command_exists_and_takes_these_options(name):
     script, *options = ALL[name]
-    if script == "-m" and options[0] == "bertlook_teach.commands":
+    if script == "-m" and options[0] == "bertlook_bench":
         build_parser(options[1]).parse_args(options[1:])  # ends the test if an argument does not fit
     elif script != "-m":
         text = (ROOT / script).read_text(encoding="utf-8")

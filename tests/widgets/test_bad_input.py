@@ -9,16 +9,10 @@ import numpy as np
 import pytest
 from any_view import BAD_NAME, FROM_WEIGHTS, HOSTILE, ON_A_PAGE, VIEWS, arcs, attention, maps
 
+from bertlook_course.widgets import ArcView, RecordedView, RecordingFile
+from bertlook_press.pages import page_source
 from bertlook_teach.model import Attention, load_recording
-from bertlook_teach.widgets import (
-    ArcView,
-    HeadExplorer,
-    HeadMap,
-    HeadView,
-    RecordedView,
-    RecordingFile,
-    page_source,
-)
+from bertlook_teach.views import HeadExplorer, HeadMap, HeadView
 
 
 def test_a_name_in_the_place_of_a_model_is_refused_with_what_to_do():
@@ -147,7 +141,7 @@ def test_maps_refuse_what_is_not_a_number(name):
 
 @pytest.mark.parametrize("answer", [np.full((2, 2, 3, 5), 5), np.full((2, 2, 3, 5), np.nan)])
 def test_arcs_refuse_answers_that_are_no_words(answer):
-    from bertlook_teach.corpora import TreebankSentence
+    from bertlook_course.corpora import TreebankSentence
 
     sentence = TreebankSentence(SENTENCE, (-1, 0, 1, 2, 3), ("root", *"abcd"), *[("_",) * 5] * 3, ({},) * 5)
     with pytest.raises(ValueError, match="positions of words from 0 to 4"):

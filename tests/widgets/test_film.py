@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import traitlets
 
-from bertlook_teach.corpora import load_pairs, load_treebank
-from bertlook_teach.measures import Film, half_way, read_film
-from bertlook_teach.render import describe_film, film_table, render_film
-from bertlook_teach.widgets import TrainingFilm
+from bertlook_course.analyses.anatomy import Film, half_way, read_film
+from bertlook_course.corpora import load_pairs, load_treebank
+from bertlook_course.render import describe_film, film_table, render_film
+from bertlook_course.widgets import TrainingFilm
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = "tokens,layer,head,next,det dependent-to-governor\n"
@@ -125,7 +125,7 @@ def test_the_view_holds_every_number_and_says_what_is_in_view(film):
     for name, value in (("point", len(film.tokens)), ("layer", 6), ("measure", "luck")):
         with pytest.raises(traitlets.TraitError, match=f"{name} counts from|no measure 'luck'"):
             setattr(view, name, value)
-    with pytest.raises(TypeError, match="comes from bertlook_teach.measures.read_film"):
+    with pytest.raises(TypeError, match="comes from bertlook_course.analyses.anatomy.read_film"):
         TrainingFilm({"next": 1})
 
 

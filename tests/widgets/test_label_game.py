@@ -9,18 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from bertlook_teach.measures import (
-    CLASSES,
-    Fractions,
-    Thresholds,
-    class_codes,
-    class_fractions,
-    class_shares,
-    stack_scores,
-)
-from bertlook_teach.model import Attention
-from bertlook_teach.render import THRESHOLD_STEPS as STEPS
-from bertlook_teach.render import (
+from bertlook_course.analyses.anatomy import Fractions, class_fractions, class_shares
+from bertlook_course.render import THRESHOLD_STEPS as STEPS
+from bertlook_course.render import (
     describe_map,
     fraction_bars,
     fraction_table,
@@ -30,8 +21,10 @@ from bertlook_teach.render import (
     render_map,
     shades,
 )
-from bertlook_teach.render.drawing.marks import marks_of
-from bertlook_teach.widgets import LabelGame, ThresholdBoard, example_maps
+from bertlook_course.render.drawing.marks import marks_of
+from bertlook_course.widgets import LabelGame, ThresholdBoard, example_maps
+from bertlook_teach.measures import CLASSES, Thresholds, class_codes, stack_scores
+from bertlook_teach.model import Attention
 
 TOKENS = ("[CLS]", "a", "<b>", "[SEP]", "c", "d", "[SEP]")
 SEGMENTS = (0, 0, 0, 0, 1, 1, 1)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bertlook_teach.analyses.ablation import guess_masked
+from bertlook_course.analyses.ablation import guess_masked
+from bertlook_course.widgets import MaskedWord, NeuronExplorer, NeuronView
 from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.widgets import MaskedWord, NeuronExplorer, NeuronView
 
 TEXT = "He opened the door."
 

@@ -15,9 +15,8 @@ from made import HEADS, LAYERS, softmax
 from made import vector_attention as attention
 from tiny import save_tiny_model
 
-from bertlook_teach.measures import HeadNeurons, neuron_view
-from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.render import (
+from bertlook_course.analyses.anatomy import HeadNeurons, neuron_view
+from bertlook_course.render import (
     NEGATIVE,
     POSITIVE,
     describe_neurons,
@@ -26,9 +25,11 @@ from bertlook_teach.render import (
     sorted_dimensions,
     split_dimensions,
 )
-from bertlook_teach.render.drawing.svg import text_width
-from bertlook_teach.widgets import HeadMap, NeuronView, link_heads
-from bertlook_teach.widgets import neuron_view as module
+from bertlook_course.widgets import NeuronView
+from bertlook_course.widgets import neuron_view as module
+from bertlook_teach.model import extract_attention, load_encoder
+from bertlook_teach.views import HeadMap, link_heads
+from bertlook_teach.views.drawing.svg import text_width
 
 TOKENS, DIM = 4, 6
 WORDS = ("[CLS]", "cat", "sat", "[SEP]")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bertlook_teach.course import bibliography, find_paper, papers_folder, short_reference, source
-from bertlook_teach.widgets import PaperPage, read_paper, record
-from bertlook_teach.widgets.panels import paper_page
+from bertlook_course.syllabus import bibliography, find_paper, papers_folder, short_reference, source
+from bertlook_course.widgets import PaperPage, read_paper
+from bertlook_course.widgets.panels import paper_page
+from bertlook_press.pages import record
 
 ROOT = Path(__file__).resolve().parents[2]
 PDF = b"%PDF-1.4\n1 0 obj <</Type /Catalog>> endobj\n"

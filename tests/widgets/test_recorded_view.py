@@ -13,24 +13,12 @@ import pytest
 import traitlets
 from any_view import BAD_NAME, HOSTILE, Recorded, attention, maps
 
+from bertlook_course.render import badge_figure, figure_picture, layer_curves
+from bertlook_course.widgets import NeuronView, RecordedExplorer, RecordedView
+from bertlook_press.pages import page_source
 from bertlook_teach.measures import offset_attention
 from bertlook_teach.model import load_encoder, load_recording
-from bertlook_teach.render import (
-    badge_figure,
-    figure_picture,
-    layer_curves,
-    render_attention_lines,
-    render_head_map,
-)
-from bertlook_teach.widgets import (
-    HeadExplorer,
-    HeadMap,
-    HeadView,
-    NeuronView,
-    RecordedExplorer,
-    RecordedView,
-    page_source,
-)
+from bertlook_teach.views import HeadExplorer, HeadMap, HeadView, render_attention_lines, render_head_map
 
 BADGE = "BERT-base, recorded"
 TIME, CAT = "time flies like an arrow", "the cat sat on the mat"

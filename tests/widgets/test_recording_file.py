@@ -2,9 +2,9 @@
 
 import pytest
 
+from bertlook_course.widgets import RecordedView, RecordingFile
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import load_recording
-from bertlook_teach.widgets import RecordedView, RecordingFile
 
 GOOD = data_path("bert_base", "bert-base-cased.bertlook").read_bytes()
 
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_refused_and_what_was_shown_stays(content, tmp_path, m
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(monkeypatch):
-    monkeypatch.setattr("bertlook_teach.widgets.panels.recording_file.LARGEST", 1000)
+    monkeypatch.setattr("bertlook_course.widgets.panels.recording_file.LARGEST", 1000)
     with pytest.raises(ValueError, match=r"use load_recording\(\) on the file"):
         RecordingFile().show_file("mine.bertlook", GOOD)
 

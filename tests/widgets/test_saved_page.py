@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from any_view import BAD_NAME, VIEWS, attention, bench, lines, maps
 
+from bertlook_course.widgets import HeadPictures, NeuronView
+from bertlook_press.pages import page_source, precision_note, save_page
 from bertlook_teach.disk import write_file
-from bertlook_teach.widgets import HeadPictures, HeadView, NeuronView, page_source, precision_note, save_page
+from bertlook_teach.views import HeadView
 
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")
 
@@ -70,7 +72,7 @@ def test_what_python_answers_is_refused_with_what_to_do_instead(make):
 
 
 def test_a_neuron_view_of_one_layer_is_refused(monkeypatch):
-    from bertlook_teach.widgets import neuron_view
+    from bertlook_course.widgets import neuron_view
 
     monkeypatch.setattr(neuron_view, "_ALL_LAYERS_UP_TO", 0)
     view = VIEWS["neurons"](SENTENCE, 2, 3)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from bertlook_teach.model import extract_attention
-from bertlook_teach.render import (
+from bertlook_course.render import (
     STYLES,
     checked_lenses,
     describe_lenses,
@@ -22,16 +21,9 @@ from bertlook_teach.render import (
     render_lenses,
     two_digits,
 )
-from bertlook_teach.widgets import (
-    MOST_TOKENS,
-    HeadExplorer,
-    HeadMap,
-    LensView,
-    SixLenses,
-    compute_lenses,
-    lens_sentences,
-    link_heads,
-)
+from bertlook_course.widgets import MOST_TOKENS, LensView, SixLenses, compute_lenses, lens_sentences
+from bertlook_teach.model import extract_attention
+from bertlook_teach.views import HeadExplorer, HeadMap, link_heads
 
 LAYERS, HEADS = 2, 3
 TOKENS = ("[CLS]", "birds", "sing", "loud", "[SEP]")
@@ -361,7 +353,7 @@ def test_what_is_shown_on_an_encoder_is_what_was_computed(tiny):
 
 
 def test_a_text_too_long_for_the_lenses_is_refused_in_words(tiny, monkeypatch):
-    monkeypatch.setattr("bertlook_teach.widgets.panels.six_lenses.MOST_TOKENS", 4)
+    monkeypatch.setattr("bertlook_course.widgets.panels.six_lenses.MOST_TOKENS", 4)
     with pytest.raises(
         ValueError, match="the text is 5 wordpieces long; the lenses are computed for at most 4"
     ):

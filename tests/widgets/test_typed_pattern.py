@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bertlook_course.widgets import TypedPattern
 from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.widgets import TypedPattern
 
 TEXT = "The old dog chased the unbelievable cat."
 

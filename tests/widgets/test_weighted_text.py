@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 import traitlets
 
-from bertlook_teach.render import (
-    describe_words,
-    difference_colour,
-    magnitude_colour,
-    render_words,
-    word_table,
-)
-from bertlook_teach.widgets import WeightedText
+from bertlook_course.render import describe_words, render_words, word_table
+from bertlook_course.widgets import WeightedText
+from bertlook_teach.views import difference_colour, magnitude_colour
 
 WORDS = ("Salt", "marsh", "plants", "stop", "waves")
 KEY = (True, True, False, False, True)

@@ -13,26 +13,24 @@ import pytest
 import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
+from bertlook_course.widgets import module_source
 from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.render import (
-    describe_attention,
-    describe_norms,
-    describe_token,
-    describe_token_norms,
-    render_attention_grid,
-    render_attention_lines,
-)
-from bertlook_teach.widgets import (
+from bertlook_teach.views import (
     HeadExplorer,
     HeadMap,
     HeadView,
     TextBox,
     default_measures,
+    describe_attention,
+    describe_norms,
+    describe_token,
+    describe_token_norms,
     link_heads,
-    module_source,
+    render_attention_grid,
+    render_attention_lines,
     style_source,
 )
-from bertlook_teach.widgets.assets import FOLDER
+from bertlook_teach.views.assets import FOLDER
 
 LAYERS, HEADS = 2, 3
 WORDS = ("the", "unreal", "cat")

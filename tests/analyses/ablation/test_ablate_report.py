@@ -4,8 +4,8 @@ import pytest
 import torch
 from tiny import HEADS, LAYERS, save_tiny_model
 
+from bertlook_course.analyses.ablation import MaskedLM, report
 from bertlook_teach import load_encoder
-from bertlook_teach.analyses.ablation import MaskedLM, report
 
 WORDS = [
     "a cat sat",
@@ -32,10 +32,10 @@ def masked_lm(tmp_path_factory):
 
 def save_classifier(folder, labels):
     """A classifier with random weights, as if trained, and a file of examples for it."""
-    from bertlook_teach.analyses.finetuning import Classifier
-    from bertlook_teach.analyses.finetuning.classifier import _with_new_head
-    from bertlook_teach.analyses.finetuning.new_head import as_encoder
-    from bertlook_teach.corpora import Example, Task
+    from bertlook_course.analyses.finetuning import Classifier
+    from bertlook_course.analyses.finetuning.classifier import _with_new_head
+    from bertlook_course.analyses.finetuning.new_head import as_encoder
+    from bertlook_course.corpora import Example, Task
 
     def example(text, i):
         return Example(text, None, labels[i % 2] if labels else float(i))

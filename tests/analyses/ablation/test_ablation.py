@@ -7,8 +7,7 @@ import pytest
 import torch
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, WIDTH, save_tiny_model
 
-from bertlook_teach import load_encoder
-from bertlook_teach.analyses.ablation import (
+from bertlook_course.analyses.ablation import (
     VERSIONS,
     WAYS,
     HeadEffects,
@@ -37,7 +36,8 @@ from bertlook_teach.analyses.ablation import (
     trace,
     uniform_context,
 )
-from bertlook_teach.analyses.ablation import heads_off as module
+from bertlook_course.analyses.ablation import heads_off as module
+from bertlook_teach import load_encoder
 from bertlook_teach.model import attention_blocks
 from bertlook_teach.stats import holm, mcnemar, paired_interval, paired_p, percentile_interval, sign_flip_p
 
@@ -359,7 +359,7 @@ def test_one_layer_one_head_one_token(tmp_path):
 def test_small_chunks_change_nothing(bert, monkeypatch):
     batches = [make_batch(4, 6)]
     whole = single_head_effects(Classifier(bert), batches)
-    monkeypatch.setattr("bertlook_teach.analyses.ablation.single_heads._TOKENS_AT_ONCE", {"cpu": 1})
+    monkeypatch.setattr("bertlook_course.analyses.ablation.single_heads._TOKENS_AT_ONCE", {"cpu": 1})
     np.testing.assert_allclose(
         single_head_effects(Classifier(bert), batches).losses, whole.losses, atol=TOLERANCE
     )

@@ -12,13 +12,13 @@ import torch
 import traitlets
 from tiny import HEADS, LAYERS, save_tiny_model
 
-from bertlook_teach.analyses.ablation import Bench, Replay, guess_masked, read_masked
-from bertlook_teach.analyses.ablation import bench as module
-from bertlook_teach.analyses.ablation import heads_off as ablation
+from bertlook_course.analyses.ablation import Bench, Replay, guess_masked, read_masked
+from bertlook_course.analyses.ablation import bench as module
+from bertlook_course.analyses.ablation import heads_off as ablation
+from bertlook_course.render import bench_result, describe_change, describe_off, render_bench
+from bertlook_course.widgets import AblationBench, BenchView
 from bertlook_teach.model import NoMaskedLMHead, load_encoder, masked_lm_head
-from bertlook_teach.render import bench_result, describe_change, describe_off, render_bench
 from bertlook_teach.stats import unit_interval
-from bertlook_teach.widgets import AblationBench, BenchView
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it, really.", "It was tired."]
 

@@ -6,7 +6,7 @@ import torch
 from tiny import save_tiny_model
 from transformers import BertConfig, BertForPreTraining
 
-from bertlook_teach.analyses.ablation import (
+from bertlook_course.analyses.ablation import (
     Bench,
     NextSentence,
     NoNextSentenceHead,
@@ -83,7 +83,7 @@ def test_own_and_other_sentence_the_other_way_round_turns_every_answer(encoder):
 
 def test_the_second_sentence_is_read_as_the_second_segment(encoder, monkeypatch):
     """All-zero segments would change what the model answers."""
-    from bertlook_teach.analyses.ablation import next_sentence as module
+    from bertlook_course.analyses.ablation import next_sentence as module
 
     kept = {}
 
@@ -99,7 +99,7 @@ def test_the_second_sentence_is_read_as_the_second_segment(encoder, monkeypatch)
 
 
 def test_the_bench_shows_it_by_name(encoder):
-    from bertlook_teach.render import bench_result
+    from bertlook_course.render import bench_result
 
     found = Bench(encoder, "the cat [MASK]", texts=["the cat sat"], classify=NextSentence(encoder, PAIRS))
     before, after = found.run(), found.run(all_heads(encoder))

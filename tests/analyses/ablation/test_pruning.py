@@ -4,13 +4,8 @@ import pytest
 import torch
 from tiny import FAMILIES, HEAD_SIZE, WIDTH, save_tiny_model
 
+from bertlook_course.analyses.ablation import ablated, all_heads, parameter_count, prune
 from bertlook_teach import load_encoder
-from bertlook_teach.analyses.ablation import (
-    ablated,
-    all_heads,
-    parameter_count,
-    prune,
-)
 
 TOLERANCE = 1e-5
 PRUNABLE = tuple(family for family in FAMILIES if family != "albert")

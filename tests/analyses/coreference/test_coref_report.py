@@ -4,8 +4,8 @@ import weakref
 
 import pytest
 
-from bertlook_teach.analyses.coreference import antecedent_table, find_antecedents, report, reports
-from bertlook_teach.corpora import PronounCase, iter_coreference, read_coreference
+from bertlook_course.analyses.coreference import antecedent_table, find_antecedents, report, reports
+from bertlook_course.corpora import PronounCase, iter_coreference, read_coreference
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import random_twin
 

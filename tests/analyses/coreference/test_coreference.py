@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made import Looker
 
-from bertlook_teach.analyses.coreference import Antecedents, antecedent_table
-from bertlook_teach.analyses.coreference import antecedents as coref
-from bertlook_teach.corpora import KINDS, CorefDocument, Mention, anaphors, head_word, read_coreference
+from bertlook_course.analyses.coreference import Antecedents, antecedent_table
+from bertlook_course.analyses.coreference import antecedents as coref
+from bertlook_course.corpora import KINDS, CorefDocument, Mention, anaphors, head_word, read_coreference
 
 CONLLU = """# newdoc id = one
 # global.Entity = GRP-etype-minspan

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made import Looker
 
+from bertlook_course.analyses.coreference import PRONOUN_BASELINES, ask_heads, pronoun_table
+from bertlook_course.corpora import PronounCase, read_pronoun_cases
 from bertlook_teach import Attention
-from bertlook_teach.analyses.coreference import PRONOUN_BASELINES, ask_heads, pronoun_table
-from bertlook_teach.corpora import PronounCase, read_pronoun_cases
 from bertlook_teach.model import reading
 
 GAP = {"id": "g-1", "text": "Ann met Mary when she fell.", "pronoun": [18, 21], "a": [8, 12], "b": [0, 3],

@@ -2,7 +2,7 @@
 
 from made import tiny_encoder
 
-from bertlook_teach.analyses.finetuning import report_checkpoints
+from bertlook_course.analyses.finetuning import report_checkpoints
 from bertlook_teach.model import random_twin
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it.", "It was tired, the dog."]

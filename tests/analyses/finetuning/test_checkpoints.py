@@ -10,7 +10,7 @@ import pytest
 import tiny
 import torch
 
-from bertlook_teach.analyses.finetuning import compare_checkpoints, match_heads
+from bertlook_course.analyses.finetuning import compare_checkpoints, match_heads
 from bertlook_teach.measures import js_between, js_distances, surface_measures
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder
 
@@ -209,7 +209,7 @@ def test_other_shapes_and_vocabularies_are_refused(before, tmp_path):
 
 
 def test_pruned_models_are_refused(before):
-    from bertlook_teach.analyses.ablation import prune
+    from bertlook_course.analyses.ablation import prune
 
     with pytest.raises(ValueError, match="has lost 1 heads"):
         compare_checkpoints(before, prune(before, [(0, 1)]), TEXTS)

@@ -12,11 +12,11 @@ import tiny
 import torch
 from made import run
 
+from bertlook_course.analyses.finetuning import classifier as finetune
+from bertlook_course.analyses.finetuning import fine_tune, learning_rate_for, load_classifier, score
+from bertlook_course.corpora import Example, Task
+from bertlook_course.storage import cache as store
 from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.analyses.finetuning import classifier as finetune
-from bertlook_teach.analyses.finetuning import fine_tune, learning_rate_for, load_classifier, score
-from bertlook_teach.corpora import Example, Task
-from bertlook_teach.disk import cache as store
 from bertlook_teach.model import NoMaskedLMHead, masked_lm_head
 
 WORDS = ("the", "a", "dog", "sat", "on", "chased", "it", "was", "tired")

@@ -13,11 +13,11 @@ import torch
 from made import read_rows, run
 from test_finetune import TASKS
 
+from bertlook_course.analyses.finetuning import classifier as classifiers
+from bertlook_course.analyses.finetuning import fine_tune, training
+from bertlook_course.analyses.finetuning.training import Checkpoint
+from bertlook_course.storage import UNFINISHED
 from bertlook_teach import load_encoder
-from bertlook_teach.analyses.finetuning import classifier as classifiers
-from bertlook_teach.analyses.finetuning import fine_tune, training
-from bertlook_teach.analyses.finetuning.training import Checkpoint
-from bertlook_teach.disk import UNFINISHED
 
 
 class Stopped(Exception):
@@ -123,7 +123,7 @@ def test_killed_at_any_moment_the_same_command_ends_with_the_same_table(command,
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert run(capsys, *command, "--out", whole)[0] == 0
     assert not (whole / UNFINISHED).exists()
-    line = [sys.executable, "-m", "bertlook_teach.commands", *command, "--out", str(broken)]
+    line = [sys.executable, "-m", "bertlook_bench", *command, "--out", str(broken)]
     for wanted in ("seed-0.safetensors", "twin-0.json"):
         process = subprocess.Popen(line, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not list(broken.glob(f"{UNFINISHED}/*/{wanted}")) and process.poll() is None:
@@ -160,7 +160,7 @@ def test_a_classifier_that_was_taken_away_is_taught_again(command, tmp_path, cap
 
     out = tmp_path / "out"
     monkeypatch.setattr(
-        "bertlook_teach.disk.reports.save_rows", lambda *given: (_ for _ in ()).throw(Stopped)
+        "bertlook_course.storage.reports.save_rows", lambda *given: (_ for _ in ()).throw(Stopped)
     )
     with pytest.raises(Stopped):
         run(capsys, *command, "--out", out)

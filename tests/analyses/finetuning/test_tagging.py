@@ -7,7 +7,7 @@ import pytest
 import tiny
 import torch
 
-from bertlook_teach.analyses.finetuning import Tagger, fine_tune_tagger, word_type_labels
+from bertlook_course.analyses.finetuning import Tagger, fine_tune_tagger, word_type_labels
 from bertlook_teach.model import load_encoder
 
 SENTENCES = [

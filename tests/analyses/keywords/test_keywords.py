@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tiny import HEADS, LAYERS, save_tiny_model
 
-from bertlook_teach import load_encoder
-from bertlook_teach.analyses.ablation import (
+from bertlook_bench.line import main
+from bertlook_course.analyses.ablation import (
     mean_parts,
     random_removal,
     removal_curve,
     remove_one,
     worst_first,
 )
-from bertlook_teach.analyses.keywords import (
+from bertlook_course.analyses.keywords import (
     ALL_HEADS,
     BEST_HEAD,
     MIX,
@@ -44,10 +44,10 @@ from bertlook_teach.analyses.keywords import (
     unnormalised_entropy,
     without_heads,
 )
-from bertlook_teach.commands.line import main
-from bertlook_teach.corpora import KeyphraseDocument
+from bertlook_course.corpora import KeyphraseDocument
+from bertlook_course.metrics import auc
+from bertlook_teach import load_encoder
 from bertlook_teach.model import Attention, extract_attention
-from bertlook_teach.stats import auc
 
 
 def maps(layers=3, heads=2, words=("salt", "marsh", "is", "wet"), seed=0):
@@ -499,7 +499,7 @@ def test_random_orders_are_a_band_between_the_two(data, found):
 
 
 def test_a_tagger_learns_the_texts_and_misses_its_heads(tiny, data):
-    from bertlook_teach.analyses.keywords import fine_tune_key_tagger
+    from bertlook_course.analyses.keywords import fine_tune_key_tagger
 
     before = tiny.fingerprint
     tagger = fine_tune_key_tagger(tiny, data, epochs=40, learning_rate=0.02, batch_size=4, dropout=0.0)
@@ -564,7 +564,7 @@ def test_the_command_writes_every_score_head_and_curve_with_the_twin(files, tmp_
 
 def test_importing_the_measures_loads_nothing_heavy():
     code = (
-        "import sys, bertlook_teach.analyses.keywords.comparison, bertlook_teach.analyses.keywords.key_tagger; "
+        "import sys, bertlook_course.analyses.keywords.comparison, bertlook_course.analyses.keywords.key_tagger; "
         "print([m for m in ('torch', 'transformers', 'scipy', 'IPython', 'ipywidgets') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

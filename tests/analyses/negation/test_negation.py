@@ -8,7 +8,7 @@ import pytest
 import tiny
 from scipy.stats import wilcoxon
 
-from bertlook_teach.analyses.negation import (
+from bertlook_course.analyses.negation import (
     CueScores,
     best_head,
     contrast,
@@ -29,9 +29,10 @@ from bertlook_teach.analyses.negation import (
     tune,
     tuned,
 )
-from bertlook_teach.corpora import Negation, NegationSentence, load_negation
+from bertlook_course.corpora import Negation, NegationSentence, load_negation
+from bertlook_course.metrics import kendall
 from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.stats import exact_sign_flip, kendall
+from bertlook_teach.stats import exact_sign_flip
 
 # The tiny tokenizer knows these words; "not" is cut into letters.
 SENTENCES = [
@@ -299,7 +300,7 @@ def test_tuning_leaves_the_encoder_and_differs_by_task(encoder):
 
 
 def test_parts_of_speech_are_a_control_too():
-    from bertlook_teach.corpora import load_treebank
+    from bertlook_course.corpora import load_treebank
 
     words, labels = part_of_speech_task(load_treebank(), 5)
     assert len(words) == 5 and all(len(w) == len(x) for w, x in zip(words, labels))

@@ -3,10 +3,10 @@
 import pytest
 from made import tiny_encoder
 
-from bertlook_teach.analyses.finetuning import report_checkpoints
-from bertlook_teach.analyses.negation import report
-from bertlook_teach.corpora import Negation, NegationSentence
-from bertlook_teach.disk import Work
+from bertlook_course.analyses.finetuning import report_checkpoints
+from bertlook_course.analyses.negation import report
+from bertlook_course.corpora import Negation, NegationSentence
+from bertlook_course.storage import Work
 from bertlook_teach.model import load_encoder, random_twin
 
 SENTENCES = [

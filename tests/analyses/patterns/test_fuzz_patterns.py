@@ -5,8 +5,8 @@ import random
 import numpy as np
 from fuzzing import CASES, ODD, refused_or_read
 
-from bertlook_teach.analyses.patterns import CONDITIONS, PatternText, key, parse_pattern, query
-from bertlook_teach.corpora import TreebankSentence
+from bertlook_course.analyses.patterns import CONDITIONS, PatternText, key, parse_pattern, query
+from bertlook_course.corpora import TreebankSentence
 
 TREE = TreebankSentence(
     ("the", "cat", ",", "it's", "sat"),

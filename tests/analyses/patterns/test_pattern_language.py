@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.patterns import (
+from bertlook_course.analyses.patterns import (
     CONDITIONS,
     Both,
     Either,
@@ -23,8 +23,8 @@ from bertlook_teach.analyses.patterns import (
     parse_pattern,
     query,
 )
-from bertlook_teach.corpora import TreebankSentence
-from bertlook_teach.render import render_pattern
+from bertlook_course.corpora import TreebankSentence
+from bertlook_course.render import render_pattern
 
 #          0      1      2      3      4     5      6      7
 WORDS = ("[CLS]", "The", "cat", "sees", ",", "the", "cat", "[SEP]")

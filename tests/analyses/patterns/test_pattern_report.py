@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from bertlook_teach.analyses.patterns import (
+from bertlook_course.analyses.patterns import (
     by_length,
     parse_pattern,
     report,
@@ -14,7 +14,7 @@ from bertlook_teach.analyses.patterns import (
     score_pattern,
     word_maps,
 )
-from bertlook_teach.corpora import document_keys, document_numbers, load_treebank, numbers_of_keys
+from bertlook_course.corpora import document_keys, document_numbers, load_treebank, numbers_of_keys
 from bertlook_teach.model import random_twin
 
 QUERY = "query.pos('DET') & key.governor()"

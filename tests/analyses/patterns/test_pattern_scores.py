@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tiny
 
-from bertlook_teach import Attention, HeadMap, load_encoder
-from bertlook_teach.analyses.patterns import (
+from bertlook_bench.line import main
+from bertlook_course.analyses.patterns import (
     WordMaps,
     count_cases,
     key,
@@ -18,14 +18,15 @@ from bertlook_teach.analyses.patterns import (
     score_pattern,
     word_maps,
 )
-from bertlook_teach.analyses.patterns import scores as scores_module
-from bertlook_teach.analyses.syntax import OFFSETS, collect_answers, score_relations
-from bertlook_teach.claims import PatternEvidence, Resources, claim_of, decide
-from bertlook_teach.commands.line import main
-from bertlook_teach.corpora import TreebankSentence, load_treebank
+from bertlook_course.analyses.patterns import scores as scores_module
+from bertlook_course.analyses.syntax import OFFSETS, collect_answers, score_relations
+from bertlook_course.claims import PatternEvidence, Resources, claim_of, decide
+from bertlook_course.corpora import TreebankSentence, load_treebank
+from bertlook_course.metrics import CannotDecide
+from bertlook_course.widgets import PatternView
+from bertlook_teach import Attention, HeadMap, load_encoder
 from bertlook_teach.model import random_twin
-from bertlook_teach.stats import CannotDecide, ratio_interval
-from bertlook_teach.widgets import PatternView
+from bertlook_teach.stats import ratio_interval
 
 LAYERS, HEADS = 3, 2
 GOVERNOR, NEXT_COMMA, CLS = (0, 1), (1, 0), (2, 1)  # what three heads were made to do; the others look evenly
@@ -304,7 +305,7 @@ def test_the_cache_is_used_and_knows_model_and_texts(encoder, tmp_path, monkeypa
     word_maps(encoder, trees[:1], cache=tmp_path)
     word_maps(random_twin(encoder), trees, cache=tmp_path)
     assert len(list(tmp_path.glob("maps-*.npz"))) == 3
-    monkeypatch.setattr("bertlook_teach.analyses.patterns.readings._extract", None)  # would fail
+    monkeypatch.setattr("bertlook_course.analyses.patterns.readings._extract", None)  # would fail
     again = word_maps(encoder, trees, cache=tmp_path)
     assert all((a == b).all() for a, b in zip(first.weights, again.weights))
 
@@ -443,9 +444,9 @@ def test_a_pattern_enters_the_ledger(encoder):
 
 def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatch):
     """Hand-made maps in place of the encoder's: the head gives .6, even attention 1/n."""
-    monkeypatch.setattr("bertlook_teach.claims.verdicts.FEWEST_REPORTING", 5)
-    monkeypatch.setattr("bertlook_teach.claims.verdicts.FEWEST_CHOOSING", 5)
-    monkeypatch.setattr("bertlook_teach.claims.from_patterns.word_maps", lambda encoder, corpus: WordMaps.of([made(t) for t in corpus], corpus))  # fmt: skip
+    monkeypatch.setattr("bertlook_course.claims.verdicts.FEWEST_REPORTING", 5)
+    monkeypatch.setattr("bertlook_course.claims.verdicts.FEWEST_CHOOSING", 5)
+    monkeypatch.setattr("bertlook_course.claims.from_patterns.word_maps", lambda encoder, corpus: WordMaps.of([made(t) for t in corpus], corpus))  # fmt: skip
     pattern = key.next(",")
     claim = claim_of(
         pattern,

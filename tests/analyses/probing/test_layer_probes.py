@@ -9,21 +9,23 @@ import numpy as np
 import pytest
 from tiny import FAMILIES, LAYERS, WIDTH, save_tiny_model
 
-from bertlook_teach.analyses.probing import (
+from bertlook_course.analyses.probing import (
     SpanVectors,
     centre_of_gravity,
     delta_bits,
     expected_layer,
     four_fifths,
+    hidden_states,
     layer_baselines,
     mixing_bits,
+    read_states,
     scalar_mix,
     sentence_beliefs,
     span_vectors,
 )
-from bertlook_teach.analyses.probing import layer_fits as fits
-from bertlook_teach.analyses.probing import layer_probes as layers
-from bertlook_teach.corpora import (
+from bertlook_course.analyses.probing import layer_fits as fits
+from bertlook_course.analyses.probing import layer_probes as layers
+from bertlook_course.corpora import (
     EdgeSentence,
     EdgeTarget,
     TreebankSentence,
@@ -33,10 +35,10 @@ from bertlook_teach.corpora import (
     read_edges,
     treebank_edges,
 )
-from bertlook_teach.corpora import spans as edge_tasks
-from bertlook_teach.model import hidden_states, load_encoder, random_twin, read_states
-from bertlook_teach.published import DEPTHS, PROBING_TASKS, published_probing
-from bertlook_teach.stats import micro_f1
+from bertlook_course.corpora import spans as edge_tasks
+from bertlook_course.metrics import micro_f1
+from bertlook_course.published import DEPTHS, PROBING_TASKS, published_probing
+from bertlook_teach.model import load_encoder, random_twin
 
 # --- "where", on paper ---------------------------------------------------------------------------------
 

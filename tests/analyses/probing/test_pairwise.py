@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.probing import (
+from bertlook_course.analyses.probing import (
     ProbeSentence,
     distance_rule,
     fit_pair_probe,

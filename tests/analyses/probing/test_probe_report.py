@@ -2,8 +2,8 @@
 
 import pytest
 
-from bertlook_teach.analyses.probing import report
-from bertlook_teach.corpora import load_treebank
+from bertlook_course.analyses.probing import report
+from bertlook_course.corpora import load_treebank
 from bertlook_teach.model import random_twin
 
 

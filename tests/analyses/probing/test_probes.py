@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_teach import Attention
-from bertlook_teach.analyses.probing import (
+from bertlook_course.analyses.probing import (
     NOT_CONVERGED,
     ProbeSentence,
     attention_features,
@@ -26,7 +25,8 @@ from bertlook_teach.analyses.probing import (
     right_branching,
     sample_pairs,
 )
-from bertlook_teach.analyses.probing import attention_probes as probes
+from bertlook_course.analyses.probing import attention_probes as probes
+from bertlook_teach import Attention
 from bertlook_teach.model import check_reading
 
 FORMS = "abcdefgh"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertlook_teach.analyses.probing import (
+from bertlook_course.analyses.probing import (
     StructuralProbe,
     TreeSentence,
     chain_edges,
@@ -134,7 +134,7 @@ def test_punctuation_takes_no_part():
 def test_hidden_states_are_those_of_the_layer_and_the_mean_of_the_pieces(specimen):
     import torch
 
-    from bertlook_teach.corpora import load_treebank
+    from bertlook_course.corpora import load_treebank
 
     sentences = load_treebank()[:4]
     read = read_hidden_states(specimen, sentences, 2, batch_size=3)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertlook_teach.analyses.probing.structural import TreeSentence, evaluate_edges, gold_edges
+from bertlook_course.analyses.probing.structural import TreeSentence, evaluate_edges, gold_edges
 
 
 def test_the_interval_of_a_uuas_draws_documents_where_twenty_are_named():

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import tiny
 
-from bertlook_teach import Attention, load_encoder
-from bertlook_teach.analyses.syntax import (
+from bertlook_bench.line import main
+from bertlook_course.analyses.syntax import (
     NO_ANSWER,
     Answers,
     collect_answers,
@@ -31,11 +31,11 @@ from bertlook_teach.analyses.syntax import (
     score_relations,
     shuffled_distances,
 )
-from bertlook_teach.analyses.syntax.answers import _NOWHERE, _ROOT
-from bertlook_teach.analyses.syntax.gold import gold_cases, offset_answers
-from bertlook_teach.analyses.syntax.relations import _effective
-from bertlook_teach.commands.line import main
-from bertlook_teach.corpora import TreebankSentence, read_conllu
+from bertlook_course.analyses.syntax.answers import _NOWHERE, _ROOT
+from bertlook_course.analyses.syntax.gold import gold_cases, offset_answers
+from bertlook_course.analyses.syntax.relations import _effective
+from bertlook_course.corpora import TreebankSentence, read_conllu
+from bertlook_teach import Attention, load_encoder
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import TOO_LONG, merge_weights, random_twin
 

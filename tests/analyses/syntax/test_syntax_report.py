@@ -6,9 +6,9 @@ import tracemalloc
 
 import pytest
 
-from bertlook_teach.analyses.syntax import collect_answers, flat_row, report, reports, score_relations
-from bertlook_teach.commands.line import main
-from bertlook_teach.corpora import load_treebank
+from bertlook_bench.line import main
+from bertlook_course.analyses.syntax import collect_answers, flat_row, report, reports, score_relations
+from bertlook_course.corpora import load_treebank
 from bertlook_teach.model import random_twin
 
 

@@ -1,0 +1,1 @@
+"""Research commands on large corpora: one file a command."""

@@ -1,0 +1,38 @@
+"""``bertlook misconceptions``: what is often said about attention, and a run that refutes each."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from bertlook_course.claims import find_misconceptions
+from bertlook_course.render import format_misconceptions
+from bertlook_teach.disk import align
+
+from . import common
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of ``bertlook misconceptions``."""
+    common.describe(
+        parser,
+        "List what is often said about attention and is not so, run what refutes each, and print what was found, what is true "
+        "and where that stands (keys of docs/bibliography.md). The exit code is 1 if one came out not refuted.",
+        "misconceptions --lesson 03",
+    )
+    parser.add_argument("--lesson", metavar="NN", help="only those of one lesson (default: all)")
+    parser.add_argument("--list", action="store_true", help="only name them, run nothing")
+
+
+def run(args: Namespace) -> int:
+    """``bertlook misconceptions``: returns the exit code."""
+    entries = find_misconceptions(args.lesson)
+    if args.list:
+        print(align([entry.key, "/".join(entry.lessons), entry.says] for entry in entries))
+        return 0
+    results = [entry.refute() for entry in entries]
+    print(format_misconceptions(entries, results))
+    left = [entry.key for entry, result in zip(entries, results) if not result.refuted]
+    if left:
+        print(f"bertlook misconceptions: not refuted here: {', '.join(left)}", file=sys.stderr)
+    return 1 if left else 0

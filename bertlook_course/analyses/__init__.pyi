@@ -1,0 +1,9 @@
+from . import ablation as ablation
+from . import anatomy as anatomy
+from . import coreference as coreference
+from . import finetuning as finetuning
+from . import keywords as keywords
+from . import negation as negation
+from . import patterns as patterns
+from . import probing as probing
+from . import syntax as syntax

@@ -1,0 +1,5 @@
+"""What heads and layers know together: probes and their controls."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Texts, treebanks, coreference, tasks: reading and checking them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

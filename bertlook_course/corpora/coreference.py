@@ -1,0 +1,457 @@
+"""Documents with coreference: CoNLL-U with GUM's entities, or JSON lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice, pairwise
+from pathlib import Path
+
+from bertlook_teach.model import check_reading
+
+from .texts import from_json, json_span, json_words, open_text
+from .treebank import ON_ERROR, iter_conllu
+
+KINDS = ("pronoun", "proper", "nominal")
+
+# number, gender, person of the pronouns; - agrees with everything
+_PRONOUNS = {
+    word: tuple(value.replace("-", "") for value in line.split(":")[0].split())
+    for line in """
+    singular person 1: i me my mine myself
+    plural person 1: we us our ours ourselves
+    - person 2: you your yours yourself yourselves
+    singular masculine 3: he him his himself
+    singular feminine 3: she her hers herself
+    singular thing 3: it its itself
+    - - 3: they them their theirs themselves
+    singular - 3: this that
+    plural - 3: these those
+    - - 3: who whom whose which one someone somebody everyone everybody nobody
+    - - 3: anyone anybody something everything anything nothing ones
+    """.strip().splitlines()
+    for word in line.split(":")[1].split()
+}
+
+_FEMININE = set(
+    """
+    woman girl mother sister daughter wife aunt queen lady grandmother mrs mrs. miss ms ms. madam
+    mum mom niece granddaughter widow princess actress
+    """.split()
+)
+
+_MASCULINE = set(
+    """
+    man boy father brother son husband uncle king gentleman grandfather mr mr. sir dad nephew
+    grandson widower prince actor lord
+    """.split()
+)
+
+_PERSON_TYPES = {"person", "per"}
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A phrase that refers to something.
+
+    ``start`` and ``end`` are words of the document (half-open), ``head`` is its head word, ``cluster`` names what it refers
+    to, ``kind`` is one of `KINDS`. ``number``, ``gender`` and ``person`` are what the rules compare; "" is unknown.
+    """
+
+    start: int
+    end: int
+    head: int
+    cluster: str
+    kind: str
+    number: str = ""
+    gender: str = ""
+    person: str = "3"
+
+
+@dataclass(frozen=True)
+class CorefDocument:
+    """A text with its mentions, in order of their beginning (the longer first)."""
+
+    doc_id: str
+    words: tuple[str, ...]
+    sentences: tuple[tuple[int, int], ...]
+    mentions: tuple[Mention, ...] = field(default=())
+
+    def text(self, mention: Mention) -> str:
+        return " ".join(self.words[mention.start : mention.end])
+
+
+# --- reading -------------------------------------------------------------------------------------------
+def read_coreference(path: str | Path, **options) -> list[CorefDocument]:
+    """All documents of a file; see :func:`iter_coreference`."""
+    return list(iter_coreference(path, **options))
+
+
+def iter_coreference(
+    path: str | Path, *, limit: int | None = None, on_error: str = "stop", skipped: list[str] | None = None
+) -> Iterator[CorefDocument]:
+    """Documents with mentions, one at a time, from CoNLL-U with ``Entity=`` (as in GUM) or from JSONL.
+
+    A JSONL line holds ``doc_id``, ``tokens``, ``sentences`` (spans of tokens) and ``mentions`` (objects with ``span`` and
+    ``cluster``; ``head``, ``type`` and ``pronoun`` are used where they are there). Spans are half-open, counted from 0. In CoNLL-U
+    the sentences of a document stand one after the other.
+
+    Parameters
+    ----------
+    path : path
+    limit : int, optional
+        Use only the first documents.
+    on_error : {"stop", "skip"}
+        What to do with a broken sentence (CoNLL-U) or line (JSONL).
+    skipped : list, optional
+        Takes the message of each one left out.
+
+    Raises
+    ------
+    ValueError
+        With file and place, if something is broken, or at the end if no document has two mentions of one thing.
+    """
+    if on_error not in ON_ERROR:
+        raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
+    path, left_out = Path(path), [] if skipped is None else skipped
+
+    def broken(error: ValueError) -> None:
+        if on_error == "stop":
+            raise error
+        left_out.append(str(error))
+
+    if path.name.removesuffix(".gz").endswith((".jsonl", ".json")):
+        documents = _read_jsonl(path, broken)
+    else:
+        documents = _read_entities(path, broken, on_error, left_out)
+    linked = False
+    for document in islice(documents, limit):
+        linked = linked or _has_link(document)
+        yield document
+    if not linked:
+        raise ValueError(
+            f"{path} holds no two mentions of one thing. Expected CoNLL-U with Entity= in the last column, or JSONL with "
+            "clustered mentions; `bertlook coref --help` says how they look."
+        )
+
+
+def _has_link(document: CorefDocument) -> bool:
+    clusters = [mention.cluster for mention in document.mentions]
+    return len(set(clusters)) < len(clusters)
+
+
+def _read_entities(
+    path: Path, broken: Callable, on_error: str, left_out: list[str]
+) -> Iterator[CorefDocument]:
+    sentences_left_out: list = []
+    sentences = iter_conllu(path, on_error=on_error, skipped=sentences_left_out)
+    for document in _documents(sentences, _entity_fields(path), f"{path}, ", broken):
+        left_out += map(str, sentences_left_out)
+        sentences_left_out.clear()
+        yield document
+    left_out += map(str, sentences_left_out)
+
+
+def coreference_documents(sentences: Iterable) -> list[CorefDocument]:
+    """Documents of a treebank that is read already: sentences with ``Entity=``, grouped by their ``doc_id``.
+
+    The names of an Entity's parts stand in the file and not in its sentences; their usual order is assumed, cluster and kind of
+    thing first. Head words come from the tree.
+
+    Parameters
+    ----------
+    sentences : iterable of TreebankSentence
+        For example `bertlook_course.corpora.load_treebank()`.
+
+    Raises
+    ------
+    ValueError
+        If brackets do not match; naming the sentence.
+    """
+
+    def broken(error: ValueError) -> None:
+        raise error
+
+    numbers: dict[str, int] = {}
+    grouped = sorted(sentences, key=lambda sentence: numbers.setdefault(sentence.doc_id, len(numbers)))
+    return list(_documents(grouped, ["GRP", "etype", "minspan"], "", broken))
+
+
+def _documents(sentences, fields: list[str], place: str, broken: Callable) -> Iterator[CorefDocument]:
+    for doc_id, members in groupby(sentences, key=lambda sentence: sentence.doc_id):
+        words, spans, mentions = [], [], []
+        for sentence in members:
+            start = len(words)
+            try:
+                found = list(entity_spans(sentence, fields, f"{place}{sentence.sent_id or doc_id}"))
+            except ValueError as error:
+                broken(error)
+                continue
+            for first, last, values in found:
+                head = _head_in_tree(sentence.governors, first, last, values.get("minspan", ""))
+                mentions.append(
+                    _mention(
+                        start=start + first,
+                        end=start + last,
+                        head=start + head,
+                        cluster=values["GRP"],
+                        span=sentence.words[first:last],
+                        head_at=head - first,
+                        upos=sentence.upos[head],
+                        xpos=sentence.xpos[head],
+                        etype=values.get("etype", ""),
+                    )
+                )
+            words += sentence.words
+            spans.append((start, len(words)))
+        yield CorefDocument(doc_id, tuple(words), tuple(spans), _in_order(mentions))
+
+
+def _entity_fields(path: Path) -> list[str]:
+    """Names of the parts of an Entity value, from the file's own header; the usual order where there is none."""
+    with open_text(path) as file:
+        for line in file:
+            if match := re.match(r"#\s*global\.Entity\s*=\s*(\S+)", line):
+                # The cluster is called GRP in GUM and eid in CorefUD.
+                fields = ["GRP" if name == "eid" else name for name in match.group(1).split("-")]
+                if "GRP" not in fields:
+                    raise ValueError(
+                        f"{path}: global.Entity = {match.group(1)} names no cluster; expected GRP (GUM) or eid (CorefUD)."
+                    )
+                return fields
+    return ["GRP", "etype"]
+
+
+MOST_WORDS = 1_000  # of one mention: each is looked through for its head
+
+
+def _too_long(n: int) -> str:
+    return f"a mention has at most {MOST_WORDS:,} words; this one has {n:,}. Does it end where it should?"
+
+
+_BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
+
+
+def entity_spans(sentence, fields, where):
+    """(first, last + 1, values) of each mention of a sentence; brackets close by name, so they may nest and cross."""
+    opened: dict[str, list] = {}
+    found = []
+    for word, misc in enumerate(sentence.misc):
+        value = misc.get("Entity")
+        if not value:
+            continue
+        for single, begin, end in _BRACKET.findall(value):
+            if single or begin:
+                parts = (single or begin).split("-", len(fields) - 1)
+                values = dict(zip(fields, parts))
+                group = values["GRP"] = values["GRP"].partition("[")[0]
+                if single:
+                    found.append((word, word + 1, values))
+                else:
+                    opened.setdefault(group, []).append((word, values))
+            else:
+                group = end.partition("-")[0].partition("[")[0]
+                if not opened.get(group):
+                    raise ValueError(
+                        f"{where}, word {word + 1}: Entity={value} closes {group!r}, which is not open."
+                    )
+                first, values = opened[group].pop()
+                if word + 1 - first > MOST_WORDS:
+                    raise ValueError(f"{where}, word {word + 1}: {_too_long(word + 1 - first)}")
+                found.append((first, word + 1, values))
+    left = sorted(group for group, stack in opened.items() if stack)
+    if left:
+        raise ValueError(
+            f"{where}: the mentions {', '.join(left[:10])} are opened and not closed in their sentence."
+        )
+    return found
+
+
+def _head_in_tree(governors: Sequence[int], first: int, last: int, minspan: str) -> int:
+    """The word of the span whose governor lies outside it; of several, the first within the minimal span."""
+    outside = [i for i in range(first, last) if not first <= governors[i] < last]
+    if match := re.match(r"(\d+)(?:-(\d+))?", minspan):
+        low, high = int(match[1]), int(match[2] or match[1])
+        within = [i for i in outside if low <= i - first + 1 <= high]
+        outside = within or outside
+    return outside[0]
+
+
+def _read_jsonl(path: Path, broken: Callable) -> Iterator[CorefDocument]:
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    document = _json_document(line, f"{path}, line {number}", number)
+                except ValueError as error:
+                    broken(error)
+                else:
+                    yield document
+
+
+def _json_document(line: str, where: str, number: int) -> CorefDocument:
+    try:
+        item = from_json(line)
+        words, raw = item["tokens"], item["mentions"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{where}: expected an object with doc_id, tokens, sentences and mentions; {type(error).__name__}: {error}."
+        ) from None
+    words, spans = json_words(words, f"{where}, tokens"), item.get("sentences") or [[0, len(words)]]
+    upos = json_words(item["upos"], f"{where}, upos") if item.get("upos") else None
+    if not isinstance(raw, list) or not isinstance(spans, list) or (upos and len(upos) != len(words)):
+        raise ValueError(
+            f"{where}: mentions and sentences are lists, and upos, if it is there, has as many entries as tokens."
+        )
+    sentences = tuple(json_span(span, len(words), f"{where}, sentences") for span in spans)
+    if any(after[0] < before[1] for before, after in pairwise(sentences)):
+        raise ValueError(f"{where}: sentences follow each other; got {spans!r:.80}.")
+    mentions = [_json_mention(m, words, upos, where) for m in raw]
+    return CorefDocument(str(item.get("doc_id", number)), words, sentences, _in_order(mentions))
+
+
+def _json_mention(m, words, upos, where) -> Mention:
+    try:
+        span, cluster = m["span"], str(m["cluster"])
+    except (KeyError, TypeError):
+        raise ValueError(f"{where}: a mention needs span [start, end) and cluster; got {m!r:.80}.") from None
+    start, end = json_span(span, len(words), f"{where}, mention")
+    if end - start > MOST_WORDS:
+        raise ValueError(f"{where}, mention: {_too_long(end - start)}")
+    span = words[start:end]
+    head = m.get("head")
+    if isinstance(head, list):  # GUM names each word of a minimal span
+        head = head[0] if head else None
+    head = start + head_word(span) if head is None else head
+    if type(head) is not int or not start <= head < end:
+        raise ValueError(f"{where}: head {head!r:.40} is not within the span {start} to {end}.")
+    tag = upos[head] if upos else ("PRON" if m.get("pronoun") else "")
+    return _mention(
+        start=start,
+        end=end,
+        head=head,
+        cluster=cluster,
+        span=span,
+        head_at=head - start,
+        upos=tag,
+        xpos="",
+        etype=str(m.get("type", "")),
+    )
+
+
+def head_word(span: Sequence[str]) -> int:
+    """Index of the head word of an English noun phrase without a tree: the last word before "of", a comma, "who" ...
+
+    >>> head_word(["the", "old", "keeper", "of", "the", "light"])
+    2
+    """
+    stops = set("of in on at for with from to by who which that whose , ( and 's as".split())
+    for i, word in enumerate(span):
+        if i and word.lower() in stops:
+            if word == "'s" and i + 1 < len(span):  # "the keeper 's lamp": the owner is not the head
+                return i + 1 + head_word(span[i + 1 :])
+            return i - 1
+    return len(span) - 1
+
+
+def _mention(*, start, end, head, cluster, span, head_at, upos, xpos, etype) -> Mention:
+    lower = [word.lower() for word in span]
+    word = lower[head_at]
+    if word in _PRONOUNS and (upos in ("PRON", "DET") or (not upos and end - start == 1)):
+        return Mention(start, end, head, cluster, "pronoun", *_PRONOUNS[word])
+    proper = upos == "PROPN" or (not upos and span[head_at][:1].isupper() and (start > 0 or end - start > 1))
+    kind = "pronoun" if upos == "PRON" else "proper" if proper else "nominal"
+    number = (
+        "plural"
+        if xpos.endswith("S") and xpos.startswith("NN")
+        else "singular"
+        if xpos.startswith("NN")
+        else ""
+    )
+    if not xpos and kind == "nominal":
+        number = "plural" if word.endswith("s") and not word.endswith(("ss", "us", "is")) else "singular"
+    gender = "feminine" if _FEMININE & set(lower) else "masculine" if _MASCULINE & set(lower) else ""
+    if not gender and etype:
+        gender = "person" if etype.lower() in _PERSON_TYPES else "thing"
+    return Mention(start, end, head, cluster, kind, number, gender)
+
+
+def _in_order(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+    return tuple(sorted(mentions, key=lambda m: (m.start, -m.end)))
+
+
+# --- inputs the model can read whole -------------------------------------------------------------------
+def cut_documents(
+    encoder, documents: Iterable[CorefDocument], *, first_only: bool = False
+) -> tuple[list[CorefDocument], int]:
+    """Each document as consecutive runs of whole sentences that fit the model, and how many sentences the model cannot read.
+
+    Clark et al. cut each document to its first 128 tokens (``first_only=True``); here every part is used by default. A mention
+    whose antecedent lies in an earlier part has none in its own.
+    """
+    pieces, unread = [], 0
+    for document in documents:
+        run: list[tuple[int, int]] = []
+        size, parts = 0, []
+        for start, end in document.sentences:
+            n_pieces, obstacle = check_reading(encoder, document.words[start:end])
+            length = n_pieces - 2  # without [CLS] and [SEP], which a run of sentences has once
+            if obstacle:
+                unread += 1
+                parts, run, size = parts + [run], [], 0
+                continue
+            if size + length > encoder.max_tokens - 2:
+                parts, run, size = parts + [run], [], 0
+            run.append((start, end))
+            size += length
+        parts = [part for part in [*parts, run] if part]
+        pieces += [_part(document, part) for part in parts[: 1 if first_only else None]]
+    return pieces, unread
+
+
+def _part(document: CorefDocument, sentences) -> CorefDocument:
+    first, last = sentences[0][0], sentences[-1][1]
+    mentions = tuple(
+        replace(m, start=m.start - first, end=m.end - first, head=m.head - first)
+        for m in document.mentions
+        if first <= m.start and m.end <= last
+    )
+    moved = tuple((a - first, b - first) for a, b in sentences)
+    return CorefDocument(document.doc_id, document.words[first:last], moved, mentions)
+
+
+def anaphors(document: CorefDocument) -> list[tuple[Mention, list[Mention]]]:
+    """Each mention that refers back, with all the mentions before it.
+
+    A mention that shares its head word with an earlier one of the same thing (nested, "[her] [mother]" apart) is not an anaphor
+    of it: the pair would be one and the same word.
+    """
+    found = []
+    for i, mention in enumerate(document.mentions):
+        before = [m for m in document.mentions[:i] if m.head != mention.head]
+        if any(m.cluster == mention.cluster for m in before):
+            found.append((mention, before))
+    return found
+
+
+def excerpts(
+    documents: Iterable[CorefDocument], *, most_words: int, most_letters: int
+) -> list[CorefDocument]:
+    """One or two neighbouring sentences of each document, short enough for a slide, with an anaphor: of each document the first.
+
+    A mention whose antecedent lies outside the excerpt has none in it.
+    """
+    found = []
+    for document in documents:
+        spans = [
+            document.sentences[i : i + n] for n in (2, 1) for i in range(len(document.sentences) + 1 - n)
+        ]
+        for span in spans:
+            words = document.words[span[0][0] : span[-1][1]]
+            if len(words) <= most_words and sum(map(len, words)) <= most_letters:
+                part = _part(document, span)
+                if anaphors(part):
+                    found.append(part)
+                    break
+    return found

@@ -1,0 +1,274 @@
+"""Texts with key phrases: what a careful indexer would mark, so that a head's weights can be held against it.
+
+A phrase is found where its words stand in the text one after another, as whole words, upper and lower case alike. Phrases that do
+not occur are kept and named (`KeyphraseDocument.missing`): a measure over the text cannot find them, and its n should say so.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from bertlook_teach.disk import data_path
+
+from .texts import from_json, open_text
+
+SPLITS = ("train", "test")
+
+ON_EMPTY = ("stop", "skip")
+
+MOST_STEPS = 1_000_000_000  # characters of a text times those of its phrases: each is looked for at every place, some seconds in all
+
+Span = tuple[int, int]
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class KeyphraseDocument:
+    """A text and its key phrases.
+
+    Attributes
+    ----------
+    id, title : str
+        The title is not part of the text; empty if the file gives none.
+    text : str
+    keyphrases : tuple of str
+        As annotated, in the order of the file; no phrase twice.
+    split : str
+        "train", "test", or empty if the file does not say.
+    truncated : bool
+        Whether the text was cut, so that phrases may be missing for that reason.
+
+    Examples
+    --------
+    >>> text = KeyphraseDocument("1", "Salt marsh plants stop the waves.", ("salt marsh", "sea wall"))
+    >>> text.spans, text.missing
+    ((((0, 10),), ()), ('sea wall',))
+    >>> [word for word, key in zip(text.words, text.is_key()) if key]
+    ['Salt', 'marsh']
+    """
+
+    id: str
+    text: str
+    keyphrases: tuple[str, ...]
+    title: str = ""
+    split: str = ""
+    truncated: bool = False
+
+    @cached_property
+    def spans(self) -> tuple[tuple[Span, ...], ...]:
+        """For each phrase, all the places where it occurs: half-open spans of characters, in order."""
+        return tuple(_occurrences(phrase, self.text) for phrase in self.keyphrases)
+
+    @property
+    def in_text(self) -> tuple[bool, ...]:
+        """For each phrase, whether it occurs."""
+        return tuple(bool(places) for places in self.spans)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The phrases that do not occur."""
+        return tuple(phrase for phrase, found in zip(self.keyphrases, self.in_text) if not found)
+
+    @cached_property
+    def word_spans(self) -> tuple[Span, ...]:
+        """Characters of each word; a punctuation mark is a word of its own."""
+        return tuple(match.span() for match in _WORD.finditer(self.text))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words and punctuation marks of the text."""
+        return tuple(self.text[start:end] for start, end in self.word_spans)
+
+    def is_key(self, offsets: Sequence[Span] | None = None) -> tuple[bool, ...]:
+        """Which words belong to a key phrase, at any of its occurrences.
+
+        Parameters
+        ----------
+        offsets : sequence of (start, end), optional
+            Characters of other units, such as wordpieces as a fast tokenizer gives them. An empty span, as of ``[CLS]``, is never key.
+            Default: the words of `words`.
+        """
+        inside = bytearray(len(self.text))
+        for places in self.spans:
+            for start, end in places:
+                inside[start:end] = b"\1" * (end - start)
+        return tuple(
+            any(inside[start:end]) for start, end in (self.word_spans if offsets is None else offsets)
+        )
+
+
+class SkippedDocument(NamedTuple):
+    """A document that was left out, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}"
+
+
+def iter_keyphrases(
+    path: str | Path, *, on_empty: str = "stop", skipped: list[SkippedDocument] | None = None
+) -> Iterator[KeyphraseDocument]:
+    """The documents of a JSONL file, one at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+        UTF-8, plain or ``.gz``; one object for each line with ``id``, ``text`` and ``keyphrases``, and if known ``title``, ``split`` and
+        ``truncated``. Other fields are ignored, among them ``in_text``: public files count a phrase as present when it stands inside
+        another word ("US" in "business"); here it must be whole words.
+    on_empty : {"stop", "skip"}
+        What to do with a document that has no phrase, or none that occurs in its text: raise, or leave it out and count it.
+        Nothing can be decided on it.
+    skipped : list, optional
+        Gets one `SkippedDocument` for each document left out. Without a list, a warning says how many there were.
+
+    Raises
+    ------
+    ValueError
+        With file and line, if a line is not such an object or has too many phrases for the length of its text, the text or a phrase is empty, a phrase or an id stands there twice, or the
+        split is neither "train" nor "test"; also if the file holds no document, or none with a phrase in its text.
+    """
+    if on_empty not in ON_EMPTY:
+        raise ValueError(f"on_empty must be 'stop' or 'skip'; got {on_empty!r}.")
+    left_out = [] if skipped is None else skipped
+    before, found, seen = len(left_out), False, {}
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            document = _document(line, where)
+            if document.id in seen:
+                raise ValueError(f"{where}: the id {document.id!r} was used in line {seen[document.id]}.")
+            seen[document.id] = number
+            if any(document.in_text):
+                found = True
+                yield document
+                continue
+            reason = _no_phrase(document)
+            if on_empty == "stop":
+                raise ValueError(f"{where}: {reason} Use on_empty='skip' to leave such documents out.")
+            left_out.append(SkippedDocument(str(path), number, reason))
+    bad = left_out[before:]
+    if not found:
+        why = (
+            f"; {len(bad)} were left out, the first: {bad[0]}"
+            if bad
+            else ": expected one JSON object a line."
+        )
+        raise ValueError(f"{path} holds no document with a key phrase in its text{why}")
+    if bad and skipped is None:
+        warnings.warn(f"{len(bad)} documents were left out, the first: {bad[0]}", stacklevel=2)
+
+
+def read_keyphrases(
+    path: str | Path, *, on_empty: str = "stop", skipped: list[SkippedDocument] | None = None
+) -> list[KeyphraseDocument]:
+    """All documents of a JSONL file; see :func:`iter_keyphrases`."""
+    return list(iter_keyphrases(path, on_empty=on_empty, skipped=skipped))
+
+
+def load_keyphrases(split: str | None = None) -> list[KeyphraseDocument]:
+    """The short texts that ship with the course, or the half of them named by ``split`` ("train" or "test")."""
+    documents = read_keyphrases(data_path("keyphrases", "texts.jsonl"))
+    if split is None:
+        return documents
+    if split not in SPLITS:
+        raise ValueError(f"split must be 'train', 'test' or None; got {split!r}.")
+    return [document for document in documents if document.split == split]
+
+
+def halves(
+    documents: Iterable[KeyphraseDocument],
+) -> tuple[list[KeyphraseDocument], list[KeyphraseDocument]]:
+    """The documents to choose on and those to report on.
+
+    By their ``split``; if none has one, by the checksum of the id (CRC-32, even or odd), so that a document is on the same side in
+    every run and whatever stands beside it.
+
+    Raises
+    ------
+    ValueError
+        If only some have a split, or one half stays empty.
+    """
+    documents = list(documents)
+    named = [bool(document.split) for document in documents]
+    if any(named) and not all(named):
+        raise ValueError(
+            f"{sum(named)} of {len(named)} documents have a split; give it for all of them or for none."
+        )
+
+    def is_train(document: KeyphraseDocument) -> bool:
+        if document.split:
+            return document.split == "train"
+        return zlib.crc32(document.id.encode()) % 2 == 0
+
+    train = [document for document in documents if is_train(document)]
+    test = [document for document in documents if not is_train(document)]
+    if not train or not test:
+        raise ValueError(
+            f"both halves need documents; got {len(train)} to choose on and {len(test)} to report on."
+        )
+    return train, test
+
+
+def _occurrences(phrase: str, text: str) -> tuple[Span, ...]:
+    """Where the words of the phrase stand one after another; any white space may be between them."""
+    words = r"\s+".join(map(re.escape, phrase.split()))
+    return tuple(match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
+
+
+def _document(line: str, where: str) -> KeyphraseDocument:
+    """One line, checked."""
+    try:
+        row = from_json(line)
+        text, phrases = row["text"], row["keyphrases"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{where}: expected an object with id, text and keyphrases; {error!r}.") from None
+    name = row.get("id")
+    if not isinstance(name, (str, int)) or not str(name).strip():
+        raise ValueError(f"{where}: id must name the document; got {name!r}.")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{where}: text must be a text that is not empty; got {text!r}.")
+    if not isinstance(phrases, list) or not all(isinstance(p, str) and p.strip() for p in phrases):
+        raise ValueError(f"{where}: keyphrases must be a list of texts, none of them empty; got {phrases!r}.")
+    if (len(text) + 10_000) * sum(len(phrase) + 1 for phrase in phrases) > MOST_STEPS:
+        raise ValueError(
+            f"{where}: {len(phrases):,} key phrases of {sum(map(len, phrases)):,} characters in a text of {len(text):,} are too many to look for; "
+            "cut the text, or leave phrases out."
+        )
+    lower = [" ".join(phrase.lower().split()) for phrase in phrases]
+    if len(set(lower)) < len(lower):
+        twice = next(phrase for i, phrase in enumerate(lower) if phrase in lower[:i])
+        raise ValueError(f"{where}: the phrase {twice!r} is listed twice (upper and lower case are alike).")
+    split = row.get("split") or ""
+    if split and split not in SPLITS:
+        raise ValueError(f"{where}: split must be 'train' or 'test'; got {split!r}.")
+    return KeyphraseDocument(
+        id=str(name),
+        text=text,
+        keyphrases=tuple(phrases),
+        title=str(row.get("title") or ""),
+        split=split,
+        truncated=bool(row.get("truncated", False)),
+    )
+
+
+def _no_phrase(document: KeyphraseDocument) -> str:
+    if not document.keyphrases:
+        return f"document {document.id!r} has no key phrase, so nothing can be decided on it."
+    return (
+        f"none of the {len(document.keyphrases)} key phrases of document {document.id!r} occurs in its text "
+        f"(the first is {document.keyphrases[0]!r})."
+    )

@@ -1,0 +1,50 @@
+"""Options and progress bars that every command has under one name."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from argparse import ArgumentParser, Namespace
+from functools import partial
+from textwrap import fill
+
+from .storage import refuse_below
+
+_WIDTH = 100
+
+
+def describe(parser: ArgumentParser, what: str, example: str, *below: str) -> None:
+    """What a command does, and below its options: more about them, and at the end an example to copy."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = fill(what, _WIDTH)
+    notes = [fill(note, _WIDTH, break_on_hyphens=False) for note in below]
+    parser.epilog = "\n\n".join([*notes, f"Example:\n  bertlook {example}"])
+
+
+def add_out(parser: ArgumentParser, *, required: bool = True, help: str = "folder for the result") -> None:
+    parser.add_argument("--out", metavar="DIR", required=required, help=help)
+
+
+def add_force(parser: ArgumentParser) -> None:
+    """``--force``, of runs that are gone on with."""
+    parser.add_argument(
+        "--force", action="store_true", help="begin afresh: drop what stopped runs have left in the folder"
+    )
+
+
+def at_least(args: Namespace, **least: int | tuple[int, str]) -> None:
+    """Refuse options below their least value: ``limit=2``, or ``limit=(2, "two texts, for intervals")``.
+
+    Raises
+    ------
+    ValueError
+        With option, least value and what was given.
+    """
+    refuse_below(vars(args), least, lambda name: f"--{name.replace('_', '-')}")
+
+
+def bar(args: Namespace, what: str | None = None, unit: str = "text", total: int | None = None) -> partial:
+    """A function that shows on stderr how far a stream has been read; silent with ``--quiet``."""
+    from tqdm import tqdm
+
+    return partial(tqdm, desc=what, unit=unit, total=total, disable=args.quiet, file=sys.stderr)

@@ -1,0 +1,109 @@
+"""What docs/results.md says of the specimen on texts that do not ship, for the slides that quote it.
+
+The page is the source; ``tools/quoted_results.py`` copies the tables that slides quote to ``data/results.json``, cell by cell. Each table
+knows the weights it was measured with, so that a slide says *an earlier specimen* where the weights have changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from bertlook_teach.disk import data_path
+
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?|[+-]?\.\d+")
+
+
+class Measured(NamedTuple):
+    """A number as the page prints it (per cent where the page has per cent), and its interval if it has one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def share(self) -> tuple[float, float | None, float | None]:
+        """The same as shares of one."""
+        return tuple(None if number is None else number / 100 for number in self)  # type: ignore[return-value]
+
+    def __str__(self) -> str:
+        """As on the page: ``51.2 % [49.4, 53.1]``."""
+        return f"{self.value:.1f} %" + ("" if self.low is None else f" [{self.low:.1f}, {self.high:.1f}]")
+
+
+class MeasuredTable(NamedTuple):
+    """One table of docs/results.md.
+
+    Attributes
+    ----------
+    weights : str
+        Fingerprint of the specimen that was measured.
+    current : bool
+        Whether these are the weights that ship.
+    columns : tuple of str
+    rows : dict of str to tuple of str
+        The cells of each row after the first, by the first.
+    """
+
+    weights: str
+    current: bool
+    columns: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+
+    @property
+    def whose(self) -> str:
+        """``the specimen``, or ``an earlier specimen`` if the weights have changed since the table was measured."""
+        return "the specimen" if self.current else "an earlier specimen"
+
+    def label(self, begins: str) -> str:
+        """The one row whose name begins so, without marks of bold type and code."""
+        found = [name for name in self.rows if name == begins] or [
+            name for name in self.rows if name.startswith(begins)
+        ]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} rows begin with {begins!r}; there is: {', '.join(self.rows)}")
+        return found[0]
+
+    def column(self, begins: str) -> str:
+        """The one column whose name begins so."""
+        found = [name for name in self.columns[1:] if name == begins] or [
+            name for name in self.columns[1:] if name.startswith(begins)
+        ]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} columns begin with {begins!r}; there is: {', '.join(self.columns)}")
+        return found[0]
+
+    def cell(self, row: str, column: str) -> str:
+        """What stands in a row under a column, both named by their beginnings."""
+        return self.rows[self.label(row)][self.columns.index(self.column(column)) - 1]
+
+    def value(self, row: str, column: str) -> Measured:
+        """The number of a cell: the first in it, and its interval if one follows in brackets.
+
+        >>> Measured(51.2, 49.4, 53.1).share[0]
+        0.512
+        """
+        cell = self.cell(row, column)
+        found = [
+            float(number.replace(",", "")) for number in _NUMBER.findall(cell.partition(": ")[2] or cell)
+        ]
+        if not found:
+            raise ValueError(f"{cell!r} in row {row!r}, column {column!r} is not a number.")
+        return Measured(*found[:3]) if "[" in cell and len(found) >= 3 else Measured(found[0])
+
+
+def measured(name: str) -> MeasuredTable:
+    """A table of docs/results.md by its short name.
+
+    >>> measured("LitBank").value("nearest", "all").value > 0
+    True
+    """
+    kept = json.loads(data_path("results.json").read_text(encoding="utf-8"))
+    if name not in kept["tables"]:
+        raise KeyError(f"no table {name!r}; there is: {', '.join(kept['tables'])}")
+    table = kept["tables"][name]
+    rows = {first: tuple(cells) for first, *cells in table["rows"]}
+    return MeasuredTable(
+        table["weights"], table["weights"] == kept["specimen"], tuple(table["columns"]), rows
+    )

@@ -1,0 +1,241 @@
+"""Decided claims: a table for a slide, the lines that decide, plain characters for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import PurePath
+
+import numpy as np
+
+from ...claims import FAILS, HOLDS, NOISE, OPEN, VERDICT_RULE
+from ..drawing.text_table import TextTable
+
+_FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
+
+_SHORT = {"P": "printed", "V": "figure, exact", "O": "their output", "A": "figure, read off", "D": "derived"}
+
+_SHORT |= {"N": "from notes", "S": "reproduction"}
+
+
+NO_CONTROL = "—"  # in the twin's column; a plain dash is a number that is missing
+
+
+# --- on a slide ------------------------------------------------------------------------------------------
+def claim_table(verdicts: Sequence) -> TextTable:
+    """One row a claim: what was published, what the claim needs, our value with its interval, the random twin's, and the verdict.
+
+    The letter behind a published value says how exact it is, the caption how a verdict is made, what the letters mean, how many inputs there
+    were, what was published where the value is shown in another unit, and what is wrong with a claim where it was published.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdict
+        From `bertlook_course.claims.decide` or `decide_lesson`.
+    """
+    if not verdicts:
+        raise ValueError("a table of claims needs at least one verdict; got none.")
+    header = ["claim", "published", "needs", f"{model_name(verdicts)} [95 %]", "twin", "verdict"]
+    notes = [_footnote(verdict) for verdict in verdicts]
+    marks = {note: _mark(i) for i, note in enumerate(dict.fromkeys(filter(None, notes)))}
+    rows = [
+        [
+            verdict.claim.sentence,
+            published_cell(verdict, marks.get(note, "")),
+            needs_cell(verdict.claim),
+            value_cell(verdict),
+            twin_cell(verdict),
+            verdict.verdict,
+        ]
+        for verdict, note in zip(verdicts, notes)
+    ]
+    caption = [counts_sentence(verdicts)]
+    if any(row[4] == NO_CONTROL for row in rows):
+        caption.append(f"Twin {NO_CONTROL}: no control by a random twin.")
+    caption += [tags_sentence(verdicts), *(f"{mark} {note}" for note, mark in marks.items())]
+    if any(verdict.claim.statistic is not None for verdict in verdicts):
+        caption.append(VERDICT_RULE)
+    return TextTable(header, rows, " ".join(filter(None, caption)))
+
+
+def claim_card(verdict) -> TextTable:
+    """One claim with all that decides it, a line each, but the verdict."""
+    table = claim_table([verdict])
+    cells = dict(zip(table.header[:-1], table.rows[0]))
+    cells["claim"] += f" ({verdict.claim.source})"
+    cells |= {"what is measured": verdict.claim.operational, "refuted if": verdict.claim.refuted_text()}
+    return TextTable(["on trial", "what decides it"], [list(cell) for cell in cells.items()], table.caption)
+
+
+def claim_lines(verdicts: Sequence) -> str:
+    """What decides each claim, with its line, as a list in Markdown; and why, where nothing could be decided."""
+    lines = []
+    for verdict in verdicts:
+        claim = verdict.claim
+        open_because = claim.statistic is not None and verdict.verdict == OPEN
+        why = f" ({verdict.why})" if open_because else ""
+        lines.append(f"- *{claim.sentence}*: {measured_text(claim)}{why}")
+    return "\n".join(lines)
+
+
+def measured_text(claim) -> str:
+    """What is measured, and what the claim needs of it: ``"share of the best head > .50"``."""
+    return f"{claim.operational} {needs}" if (needs := needs_text(claim)) else claim.operational
+
+
+def needs_text(claim) -> str:
+    """What the measured quantity has to be: ``"> .50"``, ``"< .10"``; nothing where there is nothing to decide."""
+    if claim.statistic is None:
+        return ""
+    return f"{'<' if claim.below else '>'} {claim.line()}"
+
+
+def needs_cell(claim) -> str:
+    return needs_text(claim) or "-"
+
+
+def count_verdicts(verdicts: Sequence) -> str:
+    """How many claims hold, do not hold, and cannot be decided.
+
+    >>> count_verdicts([])
+    'Of 0 claims 0 hold, 0 do not hold, and 0 cannot be decided here.'
+    """
+    holds, fails, left = (
+        sum(verdict.verdict == result for verdict in verdicts) for result in (HOLDS, FAILS, OPEN)
+    )
+    hold, do = "holds" if holds == 1 else "hold", "does" if fails == 1 else "do"
+    return (
+        f"Of {len(verdicts)} claims {holds} {hold}, {fails} {do} not hold, and {left} cannot be decided here."
+    )
+
+
+def model_name(verdicts: Sequence) -> str:
+    """Short name of the model: of a folder the last part, as there is little room above a column."""
+    name = PurePath(verdicts[0].model.replace("\\", "/")).name or "model"
+    return name if len(name) <= 24 else f"{name[:23]}…"
+
+
+def published_cell(verdict, mark: str = "") -> str:
+    """The published value with the letter for its exactness: ``"0.57, layer 9 (V)"``."""
+    tag = f" ({verdict.claim.exactness})" if verdict.published and verdict.claim.exactness else ""
+    return f"{verdict.published or '-'}{tag}{mark}"
+
+
+def value_cell(verdict) -> str:
+    """Our value with its interval, or a dash: of the quantity that is measured, and to as many places as its line has, or one more."""
+    if np.isnan(verdict.value):
+        return "-"
+    value, low, high = _interval(verdict.claim, verdict.value, verdict.low, verdict.high)
+    return f"{value} [{_shorter(low)}, {_shorter(high)}]"
+
+
+def twin_cell(verdict) -> str:
+    """The random twin's value; a dash where it is not a control, or has none."""
+    if not verdict.claim.control and not np.isnan(verdict.value):
+        return NO_CONTROL
+    if np.isnan(verdict.twin):
+        return "-" if np.isnan(verdict.value) else "not measured"
+    return _digits(verdict.claim.quantity(verdict.twin), verdict.claim.places())
+
+
+def interval_markup(claim, value: float, low: float, high: float) -> str:
+    """A statistic of a claim with its interval as the measured quantity, in HTML: the interval may stand on a line of its own but is not broken."""
+    if np.isnan(value):
+        return "-"
+    value, low, high = _interval(claim, value, low, high)
+    return f'{value} <span style="white-space:nowrap">[{low}, {high}]</span>'
+
+
+def original_note(verdict) -> str:
+    """What was published where the value is shown in another unit or not at all: a sentence, or nothing."""
+    original, exactness = verdict.claim.original_text(), verdict.claim.exactness
+    tag = f" ({exactness})" if exactness and not verdict.published else ""
+    return f"Published: {original}{tag}." if original else ""
+
+
+def _footnote(verdict) -> str:
+    erratum = verdict.claim.erratum
+    return " ".join(
+        filter(None, [original_note(verdict), f"{erratum[0].upper()}{erratum[1:]}." if erratum else ""])
+    )
+
+
+def counts_sentence(verdicts: Sequence) -> str:
+    """How many inputs report, and how many chose heads and layers; a range where the claims differ."""
+    reported = sorted({verdict.n for verdict in verdicts if verdict.n})
+    chose = sorted({verdict.n_choice for verdict in verdicts if verdict.n and verdict.n_choice})
+    if not reported:
+        return ""
+    choice = f"; heads and layers chosen on {_span(chose)} others" if chose else ""
+    return f"n = {_span(reported)} inputs{choice}."
+
+
+def tags_sentence(verdicts: Sequence) -> str:
+    """What the letters of exactness mean that occur."""
+    used = dict.fromkeys(
+        letter
+        for v in verdicts
+        if v.published or v.claim.original_text()
+        for letter in v.claim.exactness.split("/")
+        if letter
+    )
+    return f"{', '.join(f'{letter}: {_SHORT[letter]}' for letter in used)}." if used else ""
+
+
+def _mark(i: int) -> str:
+    return _FOOTNOTES[i] if i < len(_FOOTNOTES) else f"[{i + 1}]"
+
+
+def _span(counts: Sequence[int]) -> str:
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _shorter(number: str) -> str:
+    """Without the zero before the point, so that a table of four columns fits a slide: ".98"."""
+    return number.replace("0.", ".", 1) if number.startswith(("0.", "-0.")) else number
+
+
+def _digits(value: float, places: int = 2) -> str:
+    text = f"{value:.{places}f}"
+    return (
+        text.lstrip("-") if float(text) == 0 else text
+    )  # "-0.00" would make a class look for a minus that is not there
+
+
+def _places_apart(claim, *numbers: float) -> int:
+    """Three for two, where an end of the interval that is not on the line would be rounded to it."""
+    places = claim.places()
+    on_line = (
+        abs(n - claim.threshold) > NOISE and f"{n:.{places}f}" == f"{claim.threshold:.{places}f}"
+        for n in numbers
+    )
+    return places + (places == 2 and any(on_line))
+
+
+def _interval(claim, value: float, low: float, high: float) -> list[str]:
+    """A statistic and the ends of its interval as numbers of the quantity that is measured, the lower end first."""
+    ends = (high, low) if claim.below else (low, high)
+    places = _places_apart(claim, low, high)
+    return [_digits(claim.quantity(number), places) for number in (value, *ends)]
+
+
+# --- in a terminal -----------------------------------------------------------------------------------------
+def claims_text(verdicts: Sequence) -> str:
+    """The verdicts as plain characters, claim by claim: what the command prints."""
+    blocks = []
+    for lesson, group in groupby(verdicts, lambda verdict: verdict.claim.lesson):
+        blocks.append(f"Lesson {lesson}")
+        for verdict in group:
+            ours, twin, published = value_cell(verdict), twin_cell(verdict), published_cell(verdict)
+            twin = "no control" if twin == NO_CONTROL else twin
+            original = verdict.claim.original_text()
+            published += f", from {original}" if original else ""
+            n = f", n={verdict.n}" if verdict.n else ""
+            blocks.append(
+                f"  {verdict.claim.key}: {verdict.claim.sentence}\n"
+                f"    published {published}; here {ours}{n}; random twin {twin}\n"
+                f"    measured: {measured_text(verdict.claim)}\n"
+                f"    {verdict.verdict}: {verdict.why}"
+            )
+        blocks.append("")
+    return "\n".join([*blocks, count_verdicts(verdicts)])

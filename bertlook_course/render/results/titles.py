@@ -1,0 +1,355 @@
+"""The picture on a lesson's title slide: the lesson's own matter, drawn from recorded BERT-base or from what a paper printed.
+
+Four ways to draw: arcs over a sentence, small maps, grids of heads, columns over words; lesson 9 has points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from bertlook_teach import measures
+from bertlook_teach.model import load_recording, parse_head_label
+from bertlook_teach.views import (
+    INK,
+    MUTED,
+    PART_COLOURS,
+    RULE,
+    Cell,
+    Grid,
+    Picture,
+    coordinate,
+    difference_colour,
+    magnitude_colour,
+    text,
+    text_width,
+)
+
+from ... import metrics, published
+from ...syllabus import GUEST, LESSONS, lesson
+from ..heads.map_classes import map_address
+
+_WIDTH, _EM = 1180.0, 30.0
+_TALL = 390.0  # of the points
+_TIRED = "the animal didn't cross the street because it was too tired."
+_APPLES = "i bought seven apples today but i didn't like the way they tasted."
+_STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
+_CATS = ("the cat sat on the mat", "the cat lay on the rug")
+_LEAST = 0.1  # a weaker line is not drawn
+
+
+def title_picture(which: str) -> Picture:
+    """The picture of a deck's title slide.
+
+    Parameters
+    ----------
+    which : str
+        A lesson's number, "00" for the map of the course, or "guest_lecture".
+
+    Raises
+    ------
+    ValueError
+        If the course has no such deck.
+
+    Examples
+    --------
+    >>> title_picture("06").sentence[:33]
+    'BERT-base, recorded, head 8-10: w'
+    """
+    if which not in ("00", GUEST):
+        which = lesson(which).number
+    return _drawn(which)
+
+
+@lru_cache(maxsize=len(LESSONS) + 2)
+def _drawn(which: str) -> Picture:
+    body, height, sentence, badge = _PICTURES[which](_colour(which))
+    name = (
+        "The map of the course"
+        if which == "00"
+        else "Guest lecture"
+        if which == GUEST
+        else f"Lesson {int(which)}"
+    )
+    sentence = sentence.replace(
+        "BERT-base", badge, 1
+    )  # in words: a badge in the picture would shrink with it
+    return Picture(body, _WIDTH, height, name, sentence, _EM, wide=True)
+
+
+def _colour(which: str) -> str:
+    return PART_COLOURS[1 if which in ("00", GUEST) else lesson(which).part]
+
+
+def _recording():
+    return load_recording("bert-base-uncased")
+
+
+# --- arcs -----------------------------------------------------------------------------------------------
+
+
+def _words(tokens: Sequence[str], special: Sequence[bool], y: float) -> tuple[list[str], np.ndarray]:
+    """The tokens in one line over the whole width, and the middle of each."""
+    em = _EM
+    wide = [text_width(token, em) for token in tokens]
+    gap = (_WIDTH - sum(wide)) / len(tokens)
+    if gap < 0.25 * em:
+        em *= (_WIDTH - 0.25 * em * len(tokens)) / sum(wide)
+        wide = [text_width(token, em) for token in tokens]
+        gap = (_WIDTH - sum(wide)) / len(tokens)
+    middles = np.cumsum([w + gap for w in wide]) - [(w + gap) / 2 for w in wide]
+    size = f' font-size="{coordinate(em)}"'
+    return [
+        text(x, y, token, anchor="middle", fill=MUTED if grey else INK, extra=size)
+        for x, token, grey in zip(middles, tokens, special)
+    ], middles
+
+
+def _arcs(key, weights, what: str, *, special: bool = False):
+    """Every weight above a tenth as an arc, wide and dark where it is large; it ends with a dot at the token looked at."""
+
+    def draw(colour: str):
+        seen = _recording()[key]
+        kept = np.array([special or not hidden for hidden in seen.special])
+        tokens = [token for token, keep in zip(seen.tokens, kept) if keep]
+        chosen = np.array(weights(seen), dtype=float)[np.ix_(kept, kept)]
+        np.fill_diagonal(chosen, 0)
+        base, c = 190.0, coordinate
+        greyed = [hidden for hidden, keep in zip(seen.special, kept) if keep]
+        body, x = _words(tokens, greyed, base + 1.3 * _EM)
+        farthest = max(abs(x[i] - x[j]) for i, j in np.argwhere(chosen > _LEAST))
+        arcs = []
+        for i, j in sorted(np.argwhere(chosen > _LEAST), key=lambda at: chosen[tuple(at)]):
+            weight, rise = chosen[i, j], 40 + 200 * (abs(x[i] - x[j]) / farthest) ** 0.7
+            arcs.append(
+                f'<path d="M{c(x[i])} {c(base)}C{c(x[i])} {c(base - rise)} {c(x[j])} {c(base - rise)} {c(x[j])} {c(base)}" '
+                f'fill="none" stroke="{colour}" stroke-width="{c(2 + 11 * weight)}" stroke-opacity="{0.25 + 0.65 * weight:.2f}" '
+                f'stroke-linecap="round"/><circle cx="{c(x[j])}" cy="{c(base)}" r="{c(3 + 6 * weight)}" fill="{colour}"/>'
+            )
+        i, j = np.unravel_index(chosen.argmax(), chosen.shape)
+        left_out = (
+            "; weights to itself are not drawn"
+            if special
+            else "; special tokens and weights to itself are not drawn"
+        )
+        sentence = (
+            f"BERT-base, {what}: weights of a tenth and more{left_out}. The largest: "
+            f"{tokens[i]} → {tokens[j]}, {chosen[i, j]:.2f}."
+        )
+        return [*arcs, *body], base + 2.4 * _EM, sentence, _recording().badge
+
+    return draw
+
+
+def _of_head(label: str):
+    layer, head = parse_head_label(label)
+    return lambda seen: seen.weights[layer, head]
+
+
+# --- small maps -----------------------------------------------------------------------------------------
+
+
+def _maps(key, choose: Callable, per_row: int, what: str, *, em: float = _EM):
+    """Maps for their shape: a row of a map looks, a column is looked at, darkest is its largest weight."""
+
+    def draw(colour: str):
+        seen = _recording()[key]
+        chosen: Mapping[str, np.ndarray] = choose(seen)
+        named = any(name.strip() for name in chosen)
+        pitch = _WIDTH / per_row
+        size, step = pitch - 0.08 * pitch, pitch + (1.6 * em if named else 0)
+        body = []
+        for k, (name, weights) in enumerate(chosen.items()):
+            x, y = (k % per_row) * pitch, (k // per_row) * step
+            if named:
+                at = x + size / 2, y + 0.8 * em
+                body.append(text(*at, name, anchor="middle", extra=f' font-size="{coordinate(em)}"'))
+                y += 1.6 * em
+            body.append(
+                f'<image x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
+                f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{map_address(weights)}"/>'
+                f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
+                f'fill="none" stroke="{RULE}"/>'
+            )
+        rows = -(-len(chosen) // per_row)
+        said = " / ".join([key] if isinstance(key, str) else key).rstrip(".")
+        sentence = f"BERT-base, {what}, on “{said}”. A row looks, a column is looked at; dark is much."
+        return body, rows * step, sentence, _recording().badge
+
+    return draw
+
+
+def _every_head(seen) -> dict[str, np.ndarray]:
+    return {" " * k: one for k, one in enumerate(seen.weights.reshape(-1, *seen.weights.shape[2:]))}
+
+
+def _best_for_patterns(seen) -> dict[str, np.ndarray]:
+    found = {}
+    for name, key in (
+        ("next", "next"),
+        ("previous", "previous"),
+        ("same word", "same_word"),
+        ("in a word", "within_word"),
+        ("delimiter", "delimiter"),
+        ("all", "bag_of_words"),
+    ):
+        value = np.asarray(measures.PATTERNS[key].value(seen))
+        at = np.unravel_index(value.argmax(), value.shape)
+        found[name] = seen.weights[at]
+    return found
+
+
+# --- grids of heads -------------------------------------------------------------------------------------
+
+
+def _grids(
+    panels: Callable[[], Mapping[str, np.ndarray]], sentence: str, badge: str, *, signed: bool = False
+):
+    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale."""
+
+    def draw(colour: str):
+        found = panels()
+        largest = max(np.abs(grid).max() for grid in found.values())
+        shade = difference_colour if signed else magnitude_colour
+        pitch, top = _WIDTH / len(found), 1.7 * _EM
+        wide, high = min(44.0, 0.94 * pitch / 12), 22.0  # wider than high: two panels fill the slide, too
+        body = []
+        for k, (name, grid) in enumerate(found.items()):
+            left = k * pitch + (pitch - 12 * wide) / 2
+            body.append(text(left + 6 * wide, 0.8 * _EM, name, anchor="middle"))
+            cells = Grid(left, top, 12, 12, wide, high, _EM)
+            body += cells.cells(
+                lambda layer, head, grid=grid: Cell(shade(grid[layer, head] / largest)),
+                gap=(0.04 * wide, 0.05 * high),
+            )
+        return body, top + 12 * high, sentence, badge
+
+    return draw
+
+
+def _surface() -> dict[str, np.ndarray]:
+    wanted = {
+        "previous token": "previous",
+        "next token": "next",
+        "[SEP]": "sep",
+        "[CLS]": "cls",
+    }
+    all_of = measures.surface_measures()
+    seen = _recording().values()
+    return {name: np.mean([all_of[key](one) for one in seen], axis=0) for name, key in wanted.items()}
+
+
+def _disabled() -> dict[str, np.ndarray]:
+    return {
+        task: 100 * (published.published_baseline(task) - published.published_disabled_heads(task))
+        for task in ("MRPC", "RTE")
+    }
+
+
+def _moved() -> dict[str, np.ndarray]:
+    return {task: 1 - published.published_cosines(task) for task in ("MRPC", "SST-2", "QNLI")}
+
+
+# --- columns over words, points -------------------------------------------------------------------------
+
+
+def _columns(key, what: str, *, special: bool):
+    """What each token receives, as a column over it."""
+
+    def draw(colour: str):
+        seen = _recording()[key]
+        received = seen.weights.mean(axis=(0, 1, 2))
+        hidden = np.array(seen.special)
+        shown = received if special else np.where(hidden, 0, received)
+        base, c = 200.0, coordinate
+        body, x = _words(seen.tokens, seen.special, base + 1.1 * _EM)
+        wide = 0.9 * float(np.diff(x).min())
+        for at, value, grey in zip(x, shown, hidden):
+            height = 160 * value / shown.max()
+            fill = MUTED if grey else colour
+            body.append(
+                f'<rect x="{c(at - wide / 2)}" y="{c(base - height)}" width="{c(wide)}" height="{c(height)}" fill="{fill}"/>'
+            )
+            if value:
+                body.append(text(at, base - height - 0.6 * _EM, f"{100 * value:.0f}", anchor="middle"))
+        left_out = "" if special else f" [CLS] and [SEP] get the other {100 * received[hidden].sum():.0f}."
+        sentence = f"BERT-base, {what}: per cent of all attention that each token receives, mean of 144 heads.{left_out}"
+        return body, base + 2.2 * _EM, sentence, _recording().badge
+
+    return draw
+
+
+def _points(colour: str):
+    recording = _recording()
+    apart = measures.head_distances(recording.values(), keep=False).per_token
+    points = metrics.classical_mds(apart)  # the exact map takes 20 s
+    low, high = points.min(axis=0), points.max(axis=0)
+    at = (points - low) / (high - low) * [_WIDTH - 60, _TALL - 60] + 30
+    body = []
+    for k, (x, y) in enumerate(at):
+        layer = k // 12
+        body.append(
+            f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(6 + 0.9 * layer)}" fill="{colour}" '
+            f'fill-opacity="{0.25 + 0.06 * layer:.2f}" stroke="{colour}" stroke-width="1.5"/>'
+        )
+    sentence = (
+        f"BERT-base: 144 heads on a plane, near where their maps are alike; larger is a later layer. "
+        f"{len(recording)} inputs, stress {metrics.kruskal_stress(apart, points):.2f}."
+    )
+    return body, _TALL, sentence, recording.badge
+
+
+def _strongest(seen) -> np.ndarray:
+    """The largest weight that any head gives, for the key to which each query gives most; lines to itself and to special tokens are left out."""
+    weights = seen.weights.max(axis=(0, 1))
+    weights[:, np.array(seen.special)] = 0
+    np.fill_diagonal(weights, 0)
+    return np.where(weights == weights.max(axis=1, keepdims=True), weights, 0)
+
+
+_PRINTED = "BERT-base, published"
+
+_PICTURES = {
+    "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer"),
+    GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
+    # Not the sentence that slide 2 asks about.
+    "01": _arcs("time flies like an arrow", _of_head("8-11"), "head 8-11"),
+    "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
+    "03": _grids(
+        _surface,
+        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs; dark is much.",
+        "BERT-base, recorded",
+    ),
+    "04": _arcs(
+        _CATS, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
+    ),
+    "05": _maps(
+        _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"
+    ),
+    "06": _arcs(_STORE, _of_head("8-10"), "head 8-10"),
+    "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
+    "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
+    "09": _points,
+    "10": _maps(
+        _STORE,
+        lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
+        6,
+        "the mean map of each of 12 layers",
+        em=40.0,  # two rows are as high as the slide, so the picture is drawn smaller
+    ),
+    "11": _grids(
+        _disabled,
+        "BERT-base, one cell for each head, each disabled in turn: blue where the score falls, brown where it rises (Kovaleva et al. 2019, read off Figure 8).",
+        _PRINTED,
+        signed=True,
+    ),
+    "12": _columns(_APPLES, "one sentence", special=False),
+    "13": _columns(_TIRED, "one sentence", special=True),
+    "14": _grids(
+        _moved,
+        "BERT-base, one cell for each head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).",
+        _PRINTED,
+    ),
+}

@@ -1,0 +1,208 @@
+"""What switching heads off did: the guesses before and after, the loss with its interval, as texts and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertlook_teach.model import head_label
+from bertlook_teach.stats import unit_interval
+from bertlook_teach.views import (
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    SELECTED_INK,
+    Cell,
+    Grid,
+    Picture,
+    coordinate,
+    percent,
+    quoted,
+    shortened,
+    text,
+    text_width,
+)
+
+OFF = SELECTED_INK
+
+WAYS = {
+    "zero": ("it gives nothing", "they give nothing"),
+    "uniform": ("it looks at all tokens equally", "they look at all tokens equally"),
+}
+
+_NAMED = 4  # more heads than this are counted, not named
+
+
+def describe_off(off: Sequence[tuple[int, int]], shape: tuple[int, int]) -> str:
+    """Which heads are off, in words.
+
+    >>> describe_off([(0, 1), (2, 0)], (3, 2))
+    'heads 1-2 and 3-1 off'
+    >>> describe_off([(1, 0), (1, 1)], (3, 2)), describe_off([], (3, 2))
+    ('layer 2 off', 'all heads on')
+    """
+    n_layers, n_heads = shape
+    off = sorted(tuple(head) for head in off)
+    if not off:
+        return "all heads on"
+    if len(off) == n_layers * n_heads:
+        return f"all {len(off)} heads off"
+    layers = sorted({layer for layer, _ in off})
+    if len(off) == len(layers) * n_heads and len(layers) <= _NAMED:
+        numbers = [str(layer + 1) for layer in layers]
+        return f"layer{'s' * (len(layers) > 1)} {_joined(numbers)} off"
+    if len(off) > _NAMED:
+        return f"{len(off)} of {n_layers * n_heads} heads off"
+    return f"head{'s' * (len(off) > 1)} {_joined([head_label(*head) for head in off])} off"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def describe_change(before, after, units, *, places: int = 2, seed: int = 0) -> str:
+    """A mean before and after, and the change with its 95 % interval, drawing whole texts.
+
+    >>> describe_change([1.0, 3.0], [1.5, 3.5], [0, 1])
+    '2.00 → 2.50, change +0.50 [+0.50, +0.50]'
+    """
+    before, after = (np.asarray(values, dtype=float) for values in (before, after))
+    difference = after - before
+    low, high = unit_interval(difference, units, seed=seed, share=False) if difference.any() else (0.0, 0.0)
+    signed = [_signed(value, places) for value in (difference.mean(), low, high)]
+    return f"{before.mean():.{places}f} → {after.mean():.{places}f}, change {signed[0]} [{signed[1]}, {signed[2]}]"
+
+
+def _short_percent(share: float) -> str:
+    return percent(share).replace("under ", "<").replace("over ", ">")
+
+
+def _signed(value: float, places: int) -> str:
+    shown = f"{value:+.{places}f}"
+    return f"{0:.{places}f}" if float(shown) == 0 else shown.replace("-", "−")
+
+
+def bench_result(bench, before, after) -> dict[str, object]:
+    """Two outcomes of one bench as the texts that are shown.
+
+    Parameters
+    ----------
+    bench : Bench
+        Of `bertlook_course.analyses.ablation.bench`; only its shape, its sentence, its units and the name of its task are read.
+    before, after : Outcome
+
+    Returns
+    -------
+    dict of "before", "after" (lists of piece, probability, that in words), "truth", "title", "scores", "sentence"
+    """
+    shape = bench.encoder.n_layers, bench.encoder.n_heads
+    sentence, which = bench.sentence, describe_off(after.off, shape)
+    n_texts = len(set(np.asarray(bench.units).tolist()))
+    change = describe_change(before.losses, after.losses, bench.units)
+    scores = [
+        f"Masked-LM loss, nats: {change} ({len(before.losses)} pieces of {n_texts} text{'s' * (n_texts > 1)})."
+    ]
+    if before.right is not None:
+        n = len(before.right)
+        change = describe_change(before.right, after.right, np.arange(n))
+        task = getattr(bench.classify, "name", "Task")
+        scores.append(f"{task}, share right: {change} ({n} examples).")
+    truth = None if sentence.truth is None else sentence.tokens[sentence.masked]
+    likeliest = [outcome.guesses[0] for outcome in (before, after)]
+    if truth is None:
+        said = f"First guess {quoted(likeliest[0][0])} ({percent(likeliest[0][1])}), now {quoted(likeliest[1][0])} ({percent(likeliest[1][1])})."
+    else:
+        said = (
+            f"Right word {quoted(truth)}: {percent(before.truth)}, now {percent(after.truth)}. First guess "
+            f"{quoted(likeliest[0][0])}, now {quoted(likeliest[1][0])}."
+        )
+    capital = which[0].upper() + which[1:]
+    control = ""
+    if len(after.off) == shape[0] * shape[1]:
+        control = " This is the positive control: no word can see another, and the guess is made from place and habit alone."
+    return {
+        "before": [[piece, round(share, 5), _short_percent(share)] for piece, share in before.guesses],
+        "after": [[piece, round(share, 5), _short_percent(share)] for piece, share in after.guesses],
+        "truth": truth,
+        "title": "now" if after.off else "now (the same)",
+        "scores": scores,
+        "sentence": f"{capital}{f' ({WAYS[after.how][len(after.off) > 1]})' if after.off else ''}. {said}{control}",
+    }
+
+
+def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float = 16) -> Picture:
+    """The switches and what they did.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Layers and heads.
+    off : sequence of (layer, head)
+        Counted from 0.
+    tokens : sequence of str
+    masked : int
+        Position of the piece to guess, shown as ``mask``.
+    result : dict
+        From :func:`bench_result`.
+    """
+    n_layers, n_heads = shape
+    em = float(font_size)
+    off = {tuple(head) for head in off}
+    grid = Grid(4.4 * em, 3.4 * em, n_layers, n_heads, 1.7 * em, 1.7 * em, em)
+    beside = grid.right + 2 * em
+
+    def cell(layer: int, head: int) -> Cell:
+        name = f"Head {head_label(layer, head)}"
+        if (layer, head) in off:
+            return Cell(PAPER, f"{name}: off", "✕", OFF, OFF, bold=True)
+        return Cell(LINE, f"{name}: on", edge=LINE)
+
+    body = [
+        *grid.named(("head", "layer"), 1.4 * em, 1.2 * em),
+        *grid.numbered(gap=0.7),
+        *grid.cells(cell, range(1, n_layers + 1), size=1),
+    ]
+    column = 13 * em
+    width = max(beside + 2 * column + em, 52 * em)
+    shown = [mask if i == masked else token for i, token in enumerate(tokens)]
+    lines = _wrapped(shown, em, width - beside - em)
+    y = 1.2 * em
+    for line in lines:
+        body.append(text(beside, y, line))
+        y += 1.35 * em
+    y += 0.6 * em
+    largest = max(share for _, share, _ in [*result["before"], *result["after"]]) or 1.0
+    for number, (title, guesses) in enumerate(
+        (("all heads on", result["before"]), (result["title"], result["after"]))
+    ):
+        x = beside + number * column
+        body.append(text(x, y, title, extra=' font-weight="600"'))
+        for row, (piece, share, said) in enumerate(guesses, 1):
+            at = y + row * 1.5 * em
+            weight = ' font-weight="700"' if piece == result["truth"] else ""
+            body.append(text(x, at, shortened(piece, em, 5.6 * em), extra=weight))
+            body.append(
+                f'<rect x="{coordinate(x + 6 * em)}" y="{coordinate(at - 0.4 * em)}" '
+                f'width="{coordinate(2.6 * em * share / largest)}" height="{coordinate(0.8 * em)}" fill="{LINE}"/>'
+            )
+            body.append(text(x + 6.2 * em + 2.6 * em * share / largest, at, said, fill=MUTED))
+    y = max(y + 7.5 * em + 1.4 * em, grid.bottom + 1.2 * em)
+    for line in result["scores"]:
+        for part in _wrapped(line.split(), em, width - 2 * em):
+            body.append(text(1.2 * em, y, part, fill=INK))
+            y += 1.35 * em
+    title = f"Heads switched off: {describe_off(sorted(off), shape)}"
+    return Picture(body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em)
+
+
+def _wrapped(words: Sequence[str], em: float, width: float) -> list[str]:
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, em) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

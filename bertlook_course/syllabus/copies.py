@@ -1,0 +1,115 @@
+"""A copy of the notebooks that a reader may change, and how a newer edition comes into it without losing a change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from bertlook_teach import __version__
+from bertlook_teach.disk import shipped_course, write_file, write_json
+
+from ..storage import writable_folder
+
+MANIFEST = ".bertlook-course.json"
+
+_PARTS = {"slides": (".ipynb", ".css"), "notebooks/exercises": (".ipynb",)}
+
+
+class Copied(NamedTuple):
+    """What a copy did, by the names of the files: written, left as the reader changed them, and put beside these."""
+
+    written: list[str]
+    kept: list[str]
+    beside: list[str]
+
+
+def copy_course(folder: str | Path, *, update: bool = False, source: Path | None = None) -> Copied:
+    """Copy decks, their style and the exercises into a folder; with ``update`` bring a newer edition into an earlier copy.
+
+    What the reader has not touched is replaced. What was changed stays, and where the new edition changed it too, the new one is
+    written beside it, its name beginning with ``new_``. The digests of the edition stand in a small file, ``.bertlook-course.json``.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is missing.
+    update : bool
+    source : Path, optional
+        The folder with ``slides`` and ``notebooks``; by default what was installed.
+
+    Raises
+    ------
+    FileExistsError
+        Without ``update``, if the folder holds files already.
+    FileNotFoundError
+        If notebooks were not installed, or ``update`` finds files but no earlier copy.
+    OSError
+        If the folder cannot be written.
+    """
+    folder = Path(folder).expanduser()
+    edition = _edition(source or shipped_course())
+    if folder.is_dir() and any(folder.iterdir()):
+        if not update:
+            raise FileExistsError(
+                f"{folder} holds files already. Name another folder, or bring an earlier copy up to date with --update."
+            )
+        if not (folder / MANIFEST).is_file():
+            raise FileNotFoundError(
+                f"{folder} was not made by bertlook course: it has no {MANIFEST}. Name another folder."
+            )
+    writable_folder(folder)
+    before, done = _digests(folder / MANIFEST), Copied([], [], [])
+    for name, content in edition.items():
+        path, digest = folder / name, _digest(content)
+        mine = _digest(path.read_bytes()) if path.is_file() else None
+        if mine == digest:
+            continue
+        if mine is None or mine == before.get(name):
+            write_file(path, content)
+            done.written.append(name)
+            continue
+        done.kept.append(name)
+        if digest != before.get(name):
+            done.beside.append(_beside(path, content).relative_to(folder).as_posix())
+    digests = {name: _digest(content) for name, content in edition.items()}
+    if digests != before or done.written:
+        write_json(folder / MANIFEST, {"edition": __version__, "files": digests})
+    return done
+
+
+def _edition(source: Path) -> dict[str, bytes]:
+    """Every file of the course by its name inside the folder."""
+    found = {}
+    for part, kinds in _PARTS.items():
+        for path in sorted((source / part).rglob("*")):
+            name = PurePosixPath(path.relative_to(source).as_posix())
+            if path.suffix in kinds and not any(step.startswith(".") for step in name.parts):
+                found[str(name)] = path.read_bytes()
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _digests(manifest: Path) -> dict[str, str]:
+    if not manifest.is_file():
+        return {}
+    try:
+        return dict(json.loads(manifest.read_text(encoding="utf-8"))["files"])
+    except (ValueError, KeyError, TypeError):
+        return {}  # then every file that differs counts as changed by the reader, and nothing is lost
+
+
+def _beside(path: Path, content: bytes) -> Path:
+    """The new edition of a changed file under a name of its own; one that was changed too is not overwritten."""
+    for number in ["", *range(2, 1000)]:
+        place = path.with_name(f"new{number}_{path.name}")
+        if not place.exists() or place.read_bytes() == content:
+            write_file(place, content)
+            return place
+    raise FileExistsError(
+        f"{path.parent} holds too many files new_{path.name}; delete those you do not need."
+    )

@@ -1,0 +1,37 @@
+"""The browser half of the course's views: plain files in ``js``, joined with those that all views share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bertlook_teach.views import FOLDER as SHARED
+from bertlook_teach.views import asset as asset_in
+from bertlook_teach.views import module_source as joined
+
+FOLDER = Path(__file__).parent / "js"
+
+_INSIDE = {
+    "masked_word": ("ablation_bench",),
+    "training_film": ("head_map",),
+    "recorded_view": ("head_map", "head_view"),
+}  # views that hold others
+
+
+def module_source(view: str) -> str:
+    """The ES module of a view, of the course or of the helper; see `bertlook_teach.views`."""
+    return joined(view, (FOLDER, SHARED), _INSIDE.get(view, ()))
+
+
+def view_names() -> list[str]:
+    """The views that have a browser half, the helper's and the course's."""
+    return sorted(path.stem for path in {*FOLDER.glob("*.js"), *SHARED.glob("*.js")} if path.stem != "core")
+
+
+def asset(name: str) -> str:
+    """One file of the browser half as it is, by its name."""
+    return asset_in(name, (FOLDER, SHARED))
+
+
+def view_style(view: str) -> str:
+    """What one view adds to the style sheet."""
+    return asset(f"{view}.css")

@@ -1,0 +1,55 @@
+// The masked word as a game: say what is hidden, then see what the model says. Who computes (a kernel, or the page) sets numbers; the words are
+// made here. The sentence and the list are those of ablation_bench.js.
+
+// The same sentence as MaskedWordView.sentence in bertlook_course/widgets/panels/masked_word.py, held together by a test.
+function describeHidden({ guesses, truth, reply, count }) {
+  const placed = (whose, [piece, share, rank]) => `${whose} ${quoted(piece)}: ${percent(share)}, guess ${rank} of ${count}.`;
+  const said = [];
+  if (reply[0] === 0) said.push("The model knows nothing in your guess.");
+  else if (reply.length === 1) said.push(`Your guess is ${reply[0]} wordpieces; the model fills in one.`);
+  else if (reply.length) said.push(placed("Your", reply));
+  if (truth.length) said.push(placed("Right word", truth));
+  said.push(`First guess ${quoted(guesses[0][0])} (${percent(guesses[0][1])}).`);
+  return said.join(" ");
+}
+
+function createMaskedWord(host, get, emit) {
+  const root = element("div", "bertlook bertlook-masked-word");
+  const sentence = maskableSentence(get, emit);
+  const bar = element("div", "bl-switch-bar");
+  const label = element("label", "bl-switch-how");
+  const input = element("input", "bl-select", { type: "text", size: "14", maxlength: "100", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
+  const button = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  const lists = element("div", "bl-switch-lists");
+  const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  label.append("your guess ", input);
+  bar.append(label, button);
+  root.append(sentence.node, bar, lists, caption);
+  host.append(root);
+
+  function update() {
+    setType(root, get("font_size"));
+    sentence.paint();
+    const [shown, truth, all] = [get("shown"), get("truth"), get("guesses")];
+    if (document.activeElement !== input || !get("answer")) input.value = get("answer");
+    button.textContent = shown ? "hide the model's guesses" : "show the model's guesses";
+    const guesses = all.map(([piece, share]) => [piece, share, percent(share).replace("under ", "<").replace("over ", ">")]);
+    lists.replaceChildren(guessList("the model's guesses", guesses, truth[0] ?? null, guesses[0][1]));
+    lists.style.visibility = shown ? "" : "hidden"; // its room is kept, so that nothing moves when they come
+    setSentence(caption, get("message") || (shown
+      ? describeHidden({ guesses: all, truth, reply: get("reply"), count: get("count") })
+      : "Which word is hidden? Type your guess and press Enter, or show the model's."));
+  }
+
+  input.addEventListener("change", () => input.value.trim() && emit({ answer: input.value, shown: true }));
+  for (const kind of ["keydown", "keypress", "keyup"]) input.addEventListener(kind, (event) => event.stopPropagation()); // no keys of the slides
+  button.addEventListener("keydown", (event) => [" ", "Enter"].includes(event.key) && event.stopPropagation());
+  button.addEventListener("click", () => emit({ shown: !get("shown") }));
+  return hosted(root, update, [], () => {});
+}
+
+const MASKED_WORD_TRAITS = ["text", "guesses", "truth", "answer", "reply", "message", "shown", "count", "font_size"];
+
+export default {
+  render: (context) => mount(context, MASKED_WORD_TRAITS, createMaskedWord),
+};

@@ -1,0 +1,278 @@
+// How one token's row of weights comes about: query, keys, products, scores, softmax. A table of bars, computed here.
+
+const NEURON_KEYS_HELP =
+  "Left and right arrows change the head, up and down the layer. Page Up and Page Down choose the query. " +
+  "Shift with up and down arrow chooses a key, Escape lets it go. The letter A shows all dimensions, or the largest.";
+const SVG = "http://www.w3.org/2000/svg";
+
+// The same numbers and sentences as bertlook_course/render/heads/neurons.py, held together by a test.
+function signed(value) {
+  const rounded = Math.floor(Math.abs(value) * 100 + 0.5) / 100;
+  return rounded ? `${value > 0 ? "+" : "-"}${rounded.toFixed(2)}` : "0.00";
+}
+
+function neuronsOf(queries, keys, query) {
+  const size = queries[0].length;
+  const vector = queries[query];
+  const products = keys.map((key) => key.map((value, d) => vector[d] * value));
+  const scores = products.map((row) => row.reduce((sum, value) => sum + value, 0) / Math.sqrt(size));
+  const top = Math.max(...scores);
+  const powers = scores.map((score) => Math.exp(score - top));
+  const total = powers.reduce((sum, value) => sum + value, 0);
+  return { vector, keys, products, scores, weights: powers.map((value) => value / total), size, query };
+}
+
+function splitDimensions(products, most) {
+  const size = products[0].length;
+  const does = Array.from({ length: size }, (_, d) => products.reduce((sum, row) => sum + Math.abs(row[d]), 0));
+  const order = does.map((_, d) => d).sort((a, b) => does[b] - does[a] || a - b);
+  return size - most <= 1 ? { own: order, rest: [] } : { own: order.slice(0, most), rest: order.slice(most) };
+}
+
+const argmax = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+
+function describeNeurons(view, { tokens, special }, { own, rest }, key, layer, head) {
+  const at = key < 0 ? argmax(view.weights) : key;
+  const products = view.products[at];
+  const most = own.reduce((best, d) => (Math.abs(products[d]) > Math.abs(products[best]) ? d : best), own[0]);
+  const target = at === view.query ? "itself" : quoted(tokens[at], special[at]);
+  const plain = (value) => signed(Math.abs(value)).replace("+", "");
+  let sentence =
+    `Head ${headLabel(layer, head)}: ${quoted(tokens[view.query], special[view.query])} looks at ${target} with weight ` +
+    `${percent(view.weights[at])}, score ${signed(view.scores[at])}. ` +
+    `The score is the sum of ${view.size} product${view.size === 1 ? "" : "s"} divided by ${plain(Math.sqrt(view.size))}: ` +
+    `dimension ${most + 1} ${products[most] >= 0 ? "adds" : "takes away"} most, ${plain(products[most])}`;
+  if (rest.length) {
+    const sum = rest.reduce((total, d) => total + products[d], 0);
+    sentence += `; the ${rest.length} that do least over all keys come to ${signed(sum)} together`;
+  }
+  return `${sentence}.`;
+}
+
+function createNeuronView(host, get, emit) {
+  const root = element("div", "bertlook bertlook-view bertlook-neurons");
+  const controls = element("div", "bl-neuron-controls");
+  const name = element("span", "bl-heading");
+  const queryLabel = element("label");
+  const querySelect = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
+  const allLabel = element("label", "bl-all");
+  const allBox = element("input", "", { type: "checkbox", "data-lm-suppress-shortcuts": "true" });
+  const allText = element("span");
+  const scroller = element("div", "bl-neuron-scroller", {
+    tabindex: "0",
+    role: "group",
+    "aria-label": `The neurons behind one row of weights. ${NEURON_KEYS_HELP}`,
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const table = element("table", "bl-neuron-table");
+  const legend = element("span", "bl-neuron-legend");
+  const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  queryLabel.append("query ", querySelect);
+  allLabel.append(allBox, allText);
+  const badge = element("span", "bl-badge");
+  controls.append(badge, name, queryLabel, allLabel, legend);
+  scroller.append(table);
+  root.append(controls, scroller, caption);
+  host.append(root);
+
+  let vectors = null; // what the bytes hold
+  let source = null; // the bytes `vectors` was made from
+  let listed = ""; // tokens in the menu
+  let gone = false;
+
+  function load() {
+    const bytes = get("data");
+    if (bytes === source) return Boolean(vectors);
+    const plain = bytesOf(bytes);
+    const [, heads, tokens, size] = get("shape");
+    const count = get("carried").length * heads * tokens * size;
+    source = bytes;
+    // Two-byte numbers must start at an even address, which a message does not promise: copy.
+    vectors = plain.byteLength === 4 * count ? new Int16Array(plain.slice().buffer) : null;
+    return Boolean(vectors);
+  }
+
+  // Queries or keys of the head in view, [token][dim].
+  function unpacked(which) {
+    const [, heads, tokens, size] = get("shape");
+    const place = get("carried").indexOf(get("layer")) * heads + get("head");
+    const scale = get("scales")[place][which];
+    const start = (which * get("carried").length * heads + place) * tokens * size;
+    return Array.from({ length: tokens }, (_, i) =>
+      Array.from({ length: size }, (_, d) => (vectors[start + i * size + d] / 32767) * scale),
+    );
+  }
+
+  function strip(values, rest, largest) {
+    const picture = document.createElementNS(SVG, "svg");
+    const slots = values.length + (rest === null ? 0 : 1.8);
+    picture.setAttribute("viewBox", `0 -1 ${slots} 2`);
+    picture.setAttribute("preserveAspectRatio", "none");
+    picture.setAttribute("aria-hidden", "true");
+    const path = (d, className) => {
+      const node = document.createElementNS(SVG, "path");
+      node.setAttribute("d", d);
+      node.setAttribute("class", className);
+      picture.append(node);
+    };
+    path(`M0 0H${slots}`, "bl-zero");
+    const wide = values.length > 40 ? 1 : 0.84;
+    const bar = (k, value) => `M${k} 0h${wide}v${(-value / largest).toFixed(3)}h${-wide}z`;
+    const of = (sign) => values.map((value, k) => (value * sign > 0 ? bar(k, value) : "")).join("");
+    path(of(1), "bl-plus");
+    path(of(-1), "bl-minus");
+    if (rest !== null) path(bar(values.length + 0.8, rest), rest > 0 ? "bl-plus bl-rest" : "bl-minus bl-rest");
+    return picture;
+  }
+
+  function cell(tag, className, content, attributes = {}) {
+    const node = element(tag, className, attributes);
+    node.append(content);
+    return node;
+  }
+
+  function tabulate(view, text, split, key) {
+    const head = element("tr");
+    for (const [title, className] of [["key", "bl-label"], ["query, keys", ""], ["query × key", ""], ["score", "bl-score"], ["weight", ""]]) {
+      head.append(cell("th", className, title, { scope: "col" }));
+    }
+    const of = (row) => split.own.map((d) => row[d]);
+    const sums = view.products.map((row) => (split.rest.length ? split.rest.reduce((sum, d) => sum + row[d], 0) : null));
+    const longest = Math.max(...[view.vector, ...view.keys].flatMap((row) => of(row).map(Math.abs))) || 1;
+    const largest = Math.max(...view.products.flatMap((row) => of(row).map(Math.abs)), ...sums.map((sum) => Math.abs(sum ?? 0))) || 1;
+    const query = element("tr", "bl-query-row");
+    const queryName = cell("th", "bl-label", `query: ${visibleToken(text.tokens[view.query])}`, { scope: "row" });
+    query.append(queryName, cell("td", "", strip(of(view.vector), null, longest)), element("td"), element("td"), element("td"));
+    const rows = text.tokens.map((token, j) => {
+      const row = element("tr", j === key ? "bl-key-row bl-chosen-row" : "bl-key-row", { "data-key": j });
+      if (j === key) row.setAttribute("aria-current", "true");
+      const label = cell("th", "bl-label", visibleToken(token), { scope: "row", dir: "auto" });
+      label.title = visibleToken(token);
+      const weight = element("td", "bl-weight");
+      const bar = element("span", "bl-share", { "aria-hidden": "true" });
+      bar.style.width = `${Math.max(0.06, 4.4 * view.weights[j])}em`;
+      weight.append(bar, cell("span", "bl-per-cent", percent(view.weights[j])));
+      row.append(
+        label,
+        cell("td", "", strip(of(view.keys[j]), null, longest)),
+        cell("td", "", strip(of(view.products[j]), sums[j], largest)),
+        cell("td", "bl-score", signed(view.scores[j])),
+        weight,
+      );
+      return row;
+    });
+    const top = element("thead");
+    top.append(head, query);
+    const body = element("tbody");
+    body.append(...rows);
+    table.replaceChildren(top, body);
+  }
+
+  function layOut(tokens) {
+    const em = parseFloat(getComputedStyle(root).fontSize);
+    const slide = onSlide(host);
+    const room = get("height") * enlarged(host) || (slide ? 0.55 * window.innerHeight : 26 * em);
+    const row = Math.max(1.02, Math.min(1.45, (room / em - 0.1) / (tokens + 2)));
+    table.style.setProperty("--bl-row", `${row}em`);
+    scroller.style.maxHeight = `${Math.ceil(Math.max(room, 6 * em))}px`;
+  }
+
+  function menu(text) {
+    const now = JSON.stringify(text.tokens);
+    if (now === listed) return;
+    listed = now;
+    const options = text.tokens.map((token, i) => {
+      const option = element("option", "", { value: i });
+      option.textContent = `${i}  ${visibleToken(token)}`;
+      return option;
+    });
+    querySelect.replaceChildren(...options);
+  }
+
+  function update() {
+    if (gone || !load()) return;
+    setType(root, get("font_size"));
+    const text = { tokens: get("tokens"), special: get("special") };
+    const [layer, head, key] = [get("layer"), get("head"), get("key")];
+    const [, , tokens, size] = get("shape");
+    menu(text);
+    querySelect.value = String(get("query"));
+    showBadge(badge, get("badge") ?? "");
+    name.textContent = `Head ${headLabel(layer, head)}`;
+    allBox.checked = get("all_dimensions");
+    allText.textContent = `all ${size} dimensions`;
+    allLabel.hidden = size - get("most") <= 1;
+    layOut(tokens);
+    if (!get("carried").includes(layer)) {
+      table.replaceChildren();
+      legend.textContent = "";
+      const carried = get("carried").map((index) => index + 1).join(", ");
+      caption.textContent = `Head ${headLabel(layer, head)}: with this many heads only ${get("carried").length > 1 ? "layers" : "layer"} ${carried} ${get("carried").length > 1 ? "travel" : "travels"} with the view; others need the kernel.`;
+      return;
+    }
+    const view = neuronsOf(unpacked(0), unpacked(1), get("query"));
+    const split = splitDimensions(view.products, get("all_dimensions") ? size : get("most"));
+    tabulate(view, text, split, key);
+    const also = split.rest.length ? `, outlined: ${split.rest.length} others` : "";
+    legend.textContent = `up +, down −${also}`;
+    setSentence(caption, describeNeurons(view, text, split, key, layer, head));
+    if (key >= 0) table.querySelector(".bl-chosen-row")?.scrollIntoView?.({ block: "nearest" });
+  }
+
+  function onClick(event) {
+    const row = event.target.closest?.(".bl-key-row");
+    if (row) emit({ key: Number(row.dataset.key) === get("key") ? -1 : Number(row.dataset.key) });
+  }
+  function onKey(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const [layers, heads, tokens] = get("shape");
+    const [query, key] = [get("query"), get("key")];
+    if (event.shiftKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      keep(event);
+      const down = event.key === "ArrowDown";
+      emit({ key: key < 0 ? (down ? 0 : tokens - 1) : Math.max(0, Math.min(tokens - 1, key + (down ? 1 : -1))) });
+      return;
+    }
+    const next = moved(event.key, get("layer"), get("head"), layers, heads);
+    if (next) {
+      keep(event);
+      emit({ layer: next[0], head: next[1] });
+    } else if (event.key === "PageDown" || event.key === "PageUp") {
+      keep(event);
+      emit({ query: Math.max(0, Math.min(tokens - 1, query + (event.key === "PageDown" ? 1 : -1))) });
+    } else if (event.key === "Escape" && key >= 0) {
+      keep(event);
+      emit({ key: -1 });
+    } else if (event.key === "a" || event.key === "A") {
+      keep(event);
+      emit({ all_dimensions: !get("all_dimensions") });
+    }
+  }
+  const onQuery = () => emit({ query: Number(querySelect.value) });
+  const onAll = () => emit({ all_dimensions: allBox.checked });
+  const own = (event) => event.stopPropagation(); // a menu's keys are not the slides'
+
+  scroller.addEventListener("click", onClick);
+  scroller.addEventListener("keydown", onKey);
+  controls.addEventListener("keydown", own);
+  querySelect.addEventListener("change", onQuery);
+  allBox.addEventListener("change", onAll);
+  let width = 0;
+
+  return hosted(root, update, [root], () => {
+    if (root.clientWidth === width) return;
+    width = root.clientWidth;
+    if (vectors && width) layOut(get("shape")[2]);
+  }, () => {
+    gone = true;
+  });
+}
+
+const NEURON_VIEW_TRAITS = [
+  "data", "scales", "carried", "shape", "tokens", "special", "layer", "head", "query", "key", "all_dimensions", "most",
+  "badge", "font_size", "height",
+];
+
+export default {
+  render: (context) => mount(context, NEURON_VIEW_TRAITS, createNeuronView),
+};

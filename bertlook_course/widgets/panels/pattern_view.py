@@ -1,0 +1,55 @@
+"""Type a pattern, see which heads follow it."""
+
+from __future__ import annotations
+
+from bertlook_teach.model import Attention
+
+from ...analyses.patterns import WordMaps, score_pattern
+from ...metrics import CannotDecide
+from ...render import render_pattern_score
+from ..text_view import TextView
+
+TREE_PATTERN = "query.pos('DET') & key.governor()"
+
+PLAIN_PATTERN = "key.offset(-1)"
+
+
+class PatternView(TextView):
+    """A text box for a line of the pattern language; Enter scores every head on it, in about a second for 1,000 sentences.
+
+    Parameters
+    ----------
+    maps : WordMaps
+        From `word_maps`; or a list of Attention, one for each text, such as `Attention.from_arrays` makes. One text alone is refused: the
+        head is chosen on one half of the documents and scored on the other.
+    twin : WordMaps, optional
+        Of the random twin on the same texts.
+    pattern : str, optional
+        The first one; without trees ``PLAIN_PATTERN``. If it is not valid, a message beside the box says so, and the last picture stays.
+    measure : {"accuracy", "mass"}
+    """
+
+    def __init__(
+        self,
+        maps: WordMaps,
+        twin: WordMaps | None = None,
+        pattern: str | None = None,
+        *,
+        measure: str = "accuracy",
+    ):
+        if not isinstance(maps, WordMaps):
+            maps = WordMaps.of([maps] if isinstance(maps, Attention) else maps)
+            pattern = pattern or PLAIN_PATTERN
+        pattern = pattern or TREE_PATTERN
+
+        def draw(text: str, text_pair: str | None = None) -> str:
+            try:
+                return render_pattern_score(score_pattern(text, maps, twin), measure)
+            except CannotDecide as reason:
+                raise ValueError(f"cannot be decided: {reason}.") from None
+
+        super().__init__(draw, pattern)
+        self.text_box.text.placeholder = "a pattern, then Enter"
+
+    def __repr__(self) -> str:
+        return f"PatternView({self.text_box.text.value!r})"

@@ -1,0 +1,87 @@
+"""The room's predictions beside the data: codes typed or pasted by the teacher, counted in the page, sent nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anywidget
+import traitlets
+
+from bertlook_teach.views import page_bundle, style_source
+
+from ...render import TextTable
+from ...syllabus import Votes, count_votes
+from ..assets import module_source, view_style
+
+
+class Tally(anywidget.AnyWidget):
+    """A box for codes such as ``3-1B`` (lesson 3, question 1, answer B), and a bar for each answer.
+
+    How codes are read is said at `count_votes`. The bars, and which answer is the computed one, stay hidden until *show the room* is pressed, so
+    that who writes last does not write what most have written. It works in an exported page too; the votes are not saved with the notebook.
+
+    Parameters
+    ----------
+    lesson, question : int
+        From 1.
+    choices : mapping from letter to str
+        The answers.
+    answer : str
+        The letter that the data say, marked once the room is shown; none if empty.
+    votes : str
+        Codes that are there already.
+    font_size : float
+        In pixels; 0 follows the page's text size.
+
+    Raises
+    ------
+    ValueError
+        If the choices are not two or more different letters, or the answer is none of them.
+    """
+
+    _esm = module_source("tally")
+    _css = style_source() + view_style("tally")
+    _ipython_display_ = None  # ipywidgets 7 would leave out the table for saved pages
+
+    lesson = traitlets.Int().tag(sync=True)
+    question = traitlets.Int().tag(sync=True)
+    choices = traitlets.List([]).tag(sync=True)  # [[letter, meaning], ...]
+    answer = traitlets.Unicode("").tag(sync=True)
+    votes = traitlets.Unicode("").tag(sync=True)
+    shown = traitlets.Bool(False).tag(sync=True)
+    font_size = traitlets.Float(0).tag(sync=True)
+
+    def __init__(
+        self,
+        lesson: int,
+        question: int,
+        choices: Mapping[str, str],
+        *,
+        answer: str = "",
+        votes: str = "",
+        font_size: float = 0,
+    ):
+        count_votes(votes, lesson, question, choices)  # refuses choices that are none
+        choices = {letter.upper(): meaning for letter, meaning in choices.items()}
+        if answer and answer.upper() not in choices:
+            raise ValueError(f"the answer is one of the choices {', '.join(choices)}; got {answer!r}.")
+        super().__init__(
+            lesson=lesson,
+            question=question,
+            choices=[list(choice) for choice in choices.items()],
+            answer=answer.upper(),
+            votes=votes,
+            font_size=font_size,
+        )
+
+    @property
+    def count(self) -> Votes:
+        """What has been typed so far, counted."""
+        return count_votes(self.votes, self.lesson, self.question, dict(self.choices))
+
+    def _repr_mimebundle_(self, **kwargs):
+        rows = [[f"{self.lesson}-{self.question}{letter}", meaning] for letter, meaning in self.choices]
+        return page_bundle(self, TextTable(["code", "prediction"], rows)._repr_html_())
+
+    def __repr__(self) -> str:
+        return f"Tally(lesson {self.lesson}, question {self.question}, {self.count.n} votes)"

@@ -1,0 +1,442 @@
+"""What a class handed in, gathered: sheets, notebooks and labels of the game, from a folder or from zip files, read and never unpacked."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+
+from bertlook_course.checks import Sheet, sheet_from
+from bertlook_course.storage import csv_rows, visible
+from bertlook_course.syllabus import LESSONS
+from bertlook_teach.disk import MOST_TIMES, may_unpack_to, open_zip, parse_json, read_bounded
+from bertlook_teach.measures import CLASSES
+
+MOST_BYTES = 20_000_000  # of a notebook; those of this course have less than one million
+MOST_SMALL = 1_000_000  # bytes of a sheet, a table or a file with codes
+MOST_OF_STUDENT = 200_000_000  # bytes of all that one student handed in
+MOST_FILES = 5_000
+MOST_MAPS = 2_000  # of one game
+MOST_GAMES = 20  # of one student, and in one file
+MOST_STUDENTS = 1_000  # in one zip
+_KINDS = (".json", ".ipynb", ".csv", ".txt")
+_FREE = 100_000  # bytes that an entry of a zip may unpack to, however small it is
+_FEWEST = 2  # students who labelled a map, before it says something about the class
+_LONGEST = 500  # characters of a mistake
+_SPACE = re.compile(r"\s+")
+
+_CHECK = re.compile(r"\bcheck\.check_(\w+)\s*\(")
+_IMPORT = re.compile(r"\bchecks(?:\.| import )lesson(\d\d)\b")
+_CODE = re.compile(r"(?<![\w-])([0-9a-f]{6})-([0-5]{2,1000})(?![\w-])")
+_LEADS = {"Right.": "right", "Not right yet.": "wrong", "Not answered yet.": "unanswered"}
+_UNREADABLE = (
+    ValueError,
+    OSError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    csv.Error,
+)  # RuntimeError: a password
+_GAME_COLUMNS = {"game", "map", "label"}
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A sheet with where it comes from.
+
+    Attributes
+    ----------
+    student : str
+        The first folder below the one that was read, or the name of a loose file without ending and lesson.
+    sheet : Sheet
+    source : str
+    kind : {"sheet", "notebook"}
+    when : float
+        When it was written: seconds, or the date of a zip entry as a number; only compared.
+    """
+
+    student: str
+    sheet: Sheet
+    source: str
+    kind: str
+    when: float
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One student's labels of one game: for each map 0 if it has none, else the class counted from 1."""
+
+    student: str
+    game: str
+    digits: bytes
+    rule: tuple[str, ...]
+    source: str
+
+
+@dataclass
+class Gathered:
+    """All that was found.
+
+    Attributes
+    ----------
+    hand_ins : dict of (student, lesson) -> HandIn
+        The one that counts: a sheet before a notebook's saved outputs, then the newest.
+    labels : dict of (student, game) -> Labels
+    notes : list of str
+        What was left out or replaced, and why.
+    n_games : Counter
+        Student -> how many games.
+    """
+
+    hand_ins: dict[tuple[str, str], HandIn] = field(default_factory=dict)
+    labels: dict[tuple[str, str], Labels] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    n_games: Counter = field(default_factory=Counter, repr=False)
+
+    @property
+    def students(self) -> list[str]:
+        return sorted({student for student, _ in [*self.hand_ins, *self.labels]})
+
+
+def gather(folder: str | Path) -> Gathered:
+    """Read what a class handed in.
+
+    Parameters
+    ----------
+    folder : path
+        With files NAME.json, NAME.ipynb, NAME.csv, NAME.txt or folders NAME/...; zip files are read as folders, and it may be one.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If nothing in it is a hand-in.
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        raise FileNotFoundError(
+            f"there is no folder {folder}; give the one with the files that were handed in."
+        )
+    found, spent = Gathered(), Counter()
+    for name, when, read in _files(folder, found.notes):
+        student = _student(name)
+        try:
+            if spent[student] > MOST_OF_STUDENT:
+                raise ValueError(
+                    f"more than {MOST_OF_STUDENT // 1_000_000} MB of this student's files were read already"
+                )
+            content = read()
+            spent[student] += len(content)
+            _take(found, student, name, when, content)
+        except _UNREADABLE as error:
+            _note(found.notes, name, f"left out, {error or type(error).__name__}")
+    if not found.hand_ins and not found.labels:
+        said = "".join(f"\n  {visible(note)}" for note in first_notes(found.notes, 10))
+        raise ValueError(
+            f"nothing in {folder} is a hand-in: a .json that check.sheet wrote, a notebook of an exercise, or labels of the game.{said}"
+        )
+    return found
+
+
+def first_notes(notes: list[str], most: int) -> list[str]:
+    """The first notes, and how many more there are."""
+    return notes if len(notes) <= most else [*notes[: most - 1], f"... and {len(notes) - most + 1} more"]
+
+
+def _note(notes: list[str], name: str, said: str) -> None:
+    """Note what happened to a file, in a line of bearable length: a zip can hold names of 64 kB."""
+    notes.append(f"{_shown(name)}: {said[:300]}")
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 160 else f"{name[:100]} ... {name[-50:]}"
+
+
+def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callable[[], bytes]]]:
+    """Name, date and a function that reads: of each file below a folder and of each entry of a zip file, whose names are only names."""
+    roots = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+    if len(roots) > MOST_FILES:
+        raise ValueError(f"there are more than {MOST_FILES} files in {folder}; give the folder of one class.")
+    for path in roots:
+        name = path.name if path == folder else path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            _note(notes, name, "left out, a link to another place")
+        elif path.suffix.lower() == ".zip" and path.is_file():
+            yield from _entries(path, name, notes)
+        elif path.is_file() and _wanted(name):
+            yield name, path.stat().st_mtime, lambda path=path, name=name: bounded(path.open("rb"), name)
+        elif path.is_file() and not _hidden(name):
+            _note(notes, name, f"left out, not a file of one of these kinds: {' '.join(_KINDS)} .zip")
+
+
+def _entries(path: Path, name: str, notes: list[str]):
+    try:
+        with open_zip(path, MOST_FILES) as archive:
+            entries = archive.infolist()
+            folders = {entry.filename.replace("\\", "/").partition("/")[0] for entry in entries}
+            if len(folders) > MOST_STUDENTS:
+                raise ValueError(f"it holds folders or files of more than {MOST_STUDENTS:,} students")
+            # A class's zip is read whole. Where that is far more than a zip of its size holds, a few files make it so, and only they are left out.
+            crowded = sum(entry.file_size for entry in entries) > may_unpack_to(path.stat().st_size)
+            for entry in entries:
+                parts = [
+                    part
+                    for part in PurePosixPath(entry.filename.replace("\\", "/")).parts
+                    if part not in ("/", "..", ".")
+                ]
+                inside = "/".join(parts)
+                if entry.is_dir() or _hidden(inside):
+                    continue
+                if not _wanted(inside):
+                    said = f"left out, not a file of one of these kinds: {' '.join(_KINDS)}"
+                    _note(notes, f"{name}, {inside}", said)
+                    continue
+                if crowded and entry.file_size > max(_FREE, MOST_TIMES * entry.compress_size):
+                    said = f"left out, it would unpack to more than {MOST_TIMES} times its size"
+                    _note(notes, f"{name}, {inside}", said)
+                    continue
+                # A zip with one folder for all is the class's; one of loose files is its owner's.
+                owner = [] if len(parts) > 1 else [Path(name).with_suffix("").as_posix()]
+                if len(PurePosixPath(name).parts) > 1:
+                    owner = [PurePosixPath(name).parts[0]]
+                when = float("".join(f"{part:02d}" for part in entry.date_time))
+                read = lambda entry=entry, inside=inside: bounded(archive.open(entry), inside)
+                yield "/".join([*owner, *parts]), when, read
+    except _UNREADABLE as error:
+        _note(notes, name, f"left out, {error or type(error).__name__}")
+
+
+def _wanted(name: str) -> bool:
+    return not _hidden(name) and PurePosixPath(name).suffix.lower() in _KINDS
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def bounded(file: IO[bytes], name: str = ".ipynb") -> bytes:
+    """What a hand-in holds: of a notebook at most `MOST_BYTES`, of any other file `MOST_SMALL`."""
+    notebook = PurePosixPath(name).suffix.lower() == ".ipynb"
+    return read_bounded(file, MOST_BYTES if notebook else min(MOST_BYTES, MOST_SMALL))
+
+
+def _student(name: str) -> str:
+    """The first folder of a path; of a loose file its name without ending and lesson: ada_03.json and 03_ada.json are ada."""
+    first, *rest = PurePosixPath(name).parts
+    if rest:
+        return clean(first)[:60]
+    stem = re.sub(r"(?:^|[_\- ])(?:lesson)?\d\d(?=$|[_\- ])", "", PurePosixPath(first).stem)
+    return (clean(stem).strip("_- ") or PurePosixPath(first).stem)[:60]
+
+
+def clean(text: str) -> str:
+    """One line without characters that a page or a console does not print."""
+    return _SPACE.sub(" ", "".join(c if c.isprintable() else " " for c in text)).strip()
+
+
+def _take(found: Gathered, student: str, name: str, when: float, content: bytes) -> None:
+    ending = PurePosixPath(name).suffix.lower()
+    if ending == ".json":
+        sheet = _known(sheet_from(content, _shown(name)))
+        _count(found, HandIn(student, sheet, _shown(name), "sheet", when))
+    elif ending == ".ipynb":
+        notebook = _notebook(content)
+        _game_codes(found, student, name, content.decode("utf-8", "replace"))
+        sheet = _sheet_of(notebook, name)
+        if sheet is not None:
+            _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
+    elif ending == ".csv":
+        _game_table(found, student, name, content.decode("utf-8-sig"))
+    else:
+        _game_codes(found, student, name, content.decode("utf-8", "replace"))
+
+
+def _count(found: Gathered, new: HandIn) -> None:
+    key = (new.student, new.sheet.lesson)
+    old = found.hand_ins.get(key)
+    if old is None:
+        found.hand_ins[key] = new
+        return
+    kept, left = sorted((old, new), key=lambda one: (one.kind == "sheet", one.when), reverse=True)
+    found.hand_ins[key] = kept
+    found.notes.append(
+        f"{left.source}: does not count, {new.student} has {kept.source} for lesson {new.sheet.lesson}"
+    )
+
+
+def _names(number: str) -> list[str]:
+    """The checks of a lesson."""
+    if number not in {one.number for one in LESSONS}:
+        raise ValueError(f"there is no lesson {number!r}")
+    return list(import_module(f"bertlook_course.checks.lesson{number}").sheet().answers)
+
+
+def _known(sheet: Sheet) -> Sheet:
+    """A sheet whose checks are those of its lesson; one of another edition is refused rather than counted with them."""
+    if set(sheet.answers) != set(_names(sheet.lesson)):
+        raise ValueError(f"its checks are not those of lesson {sheet.lesson} in this edition")
+    return replace(sheet, mistakes={name: said[:_LONGEST] for name, said in sheet.mistakes.items()})
+
+
+# ---- a notebook, as it was saved -----------------------------------------------------------------------
+def _notebook(content: bytes) -> dict:
+    try:
+        notebook = parse_json(content)
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise ValueError("it is not a notebook: not JSON") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        raise ValueError("it is not a notebook: no list of cells")
+    return notebook
+
+
+def _text(value) -> str:
+    return (
+        "".join(part for part in value if isinstance(part, str))
+        if isinstance(value, list)
+        else str(value or "")
+    )
+
+
+def _lesson_of(notebook: dict, name: str) -> str | None:
+    for cell in notebook["cells"]:
+        imported = _IMPORT.search(_text(cell.get("source")))
+        if imported:
+            return imported[1]
+    numbered = re.match(r"\d\d(?=_)", PurePosixPath(name).name)
+    return numbered[0] if numbered else None
+
+
+def _sheet_of(notebook: dict, name: str) -> Sheet | None:
+    """What the last output of each cell with a check said; None for a notebook without checks."""
+    number = _lesson_of(notebook, name)
+    asked = [
+        (c, _CHECK.findall(_text(c.get("source")))) for c in notebook["cells"] if c.get("cell_type") == "code"
+    ]
+    if number is None or not any(names for _, names in asked):
+        return None
+    answers, mistakes = dict.fromkeys(_names(number), "not run"), {}
+    for cell, names in asked:
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) and names else ():
+            data = output.get("data") if isinstance(output, dict) else None
+            said = _text(data.get("text/plain")) if isinstance(data, dict) else ""
+            lead = next((lead for lead in _LEADS if said.startswith(lead)), None)
+            if lead is None or names[-1] not in answers:
+                continue
+            answers[names[-1]] = _LEADS[lead]
+            mistakes.pop(names[-1], None)
+            if _LEADS[lead] == "wrong":
+                mistakes[names[-1]] = said.removeprefix(lead).strip()[:_LONGEST]
+    return Sheet(number, answers, mistakes=mistakes)
+
+
+# ---- the labelling game --------------------------------------------------------------------------------
+def _game_codes(found: Gathered, student: str, name: str, text: str) -> None:
+    """Codes as the game shows them; of several of one game that with the most labels."""
+    codes = list(islice(_CODE.finditer(text), MOST_GAMES + 1))
+    if len(codes) > MOST_GAMES:
+        _note(found.notes, name, f"its codes of the game do not count, there are more than {MOST_GAMES}")
+        return
+    for game, digits in {code.groups() for code in codes}:
+        _keep_labels(found, Labels(student, game, bytes(map(int, digits)), (), name))
+
+
+def _game_table(found: Gathered, student: str, name: str, text: str) -> None:
+    rows = csv_rows(text, [*_GAME_COLUMNS, "rule"], MOST_MAPS)
+    if not rows or not set(rows[0]) >= _GAME_COLUMNS:
+        raise ValueError("it is not a table of the labelling game: columns game, map and label")
+    digits, rule = bytearray(len(rows)), [""] * len(rows)
+    for line, row in enumerate(rows, 2):
+        label, number = row["label"].strip(), row["map"]
+        if not re.fullmatch(r"[0-9]{1,5}", number) or not 1 <= int(number) <= len(rows):
+            raise ValueError(f"line {line}: map {number[:20]!r} is not one of 1 to {len(rows)}")
+        if label and label not in CLASSES or row["game"] != rows[0]["game"]:
+            raise ValueError(f"line {line}: a label is one of {', '.join(CLASSES)}, all of one game")
+        digits[int(number) - 1] = CLASSES.index(label) + 1 if label else 0
+        rule[int(number) - 1] = row.get("rule", "")
+    known = tuple(rule) if set(rule) <= set(CLASSES) else ()
+    _keep_labels(found, Labels(student, clean(rows[0]["game"])[:12], bytes(digits), known, name))
+
+
+def _keep_labels(found: Gathered, new: Labels) -> None:
+    def done(labels):
+        return sum(map(bool, labels.digits)), bool(labels.rule)
+
+    old = found.labels.get((new.student, new.game))
+    if any(new.digits) and (old is None or done(new) > done(old)):
+        if old is None and found.n_games[new.student] == MOST_GAMES:
+            raise ValueError(f"{new.student} has labels of {MOST_GAMES} games already")
+        found.n_games[new.student] += old is None
+        found.labels[new.student, new.game] = new
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game over the class.
+
+    Attributes
+    ----------
+    kappas : array of float
+        Of each two students, over the maps that both labelled, where it is defined.
+    with_rule : list of float
+        The share of a student's labels that are the rule's, where a table with the rule was handed in.
+    split : list of (map from 1, {class: students}, rule)
+        Those on which the class disagreed most come first.
+    """
+
+    name: str
+    students: int
+    kappas: np.ndarray
+    with_rule: list[float]
+    split: list[tuple[int, Counter, str]]
+
+
+def games(found: Gathered) -> list[Game]:
+    """Each game that was handed in, the one with the most students first; other lengths are other games."""
+    together: dict[tuple[str, int], list[Labels]] = defaultdict(list)
+    for labels in found.labels.values():
+        together[labels.game, len(labels.digits)].append(labels)
+    done = []
+    for (name, n), group in sorted(together.items(), key=lambda item: -len(item[1])):
+        rule = next((labels.rule for labels in group if labels.rule), ())
+        digits = np.array([list(labels.digits) for labels in group])
+        chosen = (digits[:, :, None] == np.arange(1, len(CLASSES) + 1)).astype(np.float32)
+        # Each with all later ones at once: of 1,000 students half a million pairs.
+        kappas = [_kappas(np.einsum("ma,smb->sab", chosen[i], chosen[i + 1 :])) for i in range(len(group))]
+        with_rule = []
+        for labels in group if rule else ():
+            said = [CLASSES[d - 1] == r for d, r in zip(labels.digits, rule) if d]
+            with_rule.append(sum(said) / len(said))
+        split = []
+        for i in range(n):
+            votes = Counter(CLASSES[labels.digits[i] - 1] for labels in group if labels.digits[i])
+            if votes.total() >= _FEWEST:
+                split.append((i + 1, votes, rule[i] if rule else ""))
+        split.sort(key=lambda row: (max(row[1].values()) / row[1].total(), row[0]))
+        done.append(Game(name, len(group), np.concatenate(kappas), with_rule, split))
+    return done
+
+
+def _kappas(confusions: np.ndarray) -> np.ndarray:
+    """`bertlook_course.metrics.cohen_kappa` of many confusion matrices, shape (pair, class, class), where it is defined."""
+    confusions = confusions.astype(float)
+    total = confusions.sum(axis=(1, 2))
+    confusions, total = confusions[total > 0], total[total > 0]
+    chance = (confusions.sum(axis=1) * confusions.sum(axis=2)).sum(axis=1) / total**2
+    same = np.trace(confusions, axis1=1, axis2=2) / total
+    defined = chance < 1 - 1e-12
+    return (same[defined] - chance[defined]) / (1 - chance[defined])

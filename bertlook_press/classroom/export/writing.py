@@ -1,0 +1,231 @@
+"""``bertlook export`` and ``bertlook present --static``."""
+
+from __future__ import annotations
+
+import json
+import time
+import webbrowser
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bertlook_course.storage import writable_folder
+from bertlook_course.syllabus import find_deck, on_route
+from bertlook_teach.disk import write_file
+
+from .errors import ExportError
+from .state import WEIGHTS
+
+LARGEST = 8_000_000  # bytes of a deck: what still goes into a mail
+
+FOLDER = "exported"
+
+
+@dataclass
+class Exported:
+    """What was written for one deck."""
+
+    deck: Path
+    page: Path
+    seconds: float
+    handout: Path | None = None
+    pdf: Path | None = None
+
+
+def export_deck(
+    deck: Path,
+    out: Path,
+    *,
+    run: bool = True,
+    handout: bool = False,
+    notes: bool = False,
+    beside: Collection[str] = (),
+    weights: str | None = WEIGHTS,
+    single_file: bool = False,
+    say: Callable[[str], None] = print,
+) -> Exported:
+    """Write one deck as a single file, and on request as a handout.
+
+    Parameters
+    ----------
+    deck : path
+        A notebook with the slide types of RISE.
+    out : path
+        The folder to write into; it is made.
+    run : bool
+        Run the deck first. Without, the notebook must have been executed and saved with its widget state.
+    handout : bool
+        Also a page to read, and its PDF where a Chromium is found.
+    notes : bool
+        With the speaker's notes in the handout.
+    beside : collection of str
+        Decks that will be exported into the same folder; links lead to them and to those that lie there already.
+    weights : str, optional
+        Where the page finds the specimen, to compute new texts with: by default a file beside it, written once for all decks of the
+        folder. Another address is not written. None: no page computes.
+    single_file : bool
+        The specimen is part of the page.
+    say : callable
+        Gets what is worth telling, a line at a time.
+
+    Raises
+    ------
+    ExportError
+        If the deck cannot be read or run, or was not executed and is not to be run.
+    OSError
+        If the folder cannot be written.
+    """
+    from .cells import has_formula
+    from .deck import deck_look, render_deck
+    from .runner import RECORDING, carry_pictures, read_deck, run_deck, was_executed
+    from .state import displayed, live_state, saved_state
+    from .strangers import harmless
+
+    start = time.perf_counter()
+    deck, out = Path(deck), writable_folder(out)
+    notebook = read_deck(deck)
+    if run:
+        notebook = run_deck(notebook, folder=deck.parent, name=deck.stem, say=say)
+    elif not was_executed(notebook):
+        raise ExportError(
+            f"{deck.name} was not executed, so there is nothing to show. Leave out --no-run, and it is run first; or run "
+            "all its cells in JupyterLab and save it with its widget state."
+        )
+    elif taken := harmless(notebook):
+        say(
+            f"  {taken} saved output(s) held scripts, which are left out of a page whose deck was not run here; leave out --no-run to keep them"
+        )
+    for lost in carry_pictures(notebook, deck.parent):
+        say(f"  the picture {lost} is not carried: it is not there, or not below the folder of the notebook")
+    shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
+    roots = displayed(output for cell in shown for output in cell.get("outputs", ()))
+    recording = notebook.metadata.get(RECORDING)
+    number = deck.name[:2]
+    instead = (
+        f"Open the deck itself: bertlook present {number}"
+        if number.isdecimal()
+        else "Open the notebook in Jupyter."
+    )
+    held = specimen_file() if weights else None
+    live = live_state(
+        saved_state(notebook), roots, recording, instead=instead, computes=held.fingerprint if held else ""
+    )
+    for reason in sorted(set(live.static.values())):
+        say(f"  {list(live.static.values()).count(reason)} view(s) stay pictures: {reason}")
+    if not run and not roots:
+        say(
+            "  this notebook was saved without live views, so its pictures stay pictures; leave out --no-run for live ones"
+        )
+    if any(has_formula(cell.source) for cell in shown if cell.cell_type == "markdown"):
+        say("  formulas between $ stand as they are typed: an exported deck carries no MathJax")
+    title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
+    page = out / f"{deck.stem}.html"
+    there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
+    look = deck_look(deck.parent)
+    carried = held.script if single_file and live.computed else ""
+    options = {"weights": weights or WEIGHTS, "inside": carried}
+    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, **options))
+    size = page.stat().st_size - len(carried)
+    file = out / WEIGHTS
+    if live.computed and weights == WEIGHTS and not carried and not _holds(file, held.script):
+        write_file(file, held.script)
+        say(
+            f"  {file}  {file.stat().st_size / 1e6:.2f} MB, with which the decks of this folder compute new texts"
+        )
+    if size > LARGEST:
+        parts = sorted(((len(str(model)), model["kind"]) for model in live.models.values()), reverse=True)[:3]
+        largest = ", ".join(f"{kind.removesuffix('Model')} {n / 1e6:.1f} MB" for n, kind in parts)
+        say(
+            f"  {page.name} is {size / 1e6:.1f} MB, above {LARGEST / 1e6:.0f}; its largest views: {largest}. Use shorter texts."
+        )
+    exported = Exported(deck, page, time.perf_counter() - start)
+    if handout:
+        from .handout import print_pdf, render_handout
+
+        exported.handout = out / f"{deck.stem}_handout.html"
+        tables = (recording or {}).get("tables", {})
+        there = {deck.stem, *beside, *(p.stem.removesuffix("_handout") for p in out.glob("*_handout.html"))}
+        text = render_handout(notebook, title=str(title), tables=tables, notes=notes, beside=there)
+        write_file(exported.handout, text)
+        try:
+            exported.pdf = print_pdf(exported.handout, exported.handout.with_suffix(".pdf"))
+        except ExportError as error:
+            say(f"  {error}")
+    exported.seconds = time.perf_counter() - start
+    written = [exported.page, exported.handout, exported.pdf]
+    for path in filter(None, written):
+        say(f"  {path}  {path.stat().st_size / 1e6:.2f} MB")
+    return exported
+
+
+@dataclass(frozen=True)
+class SpecimenFile:
+    """The specimen as a page reads it."""
+
+    fingerprint: str
+    script: str
+
+
+@cache
+def specimen_file() -> SpecimenFile:
+    """Made once for all decks."""
+    from bertlook_teach.model import load_encoder
+
+    from ...pages import specimen_bytes, specimen_script
+
+    encoder = load_encoder("specimen")
+    return SpecimenFile(encoder.fingerprint, specimen_script(specimen_bytes(encoder)))
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.stat().st_size == len(text) and path.read_text(encoding="ascii") == text
+
+
+def present_static(
+    root: Path,
+    deck: Path,
+    *,
+    route: int | None = None,
+    browser: bool = True,
+    say: Callable[[str], None] = print,
+) -> int:
+    """Open the exported file of a deck, made anew if it is missing or older than the deck.
+
+    Parameters
+    ----------
+    root : path
+        The folder that holds ``slides``; files are kept in its folder ``exported``.
+    deck : path
+        Relative to ``root``.
+    route : {20, 50, 90}, optional
+        Only the slides for so many minutes.
+    """
+    source = Path(root) / deck
+    if route is not None:
+        on_route(json.loads(source.read_text(encoding="utf-8")), route)  # or say that there is none
+    page = Path(root) / FOLDER / f"{source.stem}.html"
+    if not page.is_file() or page.stat().st_mtime < source.stat().st_mtime:
+        say(f"Making {page.name} from the deck; this takes as long as the deck runs.")
+        export_deck(source, page.parent, say=say)
+    address = page.resolve().as_uri() + (f"?route={route}" if route else "")
+    say(f"Slides:  {address}")
+    if browser and not _opened(address):
+        say("No browser could be started. Open that file in any browser yourself.")
+        return 1
+    return 0
+
+
+def _opened(address: str) -> bool:
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
+
+
+def deck_to_export(root: Path, which: str) -> Path:
+    """A deck of the course, or any notebook by its path."""
+    path = Path(which)
+    if path.suffix == ".ipynb" and path.is_file():
+        return path
+    return root / find_deck(root, which)

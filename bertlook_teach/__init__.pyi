@@ -1,0 +1,20 @@
+__version__: str
+from . import disk as disk
+from . import measures as measures
+from . import model as model
+from . import stats as stats
+from . import views as views
+from .measures import profile_heads as profile_heads
+from .model import Attention as Attention
+from .model import by_hand as by_hand
+from .model import extract_attention as extract_attention
+from .model import head_label as head_label
+from .model import iter_attention as iter_attention
+from .model import load_encoder as load_encoder
+from .model import load_recording as load_recording
+from .model import parse_head_label as parse_head_label
+from .model import random_twin as random_twin
+from .model import read as read
+from .views import HeadExplorer as HeadExplorer
+from .views import HeadMap as HeadMap
+from .views import HeadView as HeadView

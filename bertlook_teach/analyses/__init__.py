@@ -1,1 +1,0 @@
-"""What is asked of many sentences: one folder a topic."""

@@ -1,1 +1,0 @@
-"""The ``bertlook`` command: one file a subcommand."""

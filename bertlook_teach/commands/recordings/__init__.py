@@ -1,1 +1,0 @@
-"""Commands about recorded attention: one file a subcommand."""

@@ -1,0 +1,61 @@
+"""The browser half of the views, joined from plain files: the same text on every machine."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+
+from .drawing.palette import for_views
+from .drawing.pictures import Picture
+
+FOLDER = Path(__file__).parent / "js"
+
+
+@cache
+def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tuple[str, ...] = ()) -> str:
+    """One self-contained ES module: the palette, the shared drawing code, the views that this one holds, and the view.
+
+    anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
+    from; so the files are joined here instead.
+    """
+    parts = [
+        f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
+        asset("core.js"),
+        *(asset(f"{name}.js", folders).partition("\nexport default")[0] for name in inside),
+        asset(f"{view}.js", folders),
+    ]
+    return "\n".join(parts)
+
+
+@cache
+def asset(name: str, folders: tuple[Path, ...] = (FOLDER,)) -> str:
+    """One file of the browser half as it is, from the first of the folders that has it."""
+    file = next((folder / name for folder in folders if (folder / name).is_file()), folders[0] / name)
+    return file.read_text(encoding="utf-8")
+
+
+def style_source() -> str:
+    """The style sheet of all views."""
+    return asset("views.css")
+
+
+def static_page(*pictures: Picture) -> str:
+    """What a page without a live view shows: each picture as an image with its sentence beneath."""
+    figures = [
+        f"<figure>{picture.image()}<figcaption>{html.escape(picture.beneath)}</figcaption></figure>"
+        for picture in pictures
+    ]
+    return f'<div class="bertlook-static">{"".join(figures)}</div>'
+
+
+def mime_bundle(widget, pictures) -> dict[str, object]:
+    """A live view where one can run, its last state as a picture elsewhere, and a name without an address."""
+    return page_bundle(widget, static_page(*pictures))
+
+
+def page_bundle(widget, page: str) -> dict[str, object]:
+    """The same with any page in place of the pictures."""
+    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    return {"text/plain": repr(widget), "text/html": page, "application/vnd.jupyter.widget-view+json": view}

@@ -1,0 +1,1 @@
+"""How views are drawn: SVG and the sentences that say what is to be seen."""

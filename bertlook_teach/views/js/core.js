@@ -1,0 +1,503 @@
+// The shared half of every view: numbers, sentences, decoding, and small pieces of page.
+// Plain JavaScript with no dependency and no request. Python puts the colours (PALETTE) in front and one view
+// behind, so that a widget, a slide and a saved page run the same lines. Tokens reach the page as text only.
+
+// ---- numbers and sentences: the same as bertlook_teach/views/drawing/sentences.py, held together by a test ----
+
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
+const UNWRITABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]/gu;
+const CLEAR_HABIT = 0.3;
+
+function headLabel(layer, head) {
+  return `${layer + 1}-${head + 1}`;
+}
+
+function visibleToken(token) {
+  if (token === "") return "∅";
+  if (token.trim() === "") return "␣".repeat(token.length);
+  return token.replace(UNWRITABLE, "\ufffd");
+}
+
+function quoted(token, special) {
+  let shown = visibleToken(token);
+  if (TURNS.test(shown)) shown = `\u2068${shown}\u2069`;
+  return special ? shown : `“${shown}”`;
+}
+
+function percent(share) {
+  if (share > 0 && share < 0.005) return "under 1 %";
+  if (share >= 0.995 && share < 0.9999) return "over 99 %";
+  return `${Math.floor(share * 100 + 0.5)} %`;
+}
+
+function number(value) {
+  const size = Math.abs(value);
+  const decimals = size < 10 ? 3 : size < 100 ? 2 : 0;
+  const scale = 10 ** decimals;
+  const rounded = Math.floor(size * scale + 0.5) / scale;
+  return (value < 0 && rounded ? "-" : "") + rounded.toFixed(decimals);
+}
+
+// As drawn: with a minus sign.
+function shortNumber(value) {
+  const sign = value < 0 ? "\u2212" : "";
+  const size = Math.abs(value);
+  if (size < 0.995) {
+    const hundredths = Math.floor(size * 100 + 0.5);
+    return hundredths ? `${sign}.${String(hundredths).padStart(2, "0")}` : "0";
+  }
+  if (size < 9.95) return sign + (Math.floor(size * 10 + 0.5) / 10).toFixed(1);
+  return sign + Math.floor(size + 0.5).toFixed(0);
+}
+
+// A difference: a plus where it is above 0 in print.
+function signedNumber(value) {
+  const text = number(value);
+  return value > 0 && Number(text) > 0 ? `+${text}` : text;
+}
+
+function shortSigned(value) {
+  const text = shortNumber(value);
+  return value > 0 && text !== "0" ? `+${text}` : text;
+}
+
+// `text` is {tokens, special, segments, unit}, in cross attention with {keys: {tokens, special}}; `shown` and `columns` are the
+// queries and keys in view; `weights` a flat array, a row a query.
+function describeHead(weights, text, shown, layer, head, columns = shown) {
+  const { tokens, special } = text;
+  const keys = text.keys ?? text;
+  const n = keys.tokens.length;
+  const name = `Head ${headLabel(layer, head)}`;
+  if (!shown.length || !columns.length) return `${name}: every token is special and hidden.`;
+  let query = shown[0];
+  let key = columns[0];
+  for (const i of shown) for (const j of columns) if (weights[i * n + j] > weights[query * n + key]) [query, key] = [i, j];
+  const target = query === key && !text.keys ? "itself" : quoted(keys.tokens[key], keys.special[key]);
+  const sentences = [
+    `${name}: ${percent(weights[query * n + key])} of ${quoted(tokens[query], special[query])} goes to ${target}.`,
+    habit(weights, text, shown, columns),
+  ];
+  if (columns.length < n) {
+    const visible = new Set(columns);
+    let mass = 0;
+    for (const i of shown) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += weights[i * n + j];
+    sentences.push(`Special tokens are hidden and hold ${percent(mass / shown.length)}.`);
+  }
+  return sentences.join(" ");
+}
+
+// Simple places where a head may look: the token itself, its neighbours, each kind of special token in view.
+function placesOf({ tokens: own, special: ownSpecial, unit, keys, in_line: inLine = !keys }, shown) {
+  const { tokens, special } = keys ?? { tokens: own, special: ownSpecial };
+  const n = tokens.length;
+  const places = new Map(keys ? [] : [[`the ${unit} itself`, (i) => [i]]]);
+  if (inLine) places.set(`the previous ${unit}`, (i) => (i > 0 ? [i - 1] : []));
+  if (inLine) places.set(`the next ${unit}`, (i) => (i + 1 < n ? [i + 1] : []));
+  const spots = new Map();
+  for (const j of shown) {
+    if (!special[j]) continue;
+    const label = quoted(tokens[j], true);
+    if (!spots.has(label)) spots.set(label, []);
+    spots.get(label).push(j);
+  }
+  for (const [label, keys] of spots) places.set(label, () => keys);
+  return places;
+}
+
+function habit(weights, text, shown, columns) {
+  const { unit } = text;
+  const n = (text.keys ?? text).tokens.length;
+  const visible = new Set(columns);
+  let best = null;
+  let bestShare = -1;
+  for (const [place, keys] of placesOf(text, columns)) {
+    let share = 0;
+    for (const i of shown) for (const j of keys(i)) if (visible.has(j)) share += weights[i * n + j];
+    share /= shown.length;
+    if (share > bestShare) [best, bestShare] = [place, share];
+  }
+  if (bestShare >= CLEAR_HABIT && columns.length > 1) return `On average, ${percent(bestShare)} goes to ${best}.`;
+  let peak = 0;
+  for (const i of shown) peak += columns.reduce((most, j) => Math.max(most, weights[i * n + j]), 0);
+  return `On average, a ${unit}'s largest weight is ${percent(peak / shown.length)}.`;
+}
+
+function describeToken(weights, text, position, side, top = 3) {
+  const keys = text.keys ?? text;
+  const [own, others] = side === "query" ? [text, keys] : [keys, text];
+  const n = keys.tokens.length;
+  const line = others.tokens.map((_, j) => weights[side === "query" ? position * n + j : j * n + position]);
+  const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
+  const named = order
+    .slice(0, top)
+    .map((j) => `${j === position && !text.keys ? "itself" : quoted(others.tokens[j], others.special[j])} ${percent(line[j])}`);
+  const rest = line.length - named.length;
+  if (rest && side === "query") {
+    const mass = order.slice(top).reduce((sum, j) => sum + line[j], 0);
+    named.push(`${rest} other${rest > 1 ? "s" : ""} ${percent(mass)}`);
+  }
+  const verb = side === "query" ? "looks at" : "is looked at by";
+  return `${quoted(own.tokens[position], own.special[position])} ${verb} ${named.join(", ")}.`;
+}
+
+// ---- the same for a difference, after minus before: bertlook_teach/views/drawing/difference.py ----
+
+function points(change) {
+  return (Math.floor(Math.abs(change) * 1000 + 0.5) / 10).toFixed(1);
+}
+
+function signedPoints(change) {
+  const size = points(change);
+  return size === "0.0" ? size : (change > 0 ? "+" : "-") + size;
+}
+
+function describeDifference(changes, text, shown, layer, head) {
+  const { tokens, special, unit } = text;
+  const n = tokens.length;
+  const name = `Head ${headLabel(layer, head)}, after minus before`;
+  if (!shown.length) return `${name}: every token is special and hidden.`;
+  let [up, down] = [[shown[0], shown[0]], [shown[0], shown[0]]];
+  const at = ([i, j]) => changes[i * n + j];
+  for (const i of shown) {
+    for (const j of shown) {
+      if (at([i, j]) > at(up)) up = [i, j];
+      if (at([i, j]) < at(down)) down = [i, j];
+    }
+  }
+  const parts = [[up, "more", at(up) > 0], [down, "less", at(down) < 0]]
+    .filter(([, , counts]) => counts)
+    .map(([[i, j], word]) => {
+      const to = i === j ? "itself" : quoted(tokens[j], special[j]);
+      return `${quoted(tokens[i], special[i])} gives ${points(at([i, j]))} points ${word} to ${to}`;
+    });
+  if (!parts.length) return `${name}: nothing has changed${shown.length < n ? " between the tokens in view" : ""}.`;
+  const visible = new Set(shown);
+  let [moved, mass] = [0, 0];
+  for (const i of shown) {
+    for (let j = 0; j < n; j++) {
+      moved += Math.abs(at([i, j]));
+      if (!visible.has(j)) mass += at([i, j]);
+    }
+  }
+  const said = [`${name}: ${parts.join("; ")}.`, `On average ${percent(moved / 2 / shown.length)} of a ${unit}'s weight has moved.`];
+  if (shown.length < n) said.push(`Special tokens are hidden; to them go ${signedPoints(mass / shown.length)} points on average.`);
+  return said.join(" ");
+}
+
+function describeTokenDifference(changes, { tokens, special }, position, side, top = 2) {
+  const n = tokens.length;
+  const line = Array.from({ length: n }, (_, j) => changes[side === "query" ? position * n + j : j * n + position]);
+  const [verb, preposition] = side === "query" ? ["looks", "at"] : ["is looked at", "by"];
+  const parts = [];
+  for (const [sign, word] of [[1, "more"], [-1, "less"]]) {
+    const order = line.map((_, j) => j).filter((j) => sign * line[j] > 0).sort((a, b) => sign * (line[b] - line[a]) || a - b);
+    if (!order.length) continue;
+    const named = order.slice(0, top).map((j, i) => {
+      const unit = parts.length || i ? "" : " points";
+      return `${j === position ? "itself" : quoted(tokens[j], special[j])} (${signedPoints(line[j])}${unit})`;
+    });
+    parts.push(`${word} ${preposition} ${named.join(", ")}`);
+  }
+  const name = quoted(tokens[position], special[position]);
+  if (!parts.length) return side === "query" ? `${name} looks at the same as before.` : `${name} is looked at as before.`;
+  return `${name} ${verb} ${parts.join(" and ")}.`;
+}
+
+// ---- the same for weighted norms: bertlook_teach/views/drawing/norms.py ----
+
+// `norms` is a flat n x n array; `longest` the length that is drawn at full strength.
+function describeHeadNorms(norms, text, shown, layer, head, longest) {
+  const { tokens, special } = text;
+  const n = tokens.length;
+  const name = `Head ${headLabel(layer, head)}, norms`;
+  if (!shown.length) return `${name}: every token is special and hidden.`;
+  let [query, key] = [shown[0], shown[0]];
+  for (const i of shown) for (const j of shown) if (norms[i * n + j] > norms[query * n + key]) [query, key] = [i, j];
+  const largest = norms[query * n + key];
+  if (largest === 0) return `${name}: all are 0, so this head adds nothing here.`;
+  const source = query === key ? "itself" : quoted(tokens[key], special[key]);
+  const sums = Array.from({ length: n }, (_, i) => norms.slice(i * n, (i + 1) * n).reduce((sum, x) => sum + x, 0));
+  const counted = shown.filter((i) => sums[i] > 0);
+  const share = (i, j) => norms[i * n + j] / sums[i];
+  const sentences = [
+    `${name}: the largest, ${number(largest)}, comes to ${quoted(tokens[query], special[query])} from ${source}.`,
+    sourceOf(share, counted, text, shown),
+  ];
+  if (shown.length < n) {
+    const visible = new Set(shown);
+    let mass = 0;
+    for (const i of counted) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += share(i, j);
+    sentences.push(`Special tokens are hidden and give ${percent(mass / counted.length)}.`);
+  }
+  sentences.push(`Drawn against ${number(longest)}, the longest vector.`);
+  return sentences.join(" ");
+}
+
+function sourceOf(share, counted, text, shown) {
+  const visible = new Set(shown);
+  let [best, bestShare] = [null, -1];
+  for (const [place, keys] of placesOf(text, shown)) {
+    let mean = 0;
+    for (const i of counted) for (const j of keys(i)) if (visible.has(j)) mean += share(i, j);
+    mean /= counted.length;
+    if (mean > bestShare) [best, bestShare] = [place, mean];
+  }
+  if (bestShare >= CLEAR_HABIT && shown.length > 1) return `On average, ${percent(bestShare)} of a sum comes from ${best}.`;
+  let peak = 0;
+  for (const i of counted) peak += shown.reduce((most, j) => Math.max(most, share(i, j)), 0);
+  return `On average, the largest part of a ${text.unit}'s sum is ${percent(peak / counted.length)}.`;
+}
+
+function describeTokenNorms(norms, { tokens, special }, position, side, top = 3) {
+  const n = tokens.length;
+  const line = Array.from({ length: n }, (_, j) => norms[side === "query" ? position * n + j : j * n + position]);
+  const name = quoted(tokens[position], special[position]);
+  const total = line.reduce((sum, x) => sum + x, 0);
+  if (total === 0) return side === "query" ? `${name} gets nothing: every norm is 0.` : `${name} gives nothing.`;
+  const amount = (value) => number(value) + (side === "query" ? ` (${percent(value / total)})` : "");
+  const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
+  const named = order
+    .slice(0, top)
+    .map((j) => `${j === position ? "itself" : quoted(tokens[j], special[j])} ${amount(line[j])}`);
+  const rest = n - named.length;
+  if (rest && side === "query") {
+    const others = order.slice(top).reduce((sum, j) => sum + line[j], 0);
+    named.push(`${rest} other${rest > 1 ? "s" : ""} ${amount(others)}`);
+  }
+  return `${name} ${side === "query" ? "gets norms from" : "gives norms to"} ${named.join(", ")}.`;
+}
+
+// ---- data ----
+
+// A host hands bytes over as a DataView into a larger message: the offset matters.
+function bytesOf(value) {
+  if (!value) return new Uint8Array(0);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+// Small data come plain and are read at once; large data come deflated, and a promise is returned.
+function unpack(value, packing) {
+  const bytes = bytesOf(value);
+  if (packing !== "deflate") return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer().then((buffer) => new Uint8Array(buffer));
+}
+
+// A function that says whether a view's data are there, and hands new ones to `accept` (true: they are complete) when
+// they have changed. Deflated data come a moment later; `update` is then called.
+function dataReader(get, accept, update) {
+  let source = null; // the bytes that were accepted last
+  let complete = false;
+  return () => {
+    const bytes = get("data");
+    if (bytes === source) return complete;
+    const take = (plain) => {
+      complete = accept(plain);
+      source = bytes;
+    };
+    const unpacked = unpack(bytes, get("packing"));
+    if (!(unpacked instanceof Promise)) {
+      take(unpacked);
+      return complete;
+    }
+    unpacked.then((plain) => {
+      if (get("data") !== bytes) return; // newer ones have come
+      take(plain);
+      update();
+    });
+    return false;
+  };
+}
+
+// All heads of one text; a head is decoded when it is shown.
+class Weights {
+  constructor(bytes, [layers, heads, tokens, keys = tokens], bits, difference = false) {
+    this.heads = heads;
+    this.tokens = tokens;
+    this.size = tokens * keys;
+    this.complete = bytes.byteLength === (layers * heads * this.size * bits) / 8;
+    this.zero = difference ? 2 ** (bits - 1) - 1 : 0; // the step of no change
+    this.top = difference ? this.zero : 2 ** bits - 1;
+    // Two-byte numbers must start at an even address, which a message does not promise: copy.
+    this.steps = bits === 8 ? bytes : this.complete ? new Uint16Array(bytes.slice().buffer) : null;
+  }
+
+  head(layer, head) {
+    const size = this.size;
+    const start = (layer * this.heads + head) * size;
+    const weights = new Float64Array(size);
+    for (let i = 0; i < size; i++) weights[i] = (this.steps[start + i] - this.zero) / this.top;
+    return weights;
+  }
+}
+
+// Pieces looked at are added up, pieces that look are averaged: bertlook_teach/model/words.py.
+function toWords(weights, n, groups) {
+  const m = groups.length;
+  const words = new Float64Array(m * m);
+  groups.forEach((queries, a) => {
+    groups.forEach((keys, b) => {
+      let sum = 0;
+      for (const i of queries) for (const j of keys) sum += weights[i * n + j];
+      words[a * m + b] = sum / queries.length;
+    });
+  });
+  return words;
+}
+
+// ---- page ----
+
+function element(tag, className, attributes = {}) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+// A sentence whose numbers keep their unit on their line; its text, which is read and copied, stays as it is.
+function setSentence(node, sentence) {
+  if (node.textContent === sentence) return; // a reader of the screen would say it again
+  const glued = (part) => {
+    const together = element("span", "bl-glued");
+    together.textContent = part;
+    return together;
+  };
+  node.replaceChildren(...sentence.split(/(\S+ (?:%|(?:nats|points?)\b))/).map((part, i) => (i % 2 ? glued(part) : part)));
+}
+
+function place(node, left, top, width) {
+  node.style.left = `${left}px`;
+  node.style.top = `${top}px`;
+  if (width !== undefined) node.style.width = `${width}px`;
+}
+
+function magnitudeStep(share) {
+  return Math.max(0, Math.min(255, Math.round(share * 255)));
+}
+
+// 0 to 254, 127 for no difference.
+function differenceStep(share) {
+  return 127 + Math.max(-127, Math.min(127, Math.round(share * 127)));
+}
+
+// A labelled menu; `options` of `fillMenu` are [value, label] pairs.
+function menuNamed(label, choose) {
+  const box = element("label", "bl-arc-menu");
+  const title = element("span");
+  const select = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
+  title.textContent = label;
+  box.append(title, select);
+  select.addEventListener("keydown", (event) => event.stopPropagation());
+  select.addEventListener("change", () => choose(Number(select.value)));
+  return { box, select };
+}
+
+function fillMenu(select, options, chosen) {
+  const key = JSON.stringify(options);
+  if (select.dataset.key !== key) {
+    select.dataset.key = key;
+    select.replaceChildren(
+      ...options.map(([value, label]) => {
+        const option = element("option");
+        option.value = value;
+        option.textContent = label;
+        return option;
+      }),
+    );
+  }
+  select.value = String(chosen);
+}
+
+// Float32, little-endian, from byte `start` on: copied, because such numbers must start at a multiple of four.
+function floatsAt(bytes, start, count) {
+  return new Float32Array(bytes.slice(start, start + 4 * count).buffer);
+}
+
+// How tall a view grows by itself: 17 tokens in the size of the text; on a slide, what a title, the controls of the
+// explorer and two lines of caption leave.
+function tallest(host, em) {
+  return onSlide(host) ? Math.max(12 * em, 0.54 * window.innerHeight) : Math.max(18.6 * em, 420);
+}
+
+const onSlide = (host) => Boolean(document.body.classList.contains("rise-enabled") || host.closest(".reveal"));
+
+// A height that was asked for is in pixels of a slide of 1280 x 720: how much larger this slide is.
+const enlarged = (host) => (onSlide(host) ? Math.max(1, Math.min(window.innerWidth / 1280, window.innerHeight / 720)) : 1);
+
+// Which model a view shows, in the colour that the model has in every picture.
+function showBadge(node, text) {
+  node.textContent = text;
+  node.hidden = !text;
+  const [, fill, edge, ink] = PALETTE.badges.find(([words]) => new RegExp(words).test(text)) ?? [];
+  Object.assign(node.style, fill ? { background: fill, color: ink, boxShadow: `inset 0 0 0 0.1em ${edge}` } : { background: "", color: "", boxShadow: "" });
+}
+
+// Keys that a view uses must reach neither the notebook nor the slides.
+function keep(event) {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+// Arrows through the heads, the same in every view. Returns the new place, or null if the key means nothing.
+function moved(key, layer, head, layers, heads) {
+  const within = (value, limit) => Math.max(0, Math.min(limit - 1, value));
+  if (key === "ArrowLeft") return [layer, within(head - 1, heads)];
+  if (key === "ArrowRight") return [layer, within(head + 1, heads)];
+  if (key === "ArrowUp") return [within(layer - 1, layers), head];
+  if (key === "ArrowDown") return [within(layer + 1, layers), head];
+  if (key === "Home") return [layer, 0];
+  if (key === "End") return [layer, heads - 1];
+  return null;
+}
+
+// Call `draw` once after any number of changes, in the same turn of the event loop.
+function oncePerTurn(draw) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      draw();
+    });
+  };
+}
+
+// The type of a view: as large as asked for in pixels, or as the page's.
+function setType(root, pixels) {
+  if (pixels) root.style.setProperty("--bertlook-font-size", `${pixels}px`);
+  else root.style.removeProperty("--bertlook-font-size");
+}
+
+// What a view hands its host: `resized` is called when one of `watched` changes its size, `stop` when the view goes.
+function hosted(root, update, watched, resized, stop = () => {}) {
+  const observer = new ResizeObserver(resized);
+  for (const node of watched) observer.observe(node);
+  return {
+    update,
+    destroy() {
+      stop();
+      observer.disconnect();
+      root.remove();
+    },
+  };
+}
+
+// A host keeps its view in step with a model (anywidget's, or a plain stand-in on a saved page):
+// `create` gets the page element and returns {update, destroy}; `names` are the traits that redraw it.
+function mount({ model, el }, names, create) {
+  const emit = (changes) => {
+    for (const [name, value] of Object.entries(changes)) model.set(name, value);
+    model.save_changes();
+  };
+  const view = create(el, (name) => model.get(name), emit);
+  const redraw = oncePerTurn(view.update);
+  for (const name of names) model.on(`change:${name}`, redraw);
+  view.update();
+  globalThis.bertlookMounted?.(model); // in Jupyter, our extension: it answers where Python does not
+  return () => {
+    for (const name of names) model.off(`change:${name}`, redraw);
+    view.destroy();
+  };
+}

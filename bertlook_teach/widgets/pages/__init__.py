@@ -1,1 +1,0 @@
-"""Views as pages that stay live without a kernel."""
