@@ -20,12 +20,15 @@ from bertlook_teach import __version__
 if TYPE_CHECKING:
     from .driver import Command
 
+# Commands of another package, named here and imported by name alone, when they are asked for.
+PRESS = "bertlook_press.commands"
+
 # heading: {name: (file, summary)}. A file has a record COMMAND for the driver, or add_arguments(parser) and run(args) -> exit code.
 GROUPS = {
     "teach": {
-        "present": ("present", "open a deck as a live slideshow"),
-        "lab": ("present", "open JupyterLab with the notebooks"),
-        "doctor": ("doctor", "check that everything is ready for class"),
+        "present": (f"{PRESS}.present", "open a deck as a live slideshow"),
+        "lab": (f"{PRESS}.present", "open JupyterLab with the notebooks"),
+        "doctor": (f"{PRESS}.doctor", "check that everything is ready for class"),
     },
     "measure": {
         "profile": ("profile", "measure every head of a model over a corpus"),
@@ -43,13 +46,13 @@ GROUPS = {
         "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
     },
     "keep and hand out": {
-        "course": ("handouts.course", "copy the notebooks into a folder of your own"),
-        "export": ("handouts.export", "write a deck as one file that is live without a kernel"),
-        "site": ("handouts.site", "the whole course as one folder for any web server"),
-        "worksheet": ("handouts.worksheet", "one printable page without code for a lesson"),
-        "collect": ("handouts.collect", "what a class handed in, on one page and in a CSV"),
-        "record": ("recordings.record", "keep a model's attention in a file"),
-        "show": ("recordings.show", "a recorded input as a page that is live without Python"),
+        "course": (f"{PRESS}.course", "copy the notebooks into a folder of your own"),
+        "export": (f"{PRESS}.export", "write a deck as one file that is live without a kernel"),
+        "site": (f"{PRESS}.site", "the whole course as one folder for any web server"),
+        "worksheet": (f"{PRESS}.worksheet", "one printable page without code for a lesson"),
+        "collect": (f"{PRESS}.collect", "what a class handed in, on one page and in a CSV"),
+        "record": ("record", "keep a model's attention in a file"),
+        "show": (f"{PRESS}.show", "a recorded input as a page that is live without Python"),
     },
 }
 # Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.
@@ -62,7 +65,8 @@ COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in comma
 
 def _module(name: str) -> ModuleType | Command:
     """What adds the options of a command and runs it: its record, or its file."""
-    module = import_module(f".{COMMANDS[name][0]}", __package__)
+    file = COMMANDS[name][0]
+    module = import_module(file if "." in file else f".{file}", __package__)
     return getattr(module, "COMMAND", module)
 
 
@@ -232,7 +236,11 @@ def _main(argv: list[str]) -> int:
         if os.environ.get("BERTLOOK_TRACEBACK"):
             raise
         said = _as_typed(_shortened(str(error)), args)  # first: a pattern in it takes long over a page
-        if isinstance(error, ImportError) and error.name in ("transformers", "sklearn", "safetensors"):
+        if isinstance(error, ImportError) and error.name in (
+            "transformers",
+            "sklearn",
+            "safetensors",
+        ):
             said += '. This needs it: pip install "bertlook_teach[torch]"'
         print(f"bertlook {args.command}: {said}", file=sys.stderr)
         return 1

@@ -16,6 +16,7 @@ from .chromium import find_chromium as find_chromium
 from .columns import OnDisk as OnDisk
 from .folders import checksum as checksum
 from .folders import claim_folder as claim_folder
+from .folders import code_digest as code_digest
 from .folders import digest as digest
 from .folders import digest_of as digest_of
 from .folders import filling as filling

@@ -172,6 +172,12 @@ def tree_digest(folder: Path, *endings: str) -> str:
     )
 
 
+def code_digest() -> str:
+    """Of all that computes and draws: Python, JavaScript and styles of the packages that are installed together."""
+    packages = sorted(Path(__file__).resolve().parents[2].glob("bertlook_*"))
+    return digest(*(tree_digest(package, ".py", ".js", ".css") for package in packages))
+
+
 def checksum(paths: Iterable[Path]) -> str:
     """SHA-256 of the files' bytes, one after the other."""
     digest = hashlib.sha256()

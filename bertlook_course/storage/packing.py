@@ -20,6 +20,8 @@ import numpy as np
 
 from bertlook_teach.disk import damage_said, load_arrays, save_arrays
 
+OURS = ("bertlook_teach.", "bertlook_course.")  # whose dataclasses and named tuples a file may name
+
 
 def pack(value: Any, *, bits: int | None = None, note: Mapping | None = None) -> bytes:
     """Numbers, strings, arrays, and lists, tuples, dicts and this package's dataclasses and named tuples of them.
@@ -169,7 +171,7 @@ def _outline(value, arrays: list) -> Any:
         return {own.__name__: [_outline(one, arrays) for one in value]}
     if own is dict:
         return {"dict": [[_outline(k, arrays), _outline(v, arrays)] for k, v in value.items()]}
-    if own.__module__.startswith("bertlook_teach."):
+    if own.__module__.startswith(OURS):
         if dataclasses.is_dataclass(value):
             fields = {f.name: _outline(getattr(value, f.name), arrays) for f in dataclasses.fields(value)}
             return {"class": [own.__module__, own.__qualname__], "fields": fields}
@@ -207,8 +209,8 @@ def _fill(tree, arrays: list) -> Any:
 
 
 def _class(module: str, name: str) -> type:
-    if not module.startswith("bertlook_teach."):
-        raise ValueError(f"{module} is not a part of bertlook_teach.")
+    if not module.startswith(OURS):
+        raise ValueError(f"{module} is not a part of {' or '.join(one.rstrip('.') for one in OURS)}.")
     try:
         found = functools.reduce(getattr, name.split("."), importlib.import_module(module))
     except (ImportError, AttributeError):

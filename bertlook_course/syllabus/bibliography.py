@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from bertlook_teach.disk import course_folder
+from bertlook_teach.disk import course_folder, data_path
 
 PAPERS = "BERTLOOK_PAPERS"  # variable that names another folder than `papers` beside the slides
-
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def read_bibliography(text: str) -> dict[str, dict[str, str]]:
@@ -51,12 +49,11 @@ def surnames(entry: Mapping[str, str]) -> list[str]:
 
 @cache
 def _shipped() -> dict[str, dict[str, str]]:
-    for folder in (_PACKAGE.parent / "docs", _PACKAGE / "docs"):
-        path = folder / "bibliography.bib"
-        if path.is_file():
-            return read_bibliography(path.read_text(encoding="utf-8"))
+    path = data_path().parent / "docs" / "bibliography.bib"
+    if path.is_file():
+        return read_bibliography(path.read_text(encoding="utf-8"))
     raise FileNotFoundError(
-        f"bibliography.bib is missing: looked in docs beside {_PACKAGE} and inside it. "
+        f"bibliography.bib is missing: looked in {path.parent}. "
         "Install from a clone of the repository (pip install -e .) or from a complete wheel."
     )
 

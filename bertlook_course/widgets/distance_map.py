@@ -35,7 +35,7 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
     Parameters
     ----------
     points : array of shape (layer * head, 2)
-        From `bertlook_teach.measures.distances.metric_mds`.
+        From `bertlook_course.metrics.metric_mds`.
     distances : array of shape (layer * head, layer * head)
     groups : array of str, shape (layer, head)
         From `bertlook_teach.measures.behaviour_labels`.

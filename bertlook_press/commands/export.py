@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertlook_course import options
-from bertlook_course.storage import Unfinished, checksum, tree_digest, writable_folder
+from bertlook_course.storage import Unfinished, checksum, code_digest, tree_digest, writable_folder
 from bertlook_course.syllabus import find_root
 from bertlook_teach.disk import data_path
 
@@ -104,7 +104,7 @@ def _sources(root: Path, which: Sequence[Path]) -> dict[str, str]:
     return {
         "command": "export",
         "decks_sha256": checksum(which),
-        "package_sha256": tree_digest(Path(__file__).resolve().parents[2], ".py", ".js", ".css"),
+        "package_sha256": code_digest(),
         "data_sha256": tree_digest(data_path(), ""),
         "looks_sha256": tree_digest(root / "slides", ".css"),
     }

@@ -3,8 +3,8 @@
 Clark et al. (2019), section 6, Figure 6: ``D(a, b)`` is the sum, over all tokens of all texts, of the Jensen-Shannon
 divergence between the rows of head a and head b. It is the divergence, in nats, not its square root. Divided by the
 number of tokens it runs from 0 (the same map) to ln 2 (no key in common). Heads are numbered layer by layer: head
-``[l, h]`` is row ``l * n_heads + h``. Where heads stand on a map, and how they cluster, is in
-`bertlook_course.metrics.mds`, whose functions can be imported from here too.
+``[l, h]`` is row ``l * n_heads + h``. Where heads stand on a map, and how they cluster, is a matter
+of `metric_mds` and the clustering beside it, in the package of the course.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def refuse_unknown(view: type, given: Iterable[str], *, traits: bool = True) -> 
 
 
 def _arguments(view: type) -> list[str]:
-    if not view.__module__.startswith("bertlook_teach"):
+    if not view.__module__.startswith("bertlook_"):
         return []
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(view.__init__).parameters.items()

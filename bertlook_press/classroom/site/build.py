@@ -12,7 +12,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from bertlook_course.storage import digest, tree_digest, writable_folder
+from bertlook_course.storage import code_digest, digest, tree_digest, writable_folder
 from bertlook_course.syllabus import GUEST, LESSONS
 from bertlook_teach.disk import data_path, write_file, write_json
 
@@ -33,8 +33,6 @@ LARGEST = 40_000_000  # bytes of a site
 MANIFEST = ".bertlook-site.json"  # what was made from what: a page whose sources are the same is kept
 
 RECORDED = ("bert-base-uncased", "bert-base-cased")
-
-_PACKAGE = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass
@@ -173,7 +171,7 @@ class Plan:
         self.solutions, self.run, self.served = solutions, run, served
         self.left_out: list[str] = []
         self.there: frozenset[str] = frozenset()
-        self.code = tree_digest(_PACKAGE, ".py", ".js", ".css")
+        self.code = code_digest()
         self.stems = [deck.stem for deck in decks]
         self.pages = {f"slides/{deck.name}": f"decks/{deck.stem}.html" for deck in decks if "decks" in parts}
         self.notebooks = {}
