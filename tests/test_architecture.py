@@ -1,6 +1,7 @@
-"""What holds the house together: which module may import which, what importing costs, what is never done.
+"""What holds the house together: which package and room may import which, what importing costs, what is never done.
 
-Each rule is a function over a folder of sources, tried on the package and on a small package that breaks it.
+Each rule is a function over a folder of sources, tried on the packages and on a small house that breaks it. Their order stands in
+tools/architecture_picture.py.
 """
 
 from __future__ import annotations
@@ -15,31 +16,20 @@ from pathlib import Path
 
 import pytest
 
-from tools.architecture_picture import NAME, ROOT, import_graph, imports, module_name, parsed, room, sources
-
-PACKAGE = ROOT / NAME
-
-# The staircase, from the ground up: a room imports only rooms that stand before it. A folder or module that is not named here
-# is an error. The topics of analyses/ are rooms of their own; which of them needs which stands in ANALYSES.
-STAIRCASE = (
-    "disk",
-    "model",
-    "published",
-    "course",
-    "stats",
-    "corpora",
-    "measures",
-    "analyses",
-    "claims",
-    "render",
-    "checks",
-    "widgets",
-    "classroom",
-    "commands",
+from tools.architecture_picture import (
+    BELOW,
+    HOUSE,
+    ROOT,
+    import_graph,
+    imports,
+    module_name,
+    parsed,
+    room,
+    sources,
 )
-ANALYSES = ("syntax", "coreference", "probing", "finetuning", "ablation", "negation", "keywords", "patterns")
-APART = ({"widgets", "checks"}, {"render", "checks"})  # neither needs the other
+
 MOST_FILES = 20  # in one folder
+HELPER_AT_MOST = (12_000, 60)  # lines and files of Python
 
 SCREEN = {"ipywidgets", "anywidget", "IPython"}
 HEAVY = SCREEN | {
@@ -53,13 +43,16 @@ HEAVY = SCREEN | {
     "threadpoolctl",
     "pandas",
 }
+# Where widget libraries may be imported: the views themselves, not how they are drawn.
+SCREEN_ROOMS = ("bertlook_teach.views", "bertlook_course.widgets", "bertlook_press.pages")
+# The only rooms that may name torch or transformers, and none when it is imported.
 MODEL_ROOMS = (
-    "model",
-    "measures",
-    "analyses",
-    "stats",
-)  # the only ones that may name torch or transformers, and none when it is imported
-LAUNCHERS = {"classroom", "commands"}  # may use what the "lab" extra brings
+    "bertlook_teach.model",
+    "bertlook_teach.measures",
+    "bertlook_course.analyses",
+    "bertlook_course.metrics",
+)
+LAUNCHERS = ("bertlook_press", "bertlook_bench")  # may use what the "lab" extra brings
 # Imported, and part of a dependency's own interface, or the dependency under its other name.
 COMES_WITH = {
     "bertviz": "lab: its view says where it is missing",
@@ -73,7 +66,7 @@ COMES_WITH = {
 }
 
 DEPENDENCIES = {
-    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "matplotlib", "numpy",
+    "anywidget", "array-api-compat", "conllu", "huggingface-hub", "ipywidgets", "lazy-loader", "matplotlib", "numpy",
     "scipy", "threadpoolctl", "tokenizers", "tqdm",
 }  # fmt: skip
 EXTRAS = {
@@ -86,7 +79,7 @@ EXTRAS = {
     "lab": {"bertlook_teach", "bertviz", "pandas", "python-dateutil"},  # with the extras classic, slides and torch
     "docs": {"pdoc"},
     "scale": {"dask"},
-    "test": {"dask", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
+    "test": {"dask", "jedi", "nbclient", "nbformat", "nbval", "playwright", "pytest", "pytest-xdist", "ruff"},
 }  # fmt: skip
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
@@ -95,14 +88,6 @@ HARMLESS_URLS = ("http://www.w3.org/", "https://www.w3.org/", "http://www.sitema
 
 
 # ---- reading sources ------------------------------------------------------------------------------------------
-
-
-def step(module) -> int:
-    """How high on the staircase a module stands; the package itself stands on top, since it hands on everybody's names."""
-    top = module.split(".")[0]
-    if not top:
-        return len(STAIRCASE)
-    return STAIRCASE.index(top) if top in STAIRCASE else -1
 
 
 def url_texts(path, text):
@@ -129,57 +114,46 @@ def url_texts(path, text):
 # ---- rules ----------------------------------------------------------------------------------------------------
 
 
-def unlisted_rooms(package) -> list[str]:
-    """Folders and modules that the staircase does not name, and folders that hold too much to be a room."""
+def unlisted_rooms(root) -> list[str]:
+    """Folders and modules that `HOUSE` does not name, and folders that hold too much to be a room."""
     found, files = [], {}
-    for relative, _ in sources(package, ".py"):
+    for relative, _ in sources(root, ".py"):
         files.setdefault(relative.parent, []).append(relative)
-        if relative.parts == ("__init__.py",):
-            continue
-        if relative.parts[0] not in STAIRCASE:
+        module, package = module_name(relative), relative.parts[0]
+        door = module in (package, f"{package}.analyses")
+        if HOUSE[package] and room(module) == package and not door:
             found.append(
-                f"{relative}: there is no room {relative.parts[0]}; the staircase stands in {Path(__file__).name}"
+                f"{relative}: there is no such room; the rooms stand in tools/architecture_picture.py"
             )
-        if relative.parts[0] == "analyses" and len(relative.parts) > 2 and relative.parts[1] not in ANALYSES:
-            found.append(f"{relative}: there is no analysis {relative.parts[1]}")
     for folder, inside in files.items():
         if len(inside) > MOST_FILES:
             found.append(f"{folder}: {len(inside)} files, at most {MOST_FILES}")
     return found
 
 
-def wrong_way_imports(package) -> list[str]:
-    """Imports that go up the staircase, between rooms that are to stand apart, or past a room's door into one of its files."""
+def wrong_way_imports(root) -> list[str]:
+    """Imports of a package or a room that stands above, and those past a room's door into one of its files."""
     found = []
-    for relative, text in sources(package, ".py"):
-        module = module_name(relative)
-        if not module:
-            continue  # the package hands on names of every room, when they are asked for
-        for line, name, _ in imports(relative, text):
-            if not name.startswith(f"{NAME}."):
+    for relative, text in sources(root, ".py"):
+        module, package = module_name(relative), relative.parts[0]
+        here, rooms = room(module), [f"{package}.{name}" for name in HOUSE[package]]
+        for line, target, _ in imports(relative, text):
+            there, other = room(target), target.split(".")[0]
+            if other not in HOUSE or there == here or target.endswith(".__version__"):
                 continue
-            target = name.removeprefix(f"{NAME}.")
-            if target.split(".")[0] not in STAIRCASE:
-                continue  # the version, and what the package hands on
-            where = f"{relative}:{line}: {module}"
-            if step(target) > step(module):
-                found.append(f"{where} imports {target}, which stands above it")
-            if {module.split(".")[0], target.split(".")[0]} in APART:
-                found.append(f"{where} imports {target}; neither should need the other")
-            if room(target) != room(module):
-                file = package.joinpath(*target.split(".")[:-1])
-                if file.with_suffix(".py").is_file() and target.split(".")[-1].startswith("_"):
-                    found.append(f"{where} imports {target}, which is private to {room(target)}")
-                elif file.with_suffix(".py").is_file() and not is_door(target):
-                    found.append(
-                        f"{where} imports from the file {'.'.join(target.split('.')[:-1])}; import from the room"
-                    )
+            where = f"{relative}:{line}: {module} imports {target}"
+            if other != package and other not in BELOW[package]:
+                found.append(f"{where}; {package} stands without {other}")
+            if other == package and rooms.index(there) > rooms.index(here):
+                found.append(f"{where}, which stands above it")
+            inside = target.removeprefix(there).count(".")
+            if target.rpartition(".")[2].startswith("_"):
+                found.append(f"{where}, which is private")
+            elif inside > 1 and not re.search(
+                r"\.lesson\d\d(\.\w+)?$", target
+            ):  # loaded by name, one a lesson
+                found.append(f"{where} past the door; import from {there}")
     return found
-
-
-def is_door(target) -> bool:
-    """Files from which other rooms may import: those loaded by name, one a lesson or a command."""
-    return bool(re.match(r"(claims\.lessons|checks)\.lesson\d\d|commands\.", target))
 
 
 def circles(graph) -> list[list[str]]:
@@ -201,67 +175,61 @@ def circles(graph) -> list[list[str]]:
     return [list(group) for group in sorted(groups)]
 
 
-def hidden_names(package) -> list[str]:
-    """Names that a room hands on and a file or folder of the room has too: which of both came out would depend on the order."""
+def hidden_names(root) -> list[str]:
+    """Names that a door hands on twice, or that a file of the room has too: which of both came out would depend on the order."""
     found = []
-    for relative, text in sources(package, ".py"):
-        if relative.name != "__init__.py":
-            continue
-        inside = {path.stem for path in (package / relative).parent.iterdir()}
-        for node in parsed(text).body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-                names = [name for names in ast.literal_eval(node.value).values() for name in names.split()]
-                found += [f"{relative}: {name} is also a file" for name in names if name in inside]
-                found += [
-                    f"{relative}: {name} comes from two files" for name in set(names) if names.count(name) > 1
-                ]
+    for relative, text in sources(root, ".pyi"):
+        inside = {path.stem for path in (root / relative).parent.iterdir()}
+        handed = [name.rpartition(".") for _, name, _ in imports(relative, text)]
+        names = [name for _, _, name in handed]
+        found += [
+            f"{relative}: {name} is also a file"
+            for home, _, name in handed
+            if name in inside and home != module_name(relative)
+        ]
+        found += [f"{relative}: {name} comes twice" for name in sorted(set(names)) if names.count(name) > 1]
     return found
 
 
-def misplaced_libraries(package) -> list[str]:
-    """Widget libraries outside widgets/, model libraries outside the model's modules, or loaded too early."""
+def shows(module: str) -> bool:
+    """Whether a module may import widgets: the views themselves, not how they are drawn."""
+    return room(module) in SCREEN_ROOMS and ".drawing" not in module
+
+
+def misplaced_libraries(root) -> list[str]:
+    """Widget libraries outside the views, model libraries outside the model's rooms, or loaded too early."""
     found = []
-    for relative, text in sources(package, ".py"):
+    for relative, text in sources(root, ".py"):
         module = module_name(relative)
-        top = module.split(".")[0]
         for line, name, on_import in imports(relative, text):
             library = name.split(".")[0]
-            if library in SCREEN - {"IPython"} and top != "widgets":
-                found.append(f"{relative}:{line}: only widgets/ imports {library}")
-            if library == "IPython" and top != "widgets" and on_import:
+            if library in SCREEN - {"IPython"} and not shows(module):
+                found.append(f"{relative}:{line}: only views import {library}")
+            if library == "IPython" and not shows(module) and on_import:
                 found.append(f"{relative}:{line}: IPython is loaded on import; import it in the function")
-            if library in ("torch", "transformers") and top not in MODEL_ROOMS:
+            if library in ("torch", "transformers") and not module.startswith(MODEL_ROOMS):
                 found.append(f"{relative}:{line}: {module} imports {library}; take arrays in")
             if library in HEAVY - SCREEN and on_import:
                 found.append(f"{relative}:{line}: {library} is loaded on import; import it in the function")
     return found
 
 
-def undeclared_libraries(package, declared, lab) -> list[str]:
+def undeclared_libraries(root, declared, lab) -> list[str]:
     """Third-party libraries that pyproject.toml does not name."""
-    known = (
-        {name.replace("-", "_") for name in declared}
-        | set(COMES_WITH)
-        | {NAME}
-        | set(sys.stdlib_module_names)
-    )
-    found = []
-    for relative, text in sources(package, ".py"):
-        allowed = known | (
-            {name.replace("-", "_") for name in lab}
-            if module_name(relative).split(".")[0] in LAUNCHERS
-            else set()
-        )
-        for line, name, _ in imports(relative, text):
-            if name.split(".")[0] not in allowed:
-                found.append(f"{relative}:{line}: {name.split('.')[0]} is not a dependency")
-    return found
+    known = {name.replace("-", "_") for name in declared} | {*COMES_WITH, *HOUSE, *sys.stdlib_module_names}
+    launched = known | {name.replace("-", "_") for name in lab}
+    return [
+        f"{relative}:{line}: {name.split('.')[0]} is not a dependency"
+        for relative, text in sources(root, ".py")
+        for line, name, _ in imports(relative, text)
+        if name.split(".")[0] not in (launched if relative.parts[0] in LAUNCHERS else known)
+    ]
 
 
-def unsafe_code(package) -> list[str]:
+def unsafe_code(root) -> list[str]:
     """Ways to run what was only meant to be read: pickle, eval, code from a hub, a shell."""
     found = []
-    for relative, text in sources(package, ".py"):
+    for relative, text in sources(root, ".py"):
         for line, name, _ in imports(relative, text):
             if name.split(".")[0] in UNSAFE_MODULES:
                 found.append(f"{relative}:{line}: imports {name.split('.')[0]}")
@@ -281,7 +249,7 @@ def unsafe_code(package) -> list[str]:
             for key in ("trust_remote_code", "allow_pickle", "shell"):
                 if is_on(key):
                     found.append(f"{relative}:{node.lineno}: passes {key}")
-    for relative, text in sources(package, ".js"):
+    for relative, text in sources(root, ".js"):
         for line, code in url_texts(relative, text):
             for pattern in (r"\beval\s*\(", r"\bnew\s+Function\b", r"\bdocument\.write\b"):
                 if re.search(pattern, code):
@@ -289,10 +257,10 @@ def unsafe_code(package) -> list[str]:
     return found
 
 
-def foreign_addresses(package) -> list[str]:
+def foreign_addresses(root) -> list[str]:
     """Addresses that a page or a program could fetch from; documentation and comments may name what they like."""
     found = []
-    for relative, text in sources(package, ".py", ".js", ".css", ".html", ".json"):
+    for relative, text in sources(root, ".py", ".js", ".css", ".html", ".json"):
         for line, code in url_texts(relative, text):
             for address in re.findall(r"(?:https?:)?//[\w-]+(?:\.[\w-]+)+[^\s\"'`)<>]*", code):
                 if not address.startswith(HARMLESS_URLS):
@@ -319,59 +287,55 @@ def in_fresh_process(code) -> list:
     return json.loads(done.stdout)
 
 
-# ---- the package ----------------------------------------------------------------------------------------------
+# ---- the packages ---------------------------------------------------------------------------------------------
 
 
-def test_every_folder_is_a_room_of_the_staircase():
-    assert unlisted_rooms(PACKAGE) == []
+def test_every_folder_is_a_room():
+    assert unlisted_rooms(ROOT) == []
+
+
+def test_the_helper_can_be_read_in_a_day():
+    texts = [text for path, text in sources(ROOT, ".py") if path.parts[0] == "bertlook_teach"]
+    lines, files = HELPER_AT_MOST
+    assert sum(text.count("\n") for text in texts) <= lines and len(texts) <= files
 
 
 def test_imports_go_one_way():
-    assert wrong_way_imports(PACKAGE) == []
+    assert wrong_way_imports(ROOT) == []
 
 
 def test_there_is_no_circle_of_modules():
-    assert circles(import_graph(PACKAGE)) == []
-
-
-def test_no_two_rooms_import_each_other():
-    rooms = {}
-    for module, targets in import_graph(PACKAGE).items():
-        if module:
-            rooms.setdefault(room(module), set()).update(
-                room(t) for t in targets if t and room(t) != room(module)
-            )
-    assert circles(rooms) == []
+    assert circles(import_graph(ROOT)) == []
 
 
 def test_a_room_hands_on_one_thing_under_one_name():
-    assert hidden_names(PACKAGE) == []
+    assert hidden_names(ROOT) == []
 
 
 def test_each_library_has_its_place():
-    assert misplaced_libraries(PACKAGE) == []
+    assert misplaced_libraries(ROOT) == []
 
 
 def test_torch_is_imported_in_one_place_which_says_how_to_install_it():
     found = [
         f"{relative}: {around}"
-        for relative, text in sources(PACKAGE, ".py")
+        for relative, text in sources(ROOT, ".py")
         for around in re.findall(r"(?m)^(?!if TYPE_CHECKING).*\n\n? +import torch$", text)
     ]
-    assert found == ["model/folders.py:     try:\n        import torch"]
+    assert found == ["bertlook_teach/model/folders.py:     try:\n        import torch"]
 
 
 def test_every_library_is_declared():
     runtime, extras = declared_dependencies()
-    assert undeclared_libraries(PACKAGE, runtime | extras["torch"], extras["slides"] | extras["lab"]) == []
+    assert undeclared_libraries(ROOT, runtime | extras["torch"], extras["slides"] | extras["lab"]) == []
 
 
 def test_nothing_can_run_what_was_only_to_be_read():
-    assert unsafe_code(PACKAGE) == []
+    assert unsafe_code(ROOT) == []
 
 
 def test_no_source_names_an_address_to_fetch_from():
-    assert foreign_addresses(PACKAGE) == []
+    assert foreign_addresses(ROOT) == []
 
 
 def test_a_new_dependency_is_a_decision():
@@ -388,20 +352,23 @@ def test_every_dependency_is_pinned_to_a_version_known_to_work():
     assert {name.replace("_", "-") for name in wanted} <= {name.replace("_", "-") for name in pinned}
 
 
-def light_modules() -> list[str]:
-    """Every module but the widgets'."""
-    names = [module_name(relative) for relative, _ in sources(PACKAGE, ".py")]
-    return [
-        f"{NAME}.{name}".rstrip(".")
-        for name in names
-        if name.split(".")[0] != "widgets" and not name.endswith("__main__")
-    ]
+LIGHT = [
+    module
+    for path, _ in sources(ROOT, ".py")
+    for module in [module_name(path)]
+    if not shows(module) and not module.endswith("__main__")
+]
 
 
-def test_importing_anything_but_widgets_loads_no_heavy_library():
+def test_importing_anything_but_views_loads_no_heavy_library():
+    assert {
+        "bertlook_teach.measures.surface",
+        "bertlook_teach.views.drawing.attention",
+        "bertlook_bench.line",
+    } <= set(LIGHT)
     loaded = in_fresh_process(
         f"import importlib, json, sys\nheavy, found = set({sorted(HEAVY)!r}), []\n"
-        f"for name in {light_modules()!r}:\n"
+        f"for name in {LIGHT!r}:\n"
         "    importlib.import_module(name)\n"
         "    found += [[name, library] for library in sorted(heavy & set(sys.modules))]\n"
         "    heavy -= set(sys.modules)\n"
@@ -410,237 +377,155 @@ def test_importing_anything_but_widgets_loads_no_heavy_library():
     assert loaded == []
 
 
-def test_light_modules_include_every_measure_and_renderer():
-    """The test above would pass on an empty list."""
-    modules = {f"{NAME}.model.words", f"{NAME}.measures.surface", f"{NAME}.model.attention", f"{NAME}.render"}
-    assert {NAME, *modules} <= set(light_modules())
+def test_the_helper_needs_numpy_and_what_draws_its_views():
+    """All of it is imported, in a new process: no torch, no server, nothing of the packages above."""
+    names = [module_name(path) for path, _ in sources(ROOT, ".py") if path.parts[0] == "bertlook_teach"]
+    loaded = in_fresh_process(
+        f"import importlib, json, sys\nfor name in {names!r}:\n    importlib.import_module(name)\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    assert {"numpy", "anywidget", "bertlook_teach"} <= set(loaded)
+    servers = {"jupyter_server", "jupyterlab", "notebook", "nbformat", "nbconvert"}
+    assert not {*HEAVY - SCREEN, *servers, *HOUSE} & set(loaded) - {"bertlook_teach"}
 
 
-def test_importing_the_package_loads_next_to_nothing():
+@pytest.mark.parametrize("package", HOUSE)
+def test_importing_a_package_loads_next_to_nothing(package):
     """Counted in modules, not in seconds: a clock depends on the machine."""
     new = in_fresh_process(
-        f"import json, sys\nbefore = set(sys.modules)\nimport {NAME}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+        f"import json, sys\nimport lazy_loader\nbefore = set(sys.modules)\nimport {package}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
     )
-    assert "numpy" not in new
-    assert [name for name in new if name.startswith(NAME)] == [NAME]
-    assert len(new) < 30
+    assert [name for name in new if name.startswith("bertlook_")] == [package]
+    assert len(new) < 10  # ast, to read the stub
 
 
-# ---- a small package that breaks each rule --------------------------------------------------------------------
+# ---- a small house that breaks each rule ----------------------------------------------------------------------
 
 
-@pytest.fixture
-def house(tmp_path):
-    """Write a package from {file: text} and give its folder."""
+def house(root, files) -> Path:
+    """Write sources from {file: text} and give the folder of the packages."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
 
-    def build(files):
-        for name, text in files.items():
-            path = tmp_path / NAME / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return tmp_path / NAME
 
-    return build
+UP = "bertlook_teach/measures/surface.py"
 
 
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        (
-            "model/words.py",
-            "from ..measures import x",
-            "model.words imports measures.x, which stands above it",
-        ),
-        ("model/words.py", "from .. import measures", "model.words imports measures, which stands above it"),
-        ("measures/surface.py", "", "measures.surface imports render.x"),
-        ("measures/surface.py", "import bertlook_course.render.figures", "imports render.figures"),
-        (
-            "measures/surface.py",
-            "def f():\n    from ..widgets import x",
-            "surface.py:2: measures.surface imports widgets.x",
-        ),
-        ("render/figures.py", "from ..widgets import x", "render.figures imports widgets.x"),
-        ("render/figures.py", "from ..commands.line import x", "render.figures imports commands.line.x"),
-        ("widgets/map.py", "from ..checks import x", "neither should need the other"),
-        ("measures/surface.py", "from ..model import x", None),
-        ("measures/surface.py", "from .. import __version__", None),
-        (
-            "render/figures.py",
-            "from ..measures import x\nfrom .palette import y\nfrom ..model import z",
-            None,
-        ),
-        ("widgets/map.py", "from ..render import x\nfrom .links import y", None),
-        ("checks/lesson01.py", "from . import NumberCheck\nfrom ..measures import x", None),
-        ("__init__.py", "from .widgets import x", None),
+        ("bertlook_teach/model/words.py", "from ..measures import x", "bertlook_teach.measures.x, which stands above it"),
+        (UP, "def f():\n    from bertlook_course.render import x", "surface.py:2: bertlook_teach.measures.surface imports"),
+        ("bertlook_press/pages/a.py", "from bertlook_bench.line import main", "bertlook_press stands without bertlook_bench"),
+        ("bertlook_bench/a.py", "import_module('bertlook_press.pages')", "bertlook_bench stands without bertlook_press"),
+        ("bertlook_course/analyses/syntax/a.py", "from ..probing import x", "probing.x, which stands above it"),
+        (UP, "from ..model.words import word_groups", "past the door; import from bertlook_teach.model"),
+        ("bertlook_course/render/a.py", "from bertlook_teach.views.drawing.svg import frame", "past the door"),
+        (UP, "from ..model import _pieces", "which is private"),
+        (UP, "from .. import __version__\nfrom ..model import x\nfrom .norms import y", None),
+        ("bertlook_press/classroom/a.py", "from bertlook_course.checks import lesson01\nfrom bertlook_teach import views", None),
     ],
-)
-def test_an_import_in_the_wrong_direction_is_found(house, file, text, message):
-    expect(wrong_way_imports(house({file: text})), message)
+)  # fmt: skip
+def test_an_import_in_the_wrong_direction_is_found(tmp_path, file, text, message):
+    expect(wrong_way_imports(house(tmp_path, {file: text})), message)
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("from ..model.words import word_groups", "imports from the file model.words; import from the room"),
-        ("from ..model.words import _pieces", "which is private to model"),
-        ("from ..model import word_groups", None),
-        ("from .norms import x", None),
-    ],
-)
-def test_an_import_past_the_door_is_found(house, text, message):
-    files = {"model/words.py": "", "measures/norms.py": "", "measures/surface.py": text}
-    expect(wrong_way_imports(house(files)), message)
+def test_an_unlisted_room_and_a_crowded_one_are_found(tmp_path):
+    files = {
+        "bertlook_teach/odds/ends.py": "",
+        "bertlook_course/analyses/odds/a.py": "",
+        "bertlook_teach/a.py": "",
+    }
+    files |= {f"bertlook_teach/measures/m{n}.py": "" for n in range(MOST_FILES + 1)}
+    found = unlisted_rooms(house(tmp_path, files))
+    assert len(found) == 4 and "21 files, at most 20" in found[-1]
 
 
-@pytest.mark.parametrize(
-    "file, message",
-    [
-        ("odds/ends.py", "there is no room odds"),
-        ("surface.py", "there is no room surface.py"),
-        ("analyses/odds/ends.py", "there is no analysis odds"),
-        ("measures/surface.py", None),
-        ("__init__.py", None),
-    ],
-)
-def test_an_unlisted_room_is_found(house, file, message):
-    expect(unlisted_rooms(house({file: ""})), message)
+def test_a_circle_is_found_through_doors_and_by_name(tmp_path):
+    room_ = "bertlook_course/claims"
+    files = {
+        f"{room_}/__init__.pyi": "from .b import x as x",
+        f"{room_}/b.py": "def f(n):\n    return import_module(f'.lessons.lesson{n}', __package__)",
+        f"{room_}/lessons/lesson01.py": "from .. import x",
+        f"{room_}/lessons/lesson02.py": "",
+    }
+    assert circles(import_graph(house(tmp_path, files))) == [
+        ["bertlook_course.claims.b", "bertlook_course.claims.lessons.lesson01"]
+    ]
 
 
-def test_a_crowded_room_is_found(house):
-    expect(
-        unlisted_rooms(house({f"measures/m{n}.py": "" for n in range(MOST_FILES + 1)})),
-        "21 files, at most 20",
-    )
-
-
-@pytest.mark.parametrize(
-    "files, circle",
-    [
-        (
-            {"measures/a.py": "from .b import x", "measures/b.py": "from .a import y"},
-            ["measures.a", "measures.b"],
-        ),
-        (
-            {"measures/a.py": "def f():\n    from .b import x", "measures/b.py": "from .a import y"},
-            ["measures.a", "measures.b"],
-        ),
-        (  # through the door of a room
-            {
-                "measures/__init__.py": "_HOMES = {'a': 'x'}",
-                "measures/a.py": "from ..claims import y",
-                "claims/__init__.py": "_HOMES = {'b': 'y'}",
-                "claims/b.py": "from ..measures import x",
-            },
-            ["claims.b", "measures.a"],
-        ),
-        (  # by name, at run time
-            {
-                "claims/evidence.py": "def f(n):\n    return import_module(f'.lessons.lesson{n}', __package__)",
-                "claims/lessons/lesson01.py": "from ..evidence import x",
-                "claims/lessons/lesson02.py": "",
-            },
-            ["claims.evidence", "claims.lessons.lesson01"],
-        ),
-        ({"measures/a.py": "from .b import x", "measures/b.py": ""}, None),
-    ],
-)
-def test_a_circle_is_found(house, files, circle):
-    assert circles(import_graph(house(files))) == ([circle] if circle else [])
-
-
-@pytest.mark.parametrize(
-    "files, message",
-    [
-        ({"measures/__init__.py": "_HOMES = {'a': 'a'}", "measures/a.py": ""}, "a is also a file"),
-        ({"measures/__init__.py": "_HOMES = {'a': 'x', 'b': 'x'}"}, "x comes from two files"),
-        ({"measures/__init__.py": "_HOMES = {'a': 'x'}", "measures/a.py": ""}, None),
-    ],
-)
-def test_a_name_for_two_things_is_found(house, files, message):
-    expect(hidden_names(house(files)), message)
+def test_a_name_for_two_things_is_found(tmp_path):
+    stub = "from .a import a as a\nfrom .b import x as x\nfrom .c import x as x\nfrom . import d as d"
+    files = {f"bertlook_teach/disk/{name}.py": "" for name in "ad"} | {
+        "bertlook_teach/disk/__init__.pyi": stub
+    }
+    found = hidden_names(house(tmp_path, files))
+    assert [one.partition(": ")[2] for one in found] == ["a is also a file", "x comes twice"]
 
 
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        ("render/figures.py", "import ipywidgets", "only widgets/ imports ipywidgets"),
-        ("measures/surface.py", "def f():\n    from anywidget import x", "only widgets/ imports anywidget"),
-        ("checks/__init__.py", "from IPython.display import HTML", "IPython is loaded on import"),
-        ("checks/__init__.py", "def f():\n    from IPython.display import HTML", None),
-        ("widgets/map.py", "import ipywidgets, anywidget, IPython", None),
-        ("claims/claim.py", "import torch", "claims.claim imports torch"),
-        ("render/map.py", "def f():\n    import torch", "render.map imports torch"),
-        ("model/attention.py", "import torch", "torch is loaded on import"),
-        ("model/attention.py", "if TYPE_CHECKING:\n    import torch", None),
-        ("model/attention.py", "def f():\n    import torch", None),
-        ("model/encoder.py", "import torch", "torch is loaded on import"),
-        ("render/figures.py", "from matplotlib.figure import Figure", "matplotlib is loaded on import"),
-        ("render/figures.py", "def f():\n    import matplotlib", None),
-        ("surface.py", "try:\n    import scipy\nexcept ImportError:\n    pass", "scipy is loaded on import"),
+        (UP, "def f():\n    from anywidget import x", "only views import anywidget"),
+        ("bertlook_teach/views/drawing/a.py", "import ipywidgets", "only views import ipywidgets"),
+        ("bertlook_course/checks/a.py", "from IPython.display import HTML", "IPython is loaded on import"),
+        ("bertlook_course/render/a.py", "def f():\n    import torch", "a imports torch"),
+        ("bertlook_teach/model/a.py", "import torch", "torch is loaded on import"),
+        ("bertlook_course/render/a.py", "try:\n    import scipy\nexcept ImportError:\n    pass", "scipy is loaded on import"),
+        ("bertlook_teach/views/a.py", "import ipywidgets, anywidget, IPython", None),
+        ("bertlook_teach/model/a.py", "def f():\n    import torch", None),
     ],
-)
-def test_a_library_in_the_wrong_place_is_found(house, file, text, message):
-    expect(misplaced_libraries(house({file: text})), message)
+)  # fmt: skip
+def test_a_library_in_the_wrong_place_is_found(tmp_path, file, text, message):
+    expect(misplaced_libraries(house(tmp_path, {file: text})), message)
 
 
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        ("surface.py", "import polars.series", "surface.py:1: polars is not a dependency"),
-        ("surface.py", "def f():\n    from jupyterlab import x", "jupyterlab is not a dependency"),
-        ("classroom/server.py", "def f():\n    from jupyterlab import x", None),
-        ("surface.py", "import math, numpy, array_api_compat\nfrom . import words", None),
+        (UP, "import polars.series", "surface.py:1: polars is not a dependency"),
+        (UP, "def f():\n    from jupyterlab import x", "jupyterlab is not a dependency"),
+        ("bertlook_press/a.py", "def f():\n    from jupyterlab import x", None),
+        (UP, "import math, numpy, array_api_compat\nfrom . import words", None),
     ],
 )
-def test_an_undeclared_library_is_found(house, file, text, message):
-    expect(undeclared_libraries(house({file: text}), DEPENDENCIES, EXTRAS["slides"]), message)
+def test_an_undeclared_library_is_found(tmp_path, file, text, message):
+    expect(undeclared_libraries(house(tmp_path, {file: text}), DEPENDENCIES, EXTRAS["slides"]), message)
 
 
 @pytest.mark.parametrize(
     "file, text, message",
     [
         ("a.py", "import pickle", "a.py:1: imports pickle"),
-        ("a.py", "def f():\n    from joblib import load", "a.py:2: imports joblib"),
         ("a.py", "eval('1')", "calls eval"),
-        ("a.py", "torch.load(path)", "calls torch.load"),
         ("a.py", "np.load(path, allow_pickle=True)", "passes allow_pickle"),
         ("a.py", "f(x, trust_remote_code=option)", "passes trust_remote_code"),
-        ("a.py", "subprocess.run(x, shell=True)", "passes shell"),
-        (
-            "a.py",
-            "model.eval()\nnp.load(path, allow_pickle=False)\nf(trust_remote_code=False)\n'eval(1)'",
-            None,
-        ),
-        ("a.js", "x = eval('1')", "a.js:1: x = eval('1')"),
+        ("a.py", "model.eval()\nnp.load(path, allow_pickle=False)\nf(trust_remote_code=False)\n'eval(1)'", None),
         ("a.js", "\nx = new Function('1')", "a.js:2"),
         ("a.js", "// no eval( here\n/* nor\n eval(1) */\nretrieval(1)", None),
     ],
-)
-def test_unsafe_code_is_found(house, file, text, message):
-    expect(unsafe_code(house({file: text})), message)
+)  # fmt: skip
+def test_unsafe_code_is_found(tmp_path, file, text, message):
+    expect(unsafe_code(house(tmp_path, {f"bertlook_teach/{file}": text})), message)
 
 
 @pytest.mark.parametrize(
     "file, text, message",
     [
-        ("a.js", "import x from 'https://cdn.example.org/x.js'", "a.js:1: https://cdn.example.org/x.js"),
         ("a.js", "/* two\nlines */ x = '//cdn.example.org/x.js'", "a.js:2: //cdn.example.org/x.js"),
         ("a.js", "load('http://cdn.example.org')  // why", "http://cdn.example.org"),
         ("a.js", "// see https://example.org\nn = 'http://www.w3.org/2000/svg'", None),
-        ("a.css", "@import url(https://fonts.example.org/css);", "a.css:1: https://fonts.example.org/css"),
         ("a.css", "@import url(//fonts.example.org/css);", "//fonts.example.org/css"),
-        ("a.py", "x = 'https://cdn.example.org/d3.js'", "a.py:1: https://cdn.example.org/d3.js"),
         ("a.py", "x = f'<script src=\"https://cdn.example.org/{v}\">'", "https://cdn.example.org/"),
         ("a.py", '"""See https://example.org."""\n# https://example.org\nx = f"http://{host}:1"', None),
-        ("a.py", "x = '<svg xmlns=\"http://www.w3.org/2000/svg\">'", None),
     ],
 )
-def test_an_address_is_found(house, file, text, message):
-    expect(foreign_addresses(house({file: text})), message)
+def test_an_address_is_found(tmp_path, file, text, message):
+    expect(foreign_addresses(house(tmp_path, {f"bertlook_teach/{file}": text})), message)
 
 
 def expect(found, message):
-    if message is None:
-        assert found == []
-    else:
-        assert any(message in problem for problem in found), found
+    assert found == [] if message is None else any(message in problem for problem in found), found

@@ -284,20 +284,3 @@ def test_a_wheel_carries_decks_and_exercises_where_the_package_looks_for_them():
     assert {"slides", "notebooks/exercises", "data"} < set(wheel["only-include"])
     assert wheel["sources"]["slides"] == "bertlook_teach/slides"
     assert wheel["sources"]["notebooks"] == "bertlook_teach/notebooks"
-
-
-def test_editors_see_the_names_that_are_loaded_late():
-    import ast
-    from importlib import import_module
-
-    import bertlook_teach
-
-    tree = ast.parse((ROOT / "bertlook_teach" / "__init__.py").read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING")
-    seen = {alias.name: node.module for node in block.body for alias in node.names}
-    assert sorted(seen) == sorted(bertlook_teach.__all__)
-    for name, module in seen.items():
-        home = import_module(f".{module or ''}".rstrip("."), "bertlook_teach") if module else bertlook_teach
-        found = getattr(home, name, None) or import_module(f".{name}", home.__name__)
-        assert found is getattr(bertlook_teach, name)
-    assert (ROOT / "bertlook_teach" / "py.typed").is_file()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "bertlook_teach"
 
 # What a class, a student or a user reads twice, and what to write in its place. British spelling; a space before the per cent sign.
 _EACH = "head|layer|token|row|word|text|case|cell|line|slide|task|lesson|relation|sentence|measure|score"
@@ -79,7 +78,7 @@ def documents() -> Iterator[tuple[str, str]]:
 
 
 def package() -> Iterator[tuple[str, str]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(ROOT.glob("bertlook_*/**/*.py")):
         name = path.relative_to(ROOT).as_posix()
         yield from ((name, text) for text in strings(path.read_text(encoding="utf-8"), name))
 

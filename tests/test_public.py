@@ -35,7 +35,12 @@ def test_the_forms_for_issues_say_what_is_needed():
 
 def test_the_reference_has_every_room_and_no_private_file():
     modules = api_reference.modules()
-    assert {"bertlook_teach", "bertlook_teach.measures", "bertlook_course.checks.sheet"} <= set(modules)
+    assert {
+        "bertlook_teach",
+        "bertlook_teach.measures",
+        "bertlook_course.checks.sheet",
+        "bertlook_bench.line",
+    } <= set(modules)
     assert not [name for name in modules if "._" in name or "__main__" in name]
 
 

@@ -17,7 +17,7 @@ SLIDES = Path(__file__).resolve().parent.parent / "slides"
 THEME = sorted((SLIDES / "theme").glob("*.css"))
 LOOKS = ("", "dark", "projector")
 PART_NAMES = ("head", "looking", "knowing", "mattering")  # of course.PARTS, as the decks' metadata has them
-HOSTS = Path(__file__).resolve().parent.parent / "bertlook_teach" / "classroom"
+HOSTS = Path(__file__).resolve().parent.parent / "bertlook_press" / "classroom"
 RISES = (HOSTS / "labextension" / "static" / "remoteEntry.js", HOSTS / "nbextension" / "main.js")
 
 

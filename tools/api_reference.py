@@ -20,15 +20,16 @@ sys.path.insert(0, str(ROOT))
 
 import bertlook_teach
 
-HIDDEN = ("__main__", "recordings", "_")  # commands, and what is nobody's business outside its file
+PACKAGES = ("bertlook_teach", "bertlook_course", "bertlook_press", "bertlook_bench")
 
 
 def modules() -> list[str]:
-    """Every module of the package whose name, and whose packages' names, are public."""
-    found = [info.name for info in pkgutil.walk_packages(bertlook_teach.__path__, "bertlook_teach.")]
-    return ["bertlook_teach"] + [
-        name for name in found if not any(part.startswith(HIDDEN) for part in name.split(".")[1:])
-    ]
+    """Every module of the packages whose name, and whose packages' names, are public."""
+    found = []
+    for package in PACKAGES:
+        below = pkgutil.walk_packages([str(ROOT / package)], f"{package}.")
+        found += [package, *(info.name for info in below if "._" not in info.name)]
+    return found
 
 
 def prepare(module) -> None:

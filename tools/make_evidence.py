@@ -39,7 +39,7 @@ from bertlook_course.claims.lessons import (
 from bertlook_course.corpora import load_treebank
 from bertlook_course.metrics import NotConverged
 from bertlook_course.storage import cache as store
-from bertlook_course.storage import digest, shipped_evidence, tree_digest
+from bertlook_course.storage import code_digest, digest, shipped_evidence
 from bertlook_teach import load_encoder
 
 MODELS = ("specimen", "specimen-random")
@@ -214,7 +214,7 @@ def part_of_this_tree() -> Part:
     """One quick part, another one for another tree: the same sources and the same evidence always give the same."""
     names = [digest(file.read_bytes()) for file in sorted(_folder().glob("*.npz"))]
     quick = [part for part in parts() if not part.slow]
-    return quick[int(digest(tree_digest(ROOT / "bertlook_teach", ".py"), *names), 16) % len(quick)]
+    return quick[int(digest(code_digest(), *names), 16) % len(quick)]
 
 
 def manifest_text() -> str:

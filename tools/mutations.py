@@ -57,7 +57,7 @@ BREAKS = [
     ("bertlook_press/classroom/export/strangers.py", 'name.startswith("on")', 'name.startswith("onc")', "classroom"),
     ("bertlook_bench/line.py", "int(found[1]) + 1} of the corpus", "int(found[1])} of the corpus", "commands"),
     ("bertlook_teach/disk/files.py", '    with replacing(path, "wb") as file:\n        file.write(_encoded(content))', '    with open(path, "wb") as file:\n        file.write(_encoded(content))', "disk"),
-    ("bertlook_teach/disk/tables.py", "return round(value, 6)", "return round(value, 2)", "disk"),
+    ("bertlook_course/storage/printing.py", "return round(value, 6)", "return round(value, 2)", "disk"),
     ("bertlook_course/published/syntax.py", '"g>d" if self.governor_looks', '"g>d" if not self.governor_looks', "published"),
 ]  # fmt: skip
 
@@ -65,7 +65,7 @@ BREAKS = [
 def tried(number: int, tree: Path) -> str:
     """A row of the table: whether a test fails, and which. The file is put back."""
     name, old, new, folder = BREAKS[number - 1]
-    file = tree / "bertlook_teach" / name
+    file = tree / name
     before = file.read_text(encoding="utf-8")
     file.write_text(before.replace(old, new), encoding="utf-8")
     near = sorted(
@@ -96,9 +96,7 @@ def row(number: int) -> str:
 
 def lost(breaks: list[tuple[str, str, str, str]] = BREAKS) -> list[str]:
     """The breaks that do not fit the sources any more: what they replace has to stand in its file once."""
-    counts = [
-        ((ROOT / "bertlook_teach" / name).read_text(encoding="utf-8").count(old)) for name, old, *_ in breaks
-    ]
+    counts = [((ROOT / name).read_text(encoding="utf-8").count(old)) for name, old, *_ in breaks]
     return [
         f"break {number}: {name} holds {old!r} {count} times, and once is needed"
         for number, (count, (name, old, *_)) in enumerate(zip(counts, breaks, strict=True), 1)

@@ -114,7 +114,7 @@ def test_the_doctor_is_content_without_torch_and_says_what_needs_it(monkeypatch)
 def test_the_doctor_advises_what_can_be_typed_where_it_is(monkeypatch, tmp_path):
     assert doctor._install("lab") == "pip install -c constraints.txt -e '.[lab]'"
     monkeypatch.setattr(
-        doctor, "__file__", str(tmp_path / "site-packages" / "bertlook_teach" / "classroom" / "doctor.py")
+        doctor, "__file__", str(tmp_path / "site-packages" / "bertlook_press" / "classroom" / "doctor.py")
     )
     assert doctor._install("lab") == 'pip install "bertlook_teach[lab]"'
 
@@ -255,7 +255,7 @@ def prefix(tmp_path, monkeypatch):
     """An environment with the four extensions that slides need."""
     for name in ("bertlook-rise", "jupyterlab-rise", "@jupyter-widgets/jupyterlab-manager", "anywidget"):
         (tmp_path / "share" / "jupyter" / "labextensions" / name).mkdir(parents=True)
-    source = ROOT / "bertlook_teach" / "classroom" / "labextension"
+    source = ROOT / "bertlook_press" / "classroom" / "labextension"
     installed = tmp_path / "share" / "jupyter" / "labextensions" / "bertlook-rise"
     shutil.copytree(source, installed, dirs_exist_ok=True)
     shutil.copy(source.parent / "export" / "page" / "fill.js", installed / "static")

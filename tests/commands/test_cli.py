@@ -149,9 +149,10 @@ def test_a_current_folder_that_was_deleted_is_said(tmp_path):
 
 
 def test_every_file_has_its_command():
-    folder = Path(cli.__file__).parent
-    files = {".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob("*.py")}
-    files = {file for file in files if not file.endswith("__init__") and not file.startswith("driver.")}
+    """Those of the bench by the file's own name, those of the press by the whole one."""
+    bench = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    press = {f"{cli.PRESS}.{path.stem}" for path in (ROOT / "bertlook_press" / "commands").glob("*.py")}
+    files = {file for file in bench | press if not file.endswith("__init__")}
     assert files - {"__main__", "line", "common", "chunks"} == {file for file, _ in cli.COMMANDS.values()}
 
 

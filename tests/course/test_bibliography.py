@@ -52,7 +52,7 @@ def notebook_text(path: Path) -> str:
 
 
 TEXTS = [
-    *sorted((ROOT / "bertlook_teach").rglob("*.py")),
+    *sorted(ROOT.glob("bertlook_*/**/*.py")),
     *sorted((ROOT / "tools").glob("*.py")),
     *sorted((ROOT / "training").glob("*.*")),
     *sorted((ROOT / "docs").glob("*.md")),

@@ -175,7 +175,7 @@ def test_arcs_of_one_word_say_that_there_is_none():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: HeadExplorer(None, "a cat", recordng=1), "HeadExplorer has no option 'recordng'. Did you mean 'recording'"),
+        (lambda: HeadExplorer(None, "a cat", quantty=1), "HeadExplorer has no option 'quantty'. Did you mean 'quantity'"),
         (lambda: HeadMap({"x": np.ones((2, 3))}, mesure="x"), "HeadMap has no option 'mesure'. Did you mean 'measure'"),
         (lambda: HeadView(attention(SENTENCE, 2, 3), hide_specal=True), "HeadView has no option 'hide_specal'. Did you mean 'hide_special'"),
         (lambda: RecordedView(load_recording(), sentnce="a"), "RecordedView has no option 'sentnce'. Did you mean 'sentence'"),

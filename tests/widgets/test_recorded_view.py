@@ -163,8 +163,10 @@ def test_what_a_switch_cannot_show_is_refused(specimen, recording):
         RecordedExplorer(specimen, "Dogs bark.", recording=recording, shows="both")
     with pytest.raises(ValueError, match="no recorded side; leave minus or recording out"):
         RecordedExplorer(specimen, "Dogs bark.", recording=recording, minus=specimen)
-    with pytest.raises(TypeError, match="RecordedExplorer has no option 'record'. Did you mean 'recording'?"):
-        RecordedExplorer(specimen, "Dogs bark.", recording=recording, record=recording)
+    with pytest.raises(
+        TypeError, match="RecordedExplorer has no option 'recordng'. Did you mean 'recording'?"
+    ):
+        RecordedExplorer(specimen, "Dogs bark.", recording=recording, recordng=recording)
 
 
 def test_a_saved_page_holds_both_sides_and_ties_only_the_heads_of_one(specimen, recording):
