@@ -7,7 +7,7 @@ import pytest
 from bertlook_course.corpora import TreebankSentence
 from bertlook_course.render import arc_levels
 from bertlook_course.widgets import ArcView
-from bertlook_teach.views.assets import FOLDER
+from bertlook_course.widgets.assets import FOLDER
 
 from .conftest import still
 from .test_widgets_browser import choose, show  # noqa: F401 - a fixture

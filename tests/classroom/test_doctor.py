@@ -56,12 +56,12 @@ def test_the_doctor_finds_this_installation_well():
 
 
 def test_the_doctor_says_when_the_specimen_does_not_load(monkeypatch):
-    import bertlook_teach
+    import bertlook_teach.model
 
     def broken(name):
         raise OSError("no config.json in data/model")
 
-    monkeypatch.setattr(bertlook_teach, "load_encoder", broken, raising=False)
+    monkeypatch.setattr(bertlook_teach.model, "load_encoder", broken, raising=False)
     with pytest.raises(doctor.Failed, match="no config.json") as failure:
         doctor.specimen()
     assert "git checkout data/model" in failure.value.args[1]
@@ -70,14 +70,14 @@ def test_the_doctor_says_when_the_specimen_does_not_load(monkeypatch):
 def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
     import numpy as np
 
-    import bertlook_teach
+    import bertlook_teach.model
 
     class Half:
         weights = np.full((2, 3, 5, 5), 0.1)
         n_layers, n_heads = 2, 3
 
-    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Half, raising=False)
-    monkeypatch.setattr(bertlook_teach, "extract_attention", lambda encoder, text: Half, raising=False)
+    monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name: Half, raising=False)
+    monkeypatch.setattr(bertlook_teach.model, "extract_attention", lambda encoder, text: Half, raising=False)
     with pytest.raises(doctor.Failed, match=r"rows sum to 0\.5000"):
         doctor.specimen()
 
@@ -88,7 +88,7 @@ def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
 def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatch):
     import numpy as np
 
-    import bertlook_teach
+    import bertlook_teach.model
 
     class Half:
         def __init__(self, device):
@@ -96,7 +96,7 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
                 raise fault
             self.weights = np.full((1, 1, 2, 2), 0.5 if device == "cpu" else 0.6)
 
-    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name, device: device, raising=False)
+    monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name, device: device, raising=False)
     monkeypatch.setattr(
         bertlook_teach, "extract_attention", lambda encoder, text: Half(encoder), raising=False
     )
@@ -120,13 +120,13 @@ def test_the_doctor_advises_what_can_be_typed_where_it_is(monkeypatch, tmp_path)
 
 
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
-    import bertlook_teach
+    import bertlook_teach.model
     from bertlook_teach.disk import paths as _paths
 
     class Other:
         fingerprint = "0123456789abcdef"
 
-    monkeypatch.setattr(bertlook_teach, "load_encoder", lambda name: Other, raising=False)
+    monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name: Other, raising=False)
     with pytest.raises(
         doctor.Failed, match=r"0123456789abcdef, the card says (?!0123)[0-9a-f]{16}: another"
     ) as failure:

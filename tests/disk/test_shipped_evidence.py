@@ -498,7 +498,7 @@ def test_another_tree_has_another_part(real, monkeypatch):
     assert make_evidence.part_of_this_tree().label == first.label
     chosen = set()
     for number in range(9):
-        monkeypatch.setattr(make_evidence, "tree_digest", lambda *given, n=number: str(n))
+        monkeypatch.setattr(make_evidence, "code_digest", lambda n=number: str(n))
         chosen.add(make_evidence.part_of_this_tree().label)
     assert len(chosen) > 3
 

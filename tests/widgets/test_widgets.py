@@ -13,7 +13,7 @@ import pytest
 import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
-from bertlook_course.widgets import module_source
+from bertlook_course.widgets import module_source, view_names
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.views import (
     HeadExplorer,
@@ -30,7 +30,6 @@ from bertlook_teach.views import (
     render_attention_lines,
     style_source,
 )
-from bertlook_teach.views.assets import FOLDER
 
 LAYERS, HEADS = 2, 3
 WORDS = ("the", "unreal", "cat")
@@ -555,9 +554,8 @@ def test_hostile_tokens_stay_text_in_the_saved_picture():
 # ---- the browser half ----------------------------------------------------------------------------------------
 
 
-# core.js and page.js stand in others; the label game shows pictures that the package made and escaped.
-NO_VIEW = ("core", "page", "label_game")
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.js") if path.stem not in NO_VIEW)
+# The label game shows pictures that the package made and escaped.
+SCRIPTS = sorted(set(view_names()) - {"label_game"})
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
