@@ -98,7 +98,7 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
 
     monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name, device: device, raising=False)
     monkeypatch.setattr(
-        bertlook_teach, "extract_attention", lambda encoder, text: Half(encoder), raising=False
+        bertlook_teach.model, "extract_attention", lambda encoder, text: Half(encoder), raising=False
     )
     with pytest.raises(doctor.Failed, match=said) as failure:
         doctor.torch()
@@ -121,7 +121,7 @@ def test_the_doctor_advises_what_can_be_typed_where_it_is(monkeypatch, tmp_path)
 
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
     import bertlook_teach.model
-    from bertlook_teach.disk import paths as _paths
+    from bertlook_teach import disk
 
     class Other:
         fingerprint = "0123456789abcdef"
@@ -133,7 +133,7 @@ def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
         doctor.fingerprint()
     assert "git checkout data/model" in failure.value.args[1]
     card = tmp_path / "MODEL_CARD.md"
-    monkeypatch.setattr(_paths, "data_path", lambda *parts: card)
+    monkeypatch.setattr(disk, "data_path", lambda *parts: card)
     card.write_text("Fingerprint: `0123456789abcdef`.")
     assert doctor.fingerprint() == "0123456789abcdef, as on the card"
     card.write_text("A card without.")
