@@ -171,4 +171,4 @@ def test_the_guide_names_slides_of_the_opening_deck_that_are_there():
     assert predictions == [int(n) for n in re.findall(r"Slide (\d+), (?:which|will)", opening)]
     assert "bertlook doctor" in slides[18] and "slide 18" in opening
     assert "What would change the answer" in slides[17]
-    assert "HeadExplorer" in slides[2] and "CourseMap()" in slides[4] and len(slides) - 1 == 18
+    assert "RecordedExplorer" in slides[2] and "CourseMap()" in slides[4] and len(slides) - 1 == 18
