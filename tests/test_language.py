@@ -69,7 +69,7 @@ def documents() -> Iterator[tuple[str, str]]:
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "data").rglob("*.md")),
         ROOT / "data" / "misconceptions.toml",
-        *sorted((ROOT / "bertlook_teach" / "claims").rglob("*.toml")),
+        *sorted((ROOT / "bertlook_course" / "claims").rglob("*.toml")),
     ]
     for path in paths:
         if path.exists():

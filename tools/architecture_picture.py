@@ -36,7 +36,7 @@ TOPICS = [
 HOUSE = {
     "bertlook_teach": ["disk", "model", "stats", "measures", "views"],
     "bertlook_course": [
-        "options", "storage", "published", "syllabus", "metrics", "corpora", *(f"analyses.{topic}" for topic in TOPICS), "claims", "render",
+        "storage", "options", "published", "syllabus", "metrics", "corpora", *(f"analyses.{topic}" for topic in TOPICS), "claims", "render",
         "checks", "widgets",
     ],
     "bertlook_press": ["bertviz", "pages", "classroom", "commands"],

@@ -220,7 +220,15 @@ def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
     yield "exercises", ["tools/build_exercises.py"]
     yield "decks", notebooks("slides")
     yield "pictures", ["tools/make_pictures.py"]
-    tests = [*(f"tests/{name}" for name in TESTS), "bertlook_teach", "slides", "notebooks"]
+    tests = [
+        *(f"tests/{name}" for name in TESTS),
+        "bertlook_teach",
+        "bertlook_course",
+        "bertlook_press",
+        "bertlook_bench",
+        "slides",
+        "notebooks",
+    ]
     yield "tests", ["-m", "pytest", "-q", "--no-header", *tests]
 
 

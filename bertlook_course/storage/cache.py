@@ -28,6 +28,7 @@ from bertlook_teach import __version__
 
 from . import shipped_evidence
 from .folders import digest
+from .packing import OURS
 from .shipped_evidence import Stamp
 
 MOST_BYTES = 500_000_000  # all files together; the ones that were not used for longest go first
@@ -67,7 +68,9 @@ def cached(
     if _shipping is not None:
         return _shipped(stamp, make, out, back, ships)
     shipped, own = shipped_evidence.evidence_folder() if ships else None, store_folder()
-    own_stamp = replace(stamp, data=digest(stamp.data, __version__))
+    own_stamp = replace(
+        stamp, data=digest(stamp.data, __version__, OURS)
+    )  # a file names classes by their packages
     if own is not None and others_can_write(own):
         own = None
     for origin, folder, wanted in ((SHIPPED, shipped, stamp), (HERE, own, own_stamp)):
