@@ -14,6 +14,10 @@ from ..drawing.marks import MODELS, OTHERS, Mark, mark_look, marks_of
 from ..drawing.text_table import Estimate, TextTable, typeset_cell
 
 _WIDTH, _EM = 9.8, 18  # inches, points
+_LINE, _GAP = (
+    1.1,
+    0.25,
+)  # lines of type: from dot to dot in a row, and between rows; wider, and tables of ten dots leave their slides
 _LEAST = 1.6  # inches of the rows together, so that few of them still fill a slide
 
 
@@ -154,14 +158,14 @@ def dots_figure(
     _checked_model(model, len(chosen), len(table.rows))
     several, lines = len(chosen) > 1, 1 if together else len(chosen)
     names = [str(row[0]) for row in table.rows]
-    pitch = max((lines * 1.2 + 0.3) * _EM / 72, _LEAST / len(names))
+    pitch = max((lines * _LINE + _GAP) * _EM / 72, _LEAST / len(names))
     with styled_figure((_WIDTH, 1), _EM) as (figure, (axes,)):
         places, words = [], []
         for r, (row, cells, marks) in enumerate(
             zip(table.rows, found, _all_marks(chosen, header[0], names, model))
         ):
             for k, (cell, mark) in enumerate(zip(cells, marks)):
-                y = r if together else r + (k - (lines - 1) / 2) * 1.2 * _EM / 72 / pitch
+                y = r if together else r + (k - (lines - 1) / 2) * _LINE * _EM / 72 / pitch
                 places.append(y)
                 words.append(shortened(typeset_cell(row[at[k]]), _EM, 0.36 * _WIDTH * 72))
                 if cell:
@@ -191,6 +195,6 @@ def dots_figure(
             if not several:
                 axes.set_title(line[0], fontsize=_EM)
     lines_of_key = legend_outside(figure, axes, "outside upper left") if several else bool(line)
-    around = 2.2 + 1.5 * bool(axis) + 1.7 * lines_of_key  # in lines of type: scale, its name, key
+    around = 2.0 + 1.4 * bool(axis) + 1.5 * lines_of_key  # in lines of type: scale, its name, key
     figure.set_figheight(pitch * len(names) + around * _EM / 72)
     return figure
