@@ -356,9 +356,9 @@ def test_a_collector_that_says_no_version_is_not_kept_on_disk(folder, specimen):
 
 def test_a_collector_is_kept_under_its_own_name_whatever_the_table_calls_it(folder, specimen):
     table = evidence_table()
-    for name in ("reading", "padding"):
-        collect_evidence(name, specimen, Resources(limit=2), evidence={name: table["padding"]})
-    assert [file.name.split("-")[1] for file in folder.iterdir()] == ["padding"]
+    for name in ("reading", "surface"):
+        collect_evidence(name, specimen, Resources(limit=2), evidence={name: table["surface"]})
+    assert [file.name.split("-")[1] for file in folder.iterdir()] == ["surface"]
 
 
 def test_the_doctor_says_what_is_kept_and_where_it_cannot_be(folder, monkeypatch):

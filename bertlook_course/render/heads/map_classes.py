@@ -293,7 +293,7 @@ def fraction_bars(
     if not 1 <= bars <= 4:
         raise ValueError(f"one to four series can be drawn; got {len(series)} and {len(ranges)} ranges.")
     thick, said = 0.84 / bars, {name: [] for name in (*series, *ranges)}
-    with styled_figure((9.8, 0.5 + len(CLASSES) * (0.34 * bars + 0.14))) as (figure, (axes,)):
+    with styled_figure((9.8, 0.5 + len(CLASSES) * (0.27 * bars + 0.12))) as (figure, (axes,)):
         for k, ((name, values), mark) in enumerate(zip(series.items(), marks_of(series))):
             means, *ends = (
                 (values.mean, values.low, values.high) if isinstance(values, Fractions) else (values,)

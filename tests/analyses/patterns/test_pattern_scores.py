@@ -439,7 +439,7 @@ def test_a_pattern_enters_the_ledger(encoder):
         1::2
     ].sum()
     assert verdict.value == pytest.approx(gain) and verdict.n == 16
-    assert "query.pos" in claim.operational and "more than 0.2" in claim.refuted_if
+    assert "query.pos" in claim.operational and claim.refuted_text() == "it is .20 or less"
 
 
 def test_a_claim_on_the_mass_against_chance_is_decided(maps, encoder, monkeypatch):
