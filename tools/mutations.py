@@ -46,7 +46,7 @@ BREAKS = [
     ("bertlook_course/claims/verdicts.py", "elif 0 < ours.n_choice < FEWEST_CHOOSING:", "elif False:", "claims"),
     ("bertlook_course/claims/essay/evidence.py", "np.flatnonzero(units % 2)", "np.flatnonzero(units % 2 == 0)", "claims"),
     ("bertlook_teach/views/drawing/sentences.py", "if 0.995 <= share < 0.9999:", "if False:", "render"),
-    ("bertlook_teach/views/drawing/head_map.py", "y + cell / 2, str(layer + 1)", "y + cell / 2, str(layer)", "render"),
+    ("bertlook_teach/views/drawing/head_map.py", "grid.cells(cell, range(1, n_layers + 1))", "grid.cells(cell, range(n_layers))", "render"),
     ("bertlook_course/render/texts/arcs.py", "a < high and low < b", "a <= high and low <= b", "render"),
     ("bertlook_course/checks/compare.py", "if abs(number - expected) <= tolerance:", "if abs(number - expected) <= 10 * tolerance:", "checks"),
     ("bertlook_teach/views/head_view.py", 'if -1 <= proposal["value"] < n else -1', 'if -1 <= proposal["value"] <= n else -1', "widgets"),

@@ -87,7 +87,7 @@ def test_the_deck_shows_what_the_lesson_promises():
         cell.source for cell in nbformat.read(DECK, as_version=4).cells if cell.cell_type == "code"
     )
     for view in (
-        "HeadExplorer(",
+        "RecordedExplorer(",
         "NeuronView(",
         "bertviz_head_view(",
         "bertviz_model_view(",

@@ -16,10 +16,13 @@ def test_what_each_break_replaces_stands_in_its_file_once():
 
 def test_a_break_that_fits_no_more_is_named():
     found = tool.lost(
-        [("measures/surface.py", "no such line", "", "measures"), ("metrics/metrics.py", "def ", "", "stats")]
+        [
+            ("bertlook_teach/measures/surface.py", "no such line", "", "measures"),
+            ("bertlook_course/metrics/metrics.py", "def ", "", "stats"),
+        ]
     )
-    assert found[0].startswith("break 1: measures/surface.py holds 'no such line' 0 times")
-    assert found[1].startswith("break 2: metrics/metrics.py holds 'def ' ")
+    assert found[0].startswith("break 1: bertlook_teach/measures/surface.py holds 'no such line' 0 times")
+    assert found[1].startswith("break 2: bertlook_course/metrics/metrics.py holds 'def ' ")
 
 
 def test_the_table_in_docs_shows_these_breaks():

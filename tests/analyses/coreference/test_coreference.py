@@ -146,7 +146,8 @@ def test_the_head_word_of_a_phrase_without_a_tree(phrase, head):
 
 def looking(monkeypatch, documents, target):
     """find_antecedents with a head 1-1 that puts .9 on target(document, word), and a head 1-2 that is uniform."""
-    from bertlook_teach.model import Attention, reading
+    from bertlook_teach import model
+    from bertlook_teach.model import Attention
 
     def run(encoder, corpus, *, batch_size):
         for document, words in zip(documents, corpus, strict=True):
@@ -159,7 +160,7 @@ def looking(monkeypatch, documents, target):
             ids = (None, *range(n - 2), None)
             yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
 
-    monkeypatch.setattr(reading, "iter_attention", run)
+    monkeypatch.setattr(model, "iter_attention", run)
     return coref.find_antecedents(Looker(), documents)
 
 

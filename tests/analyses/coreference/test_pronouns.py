@@ -8,8 +8,7 @@ from made import Looker
 
 from bertlook_course.analyses.coreference import PRONOUN_BASELINES, ask_heads, pronoun_table
 from bertlook_course.corpora import PronounCase, read_pronoun_cases
-from bertlook_teach import Attention
-from bertlook_teach.model import reading
+from bertlook_teach import Attention, model
 
 GAP = {"id": "g-1", "text": "Ann met Mary when she fell.", "pronoun": [18, 21], "a": [8, 12], "b": [0, 3],
        "a_coref": False, "b_coref": True, "gender": "F"}  # fmt: skip
@@ -69,7 +68,7 @@ def looking(monkeypatch, cases, query, key):
             special, ids = (True, *[False] * (n - 2), True), (None, *range(n - 2), None)
             yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
 
-    monkeypatch.setattr(reading, "iter_attention", run)
+    monkeypatch.setattr(model, "iter_attention", run)
     return ask_heads(Looker(), cases)
 
 
