@@ -46,7 +46,7 @@ BREAKS = [
     ("claims/verdicts.py", "elif 0 < ours.n_choice < FEWEST_CHOOSING:", "elif False:", "claims"),
     ("claims/essay/evidence.py", "np.flatnonzero(units % 2)", "np.flatnonzero(units % 2 == 0)", "claims"),
     ("render/drawing/sentences.py", "if 0.995 <= share < 0.9999:", "if False:", "render"),
-    ("render/heads/head_map.py", "y + cell / 2, str(layer + 1)", "y + cell / 2, str(layer)", "render"),
+    ("render/heads/head_map.py", "range(1, n_layers + 1)", "range(n_layers)", "render"),
     ("render/texts/arcs.py", "a < high and low < b", "a <= high and low <= b", "render"),
     ("checks/compare.py", "if abs(number - expected) <= tolerance:", "if abs(number - expected) <= 10 * tolerance:", "checks"),
     ("widgets/head_view.py", 'if -1 <= proposal["value"] < n else -1', 'if -1 <= proposal["value"] <= n else -1', "widgets"),
