@@ -9,7 +9,7 @@ _HOMES = {
         CONFIDENCE REPLICATES draws mean_interval percentile_interval ratio_interval
         resampled resampled_interval sample_interval unit_interval unit_weights widening
     """,
-    "correlation": "kendall partial_rank_correlation rank_correlation",
+    "correlation": "partial_rank_correlation rank_correlation",
     "errors": "CannotDecide NotConverged",
     "logistic": "logistic_regression",
     "mds": """
