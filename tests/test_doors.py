@@ -29,7 +29,7 @@ NAMES = [
     "bertlook_course.decide",
     "bertlook_course.TextTable",
     "bertlook_course.syntax",
-    "bertlook_course.metrics.kendall",
+    "bertlook_course.metrics.rank_correlation",
     "bertlook_course.analyses.probing.LayerScores",
     "bertlook_course.corpora.load_treebank",
     "bertlook_course.render.title_picture",

@@ -1,6 +1,6 @@
 """Verdicts on recorded attention of a BERT-base: computed once where the recording was, shipped as numbers.
 
-`tools/measure_bert_base.py` made them on 200 sentences of SST-2 that a BERT-base **fine-tuned on SST-2** had read, with a BERT-base of random
+They were made on 200 sentences of SST-2 that a BERT-base **fine-tuned on SST-2** had read, with a BERT-base of random
 weights on the same wordpieces as the control. It is not the published model, and single sentences are not the pairs of paragraphs on which the
 course's own verdicts stand, so a verdict here is about that model on those sentences.
 """
@@ -49,7 +49,7 @@ def recorded_verdicts() -> dict[str, RecordedVerdict]:
             if row["verdict"] not in (HOLDS, FAILS, OPEN):
                 raise ValueError(
                     f"a verdict is one of {HOLDS}, {FAILS}, {OPEN}; the table has {row['verdict']!r} for {row['key']!r}. "
-                    "Write it anew with tools/measure_bert_base.py."
+                    "Take the table of the last commit; its recording is not part of the course."
                 )
             numbers = {
                 name: float(row[name]) if row[name] else math.nan

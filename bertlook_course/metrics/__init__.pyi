@@ -1,7 +1,6 @@
 from .agreement import FEWEST_FOR_INTERVAL as FEWEST_FOR_INTERVAL
 from .agreement import Agreement as Agreement
 from .agreement import agree as agree
-from .correlation import kendall as kendall
 from .correlation import partial_rank_correlation as partial_rank_correlation
 from .correlation import rank_correlation as rank_correlation
 from .errors import CannotDecide as CannotDecide

@@ -69,23 +69,3 @@ def _mean_ranks(values: np.ndarray) -> np.ndarray:
     ranks = np.empty(len(values))
     ranks[order] = np.repeat(starts + (counts + 1) / 2, counts)
     return ranks
-
-
-def kendall(one, other) -> float:
-    """Kendall's tau-b of two arrays of one shape: 1 the same order of heads, -1 the opposite one.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or one side is constant.
-    """
-    from scipy.stats import kendalltau
-
-    one, other = np.ravel(one), np.ravel(other)
-    if len(one) != len(other) or len(one) < 2:
-        raise ValueError(
-            f"an order of heads needs two scores for each, of two or more heads; got {len(one)} and {len(other)}."
-        )
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
-        raise ValueError("all heads have the same score, so there is no order to compare.")
-    return float(kendalltau(one, other).statistic)

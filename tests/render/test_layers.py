@@ -32,9 +32,11 @@ def test_a_table_of_where_goes_from_the_embeddings_to_all_layers():
     table = where_table({"POS": sure, "Entities": not_sure}, "More.")
     assert table.header == ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
     assert table.rows == [
-        ["POS", "10.0", "2 (93 %)", "60.0", "+50.0 [+40.0, +60.0]", "1.8 [1.5, 2.2]"],
-        ["Entities", "10.0", "2 (93 %)", "60.0", "+50.0 [+40.0, +60.0]", "not sure"],
+        ["POS", "10.0", "2 (9 of 10)", "60.0", "+50.0 [+40.0, +60.0]", "1.8 [1.5, 2.2]"],
+        ["Entities", "10.0", "2 (9 of 10)", "60.0", "+50.0 [+40.0, +60.0]", "not sure"],
     ]
+    sure.share_of_choice = lambda: np.nan  # too few documents to choose on
+    assert where_table({"POS": sure}).rows[0][2] == "2"
     assert table.caption.startswith("Layers 0 to 3;") and "n = 40 cases" in table.caption
 
 

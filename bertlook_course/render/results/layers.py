@@ -158,9 +158,11 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
             low, high = curve.interval()
             where = f"{curve.expected_layer:.1f} [{low:.1f}, {high:.1f}]"
         f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
-        best = f"{s.best[-1]} ({100 * s.share_of_choice():.0f} %)"
+        best, stays = str(s.best[-1]), s.share_of_choice()
+        if np.isfinite(stays):
+            best += f" ({int(10 * stays)} of 10)"  # per cent would differ from processor to processor
         rows.append([name, f1[0], best, f1[1], _gain_cell(curve), where])
-    said = "Best layer: chosen on training documents, and in so many samples of them. No expected layer where the gain is not sure."
+    said = "Best layer: chosen on training documents, and in at least so many samples of them. No expected layer where the gain is not sure."
     header = ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
     return TextTable(header, rows, _caption(about, said, scores, caption))
 

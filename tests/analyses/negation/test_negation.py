@@ -30,7 +30,6 @@ from bertlook_course.analyses.negation import (
     tuned,
 )
 from bertlook_course.corpora import Negation, NegationSentence, load_negation
-from bertlook_course.metrics import kendall
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.stats import exact_sign_flip
 
@@ -225,17 +224,6 @@ def test_an_interval_holds_what_it_should_and_needs_two_sentences():
     assert drawn.mean_interval() == pytest.approx(drawn.interval(0, 0))
     with pytest.raises(ValueError, match="at least two"):
         CueScores(hits[:1], hits[:1], np.ones(1), 1).interval(0, 0)
-
-
-def test_kendall_by_counting_pairs():
-    one, other = [0.1, 0.2, 0.3, 0.4], [1, 3, 2, 4]
-    agree = sum(np.sign((one[i] - one[j]) * (other[i] - other[j])) for i in range(4) for j in range(i))
-    assert kendall(one, other) == pytest.approx(agree / 6)
-    assert kendall(one, one[::-1]) == -1
-    with pytest.raises(ValueError, match="same score"):
-        kendall(one, [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="two scores for each"):
-        kendall(one, one[:2])
 
 
 # --- tuned against control ---------------------------------------------------------------------------------
