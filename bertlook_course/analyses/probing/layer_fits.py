@@ -292,7 +292,11 @@ def _classes(data: SpanVectors) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 class _Problem:
-    """Loss and gradient of a probe, all parameters in one vector: mix scores (of several layers), maps."""
+    """Loss and gradient of a probe, all parameters in one vector: mix scores (of several layers), maps.
+
+    The features of one layer stay the same, so they are turned to their principal axes once, and its maps are in these coordinates. Of a
+    mix the features change with the shares, and the maps are turned at each step.
+    """
 
     def __init__(self, layers, gold, n_spans, hidden, seed, axes=None):
         self.layers, self.gold, self.n_spans, self.fixed = layers, gold, n_spans, None
@@ -303,9 +307,13 @@ class _Problem:
         self.shapes = {"in": (width, hidden), "in_bias": (hidden,)} if hidden else {}
         self.shapes |= {"out": (hidden or width, n_classes), "bias": (n_classes,)}
         self.n_scores = len(layers) if len(layers) > 1 else 0
-        self.start = self.packed(np.zeros(self.n_scores), self._first_maps(width, hidden, seed))
         # How the loss curves at the start: along the principal axes of the features, for each class by how often it occurs.
         self.curvature, self.axes = _principal(features) if axes is None else axes
+        self.first = "in" if hidden else "out"  # the map that reads the features
+        maps = self._first_maps(width, hidden, seed)
+        self.start = self.packed(
+            np.zeros(self.n_scores), maps if self.n_scores else self.turned(maps, self.axes.T)
+        )
 
     def _first_maps(self, width, hidden, seed):
         maps = {name: np.zeros(shape) for name, shape in self.shapes.items()}
@@ -315,6 +323,10 @@ class _Problem:
             for name in ("in", "out"):
                 maps[name] = random.normal(size=self.shapes[name]) / np.sqrt(self.shapes[name][0])
         return maps
+
+    def turned(self, maps, axes):
+        """The maps, the first of them in other coordinates of the features."""
+        return maps | {self.first: axes @ maps[self.first]}
 
     def packed(self, scores, maps) -> np.ndarray:
         return np.concatenate([np.ravel(scores), *(np.ravel(maps[name]) for name in self.shapes)])
@@ -378,7 +390,7 @@ class _Problem:
             mixed = np.tensordot(shares, self.layers, axes=1)
             return mixed, _features(mixed, self.n_spans)
         if self.fixed is None:
-            self.fixed = _features(self.layers[0], self.n_spans)
+            self.fixed = _features(self.layers[0], self.n_spans) @ self.axes.astype(precision)
         return self.layers[0], self.fixed
 
     def solve(self, start, l2, max_iterations, even=0.0) -> dict:
@@ -387,30 +399,28 @@ class _Problem:
         In single precision first, which takes half the time; where that stalls above the tolerance, in double from there on.
         """
         scale = {"out": 1 / np.sqrt(self.frequency + l2), "bias": 1 / np.sqrt(self.frequency)}
-        first = "in" if "in" in self.shapes else "out"
-        if first == "in":
+        if self.first == "in":
             scale |= {"in": 1 / np.sqrt(self.curvature[:, None] + l2), "in_bias": 1.0}
         else:
             scale["out"] = 1 / np.sqrt(self.frequency * self.curvature[:, None] + l2)
 
-        def theta_of(coordinates):
-            scores, maps = self.unpacked(coordinates)
-            maps = {name: m * scale[name] for name, m in maps.items()}
-            return self.packed(scores, maps | {first: self.axes @ maps[first]})
-
-        def turned(
-            vector, power
-        ):  # the other way round: of a theta with power -1, of a gradient with power 1
+        def scaled(vector, power, axes=None):
             scores, maps = self.unpacked(vector)
-            maps = maps | {first: self.axes.T @ maps[first]}
+            maps = maps if axes is None else self.turned(maps, axes)
             return self.packed(scores, {name: m * scale[name] ** power for name, m in maps.items()})
+
+        def theta_of(coordinates):
+            scores, maps = self.unpacked(scaled(coordinates, 1))
+            return self.packed(scores, self.turned(maps, self.axes) if self.n_scores else maps)
+
+        back = self.axes.T if self.n_scores else None  # of a theta with power -1, of a gradient with power 1
 
         def objective(coordinates, precision=float):
             loss, gradient = self.objective(theta_of(coordinates), l2, even, precision)
-            return loss, turned(gradient, 1)
+            return loss, scaled(gradient, 1, back)
 
-        at_start = max(np.abs(objective(turned(self.start, -1), np.float32)[1]).max(), 1e-12)
-        at, done = turned(start, -1), 0
+        at_start = max(np.abs(objective(scaled(self.start, -1, back), np.float32)[1]).max(), 1e-12)
+        at, done = scaled(start, -1, back), 0
         for precision in (np.float32, float):
             result = minimized(
                 partial(objective, precision=precision),
@@ -425,9 +435,10 @@ class _Problem:
             if gradient <= TOLERANCE or done >= max_iterations:
                 break
         theta = theta_of(at)
+        _, maps = self.unpacked(theta)
         return {
             "theta": theta,
-            "parameters": self.unpacked(theta)[1],
+            "parameters": maps if self.n_scores else self.turned(maps, self.axes),
             "loss": float(result.fun),
             "converged": gradient <= TOLERANCE,
             "gradient": gradient,

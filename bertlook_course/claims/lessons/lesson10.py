@@ -152,7 +152,7 @@ def fitted(encoder, sentences, tasks: Mapping[str, Halves] | None = None) -> Fit
         penalties = mix_penalties(read, scores)
         return Fits(scores, bare(fit_made_up(read, scores["dep"])), penalties, fit_mixes(read, penalties))
 
-    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=3)
+    return cached("layer probes", (encoder, Resources(treebank=sentences).digest), make, version=4)
 
 
 def bare(scores: LayerScores, *, keep_probes: bool = False) -> LayerScores:
@@ -211,7 +211,7 @@ def shown(encoder, sentences) -> Shown:
         "layer probes shown",
         (encoder, Resources(treebank=sentences).digest),
         lambda: _show(encoder, sentences),
-        version=3,
+        version=4,
     )
 
 
@@ -280,7 +280,7 @@ def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
         )
 
 
-@evidence("layers", version=4)
+@evidence("layers", version=5)
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)
