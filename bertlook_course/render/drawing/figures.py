@@ -79,11 +79,7 @@ def draw_level(axes, value: float, name: str = "", *, upright: bool = False, **l
 
 def key_above(figure, axes, columns: int = 2, **look) -> None:
     """The key of a figure over its panels, from what one of them shows."""
-    handles, labels = axes.get_legend_handles_labels()
-    size = axes.xaxis.label.get_size()
-    figure.legend(
-        handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=size, **look
-    )
+    legend_outside(figure, axes, "outside upper left", most=columns, **look)
 
 
 def layer_curves(
@@ -188,7 +184,7 @@ def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
     axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
 
 
-def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None) -> int:
+def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None, **look) -> int:
     """Outside the axes, where it hides no point; in several rows if one is wider than the figure. Gives the number of rows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -202,6 +198,7 @@ def legend_outside(figure, axes, loc: str = "outside lower center", most: int | 
             ncols=columns,
             frameon=False,
             fontsize=axes.xaxis.label.get_size(),
+            **look,
         )
         if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
             return -(-len(labels) // columns)

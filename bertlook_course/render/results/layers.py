@@ -76,7 +76,7 @@ def depth_figure(
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
             axes.set_ylim(*ylim)
-        key_above(figure, axes, 5, columnspacing=1.2)
+        key_above(figure, axes, 5, columnspacing=0.8)
     return figure
 
 
