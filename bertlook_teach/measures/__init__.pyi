@@ -1,9 +1,6 @@
 from .distances import SMOOTHING as SMOOTHING
-from .distances import THRESHOLDS as THRESHOLDS
-from .distances import UNLABELLED as UNLABELLED
 from .distances import GroupTest as GroupTest
 from .distances import HeadDistances as HeadDistances
-from .distances import behaviour_labels as behaviour_labels
 from .distances import checked_distances as checked_distances
 from .distances import group_test as group_test
 from .distances import head_distances as head_distances
@@ -45,7 +42,10 @@ from .pair_shares import within_segment_entropy as within_segment_entropy
 from .pair_shares import within_segment_mass as within_segment_mass
 from .pair_shares import within_word_pairs as within_word_pairs
 from .profile import FILES as FILES
+from .profile import THRESHOLDS as THRESHOLDS
+from .profile import UNLABELLED as UNLABELLED
 from .profile import Profile as Profile
+from .profile import behaviour_labels as behaviour_labels
 from .profile import layer_difference as layer_difference
 from .profile import profile_heads as profile_heads
 from .rollout import FLOW_TOKENS as FLOW_TOKENS
