@@ -80,13 +80,13 @@ def _staying(before: dict, units: Sequence[Unit], parts: Collection[str], *, kep
     }
 
 
-def _made(unit: Unit, old: dict, plan: Plan, site: Site) -> dict:
+def _made(unit: Unit, old: dict, plan: Plan, site: Site, out: Path) -> dict:
     """The record of a unit: made now, or as it is where nothing it is made from has changed."""
     key = digest(unit.key, sorted(plan.there))
-    if old.get("key") == key and all((plan.out / place).is_file() for place in old["files"]):
+    if old.get("key") == key and all((out / place).is_file() for place in old["files"]):
         site.kept += old["files"]
         return old
-    files = sorted(unit.make(plan.out))
+    files = sorted(unit.make(out))
     site.made += files
     return {"part": unit.part, "key": key, "files": files}
 
@@ -148,7 +148,7 @@ def build_site(
     done = dict(stays)
     plan.there = frozenset([*plan.places, *(place for unit in stays.values() for place in unit["files"])])
     for unit in progress(units):
-        done[unit.name] = _made(unit, before.get(unit.name, {}), plan, site)
+        done[unit.name] = _made(unit, before.get(unit.name, {}), plan, site, out)
         if done[unit.name] is not before.get(unit.name):  # a build that is stopped goes on from here
             write_json(out / MANIFEST, {**before, **done})
     front = plan.front(url, {place for unit in done.values() for place in unit["files"]})
