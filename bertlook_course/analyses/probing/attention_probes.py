@@ -16,7 +16,7 @@ import numpy as np
 from bertlook_teach.model import import_torch
 
 from ...metrics import minimized, softmax_loss
-from .attachment import _right_words
+from .attachment import AttachmentLead, AttachmentScore, _right_words  # noqa: F401 - shipped results name the classes here
 from .probe_inputs import ProbeSentence, leave_documents_out
 
 L2 = 1e-5  # per word of training; keeps weights finite where a governor is perfectly predictable

@@ -20,7 +20,7 @@ from os import cpu_count
 import numpy as np
 
 from ...metrics import micro_f1, one_blas_thread
-from .depth_curves import Counts, LayerScores, MixScores, _f1
+from .depth_curves import Counts, DepthCurve, LayerScores, MixScores, _f1  # noqa: F401 - shipped results name the classes here
 from .layer_fits import (
     EVEN,
     MAX_ITERATIONS,
