@@ -5,40 +5,25 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import fields, replace
-from math import isnan
 from pathlib import Path
 
 from bertlook_course.claims import (
     VERDICT_RULE,
     Resources,
     Verdict,
-    decide,
+    differences_from_shipped,
     iter_recorded_verdicts,
     iter_verdicts,
     ledger,
-    recorded_sentence,
-    recorded_trees,
-    recorded_verdicts,
 )
-from bertlook_course.render import claims_page, claims_text, needs_text
-from bertlook_course.storage import (
-    TOLERANCE,
-    NotShipped,
-    attributes,
-    claim_folder,
-    digest_of,
-    recomputing,
-    shipping,
-)
-from bertlook_course.storage import about as about_result
-from bertlook_teach.disk import csv_text, json_text, write_files
-from bertlook_teach.stats import CONFIDENCE, REPLICATES
+from bertlook_course.render import report_claims
+from bertlook_course.storage import claim_folder, digest_of, recomputing
+from bertlook_teach.model import Recording
 
 from . import chunks, common
-
-_FILES = {"table": "claims.csv", "record": "claims.json", "page": "claims.html"}
+from .models import Model
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -92,8 +77,34 @@ def run(args: Namespace) -> int:
     encoder = common.load_model(args.model, args.device)
     if recorded:
         encoder = replace(encoder, inputs=encoder.inputs[: args.limit])
-        twin = common.recorded_twin(args, encoder)
-    verdicts, interrupted = [], False
+    verdicts, complete = _decided(args, folder, claims, encoder, own, resources)
+    if not complete and not verdicts:
+        print("interrupted before the first claim was decided; nothing written.", file=sys.stderr)
+        return 130
+    options = {"lesson": _lesson(args.lesson) or "all", "limit": args.limit, "complete": complete}
+    report = report_claims(encoder, verdicts, inputs=_inputs(args), resources=resources, **options)
+    page = report.save(folder) if folder else None
+    for line in report.notes() if args.quiet else [report]:
+        print(line)
+    if args.recompute and complete:
+        print(*differences_from_shipped(verdicts, encoder, resources), sep="\n")
+    if failed := report.failed():
+        print(
+            f"bertlook claims: {len(failed)} claims could not be computed on this model or these inputs; their reasons stand in "
+            f"the table: {', '.join(failed[:5])}{' ...' if len(failed) > 5 else ''}",
+            file=sys.stderr,
+        )
+    done = f"{len(verdicts)}" if complete else f"interrupted: {len(verdicts)} of {len(claims)}"
+    print(f"{encoder.name}: {done} claims" + (f" -> {page}" if page else ""))
+    return 0 if complete else 130
+
+
+def _decided(
+    args: Namespace, folder: Path | None, claims: Sequence, encoder, own: dict, resources: Resources
+) -> tuple[list[Verdict], bool]:
+    """The verdicts in the order of the claims, with a bar; and whether Ctrl-C did not stop it."""
+    twin = common.recorded_twin(args, encoder) if isinstance(encoder, Recording) else None
+    verdicts, complete = [], True
     progress = common.bar(args, unit="claim", total=len(claims))()
 
     def reading(stream: Iterable, label: str) -> Iterable:
@@ -103,10 +114,9 @@ def run(args: Namespace) -> int:
             yield row
             progress.set_postfix_str(f"{done} inputs")
 
-    if recorded:
-        deciding = iter_recorded_verdicts(
-            claims, encoder, trees=resources.treebank, twin=twin, progress=reading
-        )
+    if isinstance(encoder, Recording):
+        options = {"trees": resources.treebank, "twin": twin, "progress": reading}
+        deciding = iter_recorded_verdicts(claims, encoder, **options)
     elif args.workers or args.scheduler:
         deciding = _on_workers(args, folder, claims, encoder, own)
     else:
@@ -118,43 +128,11 @@ def run(args: Namespace) -> int:
                 progress.set_postfix_str(verdict.claim.key)
                 progress.update()
     except KeyboardInterrupt:
-        interrupted = True
+        complete = False
     finally:
         progress.close()
-    if interrupted and not verdicts:
-        print("interrupted before the first claim was decided; nothing written.", file=sys.stderr)
-        return 130
     order = {claim.key: i for i, claim in enumerate(claims)}
-    verdicts.sort(key=lambda verdict: order[verdict.claim.key])
-    items = {
-        **attributes(encoder, "n_layers n_heads"),
-        "lesson": _lesson(args.lesson) or "all",
-        **(_recorded_inputs(encoder, resources) if recorded else _inputs(args)),
-        "limit": args.limit,
-        "too_long": _longer(encoder, recorded),
-        "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
-        "complete": not interrupted,
-    }
-    about = about_result(encoder, items)
-    if folder:
-        save(verdicts, about, folder)
-    if not args.quiet:
-        print(claims_text(verdicts))
-    if recorded:
-        print(_of_recording(about))
-    if args.recompute and not interrupted:
-        for line in _otherwise(verdicts, encoder, resources):
-            print(line)
-    failed = [v.claim.key for v in verdicts if "failed: " in v.why or "statistic fails: " in v.why]
-    if failed:
-        print(
-            f"bertlook claims: {len(failed)} claims could not be computed on this model or these inputs; their reasons stand in "
-            f"the table: {', '.join(failed[:5])}{' ...' if len(failed) > 5 else ''}",
-            file=sys.stderr,
-        )
-    done = f"interrupted: {len(verdicts)} of {len(claims)}" if interrupted else f"{len(verdicts)}"
-    print(f"{encoder.name}: {done} claims" + (f" -> {folder / _FILES['page']}" if folder else ""))
-    return 130 if interrupted else 0
+    return sorted(verdicts, key=lambda verdict: order[verdict.claim.key]), complete
 
 
 def _on_workers(args: Namespace, folder: Path, claims: Sequence, encoder, own: dict) -> Iterator[Verdict]:
@@ -172,7 +150,7 @@ def _on_workers(args: Namespace, folder: Path, claims: Sequence, encoder, own: d
     by_key = {claim.key: claim for claim in claims}
     quiet = Namespace(**{**vars(args), "quiet": True})  # the bar of the claims shows
     with chunks.Run(quiet, folder, same) as work:
-        model = chunks.Model.of(args, encoder)
+        model = Model.of(args, encoder)
         options = {"own": own, "recompute": args.recompute}
         for chunk in work.results(
             decide_chunk, model, groups.values(), total=len(groups), label="evidence", size=1, **options
@@ -218,123 +196,6 @@ def _inputs(args: Namespace) -> dict[str, str]:
     return {name: Path(path).name if path else "shipped" for name, path in own.items()}
 
 
-def _recorded_inputs(recording, resources: Resources) -> dict[str, object]:
-    """What the claims were decided on: the recorded inputs, and which sentences of the treebank are among them."""
-    pairs = sum(isinstance(text, tuple) for text in recording.texts)
-    return {
-        "recorded": recording.note,
-        "badge": recording.badge,
-        "pairs": f"{pairs} recorded",
-        "texts": f"{len(recording) - pairs} recorded",
-        "treebank": f"{len(recorded_trees(recording, resources.treebank))} recorded sentences of it",
-    }
-
-
-def _of_recording(about: dict) -> str:
-    return (
-        f"{about['badge']}, {about['recorded'].partition(', ')[2]}: {about['texts'].split()[0]} single texts, {about['pairs'].split()[0]} pairs. The verdicts are about "
-        "these inputs and no others: half of them choose, half report, and examples are not a sample of texts."
-    )
-
-
-def _otherwise(verdicts: Sequence, encoder, resources: Resources) -> Iterable[str]:
-    """Which claims have another verdict, or a number further away than `TOLERANCE` says, by the evidence that ships."""
-    shipped = _shipped_verdicts([verdict.claim for verdict in verdicts], encoder, resources)
-    differ = 0
-    for new in verdicts:
-        old = shipped.get(new.claim.key)
-        if old is not None and (old.verdict != new.verdict or _far(old, new)):
-            differ += 1
-            yield f"{new.claim.key}: shipped evidence says {old!r}, computed here {new!r}"
-    yield f"computed here: {len(verdicts)} claims; {len(shipped)} of them have shipped evidence, {differ} of these come out otherwise"
-
-
-def _shipped_verdicts(claims: Sequence, encoder, resources: Resources) -> dict:
-    """Key -> verdict of the claims whose evidence ships, for these inputs."""
-    groups: dict[str, list] = {}
-    for claim in claims:
-        if claim.statistic is not None:
-            groups.setdefault(claim.evidence, []).append(claim)
-    found = {}
-    with shipping(make=False):
-        for group in groups.values():
-            with suppress(NotShipped):
-                found |= {v.claim.key: v for v in decide(group, encoder, resources=resources)}
-    return found
-
-
-def _far(old, new) -> bool:
-    size = max(abs(old.value), old.high - old.low)
-    return any(
-        abs(getattr(old, name) - getattr(new, name)) > TOLERANCE * size for name in ("value", "low", "high")
-    )
-
-
-def save(verdicts: Sequence, about: dict, folder: Path) -> None:
-    """Write ``claims.csv``, ``claims.json`` and ``claims.html`` into a folder."""
-    rows = [record(verdict) for verdict in verdicts]
-    beside = [*_sentences(about), recorded_sentence()]
-    page = claims_page(verdicts, about=beside, recorded=recorded_verdicts())
-    contents = {
-        "table": csv_text(rows),
-        "record": json_text({**about, "claims": rows}, indent=2, allow_nan=False),
-        "page": page,
-    }
-    write_files({folder / _FILES[kind]: content for kind, content in contents.items()})
-
-
-def record(verdict) -> dict:
-    """A verdict as plain values: None where there is no number."""
-    claim = verdict.claim
-    row = {
-        "key": claim.key,
-        "lesson": claim.lesson,
-        "claim": claim.sentence,
-        "source": claim.source,
-        "section": claim.section,
-        "published": verdict.published,
-        "original": claim.original_text(),
-        "exactness": claim.exactness,
-        "erratum": claim.erratum,
-        "measured": claim.operational,
-        "needs": needs_text(claim),
-        "threshold": claim.threshold if claim.statistic is not None else None,
-        "sign": -1 if claim.below else 1,  # what is measured is sign x value
-        "refuted_if": claim.refuted_text(),
-    }
-    for name, number in attributes(verdict, "value low high twin twin_low twin_high").items():
-        row[name] = None if isnan(number) else round(number, 6)
-    return {
-        **row,
-        "n": verdict.n,
-        "n_choice": verdict.n_choice,
-        "control": claim.control,
-        "verdict": verdict.verdict,
-        "why": verdict.why,
-    }
-
-
-def _longer(encoder, recorded: bool) -> str:
-    """What became of inputs that the model cannot read whole."""
-    if recorded:
-        return f"{sum(attention.truncated for attention in encoder.values())} of them were cut when they were recorded"
-    return f"longer ones are cut to {encoder.max_tokens} wordpieces"
-
-
 def _lesson(given: str | None) -> str | None:
     """ "3" is as good as "03"."""
     return given.zfill(2) if given and given.isascii() and given.isdecimal() else given
-
-
-def _sentences(about: dict) -> list[str]:
-    own = ", ".join(f"{name}: {about[name]}" for name in ("pairs", "texts", "treebank"))
-    limit = f", the first {about['limit']} of each" if about["limit"] else ""
-    beside = [_of_recording(about)] if "recorded" in about else []
-    return [
-        *beside,
-        f"Model: {about['model']}, {about['n_layers']} layers of {about['n_heads']} heads, fingerprint {about['fingerprint']}.",
-        f"Inputs: {own}{limit}; {about['too_long']}. Interval: {about['interval']}.",
-        f"bertlook {about['version']}"
-        + ("" if about["complete"] else "; interrupted, so claims are missing")
-        + ".",
-    ]

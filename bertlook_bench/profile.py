@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import islice
@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
+from bertlook_course.analyses.anatomy import measure_chunk, precision_error, precision_sentence
 from bertlook_course.storage import attributes, checksum, claim_folder
 from bertlook_teach import __version__
-from bertlook_teach.disk import load_arrays, parse_json, replacing
-from bertlook_teach.measures import FILES, Profile, surface_measures
-from bertlook_teach.model import PRECISIONS, array_namespace
+from bertlook_teach.disk import data_path, load_arrays, parse_json, replacing
+from bertlook_teach.measures import FILES, Profile
+from bertlook_teach.model import PRECISIONS, Recording
 from bertlook_teach.stats import CONFIDENCE, REPLICATES
 
 from . import chunks, common
-
-FULL = 128  # wordpieces of an input up to which a batch is full; of longer ones fewer share it, so that 512 need no more memory
+from .models import Model
 
 COMPARED = 64  # texts on which half precision is compared with single
 
@@ -69,47 +69,20 @@ def run(args: Namespace) -> int:
 
 
 def _run(args: Namespace, stack: ExitStack) -> int:
-    from bertlook_course.corpora import iter_pairs, iter_texts
-    from bertlook_teach.disk import data_path
-    from bertlook_teach.model import Recording
-
     folder = claim_folder(args.out)
-    about, own = {}, args.model.startswith(common.RECORDED) and not (args.texts or args.pairs)
-    if not own:
-        paths = common.files_of(args.texts or args.pairs or [data_path("texts", "paragraphs.txt")], stack)
-        read = partial(iter_texts if args.texts else iter_pairs, on_error=args.on_error)
-        name, corpus = ", ".join(path.name for path in paths), (item for path in paths for item in read(path))
-        total = sum(1 for path in paths for _ in read(path))  # says early what is wrong with a file
+    paths, read, total = _files(args, stack)
     encoder = common.load_model(args.model, args.device)
-    if own:  # what it was recorded on
-        name, corpus, total = encoder.badge, encoder.texts, len(encoder)
-        about["corpus_sha256"] = encoder.fingerprint
-    else:
-        about["corpus_sha256"] = checksum(paths)
-    called = encoder.name
+    about, name, corpus, total = _corpus(encoder, paths, read, total)
     if isinstance(encoder, Recording):
-        about["recorded"], called = encoder.note, encoder.badge
-        if own:
-            pairs = sum(isinstance(text, tuple) for text in encoder.texts)
-            print(
-                f"{encoder.badge}: {len(encoder) - pairs} single texts and {pairs} pairs. Examples are not a sample of texts: an interval speaks of inputs "
-                "like these. No random twin stands beside them.",
-                file=sys.stderr,
-            )
+        about["recorded"] = encoder.note
+        if not paths:
+            _say_what_was_recorded(encoder)
     options = {"segments": args.segments, "truncate": args.truncate}
     about |= {"on_error": args.on_error, **options}
     same = {"command": "profile", **about, "model": encoder.name, "fingerprint": encoder.fingerprint}
-    same["precision"] = args.precision
+    same["precision"] = options["precision"] = args.precision
     if args.precision != "float32":
-        if isinstance(encoder, Recording):
-            raise ValueError(
-                "--precision is of a model that computes; a recording holds its maps as they are."
-            )
-        few = [item for path in paths[:1] for item in islice(read(path), COMPARED)]
-        error = precision_error(encoder, few, args.precision, batch_size=args.batch_size, **options)
-        print(said_of(error), file=sys.stderr)
-        about["precision"] = error
-    options["precision"] = args.precision
+        about["precision"] = _said_precision(args, encoder, paths, read)
     work = stack.enter_context(chunks.Run(args, folder, same))
     result, done = _folded(work.kept)
     result.about |= about | {
@@ -122,30 +95,12 @@ def _run(args: Namespace, stack: ExitStack) -> int:
         "version": __version__,
     }
     skipped = result.about.setdefault("skipped", [])
-    interrupted, last = False, time.monotonic()
-    try:
-        for chunk in work.results(
-            measure_chunk,
-            chunks.Model.of(args, encoder),
-            corpus,
-            total=total,
-            begin=done,
-            skip=args.on_error == "skip",
-            batch_size=args.batch_size,
-            **options,
-        ):
-            if chunk["n_tokens"]:
-                result.add_many(chunk["values"], chunk["n_tokens"], chunk["truncated"])
-            skipped += [f"text {done * chunks.CHUNK + place + 1}: {why}" for place, why in chunk["skipped"]]
-            done += 1
-            if result.n and time.monotonic() - last >= KEEP_EVERY:
-                _fold(result, work, done)
-                last = time.monotonic()
-    except KeyboardInterrupt:
-        interrupted = True
-        if not result.n:
-            print("interrupted before the first text was measured; nothing written.", file=sys.stderr)
-            return 130
+    model = Model.of(args, encoder)
+    options |= {"total": total, "begin": done, "skip": args.on_error == "skip", "batch_size": args.batch_size}
+    interrupted = _measured(result, done, work, work.results(measure_chunk, model, corpus, **options))
+    if interrupted and not result.n:
+        print("interrupted before the first text was measured; nothing written.", file=sys.stderr)
+        return 130
     if not result.n:
         why = (
             f"; the first of {len(skipped)} that were left out is {skipped[0].rstrip('.')}" if skipped else ""
@@ -158,108 +113,69 @@ def _run(args: Namespace, stack: ExitStack) -> int:
     common.say_skipped(skipped, "texts")
     read_to = f"{result.n} of {total} texts" if interrupted else f"{result.n} texts"
     cut = f", {result.n_truncated} cut to {encoder.max_tokens} wordpieces" if result.n_truncated else ""
+    called = encoder.badge if isinstance(encoder, Recording) else encoder.name
     print(
         f"{'interrupted: ' if interrupted else ''}{called}: {read_to}, {result.n_tokens} wordpieces{cut} -> {folder / FILES['table']}"
     )
     return 130 if interrupted else 0
 
 
-def measure_chunk(
-    encoder, items: Sequence, *, skip: bool, batch_size: int, precision: str = "float32", **options
-) -> dict:
-    """Every measure of every head for each input, in their order; inputs that cannot be read are named, if they are to be skipped.
+def _files(args: Namespace, stack: ExitStack) -> tuple[list[Path], Callable | None, int]:
+    """The files of the corpus, what reads one, and how many texts they hold; no files where a recording is its own corpus."""
+    from bertlook_course.corpora import iter_pairs, iter_texts
 
-    Where torch computes, maps are measured on its device, and one number for each head, measure and input comes back.
-
-    Raises
-    ------
-    ValueError
-        At the first input that cannot be read, with its number in the chunk.
-    """
-    from bertlook_teach.model import Recording, iter_attention, read
-
-    reading = encoder.recall if isinstance(encoder, Recording) else partial(read, encoder)
-    skipped, usable, lengths, truncated = [], [], [], []
-    for place, item in enumerate(items):
-        try:
-            found = reading(item, **options)
-        except ValueError as error:
-            if not skip:
-                raise ValueError(f"item {place} of the corpus: {error}") from None
-            skipped.append((place, str(error).splitlines()[0]))
-        else:
-            usable.append(item)
-            lengths.append(found.n_tokens)
-            truncated.append(found.truncated)
-    if precision != "float32":
-        encoder.model  # noqa: B018 - asked for, it computes from here on
-    on_device = getattr(encoder, "engine", encoder) is None
-    values: list = [None] * len(usable)
-    measures = surface_measures()
-    for batch in batches(lengths, batch_size):
-        given = {"batch_size": len(batch), "precision": precision if on_device else None, **options}
-        for i, attention in zip(batch, iter_attention(encoder, [usable[i] for i in batch], **given)):
-            values[i] = [function(attention) for function in measures.values()]
-            if on_device:
-                values[i] = array_namespace(*values[i]).stack(values[i])
-    if on_device and values:
-        values = array_namespace(*values).stack(values).cpu().numpy()
-    return {
-        "values": {name: np.stack(column) for name, column in zip(measures, zip(*values))},
-        "n_tokens": lengths,
-        "truncated": truncated,
-        "skipped": skipped,
-    }
+    if args.model.startswith(common.RECORDED) and not (args.texts or args.pairs):
+        return [], None, 0
+    paths = common.files_of(args.texts or args.pairs or [data_path("texts", "paragraphs.txt")], stack)
+    read = partial(iter_texts if args.texts else iter_pairs, on_error=args.on_error)
+    return paths, read, sum(1 for path in paths for _ in read(path))  # says early what is wrong with a file
 
 
-def batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """Numbers of inputs, like lengths together: little padding, and at most so many places of maps as ``batch_size`` inputs of `FULL` wordpieces have.
-
-    >>> list(batches([512, 100, 512, 100, 100], 2))
-    [[1, 3], [4], [0], [2]]
-    """
-    batch: list[int] = []
-    for i in np.argsort(lengths, kind="stable").tolist():
-        if batch and len(batch) >= min(batch_size, batch_size * FULL**2 // lengths[i] ** 2):
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
+def _corpus(encoder, paths: list[Path], read: Callable | None, total: int) -> tuple[dict, str, Iterable, int]:
+    """What tells the corpus from others, what it is called, its texts, and how many."""
+    if not paths:
+        return {"corpus_sha256": encoder.fingerprint}, encoder.badge, encoder.texts, len(encoder)
+    texts = (item for path in paths for item in read(path))
+    return {"corpus_sha256": checksum(paths)}, ", ".join(path.name for path in paths), texts, total
 
 
-def precision_error(encoder, items: Sequence, precision: str, **options) -> dict:
-    """By how much products in half precision change each measure: the largest change of a number of one input and head, and of a head's mean."""
-    half, single = (
-        measure_chunk(encoder, items, skip=True, precision=kind, **options)["values"]
-        for kind in (precision, "float32")
+def _say_what_was_recorded(recording: Recording) -> None:
+    pairs = sum(isinstance(text, tuple) for text in recording.texts)
+    print(
+        f"{recording.badge}: {len(recording) - pairs} single texts and {pairs} pairs. Examples are not a sample of texts: an interval speaks of inputs "
+        "like these. No random twin stands beside them.",
+        file=sys.stderr,
     )
-    changed = {name: np.asarray(half[name], float) - single[name] for name in half}
-    return {
-        "products": precision,
-        "inputs": max(map(len, changed.values()), default=0),
-        "largest_change": {name: float(abs(change).max()) for name, change in changed.items()},
-        "largest_change_of_a_mean": {
-            name: float(abs(change.mean(axis=0)).max()) for name, change in changed.items()
-        },
-    }
 
 
-def said_of(error: Mapping) -> str:
-    """The measure that half precision changes most, in words."""
-    parts = []
-    for what, of in (
-        ("largest_change", "of one text"),
-        ("largest_change_of_a_mean", "in the mean of a head"),
-    ):
-        worst = max(error[what], key=error[what].get, default=None)
-        if worst:
-            parts.append(f"{error[what][worst]:.2g} {of} ({worst})")
-    texts = f"{error['inputs']} texts" if error["inputs"] != 1 else "text"
-    return (
-        f"products in {error['products']} change the measures of the first {texts} by at most {', '.join(parts) or 'nothing'}; "
-        f"{FILES['about']} has all of them."
-    )
+def _said_precision(args: Namespace, encoder, paths: list[Path], read: Callable) -> dict:
+    """By how much products in half precision change the measures of the first texts; it is said."""
+    if isinstance(encoder, Recording):
+        raise ValueError(  # noqa: TRY004 - the options do not go together
+            "--precision is of a model that computes; a recording holds its maps as they are."
+        )
+    few = [item for path in paths[:1] for item in islice(read(path), COMPARED)]
+    options = {"segments": args.segments, "truncate": args.truncate, "batch_size": args.batch_size}
+    error = precision_error(encoder, few, args.precision, **options)
+    print(precision_sentence(error), file=sys.stderr)
+    return error
+
+
+def _measured(result: Profile, done: int, work: chunks.Run, measured: Iterable[dict]) -> bool:
+    """Take what is measured into the result, and its sum to disk now and then; whether Ctrl-C stopped it."""
+    skipped, last = result.about["skipped"], time.monotonic()
+    try:
+        for chunk in measured:
+            if chunk["n_tokens"]:
+                result.add_many(chunk["values"], chunk["n_tokens"], chunk["truncated"])
+            skipped += [f"text {done * chunks.CHUNK + place + 1}: {why}" for place, why in chunk["skipped"]]
+            done += 1
+            if result.n and time.monotonic() - last >= KEEP_EVERY:
+                _fold(result, work, done)
+                last = time.monotonic()
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _folded(kept: Path) -> tuple[Profile, int]:

@@ -9,7 +9,6 @@ reads imports with the functions of this file.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 import sys
@@ -18,6 +17,10 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.written import write_or_check
+
 PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 
 # The packages, and in each its rooms from the ground up: a room imports rooms that stand before it. Topics of analyses/ are rooms of
@@ -297,19 +300,8 @@ def _text(
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description="Draw docs/images/architecture.svg from the imports of the packages."
-    )
-    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
-    args = parser.parse_args(argv)
-    picture = draw(import_graph(ROOT))
-    if PICTURE.exists() and PICTURE.read_text(encoding="utf-8") == picture:
-        return 0
-    if args.check:
-        print(f"{PICTURE.name} does not show today's imports. Run: python tools/architecture_picture.py")
-        return 1
-    PICTURE.write_text(picture, encoding="utf-8", newline="\n")
-    return 0
+    otherwise = f"{PICTURE.name} does not show today's imports. Run: python tools/architecture_picture.py"
+    return write_or_check(argv, __doc__, PICTURE, lambda: draw(import_graph(ROOT)), otherwise)
 
 
 if __name__ == "__main__":

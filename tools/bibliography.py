@@ -8,13 +8,13 @@ A field that we are not sure of is left out. `lessons` says where in the course 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bertlook_course.syllabus import read_bibliography, surnames
+from tools.written import write_or_check
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, PAGE = ROOT / "docs" / "bibliography.bib", ROOT / "docs" / "bibliography.md"
@@ -46,17 +46,11 @@ def _described(entry: dict[str, str]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/bibliography.md from docs/bibliography.bib.")
-    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
-    args = parser.parse_args(argv)
-    text = page(read_bibliography(SOURCE.read_text(encoding="utf-8")))
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    if args.check:
-        print(f"{PAGE.name} is not what {SOURCE.name} gives. Run: python tools/bibliography.py")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    def make() -> str:
+        return page(read_bibliography(SOURCE.read_text(encoding="utf-8")))
+
+    otherwise = f"{PAGE.name} is not what {SOURCE.name} gives. Run: python tools/bibliography.py"
+    return write_or_check(argv, __doc__, PAGE, make, otherwise)
 
 
 if __name__ == "__main__":

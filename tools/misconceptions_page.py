@@ -6,7 +6,6 @@ python tools/misconceptions_page.py --check    write nothing, exit 1 if it is no
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from bertlook_course.claims import find_misconceptions as misconceptions
 from bertlook_course.syllabus import LESSONS, short_reference
+from tools.written import write_or_check
 
 PAGE = ROOT / "docs" / "misconceptions.md"
 HEADING = """# What one often hears, and what is so
@@ -51,17 +51,8 @@ def _full(entry) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/misconceptions.md from the misconception bank.")
-    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
-    args = parser.parse_args(argv)
-    text = page()
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    if args.check:
-        print(f"{PAGE.name} is not what the bank gives. Run: python tools/misconceptions_page.py")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    otherwise = f"{PAGE.name} is not what the bank gives. Run: python tools/misconceptions_page.py"
+    return write_or_check(argv, __doc__, PAGE, page, otherwise)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ The page is written by `training/remake.py` and by hand; nothing but this tool w
 `bertlook_course.published.measured(NAME)`.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -15,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
+
+from tools.written import write_or_check
 
 PAGE, CARD, KEPT = Path("docs/results.md"), Path("data/model/MODEL_CARD.md"), Path("data/results.json")
 # Short name -> heading, and which of the tables below it (down to the next heading) is meant.
@@ -90,27 +91,12 @@ def quoted(root=None):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the file is another")
-    options = parser.parse_args(arguments)
+    otherwise = f"{KEPT}: not what the page says; run tools/quoted_results.py"
     try:
-        text = quoted()
+        return write_or_check(arguments, __doc__, ROOT / KEPT, quoted, otherwise)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    path = ROOT / KEPT
-    same = path.is_file() and path.read_text(encoding="utf-8") == text
-    if options.check:
-        print(
-            f"{KEPT}: {'as the page says' if same else 'not what the page says; run tools/quoted_results.py'}"
-        )
-        return int(not same)
-    if not same:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    print(f"{KEPT}: {'as it was' if same else 'written'}")
-    return 0
 
 
 if __name__ == "__main__":

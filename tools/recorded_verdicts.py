@@ -8,7 +8,6 @@ The recording itself is not here, so its numbers stay as they are; the claims th
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
 import sys
@@ -21,7 +20,8 @@ sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 from bertlook_course.claims import FAILS, HOLDS, OPEN, VERDICT_RULE, ledger
 from bertlook_course.render import needs_text
 from bertlook_course.storage import with_interval
-from bertlook_teach.disk import data_path, write_file
+from bertlook_teach.disk import data_path
+from tools.written import write_or_check
 
 PAGE = ROOT / "docs" / "results.md"
 MARKS = (
@@ -78,18 +78,10 @@ def page_with(page: str, tables: str) -> str:
 
 
 def main(argv=None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true")
-    args = parser.parse_args(argv)
-    before = PAGE.read_text(encoding="utf-8")
-    after = page_with(before, verdicts())
-    if args.check:
-        print("docs/results.md is up to date." if after == before else "docs/results.md says something else.")
-        return int(after != before)
-    write_file(PAGE, after)
-    return 0
+    def make() -> str:
+        return page_with(PAGE.read_text(encoding="utf-8"), verdicts())
+
+    return write_or_check(argv, __doc__, PAGE, make, "docs/results.md says something else.")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,16 @@
 The tables come from `training/specimen_report.py --card`; `training/remake.py` puts them there and calls this.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
 
-CARD = Path(__file__).resolve().parent.parent / "data" / "model" / "MODEL_CARD.md"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
+
+from tools.written import write_or_check
+
+CARD = ROOT / "data" / "model" / "MODEL_CARD.md"
 BEGIN, END = "<!-- from the tables: training/card_words.py -->", "<!-- end of what is from the tables -->"
 COMMON, HIGH, NEAR = 800, 0.1, 0.02  # cases of a common relation; ten points; what is no gain worth reporting
 
@@ -111,19 +115,10 @@ def with_words(card):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    otherwise = "the words of the card are not what its tables say; run training/card_words.py"
+    return write_or_check(
+        arguments, __doc__, CARD, lambda: with_words(CARD.read_text(encoding="utf-8")), otherwise
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are others")
-    options = parser.parse_args(arguments)
-    old = CARD.read_text(encoding="utf-8")
-    new = with_words(old)
-    if not options.check:
-        CARD.write_text(new, encoding="utf-8", newline="\n")
-    elif new != old:
-        print("the words of the card are not what its tables say; run training/card_words.py")
-        return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Given:
     model : optional
         Where the data say which model it is, or load it.
     kind : str
-        Of that model, as in `chunks.Model`.
+        Of that model, as in `Model`.
     lines : list of str
         What is to be said of the data below the table.
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 from bertlook_course.storage import Work
 
 from .. import chunks, common
+from ..models import Model
 
 
 class Bench(Work):
@@ -61,7 +62,7 @@ class Bench(Work):
             )
         if self._run is None:
             self._options = dict(options)
-            self._named = chunks.Model.each(self._args, self._loaded, kind=self._kind)
+            self._named = Model.each(self._args, self._loaded, kind=self._kind)
             fingerprints = [model.fingerprint for model in self._named]
             same = {"command": self._command, "fingerprints": fingerprints, **self._same(), **options}
             self._run = self._stack.enter_context(chunks.Run(self._args, self.out, same))

@@ -4,11 +4,11 @@ from .answers import ChoiceCheck as ChoiceCheck
 from .answers import FunctionCheck as FunctionCheck
 from .answers import ListCheck as ListCheck
 from .answers import NumberCheck as NumberCheck
-from .answers import PartsCheck as PartsCheck
-from .answers import RunCheck as RunCheck
 from .answers import SetCheck as SetCheck
 from .answers import TextCheck as TextCheck
-from .answers import of_run as of_run
+from .cases import PartsCheck as PartsCheck
+from .cases import RunCheck as RunCheck
+from .cases import of_run as of_run
 from .compare import Whenever as Whenever
 from .feedback import Feedback as Feedback
 from .feedback import check_all as check_all

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -29,7 +28,7 @@ from .compare import (
     _to_number,
     _value_problem,
 )
-from .feedback import Feedback, check_all, is_unanswered, require_lesson, unanswered
+from .feedback import Feedback, is_unanswered, require_lesson, unanswered
 
 _NOT_PLAIN = "Each entry must be a plain value (a number, a text, a tuple of them)."
 
@@ -403,57 +402,6 @@ class TextCheck(Check):
             return reason
         missing = (hint for hint, it in self.mentions.items() if not re.search(it, answer, re.IGNORECASE))
         return next(missing, None)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PartsCheck(Check):
-    """Several answers to one exercise; ``right`` is the tuple of their checks."""
-
-    @property
-    def answers(self) -> int:
-        """How many answers it takes."""
-        return len(self.right)
-
-    def __call__(self, *answers) -> Feedback:
-        said = [part(answer) for part, answer in zip(self.right, answers, strict=True)]
-        return check_all(*said, learnt=self.learnt)
-
-
-class RunCheck:
-    """A check whose right answer depends on what was run: a function that makes the record from the run. Made by `of_run`.
-
-    It is called with the student's answers first and the run after them.
-    """
-
-    def __init__(self, make: Callable[..., Check], example: Callable[[], tuple], answers: int):
-        self.make, self.example, self.answers, self.asks = make, example, answers, make.__doc__ or ""
-        names = ["answer"] if answers == 1 else [f"answer_{number}" for number in range(1, answers + 1)]
-        first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
-        self.__signature__ = inspect.Signature([*first, *inspect.signature(make).parameters.values()])
-
-    def __call__(self, *arguments, **options) -> Feedback:
-        return self.make(*arguments[self.answers :], **options)(*arguments[: self.answers])
-
-
-def of_run(example: Callable[[], tuple] = lambda: (), *, answers: int = 1) -> Callable:
-    """Make a check of a function that takes what was run and returns the record.
-
-    Parameters
-    ----------
-    example : callable
-        A small run, as a tuple of arguments, on which the tests try each wrong answer of the record.
-    answers : int
-        How many answers the student gives.
-
-    Examples
-    --------
-    >>> @of_run(lambda: (4,))
-    ... def check_even_share(n_keys):
-    ...     return NumberCheck(1 / n_keys, tolerance=1e-6, wrong={"that is how many there are": n_keys}, learnt="Shares sum to 1.")
-    >>> check_even_share(8, 8)
-    Not right yet. Your answer is 8: that is how many there are.
-    """
-    return lambda make: RunCheck(make, example, answers)
 
 
 def _entries(items) -> list:

@@ -1,11 +1,14 @@
 """What the checks of several lessons share: what they try an answer on, the package's own measures in the form in which exercises ask for
-them, and the two items that close each lesson.
+them, checks made of others, and the two items that close each lesson.
 
 A right answer is what the package computes: these functions only bring one row, or two, into the shape that its measures take.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 
@@ -16,7 +19,8 @@ from bertlook_teach.model import head_label, load_encoder
 
 from ..claims import FAILS, HOLDS, OPEN, Resources, Verdict, decide, ledger
 from ..metrics import auc, micro_f1
-from .answers import ChoiceCheck, of_run
+from .answers import Check, ChoiceCheck
+from .feedback import Feedback, check_all
 
 TRIAL_OPTIONS = (HOLDS, FAILS, OPEN)
 
@@ -72,6 +76,85 @@ def label_at(values, pick=np.argmax) -> str:
 def _as_map(row) -> np.ndarray:
     """The same row for every query of one head: shape (layer, head, query, key) = (1, 1, n, n)."""
     return np.tile(np.asarray(row, dtype=float), (len(row), 1))[None, None]
+
+
+# --- checks made of others: several answers at once; a right answer that depends on what the notebook has run -------
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartsCheck(Check):
+    """Several answers to one exercise; ``right`` is the tuple of their checks."""
+
+    @property
+    def answers(self) -> int:
+        """How many answers it takes."""
+        return len(self.right)
+
+    def __call__(self, *answers) -> Feedback:
+        said = [part(answer) for part, answer in zip(self.right, answers, strict=True)]
+        return check_all(*said, learnt=self.learnt)
+
+
+class RunCheck:
+    """A check whose right answer depends on what was run: a function that makes the record from the run. Made by `of_run`.
+
+    It is called with the student's answers first and the run after them.
+    """
+
+    def __init__(self, make: Callable[..., Check], example: Callable[[], tuple], answers: int):
+        self.make, self.example, self.answers, self.asks = make, example, answers, make.__doc__ or ""
+        names = ["answer"] if answers == 1 else [f"answer_{number}" for number in range(1, answers + 1)]
+        first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+        self.__signature__ = inspect.Signature([*first, *inspect.signature(make).parameters.values()])
+
+    def __call__(self, *arguments, **options) -> Feedback:
+        return self.make(*arguments[self.answers :], **options)(*arguments[: self.answers])
+
+
+def of_run(example: Callable[[], tuple] = lambda: (), *, answers: int = 1) -> Callable:
+    """Make a check of a function that takes what was run and returns the record.
+
+    Parameters
+    ----------
+    example : callable
+        A small run, as a tuple of arguments, on which the tests try each wrong answer of the record.
+    answers : int
+        How many answers the student gives.
+
+    Examples
+    --------
+    >>> from bertlook_course.checks import NumberCheck
+    >>> @of_run(lambda: (4,))
+    ... def check_even_share(n_keys):
+    ...     return NumberCheck(1 / n_keys, tolerance=1e-6, wrong={"that is how many there are": n_keys}, learnt="Shares sum to 1.")
+    >>> check_even_share(8, 8)
+    Not right yet. Your answer is 8: that is how many there are.
+    """
+    return lambda make: RunCheck(make, example, answers)
+
+
+def positive(contributions):
+    """Negative contributions count as 0."""
+    return np.maximum(contributions, 0)
+
+
+# --- the bag of words, of one row --------------------------------------------------------------------------
+def evenness(row):
+    """How evenly the shares of a row are spread, 0 to 1."""
+    return entropy(np.asarray(row, float) / np.sum(row)) / np.log(len(row))
+
+
+def bag(row, own):
+    """Mass in the own text times its evenness there: one row of `bertlook_teach.measures.bag_of_words`."""
+    return row[own].sum() * evenness(row[own])
+
+
+def bag_of_the_other(row, own):
+    """The same of the other text."""
+    return bag(row, ~own) if row[~own].any() else np.nan
+
+
+def bag_of_raw_shares(row, own):
+    """The same without making the own part sum to 1."""
+    return row[own].sum() * -sum(p * np.log(p) for p in row[own] if p > 0) / np.log(own.sum())
 
 
 # --- the last two of every lesson: a picture, and a claim on trial --------------------------------------

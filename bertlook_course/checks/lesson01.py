@@ -16,12 +16,10 @@ from .answers import (
     FunctionCheck,
     ListCheck,
     NumberCheck,
-    PartsCheck,
     SetCheck,
     TextCheck,
-    of_run,
 )
-from .cases import case_attention, case_rows, close
+from .cases import PartsCheck, case_attention, case_rows, close, of_run
 from .compare import Whenever, _reason
 from .sheet import keep_sheet
 

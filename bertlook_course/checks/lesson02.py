@@ -10,17 +10,20 @@ from bertlook_teach.measures import looks_alike, pair_share
 from bertlook_teach.model import head_label
 
 from ..analyses.anatomy import margin_dimensions, participation_ratio
-from .answers import (
-    ArrayCheck,
-    ChoiceCheck,
-    FunctionCheck,
-    ListCheck,
-    NumberCheck,
+from .answers import ArrayCheck, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import (
     PartsCheck,
-    SetCheck,
+    bag,
+    bag_of_raw_shares,
+    bag_of_the_other,
+    case_attention,
+    case_rows,
+    close,
+    evenness,
+    label_at,
     of_run,
+    positive,
 )
-from .cases import case_attention, case_rows, close, entropy, label_at
 from .sheet import keep_sheet
 
 # --- 1: names ------------------------------------------------------------------------------------------
@@ -165,41 +168,23 @@ def check_best_excess(scores, key="within_word"):
 
 
 # --- 5: the bag of words ---------------------------------------------------------------------------------
-def _evenness(row):
-    return entropy(np.asarray(row, float) / np.sum(row)) / np.log(len(row))
-
-
-def _bag(row, own):
-    return row[own].sum() * _evenness(row[own])
-
-
-def _bag_of_the_other(row, own):
-    return _bag(row, ~own) if row[~own].any() else np.nan
-
-
-def _bag_of_raw_shares(row, own):
-    return row[own].sum() * -sum(p * np.log(p) for p in row[own] if p > 0) / np.log(own.sum())
-
-
-_OWN = np.array([True, True, True, True, False, False])
-
 check_bag_row = FunctionCheck(
-    _bag,
+    bag,
     asks="``bag_row(row, own)``: mass in the own text times how evenly it is spread there.",
-    cases=[(row, _OWN) for row in (*case_rows(3, 6, seed=3), np.eye(6)[1], np.full(6, 1 / 6))],
+    cases=[(row, np.arange(6) < 4) for row in (*case_rows(3, 6, seed=3), np.eye(6)[1], np.full(6, 1 / 6))],
     wrong=[
         "that is the mass; multiply by how evenly it is spread",
         lambda row, own: row[own].sum(),
         "that is the evenness within the own text; a head that hardly looks there must score low: multiply by the mass",
-        lambda row, own: _evenness(row[own]),
+        lambda row, own: evenness(row[own]),
         "that is the *other* text; `own` is the token's",
-        _bag_of_the_other,
+        bag_of_the_other,
         "divide the own part by its sum first: entropy is about shares that add up to 1",
-        _bag_of_raw_shares,
+        bag_of_raw_shares,
         "the most it can be spread is over its own text: divide by ln of *its* number of tokens",
-        lambda row, own: _bag(row, own) * np.log(own.sum()) / np.log(len(row)),
+        lambda row, own: bag(row, own) * np.log(own.sum()) / np.log(len(row)),
         "that is in nats; divide by ln of the number of tokens in the own text",
-        lambda row, own: _bag(row, own) * np.log(own.sum()),
+        lambda row, own: bag(row, own) * np.log(own.sum()),
     ],
     learnt="1 for a perfect bag of words. Uniform attention scores the share of the text, and that is its null model.",
 )
@@ -285,10 +270,6 @@ def check_contributions(view):
     )
 
 
-def _positive(contributions):
-    return np.maximum(contributions, 0)
-
-
 check_participation = FunctionCheck(
     participation_ratio,
     asks="``spread(contributions)``: over how many dimensions the positive contributions are spread.",
@@ -299,11 +280,11 @@ check_participation = FunctionCheck(
         "negative ones count as 0, not positive",
         lambda c: np.abs(c).sum() ** 2 / (c**2).sum(),
         "upside down: squared sum over sum of squares",
-        lambda c: (_positive(c) ** 2).sum() / _positive(c).sum() ** 2,
+        lambda c: (positive(c) ** 2).sum() / positive(c).sum() ** 2,
         "that counts positive ones alike, however small; weigh them",
         lambda c: (c > 0).sum(),
         "square the sum too, or doubling all changes it",
-        lambda c: _positive(c).sum() / (_positive(c) ** 2).sum(),
+        lambda c: positive(c).sum() / (positive(c) ** 2).sum(),
     ],
     learnt="1 if one dimension does it all, n if n do it alike.",
 )
@@ -329,7 +310,7 @@ check_needed = FunctionCheck(
         "for the *fewest*, the largest come first: `np.sort(contributions)[::-1]`",
         _first_to_reach,
         "90 % of the whole sum, the negative contributions included",
-        lambda c: _first_to_reach(-np.sort(-c), _positive(c).sum()),
+        lambda c: _first_to_reach(-np.sort(-c), positive(c).sum()),
         "one too few: `argmax` counts from 0",
         lambda c: margin_dimensions(c) - 1,
         "smallest first; the largest come first",

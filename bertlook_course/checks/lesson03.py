@@ -8,17 +8,8 @@ from bertlook_teach.measures import Profile, attention_share, token_masks
 from bertlook_teach.model import head_label
 
 from ..published import published_layers
-from .answers import (
-    ArrayCheck,
-    ChoiceCheck,
-    FunctionCheck,
-    ListCheck,
-    NumberCheck,
-    PartsCheck,
-    SetCheck,
-    of_run,
-)
-from .cases import case_attention, case_rows, close, entropy, label_at, labels_of
+from .answers import ArrayCheck, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import PartsCheck, case_attention, case_rows, close, entropy, label_at, labels_of, of_run
 from .sheet import keep_sheet
 
 

@@ -9,8 +9,8 @@ from bertlook_teach.measures import token_masks
 from ..analyses.anatomy import category_sums
 from ..metrics import partial_rank_correlation, rank_correlation
 from ..published import published_gradients
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, PartsCheck, SetCheck, of_run
-from .cases import case_attention, case_rows, close
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck, SetCheck
+from .cases import PartsCheck, case_attention, case_rows, close, of_run
 from .sheet import keep_sheet
 
 

@@ -10,8 +10,8 @@ from bertlook_teach.measures import CLASSES
 
 from ..analyses.anatomy import published_fractions, threshold_sweep
 from ..metrics import cohen_kappa
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
-from .cases import case_rows, close
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import case_rows, close, of_run
 from .sheet import keep_sheet
 
 # --- 1 ---------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from bertlook_teach.model import load_recording
 from ..analyses.syntax import NO_ANSWER
 from ..corpora import TreebankSentence
 from ..published import published_table_1
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
-from .cases import close
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck
+from .cases import close, of_run
 from .sheet import keep_sheet
 
 

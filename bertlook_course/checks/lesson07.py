@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..published import published_table_2
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
-from .cases import case_rows, close, words_of
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck
+from .cases import case_rows, close, of_run, words_of
 from .sheet import keep_sheet
 
 # --- 1 ---------------------------------------------------------------------------------------------------

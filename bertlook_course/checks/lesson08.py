@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
-from .cases import close
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck
+from .cases import close, of_run
 from .sheet import keep_sheet
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from bertlook_teach.measures import THRESHOLDS, UNLABELLED, behaviour_labels, group_test, js_distances
 from bertlook_teach.model import head_label
 
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, PartsCheck, SetCheck, of_run
-from .cases import case_attention, case_rows, close, entropy, js_divergence, labels_of
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import PartsCheck, case_attention, case_rows, close, entropy, js_divergence, labels_of, of_run
 from .sheet import keep_sheet
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from bertlook_teach.model import softmax
 
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
-from .cases import close, f1, words_of
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck
+from .cases import close, f1, of_run, words_of
 from .sheet import keep_sheet
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from bertlook_teach.model import head_label
 from bertlook_teach.stats import holm
 
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
-from .cases import close, label_at, labels_of
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import close, label_at, labels_of, of_run
 from .compare import Whenever
 from .sheet import keep_sheet
 

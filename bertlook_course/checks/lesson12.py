@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..metrics import auc
-from .answers import ChoiceCheck, FunctionCheck, NumberCheck, of_run
-from .cases import close, f1
+from .answers import ChoiceCheck, FunctionCheck, NumberCheck
+from .cases import close, f1, of_run
 from .sheet import keep_sheet
 
 

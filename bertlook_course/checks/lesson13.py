@@ -10,8 +10,8 @@ from bertlook_teach.stats import holm
 
 from ..analyses.patterns import Pattern, PatternText, parse_pattern
 from ..claims import REFUTED, SUPPORTED, UNDECIDED, clause_ids, commit, explained_by_split
-from .answers import Check, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck, of_run
-from .cases import auc_above, close
+from .answers import Check, ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, SetCheck
+from .cases import auc_above, close, of_run
 from .compare import _reason
 from .sheet import keep_sheet
 

@@ -8,8 +8,8 @@ from bertlook_teach.model import head_label
 from bertlook_teach.stats import exact_sign_flip
 
 from ..analyses.finetuning import match_heads
-from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck, of_run
-from .cases import close, js_divergence
+from .answers import ChoiceCheck, FunctionCheck, ListCheck, NumberCheck
+from .cases import close, js_divergence, of_run
 from .sheet import keep_sheet
 
 

@@ -21,6 +21,7 @@ from ..analyses.negation import f1_of
 from ..metrics import CannotDecide, metric_mds, micro_f1
 from ..published import published_table_1
 from .claim import Statistic, Values
+from .essay import phases
 from .essay import statistics as essay
 from .lessons.lesson11 import SHARES
 
@@ -76,7 +77,7 @@ def find_statistic(name: str, arguments: Sequence = (), *, negative: bool = Fals
 @cache
 def named_statistics() -> dict[str, Callable]:
     """Name -> function, of all that take the means that report and those that choose first."""
-    found = {**vars(essay), **globals()}
+    found = {**vars(essay), **vars(phases), **globals()}
     return {
         name: function
         for name, function in found.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from bertlook_teach.stats import CONFIDENCE, REPLICATES, holm, monte_carlo_p, sa
 
 from ..corpora import document_numbers
 from ..metrics import CannotDecide
+from ..storage import TOLERANCE, NotShipped, shipping
 from .claim import FAILS, HOLDS, NOISE, OPEN, Claim, Verdict
 from .evidence import Evidence, Resources, _Means, _Sample, _Undefined, collect
 
@@ -375,3 +377,37 @@ def _by_p(
 def _short(error: Exception) -> str:
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+# --- against what ships ---------------------------------------------------------------------------------------
+def differences_from_shipped(verdicts: Sequence[Verdict], encoder, resources: Resources) -> Iterator[str]:
+    """Which claims have another verdict, or a number further away than `TOLERANCE` says, by the evidence that ships."""
+    shipped = _shipped_verdicts([verdict.claim for verdict in verdicts], encoder, resources)
+    differ = 0
+    for new in verdicts:
+        old = shipped.get(new.claim.key)
+        if old is not None and (old.verdict != new.verdict or _far(old, new)):
+            differ += 1
+            yield f"{new.claim.key}: shipped evidence says {old!r}, computed here {new!r}"
+    yield f"computed here: {len(verdicts)} claims; {len(shipped)} of them have shipped evidence, {differ} of these come out otherwise"
+
+
+def _shipped_verdicts(claims: Sequence, encoder, resources: Resources) -> dict:
+    """Key -> verdict of the claims whose evidence ships, for these inputs."""
+    groups: dict[str, list] = {}
+    for claim in claims:
+        if claim.statistic is not None:
+            groups.setdefault(claim.evidence, []).append(claim)
+    found = {}
+    with shipping(make=False):
+        for group in groups.values():
+            with suppress(NotShipped):
+                found |= {v.claim.key: v for v in decide(group, encoder, resources=resources)}
+    return found
+
+
+def _far(old, new) -> bool:
+    size = max(abs(old.value), old.high - old.low)
+    return any(
+        abs(getattr(old, name) - getattr(new, name)) > TOLERANCE * size for name in ("value", "low", "high")
+    )

@@ -1,13 +1,13 @@
 from .coreference import KINDS as KINDS
 from .coreference import CorefDocument as CorefDocument
 from .coreference import Mention as Mention
-from .coreference import anaphors as anaphors
 from .coreference import coreference_documents as coreference_documents
-from .coreference import cut_documents as cut_documents
-from .coreference import excerpts as excerpts
 from .coreference import head_word as head_word
 from .coreference import iter_coreference as iter_coreference
 from .coreference import read_coreference as read_coreference
+from .document_parts import anaphors as anaphors
+from .document_parts import cut_documents as cut_documents
+from .document_parts import excerpts as excerpts
 from .documents import by_first as by_first
 from .documents import document_keys as document_keys
 from .documents import document_numbers as document_numbers

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 
-from bertlook_teach.model import check_reading
-
-from .texts import from_json, json_span, json_words, open_text
+from .texts import from_json, json_lines, json_span, json_words, open_text
 from .treebank import ON_ERROR, iter_conllu
 
 KINDS = ("pronoun", "proper", "nominal")
@@ -279,15 +277,13 @@ def _head_in_tree(governors: Sequence[int], first: int, last: int, minspan: str)
 
 
 def _read_jsonl(path: Path, broken: Callable) -> Iterator[CorefDocument]:
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    document = _json_document(line, f"{path}, line {number}", number)
-                except ValueError as error:
-                    broken(error)
-                else:
-                    yield document
+    for number, where, line in json_lines(path):
+        try:
+            document = _json_document(line, where, number)
+        except ValueError as error:
+            broken(error)
+        else:
+            yield document
 
 
 def _json_document(line: str, where: str, number: int) -> CorefDocument:
@@ -379,79 +375,3 @@ def _mention(*, start, end, head, cluster, span, head_at, upos, xpos, etype) -> 
 
 def _in_order(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     return tuple(sorted(mentions, key=lambda m: (m.start, -m.end)))
-
-
-# --- inputs the model can read whole -------------------------------------------------------------------
-def cut_documents(
-    encoder, documents: Iterable[CorefDocument], *, first_only: bool = False
-) -> tuple[list[CorefDocument], int]:
-    """Each document as consecutive runs of whole sentences that fit the model, and how many sentences the model cannot read.
-
-    Clark et al. cut each document to its first 128 tokens (``first_only=True``); here every part is used by default. A mention
-    whose antecedent lies in an earlier part has none in its own.
-    """
-    pieces, unread = [], 0
-    for document in documents:
-        run: list[tuple[int, int]] = []
-        size, parts = 0, []
-        for start, end in document.sentences:
-            n_pieces, obstacle = check_reading(encoder, document.words[start:end])
-            length = n_pieces - 2  # without [CLS] and [SEP], which a run of sentences has once
-            if obstacle:
-                unread += 1
-                parts, run, size = parts + [run], [], 0
-                continue
-            if size + length > encoder.max_tokens - 2:
-                parts, run, size = parts + [run], [], 0
-            run.append((start, end))
-            size += length
-        parts = [part for part in [*parts, run] if part]
-        pieces += [_part(document, part) for part in parts[: 1 if first_only else None]]
-    return pieces, unread
-
-
-def _part(document: CorefDocument, sentences) -> CorefDocument:
-    first, last = sentences[0][0], sentences[-1][1]
-    mentions = tuple(
-        replace(m, start=m.start - first, end=m.end - first, head=m.head - first)
-        for m in document.mentions
-        if first <= m.start and m.end <= last
-    )
-    moved = tuple((a - first, b - first) for a, b in sentences)
-    return CorefDocument(document.doc_id, document.words[first:last], moved, mentions)
-
-
-def anaphors(document: CorefDocument) -> list[tuple[Mention, list[Mention]]]:
-    """Each mention that refers back, with all the mentions before it.
-
-    A mention that shares its head word with an earlier one of the same thing (nested, "[her] [mother]" apart) is not an anaphor
-    of it: the pair would be one and the same word.
-    """
-    found = []
-    for i, mention in enumerate(document.mentions):
-        before = [m for m in document.mentions[:i] if m.head != mention.head]
-        if any(m.cluster == mention.cluster for m in before):
-            found.append((mention, before))
-    return found
-
-
-def excerpts(
-    documents: Iterable[CorefDocument], *, most_words: int, most_letters: int
-) -> list[CorefDocument]:
-    """One or two neighbouring sentences of each document, short enough for a slide, with an anaphor: of each document the first.
-
-    A mention whose antecedent lies outside the excerpt has none in it.
-    """
-    found = []
-    for document in documents:
-        spans = [
-            document.sentences[i : i + n] for n in (2, 1) for i in range(len(document.sentences) + 1 - n)
-        ]
-        for span in spans:
-            words = document.words[span[0][0] : span[-1][1]]
-            if len(words) <= most_words and sum(map(len, words)) <= most_letters:
-                part = _part(document, span)
-                if anaphors(part):
-                    found.append(part)
-                    break
-    return found

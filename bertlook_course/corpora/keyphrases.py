@@ -17,9 +17,7 @@ from typing import NamedTuple
 
 from bertlook_teach.disk import data_path
 
-from .texts import from_json, open_text
-
-SPLITS = ("train", "test")
+from .texts import json_lines, json_row, note_id, of_split
 
 ON_EMPTY = ("stop", "skip")
 
@@ -143,23 +141,17 @@ def iter_keyphrases(
         raise ValueError(f"on_empty must be 'stop' or 'skip'; got {on_empty!r}.")
     left_out = [] if skipped is None else skipped
     before, found, seen = len(left_out), False, {}
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            document = _document(line, where)
-            if document.id in seen:
-                raise ValueError(f"{where}: the id {document.id!r} was used in line {seen[document.id]}.")
-            seen[document.id] = number
-            if any(document.in_text):
-                found = True
-                yield document
-                continue
-            reason = _no_phrase(document)
-            if on_empty == "stop":
-                raise ValueError(f"{where}: {reason} Use on_empty='skip' to leave such documents out.")
-            left_out.append(SkippedDocument(str(path), number, reason))
+    for number, where, line in json_lines(path):
+        document = _document(line, where)
+        note_id(seen, document.id, number, where)
+        if any(document.in_text):
+            found = True
+            yield document
+            continue
+        reason = _no_phrase(document)
+        if on_empty == "stop":
+            raise ValueError(f"{where}: {reason} Use on_empty='skip' to leave such documents out.")
+        left_out.append(SkippedDocument(str(path), number, reason))
     bad = left_out[before:]
     if not found:
         why = (
@@ -181,12 +173,7 @@ def read_keyphrases(
 
 def load_keyphrases(split: str | None = None) -> list[KeyphraseDocument]:
     """The short texts that ship with the course, or the half of them named by ``split`` ("train" or "test")."""
-    documents = read_keyphrases(data_path("keyphrases", "texts.jsonl"))
-    if split is None:
-        return documents
-    if split not in SPLITS:
-        raise ValueError(f"split must be 'train', 'test' or None; got {split!r}.")
-    return [document for document in documents if document.split == split]
+    return of_split(read_keyphrases(data_path("keyphrases", "texts.jsonl")), split)
 
 
 def halves(
@@ -231,14 +218,8 @@ def _occurrences(phrase: str, text: str) -> tuple[Span, ...]:
 
 def _document(line: str, where: str) -> KeyphraseDocument:
     """One line, checked."""
-    try:
-        row = from_json(line)
-        text, phrases = row["text"], row["keyphrases"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{where}: expected an object with id, text and keyphrases; {error!r}.") from None
-    name = row.get("id")
-    if not isinstance(name, (str, int)) or not str(name).strip():
-        raise ValueError(f"{where}: id must name the document; got {name!r}.")
+    row, name, split = json_row(line, where, "document", "text", "keyphrases")
+    text, phrases = row["text"], row["keyphrases"]
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{where}: text must be a text that is not empty; got {text!r}.")
     if not isinstance(phrases, list) or not all(isinstance(p, str) and p.strip() for p in phrases):
@@ -252,11 +233,8 @@ def _document(line: str, where: str) -> KeyphraseDocument:
     if len(set(lower)) < len(lower):
         twice = next(phrase for i, phrase in enumerate(lower) if phrase in lower[:i])
         raise ValueError(f"{where}: the phrase {twice!r} is listed twice (upper and lower case are alike).")
-    split = row.get("split") or ""
-    if split and split not in SPLITS:
-        raise ValueError(f"{where}: split must be 'train' or 'test'; got {split!r}.")
     return KeyphraseDocument(
-        id=str(name),
+        id=name,
         text=text,
         keyphrases=tuple(phrases),
         title=str(row.get("title") or ""),

@@ -18,9 +18,7 @@ from typing import NamedTuple
 
 from bertlook_teach.disk import data_path
 
-from .texts import from_json, open_text
-
-SPLITS = ("train", "test")
+from .texts import json_lines, json_row, note_id, of_split
 
 # The cue words of the shipped sentences, in lower case. "n't" is a word of its own, as in a treebank ("did n't").
 CUE_WORDS = tuple(
@@ -85,16 +83,10 @@ def iter_negation(path: str | Path) -> Iterator[NegationSentence]:
         empty, a word is both cue and scope of one negation or cue of two, or an id stands there twice; also if the file holds no sentence.
     """
     seen: dict[str, int] = {}
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            sentence = _sentence(line, where)
-            if sentence.id in seen:
-                raise ValueError(f"{where}: the id {sentence.id!r} was used in line {seen[sentence.id]}.")
-            seen[sentence.id] = number
-            yield sentence
+    for number, where, line in json_lines(path):
+        sentence = _sentence(line, where)
+        note_id(seen, sentence.id, number, where)
+        yield sentence
     if not seen:
         raise ValueError(f"{path} holds no sentence: expected one JSON object a line.")
 
@@ -106,24 +98,13 @@ def read_negation(path: str | Path) -> list[NegationSentence]:
 
 def load_negation(split: str | None = None) -> list[NegationSentence]:
     """The sentences that ship with the course, or the half of them named by ``split`` ("train" or "test")."""
-    sentences = read_negation(data_path("negation", "sentences.jsonl"))
-    if split is None:
-        return sentences
-    if split not in SPLITS:
-        raise ValueError(f"split must be 'train', 'test' or None; got {split!r}.")
-    return [sentence for sentence in sentences if sentence.split == split]
+    return of_split(read_negation(data_path("negation", "sentences.jsonl")), split)
 
 
 def _sentence(line: str, where: str) -> NegationSentence:
     """One line, checked."""
-    try:
-        row = from_json(line)
-        words, listed = row["words"], row["negations"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{where}: expected an object with id, words and negations; {error!r}.") from None
-    name = row.get("id")
-    if not isinstance(name, (str, int)) or not str(name).strip():
-        raise ValueError(f"{where}: id must name the sentence; got {name!r}.")
+    row, name, split = json_row(line, where, "sentence", "words", "negations")
+    words, listed = row["words"], row["negations"]
     if not isinstance(words, list) or not words or not all(isinstance(w, str) and w.strip() for w in words):
         raise ValueError(f"{where}: words must be a list of words, none of them empty; got {words!r}.")
     if not isinstance(listed, list) or not all(
@@ -152,10 +133,7 @@ def _sentence(line: str, where: str) -> NegationSentence:
         raise ValueError(
             f"{where}: word {min(both)} ({words[min(both)]}) is listed as a cue and as a false cue."
         )
-    split = row.get("split") or ""
-    if split and split not in SPLITS:
-        raise ValueError(f"{where}: split must be 'train' or 'test'; got {split!r}.")
-    return NegationSentence(str(name), tuple(words), tuple(negations), split, false_cues)
+    return NegationSentence(name, tuple(words), tuple(negations), split, false_cues)
 
 
 def _places(places, kind: str, words: list[str], where: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertlook_teach.disk import data_path
 
-from .texts import from_json, json_span, open_text
+from .texts import from_json, json_lines, json_span
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -43,13 +43,11 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
         With file and line, if a line is none of these or a span names no word.
     """
     items = []
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    items.append((f"{path}, line {number}", from_json(line)))
-                except ValueError as error:
-                    raise ValueError(f"{path}, line {number}: not JSON: {error}.") from None
+    for _, where, line in json_lines(path):
+        try:
+            items.append((where, from_json(line)))
+        except ValueError as error:
+            raise ValueError(f"{where}: not JSON: {error}.") from None
     for where, item in items:
         if not isinstance(item, dict) or not isinstance(item.get("text"), str):
             raise ValueError(f"{where}: expected an object with a text; got {item!r:.80}.")  # noqa: TRY004

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .coreference import CorefDocument, Mention, coreference_documents, entity_spans
-from .texts import from_json, json_span, json_words, open_text
+from .texts import from_json, json_lines, json_span, json_words
 
 Span = tuple[int, int]
 
@@ -174,22 +174,18 @@ def read_edges(path: str | Path, *, limit: int | None = None) -> list[EdgeSenten
     if limit is not None and limit < 1:
         raise ValueError(f"limit is a number of lines, at least 1; got {limit}.")
     found, pairs = [], None
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if limit is not None and number > limit:
-                break
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            sentence = _json_sentence(line, where, number)
-            for target in sentence.targets:
-                pairs = target.span2 is not None if pairs is None else pairs
-                if pairs != (target.span2 is not None):
-                    raise ValueError(
-                        f"{where}: span2 stands in some targets and not in others; one file asks one kind of question."
-                    )
-            if sentence.targets:
-                found.append(sentence)
+    for number, where, line in json_lines(path):
+        if limit is not None and number > limit:
+            break
+        sentence = _json_sentence(line, where, number)
+        for target in sentence.targets:
+            pairs = target.span2 is not None if pairs is None else pairs
+            if pairs != (target.span2 is not None):
+                raise ValueError(
+                    f"{where}: span2 stands in some targets and not in others; one file asks one kind of question."
+                )
+        if sentence.targets:
+            found.append(sentence)
     if not found:
         raise ValueError(
             f"{path} asks nothing: expected lines with id, tokens and targets (span1, span2 where there are two, label)."

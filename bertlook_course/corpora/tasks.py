@@ -16,7 +16,7 @@ from pathlib import Path
 from bertlook_teach.disk import data_path
 
 from ..metrics import METRICS
-from .texts import from_json, open_text
+from .texts import from_json, json_lines, open_text
 
 SHIPPED = ("same-topic", "agreement", "sentiment")
 
@@ -270,19 +270,14 @@ def read_examples(path: str | Path) -> list[Example]:
 
 
 def _jsonl(path: Path) -> Iterator[tuple[int, Example]]:
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = from_json(line)
-                first = row["s1"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{path}, line {number}: expected an object with s1 and label; {error!r}."
-                ) from None
-            extra = {key: str(row[key]) for key in ("group", "kind") if key in row}
-            yield number, _example(path, number, first, row.get("s2"), row.get("label"), **extra)
+    for number, where, line in json_lines(path):
+        try:
+            row = from_json(line)
+            first = row["s1"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{where}: expected an object with s1 and label; {error!r}.") from None
+        extra = {key: str(row[key]) for key in ("group", "kind") if key in row}
+        yield number, _example(path, number, first, row.get("s2"), row.get("label"), **extra)
 
 
 def _tsv(path: Path) -> Iterator[tuple[int, Example]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -102,6 +102,54 @@ def _content_lines(path: str | Path, on_error: str = "stop") -> Iterator[tuple[i
         for number, line in enumerate(file, 1):
             if not line.startswith("# "):
                 yield number, line.strip(" \r\n")
+
+
+SPLITS = ("train", "test")
+
+
+def json_lines(path: str | Path) -> Iterator[tuple[int, str, str]]:
+    """Of each line of a file of JSON lines that is not empty: its number, where it stands, its text."""
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, f"{path}, line {number}", line
+
+
+def json_row(line: str, where: str, what: str, *fields: str) -> tuple[dict, str, str]:
+    """The object in a line of JSON that has these fields, its id, and its split; empty where it names none.
+
+    Raises
+    ------
+    ValueError
+        If it is no such object, has no id for ``what``, or another split than `SPLITS`.
+    """
+    try:
+        row = from_json(line)
+        for field in fields:
+            row[field]
+    except (ValueError, KeyError, TypeError) as error:
+        told = f"{', '.join(['id', *fields[:-1]])} and {fields[-1]}"
+        raise ValueError(f"{where}: expected an object with {told}; {error!r}.") from None
+    name, split = row.get("id"), row.get("split") or ""
+    if not isinstance(name, (str, int)) or not str(name).strip():
+        raise ValueError(f"{where}: id must name the {what}; got {name!r}.")
+    if split and split not in SPLITS:
+        raise ValueError(f"{where}: split must be 'train' or 'test'; got {split!r}.")
+    return row, str(name), split
+
+
+def note_id(seen: dict[str, int], name: str, number: int, where: str) -> None:
+    """Refuse an id that stands in a file a second time."""
+    if name in seen:
+        raise ValueError(f"{where}: the id {name!r} was used in line {seen[name]}.")
+    seen[name] = number
+
+
+def of_split(items: Iterable, split: str | None) -> list:
+    """All items, or the half named by ``split``."""
+    if split is not None and split not in SPLITS:
+        raise ValueError(f"split must be 'train', 'test' or None; got {split!r}.")
+    return [item for item in items if split in (None, item.split)]
 
 
 def from_json(line: str):

@@ -22,12 +22,12 @@ from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
 from .heads.distance_map import checked_map as checked_map
 from .heads.distance_map import describe_distance_map as describe_distance_map
-from .heads.distance_map import distance_map_figure as distance_map_figure
-from .heads.distance_map import family_figure as family_figure
 from .heads.distance_map import group_styles as group_styles
-from .heads.distance_map import label_table as label_table
 from .heads.distance_map import map_neighbours as map_neighbours
 from .heads.distance_map import render_distance_map as render_distance_map
+from .heads.families import distance_map_figure as distance_map_figure
+from .heads.families import family_figure as family_figure
+from .heads.families import label_table as label_table
 from .heads.film import describe_film as describe_film
 from .heads.film import film_range as film_range
 from .heads.film import film_table as film_table
@@ -95,6 +95,8 @@ from .results.claims import published_cell as published_cell
 from .results.claims import tags_sentence as tags_sentence
 from .results.claims import twin_cell as twin_cell
 from .results.claims import value_cell as value_cell
+from .results.claims_report import ClaimsReport as ClaimsReport
+from .results.claims_report import report_claims as report_claims
 from .results.course import CourseMap as CourseMap
 from .results.course import describe_course as describe_course
 from .results.course import lesson_table as lesson_table

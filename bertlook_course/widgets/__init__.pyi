@@ -11,7 +11,6 @@ from .panels.ablation_bench import AblationBench as AblationBench
 from .panels.ablation_bench import BenchView as BenchView
 from .panels.label_game import NO_LABEL as NO_LABEL
 from .panels.label_game import LabelGame as LabelGame
-from .panels.label_game import ThresholdBoard as ThresholdBoard
 from .panels.label_game import agreement_page as agreement_page
 from .panels.label_game import example_maps as example_maps
 from .panels.layer_beliefs import BeliefExplorer as BeliefExplorer
@@ -32,6 +31,7 @@ from .panels.six_lenses import SixLenses as SixLenses
 from .panels.six_lenses import compute_lenses as compute_lenses
 from .panels.six_lenses import lens_sentences as lens_sentences
 from .panels.tally import Tally as Tally
+from .panels.threshold_board import ThresholdBoard as ThresholdBoard
 from .panels.typed_pattern import TypedPattern as TypedPattern
 from .pictures import HeadPictures as HeadPictures
 from .pictures import PictureMenu as PictureMenu

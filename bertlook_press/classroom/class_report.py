@@ -53,59 +53,11 @@ def class_page(found: Gathered) -> str:
         f"<p>{len(found.students)} students, {len(found.hand_ins)} lessons handed in, {len(found.labels)} games. {SEAL}</p>"
     )
     if numbers:
-        rows = []
-        for student in sorted({student for student, _ in found.hand_ins}):
-            held = [found.hand_ins.get((student, number)) for number in numbers]
-            rows.append(
-                [
-                    student,
-                    *(f"{h.sheet.right} of {len(h.sheet.answers)} ({h.kind})" if h else "" for h in held),
-                ]
-            )
-        parts += _table(
-            "Who reached what: right when last run", ["student", *(f"lesson {n}" for n in numbers)], rows
-        )
+        parts += _who_reached_what(found, numbers)
     for number in numbers:
-        sheets = [one.sheet for (_, n), one in found.hand_ins.items() if n == number]
-        tried = []
-        for name in sheets[0].answers:
-            counts = Counter(sheet.answers[name] for sheet in sheets)
-            said = Counter(clean(sheet.mistakes[name]) for sheet in sheets if name in sheet.mistakes)
-            words = "; ".join(f"{mistake} ({times})" for mistake, times in said.most_common(3))
-            tried.append(
-                (
-                    counts["wrong"],
-                    [
-                        name.replace("_", " "),
-                        *(counts[s] for s in ("right", "wrong", "unanswered", "not run")),
-                        words,
-                    ],
-                )
-            )
-        tried.sort(key=lambda row: -row[0])
-        head = ["check", "right", "not right yet", "not answered", "not run", "what the check named"]
-        title = f"Lesson {number}, {lesson(number).title}: what was misunderstood most comes first"
-        parts += _table(title, head, [row for _, row in tried])
+        parts += _misunderstood(found, number)
     for game in games(found):
-        parts.append(f"<h2>The labelling game {escape(game.name)}: {game.students} students</h2>")
-        if len(game.kappas):
-            parts.append(
-                f"<p>Kappa of two students: {sum(game.kappas) / len(game.kappas):.2f} in the mean of {len(game.kappas)} pairs, from {min(game.kappas):.2f} to {max(game.kappas):.2f}.</p>"
-            )
-        if game.with_rule:
-            parts.append(
-                f"<p>Labels that are the rule's: {sum(game.with_rule) / len(game.with_rule):.0%} in the mean of {len(game.with_rule)} students.</p>".replace(
-                    "%", " %"
-                )
-            )
-        rows = [
-            [i, ", ".join(f"{name} {n}" for name, n in votes.most_common()), rule]
-            for i, votes, rule in game.split[:10]
-        ]
-        if rows:
-            parts += _table(
-                "Maps on which the class is most divided", ["map", "labels of the class", "the rule"], rows
-            )
+        parts += _game(game)
     if found.notes:
         parts += [
             "<h2>Left out, or replaced</h2><ul>",
@@ -113,6 +65,54 @@ def class_page(found: Gathered) -> str:
             "</ul>",
         ]
     return "\n".join([*parts, "</main></body></html>", ""])
+
+
+def _who_reached_what(found: Gathered, numbers: list[str]) -> list[str]:
+    rows = []
+    for student in sorted({student for student, _ in found.hand_ins}):
+        held = [found.hand_ins.get((student, number)) for number in numbers]
+        rows.append(
+            [student, *(f"{h.sheet.right} of {len(h.sheet.answers)} ({h.kind})" if h else "" for h in held)]
+        )
+    head = ["student", *(f"lesson {n}" for n in numbers)]
+    return _table("Who reached what: right when last run", head, rows)
+
+
+def _misunderstood(found: Gathered, number: str) -> list[str]:
+    sheets = [one.sheet for (_, n), one in found.hand_ins.items() if n == number]
+    rows = []
+    for name in sheets[0].answers:
+        counts = Counter(sheet.answers[name] for sheet in sheets)
+        said = Counter(clean(sheet.mistakes[name]) for sheet in sheets if name in sheet.mistakes)
+        words = "; ".join(f"{mistake} ({times})" for mistake, times in said.most_common(3))
+        of_each = (counts[s] for s in ("right", "wrong", "unanswered", "not run"))
+        rows.append([name.replace("_", " "), *of_each, words])
+    rows.sort(key=lambda row: -row[2])
+    head = ["check", "right", "not right yet", "not answered", "not run", "what the check named"]
+    title = f"Lesson {number}, {lesson(number).title}: what was misunderstood most comes first"
+    return _table(title, head, rows)
+
+
+def _game(game) -> list[str]:
+    parts = [f"<h2>The labelling game {escape(game.name)}: {game.students} students</h2>"]
+    if len(game.kappas):
+        mean = sum(game.kappas) / len(game.kappas)
+        parts.append(
+            f"<p>Kappa of two students: {mean:.2f} in the mean of {len(game.kappas)} pairs, from {min(game.kappas):.2f} to {max(game.kappas):.2f}.</p>"
+        )
+    if game.with_rule:
+        share = 100 * sum(game.with_rule) / len(game.with_rule)
+        parts.append(
+            f"<p>Labels that are the rule's: {share:.0f} % in the mean of {len(game.with_rule)} students.</p>"
+        )
+    rows = [
+        [i, ", ".join(f"{name} {n}" for name, n in votes.most_common()), rule]
+        for i, votes, rule in game.split[:10]
+    ]
+    if rows:
+        title = "Maps on which the class is most divided"
+        parts += _table(title, ["map", "labels of the class", "the rule"], rows)
+    return parts
 
 
 def _table(title: str, head: list[str], rows: list[list]) -> list[str]:

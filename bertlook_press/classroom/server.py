@@ -83,8 +83,8 @@ def serve(
         from jupyterlab.labapp import LabApp
         from traitlets.config import Config
 
+        from .contents import contents_manager
         from .policy import protect
-        from .trust import contents_manager
     except ModuleNotFoundError as error:
         raise OSError(
             f"{error.name} is not installed; slides need it. Start with `python3 start.py`, "

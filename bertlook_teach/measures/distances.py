@@ -1,4 +1,4 @@
-"""How alike two heads are: Jensen-Shannon divergence between their maps, over a corpus; and what a head is called.
+"""How alike two heads are: Jensen-Shannon divergence between their maps, over a corpus.
 
 Clark et al. (2019), section 6, Figure 6: ``D(a, b)`` is the sum, over all tokens of all texts, of the Jensen-Shannon
 divergence between the rows of head a and head b. It is the divergence, in nats, not its square root. Divided by the
@@ -10,7 +10,7 @@ of `metric_mds` and the clustering beside it, in the package of the course.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -20,6 +20,7 @@ from array_api_compat import is_numpy_array
 from ..disk import Table
 from ..model import array_namespace, head_label
 from ..stats import REPLICATES, draws, monte_carlo_p, sample_interval
+from .profile import UNLABELLED
 from .surface import attention_weights
 
 SMOOTHING = 0.001  # share of uniform attention mixed in; Clark's entropies use another one, 0.0001
@@ -434,70 +435,3 @@ def group_test(distances, labels: Sequence, *, permutations: int = 999, seed: in
         n_between,
         permutations,
     )
-
-
-# --- behaviour ------------------------------------------------------------------------------------------------
-UNLABELLED = "unlabelled"
-
-# Measure -> (label, threshold), in the order of the rule: a later line overrides an earlier one. Clark's notebook says
-# punct > .6, but the labels printed in Figure 6 begin at .507; .5 reproduces the figure. "Broad" is 3.8 nats in texts
-# of 122.1 tokens; divided by ln n it can be asked of texts of any length.
-THRESHOLDS: dict[str, tuple[str, float]] = {
-    "next": ("next", 0.5),
-    "previous": ("previous", 0.5),
-    "entropy_normalized": ("broad", 3.8 / float(np.log(122.1))),
-    "cls": ("[CLS]", 0.6),
-    "sep": ("[SEP]", 0.6),
-    "punct": ("punct", 0.5),
-}
-
-
-def behaviour_labels(
-    measures: Mapping[str, object], thresholds: Mapping[str, tuple[str, float]] = THRESHOLDS
-) -> np.ndarray:
-    """A name for what each head mostly does, by the rule of Clark et al. (2019), Figure 6.
-
-    Parameters
-    ----------
-    measures : mapping of name to array of shape (layer, head)
-        The means over a corpus that ``thresholds`` asks for; those of `bertlook_teach.measures.surface_measures`.
-    thresholds : mapping of measure to (label, threshold)
-        Strictly above the threshold gives the label; a later entry overrides an earlier one.
-
-    Returns
-    -------
-    array of str, shape (layer, head)
-        A label of ``thresholds``, or "unlabelled". The figure's six linguistic heads are not among them: they need a
-        treebank (lessons 6 and 7).
-
-    Raises
-    ------
-    ValueError
-        If a measure is missing, is not (layer, head), or holds NaN.
-
-    Examples
-    --------
-    >>> rule = {"next": ("next", 0.5), "sep": ("[SEP]", 0.6)}
-    >>> behaviour_labels({"next": [[0.9, 0.2]], "sep": [[0.1, 0.7]]}, rule).tolist()
-    [['next', '[SEP]']]
-    """
-    missing = [name for name in thresholds if name not in measures]
-    if missing:
-        raise ValueError(
-            f"the rule needs {', '.join(map(repr, thresholds))}; missing: {', '.join(map(repr, missing))}."
-        )
-    labels = None
-    for name, (label, threshold) in thresholds.items():
-        values = np.asarray(measures[name], dtype=float)
-        if values.ndim != 2 or (labels is not None and values.shape != labels.shape):
-            raise ValueError(
-                f"measure {name!r} must have shape (layer, head), the same for all; got {values.shape}."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"measure {name!r} holds a number that is not finite; was it taken over no tokens?"
-            )
-        if labels is None:
-            labels = np.full(values.shape, UNLABELLED, dtype=object)
-        labels[values > threshold] = label
-    return labels.astype(str)

@@ -26,7 +26,6 @@ from .devices import choose_device as choose_device
 from .devices import products_in as products_in
 from .encoder import RANDOM_SEED as RANDOM_SEED
 from .encoder import Encoder as Encoder
-from .encoder import PrunedEncoder as PrunedEncoder
 from .encoder import load_encoder as load_encoder
 from .encoder import random_twin as random_twin
 from .folders import import_torch as import_torch
@@ -50,7 +49,6 @@ from .matching import matching_of as matching_of
 from .numpy_bert import as_array as as_array
 from .reading import NO_PIECE as NO_PIECE
 from .reading import NOT_RECORDED as NOT_RECORDED
-from .reading import SEGMENT_RULES as SEGMENT_RULES
 from .reading import TOO_LONG as TOO_LONG
 from .reading import UNKNOWN as UNKNOWN
 from .reading import Reading as Reading
@@ -61,13 +59,14 @@ from .reading import extract_attention as extract_attention
 from .reading import iter_attention as iter_attention
 from .reading import left_out_lines as left_out_lines
 from .reading import read as read
-from .recording import ENDING as ENDING
 from .recording import RECORDED as RECORDED
-from .recording import SHIPPED_RECORDINGS as SHIPPED_RECORDINGS
 from .recording import NotComputed as NotComputed
 from .recording import Recording as Recording
-from .recording import load_recording as load_recording
-from .recording import write_recording as write_recording
+from .recording_file import ENDING as ENDING
+from .recording_file import SHIPPED_RECORDINGS as SHIPPED_RECORDINGS
+from .recording_file import load_recording as load_recording
+from .recording_file import write_recording as write_recording
+from .tokenizing import SEGMENT_RULES as SEGMENT_RULES
 from .words import CONTINUES as CONTINUES
 from .words import QUERY_RULES as QUERY_RULES
 from .words import SPACES as SPACES

@@ -24,17 +24,15 @@ from ..disk import data_path
 from .devices import choose_device, products_in, torch_model, wants_gpu
 from .folders import (
     checked,
-    first_line,
     hub_folder,
     import_torch,
-    longest_input,
     quiet_loading,
     read_config,
+    read_model,
+    read_tokenizer,
     refuse_decoders,
     refuse_relative_positions,
     require_safe_weights,
-    require_tokenizer_files,
-    unread_weights,
 )
 from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
 from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
@@ -259,35 +257,6 @@ class Encoder:
         return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {device})"
 
 
-@dataclass(frozen=True, eq=False)
-class PrunedEncoder(Encoder):
-    """An encoder some of whose heads are gone; made by :func:`bertlook_course.analyses.ablation.prune`. Heads keep the names they had before.
-
-    Attributes
-    ----------
-    off : tuple of (layer, head)
-        The heads that were removed, counted from 0 in the model that was pruned.
-    original : str
-        The name of that model.
-    """
-
-    off: tuple[tuple[int, int], ...] = ()
-    original: str = ""
-
-    @property
-    def kept(self) -> list[list[int]]:
-        """The heads left in each layer, by their old numbers, from 0."""
-        gone = set(self.off)
-        return [
-            [head for head in range(self.n_heads) if (layer, head) not in gone]
-            for layer in range(self.n_layers)
-        ]
-
-    def __repr__(self) -> str:
-        counts = ", ".join(str(len(heads)) for heads in self.kept)
-        return f"PrunedEncoder({self.original!r} without {len(self.off)} of {self.n_layers * self.n_heads} heads; left in each layer: {counts}; {self.device})"
-
-
 _OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"})
 
 
@@ -440,48 +409,6 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
         tokenizer = None if bert is None else wordpiece_tokenizer(folder)
         if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
             return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
-    torch, torch_device = import_torch(), choose_device(device)
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
-    try:
-        with quiet_loading():
-            settings = AutoConfig.from_pretrained(folder, local_files_only=True)
-            # Half-precision checkpoints stay half without dtype; fused attention returns no weights.
-            model, report = AutoModel.from_pretrained(
-                folder,
-                config=settings,
-                dtype=torch.float32,
-                attn_implementation="eager",
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
-    except Exception as error:  # safetensors and transformers raise a dozen kinds for a damaged folder
-        raise ValueError(
-            f"the model in {folder} cannot be loaded: {first_line(error)}. Is a file damaged or cut short?"
-        ) from error
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
-    mismatched = [str(key[0] if isinstance(key, tuple) else key) for key in report.get("mismatched_keys", ())]
-    if missing or mismatched:
-        lost = (missing + mismatched)[:3]
-        raise ValueError(
-            f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
-            f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
-        )
-    if stray := unread_weights(model, report["unexpected_keys"]):
-        raise ValueError(
-            f"the weights in {folder} hold {len(stray)} tensors that this encoder has no place for, first {', '.join(stray[:3])}. They would "
-            "silently be left out, and another model would run than the one that was saved; check that config.json and the weights "
-            "belong together, and that transformers still knows this kind of model."
-        )
-    require_tokenizer_files(folder)
-    try:
-        with quiet_loading():
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            tokenizer.model_max_length = longest_input(folder, tokenizer.model_max_length)
-            for given in (("a b",), ("a", "b"), (["a", "b"],)):  # an odd setting is often met only here
-                tokenizer(*given, is_split_into_words=isinstance(given[0], list))
-    except Exception as error:
-        raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
+    torch_device = choose_device(device)
+    model, tokenizer = read_model(folder), read_tokenizer(folder)
     return checked(Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder)))

@@ -1,4 +1,4 @@
-"""The folder of a model, looked at before anything is loaded: what is missing, damaged or unsafe, and what to do about it."""
+"""The folder of a model: what is missing, damaged or unsafe in it, what to do about it, and what transformers loads from it."""
 
 from __future__ import annotations
 
@@ -349,3 +349,59 @@ def _try_reading(encoder, text: str) -> tuple[list, int]:
             "ELECTRA, ALBERT and the like can."
         ) from error
     return maps, ids.shape[1]
+
+
+def read_model(folder: Path):
+    """The model of a folder by transformers, float32 and with the attention that returns its weights; every weight is in its place."""
+    torch = import_torch()
+    from transformers import AutoConfig, AutoModel
+
+    try:
+        with quiet_loading():
+            settings = AutoConfig.from_pretrained(folder, local_files_only=True)
+            # Half-precision checkpoints stay half without dtype; fused attention returns no weights.
+            model, report = AutoModel.from_pretrained(
+                folder,
+                config=settings,
+                dtype=torch.float32,
+                attn_implementation="eager",
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except Exception as error:  # safetensors and transformers raise a dozen kinds for a damaged folder
+        raise ValueError(
+            f"the model in {folder} cannot be loaded: {first_line(error)}. Is a file damaged or cut short?"
+        ) from error
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    mismatched = [str(key[0] if isinstance(key, tuple) else key) for key in report.get("mismatched_keys", ())]
+    if missing or mismatched:
+        lost = (missing + mismatched)[:3]
+        raise ValueError(
+            f"the weights in {folder} do not fill the model: {len(missing) + len(mismatched)} tensors are missing or of another "
+            f"shape, first {', '.join(lost)}. They would silently be random; check that config.json and the weights belong together."
+        )
+    if stray := unread_weights(model, report["unexpected_keys"]):
+        raise ValueError(
+            f"the weights in {folder} hold {len(stray)} tensors that this encoder has no place for, first {', '.join(stray[:3])}. They would "
+            "silently be left out, and another model would run than the one that was saved; check that config.json and the weights "
+            "belong together, and that transformers still knows this kind of model."
+        )
+    return model
+
+
+def read_tokenizer(folder: Path):
+    """The tokenizer of a folder, tried on a text, a pair and a split text."""
+    from transformers import AutoTokenizer
+
+    require_tokenizer_files(folder)
+    try:
+        with quiet_loading():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            tokenizer.model_max_length = longest_input(folder, tokenizer.model_max_length)
+            for given in (("a b",), ("a", "b"), (["a", "b"],)):  # an odd setting is often met only here
+                tokenizer(*given, is_split_into_words=isinstance(given[0], list))
+    except Exception as error:
+        raise ValueError(f"the tokenizer in {folder} cannot be loaded: {first_line(error)}.") from error
+    return tokenizer

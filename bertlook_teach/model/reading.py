@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -17,11 +15,10 @@ from .blocks import Block, attention_blocks
 from .folders import import_torch
 from .head_names import head_label
 from .numpy_bert import as_array, softmax_in_place
+from .tokenizing import HALF_CHARACTER, check_input, check_pieces, check_segments, encode, words_of_text
 
 if TYPE_CHECKING:
     from .encoder import Encoder
-
-SEGMENT_RULES = ("standard", "zeros")
 
 # What a reading and the attention of it both say of the text.
 _SHARED = (
@@ -45,9 +42,6 @@ TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED, HALF = (
 )
 
 
-_HALF = re.compile("[\ud800-\udfff]")  # JSON can hold one, UTF-8 cannot
-
-
 class ReadingCheck(NamedTuple):
     """How long a text is in wordpieces, special tokens included, and why it cannot be read whole (empty if it can)."""
 
@@ -65,7 +59,7 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
             return ReadingCheck(encoder.recall(list(words)).n_tokens, "")
         except ValueError:
             return ReadingCheck(0, NOT_RECORDED)
-    if any(_HALF.search(word) for word in words):
+    if any(HALF_CHARACTER.search(word) for word in words):
         return ReadingCheck(0, HALF)
     pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
@@ -206,80 +200,16 @@ def read(
             f"{encoder.name} is a recording: it answers extract_attention for the inputs it has, and cannot read a text. Give "
             "read() an encoder, made by load_encoder()."
         )
-    if segments not in SEGMENT_RULES:
-        raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
+    check_segments(segments)
     item = text if text_pair is None else (text, text_pair)
-    tokenizer = encoder.tokenizer
-    split = isinstance(item, list)
-    pair = isinstance(item, tuple)
-    if not (split or pair or isinstance(item, str)) or (pair and len(item) != 2):
-        raise TypeError(
-            f"an input is a text, a pair of texts or a list of words; got {type(item).__name__}: {item!r:.80}."
-        )
+    split, pair = isinstance(item, list), isinstance(item, tuple)
+    check_input(item)
     texts = list(item) if pair else [item]
-    for side, part in zip(("first", "second"), texts):
-        for piece in part if split else [part]:
-            if not isinstance(piece, str):
-                raise TypeError(f"a text must be a str; got {type(piece).__name__}: {piece!r:.80}.")
-            if half := _HALF.search(piece):
-                raise ValueError(
-                    f"character {half.start() + 1} of {piece!r:.80} is half of a character (a lone surrogate, {half[0]!r}), which no tokenizer "
-                    "reads. It comes from a text that was cut or decoded wrongly; take it out."
-                )
-        if not (part if split else part.strip()):
-            where = (
-                f"the {side} text of the pair is"
-                if pair
-                else "the list of words is"
-                if split
-                else "the text is"
-            )
-            raise ValueError(f"{where} empty; the model needs at least one word to look at.")
-    if split:
-        encoded = encoder.word_tokenizer(item, is_split_into_words=True, verbose=False)
-        words = tuple(item)
-    else:
-        encoded = tokenizer(*texts, verbose=False)
-        words = None
-    length = len(encoded["input_ids"])
-    truncated = length > encoder.max_tokens
-    if truncated and not truncate:
-        raise ValueError(
-            f"the text is {length} wordpieces long, and {encoder.name} reads at most {encoder.max_tokens}, special tokens "
-            "included. Shorten it, or pass truncate=True to read only its beginning."
-        )
-    if truncated:
-        options = {"truncation": "longest_first", "max_length": encoder.max_tokens}
-        encoded = (
-            encoder.word_tokenizer(item, is_split_into_words=True, **options)
-            if split
-            else tokenizer(*texts, **options)
-        )
-
+    encoded, truncated = encode(encoder, item, truncate)
+    check_pieces(encoder, item, encoded, truncated)
     ids = encoded["input_ids"]
     sequence = encoded.sequence_ids()  # None for special tokens, else 0 or 1: which text the token comes from
-    local = encoded.word_ids()
-    special = tuple(s is None for s in sequence)
-    known = {w for w, s in zip(local, sequence) if s is not None}
-    whole = range(max(known, default=-1) + 1 if truncated else len(item))  # words behind a cut are not lost
-    if split and (lost := next((i for i in whole if i not in known), None)) is not None:
-        raise ValueError(
-            f"word {lost}, {item[lost]!r}, leaves no wordpiece: the tokenizer of {encoder.name} drops all of it."
-        )
-    real = [i for i, s in zip(ids, special) if not s]
-    if not real or (pair and len({s for s in sequence if s is not None}) < 2):
-        raise ValueError(
-            f"nothing is left of {item!r:.80} after the tokenizer of {encoder.name} has cleaned it."
-        )
-    if all(i == tokenizer.unk_token_id for i in real):
-        raise ValueError(
-            f"the tokenizer of {encoder.name} knows nothing in {item!r:.80}: every piece becomes {tokenizer.unk_token}. "
-            "Use a text in the model's language, or a multilingual model."
-        )
-    if words is None:
-        words, word_ids = _words_of_text(encoded, texts, sequence, local)
-    else:
-        word_ids = tuple(local)
+    words, word_ids = (tuple(item), tuple(encoded.word_ids())) if split else words_of_text(encoded, texts)
     # RoBERTa joins a pair by two separators; the first belongs to the first text, the second to the second.
     boundary = next((i for i, s in enumerate(sequence) if s == 1), len(ids))
     # Before it: the first text and its [SEP].
@@ -288,10 +218,10 @@ def read(
     return Reading(
         encoder=encoder,
         ids=tuple(ids),
-        tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+        tokens=tuple(encoder.tokenizer.convert_ids_to_tokens(ids)),
         word_ids=word_ids,
         segment_ids=segment_ids,
-        special=special,
+        special=tuple(s is None for s in sequence),
         words=words,
         text=" ".join(item) if split else texts[0],
         text_pair=texts[1] if pair else None,
@@ -425,31 +355,6 @@ def _is_recording(encoder) -> bool:
             "load_recording(...)."
         )
     return hasattr(encoder, "recall")
-
-
-def _words_of_text(encoded, texts, sequence, local) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
-    """Words as they stand in the text, and each token's index into them, counted through both texts."""
-    index: dict[tuple[int, int], int] = {}
-    spans: list[list[int]] = []
-    word_ids: list[int | None] = []
-    for token, (side, word) in enumerate(zip(sequence, local)):
-        if side is None:
-            word_ids.append(None)
-            continue
-        start, stop = encoded.token_to_chars(token)
-        number = index.setdefault((side, word), len(index))
-        if number == len(spans):
-            spans.append([side, start, stop])
-        spans[number][2] = max(spans[number][2], stop)
-        word_ids.append(number)
-    for span in (
-        spans
-    ):  # an accent written after its letter is dropped by the tokenizer, and belongs to the word all the same
-        side, _, stop = span
-        while stop < len(texts[side]) and unicodedata.combining(texts[side][stop]):
-            stop += 1
-        span[2] = stop
-    return tuple(texts[side][start:stop].strip() for side, start, stop in spans), tuple(word_ids)
 
 
 def _run(

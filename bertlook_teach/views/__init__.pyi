@@ -11,10 +11,7 @@ from .chosen_head import InPage as InPage
 from .chosen_head import refuse_unknown as refuse_unknown
 from .drawing.attention import KEY_TITLE as KEY_TITLE
 from .drawing.attention import QUERY_TITLE as QUERY_TITLE
-from .drawing.attention import line_opacity as line_opacity
-from .drawing.attention import line_width as line_width
 from .drawing.attention import render_attention_grid as render_attention_grid
-from .drawing.attention import render_attention_lines as render_attention_lines
 from .drawing.difference import check_same_text as check_same_text
 from .drawing.difference import checked_difference as checked_difference
 from .drawing.difference import describe_difference as describe_difference
@@ -37,6 +34,9 @@ from .drawing.inputs import checked_values as checked_values
 from .drawing.inputs import given_attention as given_attention
 from .drawing.inputs import looks_special as looks_special
 from .drawing.inputs import special_tokens as special_tokens
+from .drawing.lines import line_opacity as line_opacity
+from .drawing.lines import line_width as line_width
+from .drawing.lines import render_attention_lines as render_attention_lines
 from .drawing.norms import checked_norms as checked_norms
 from .drawing.norms import describe_norms as describe_norms
 from .drawing.norms import describe_token_norms as describe_token_norms

@@ -161,49 +161,54 @@ class HeadExplorer(ipywidgets.VBox):
             measures = default_measures(given) if measures is None else measures
         elif not isinstance(text, str):
             raise TypeError(f"an explorer of an encoder needs a text to begin with; got {text!r:.60}.")
-        self.encoder = encoder
-        self.minus = minus
+        self.encoder, self.minus = encoder, minus
         self._extract = extract or _extract_attention
         self.measures = dict(default_measures() if measures is None else measures)
         second = text_pair if text_pair and text_pair.strip() else None
         self.attention = self._extract(encoder, text, second)
         before = self._before(self.attention, text, second)
-        if minus is not None and norms:
-            raise ValueError("norms of a difference are not drawn; leave norms out.")
-        self._norms = norms if callable(norms) else None
-        if minus is None and (norms is True or (norms is None and extract is None)):
-            self._norms = _norms_of(encoder, self.attention, required=norms is True)
+        self._norms = self._norms_wanted(norms, extract is None)
         sizes = {"font_size": font_size, "height": height}
-        choice = {"layer": layer, "head": head}
-        self.head_map = HeadMap(
-            self._measured(self.attention),
-            minus=None if before is None else self._measured(before),
-            measure=measure,
-            layout=ipywidgets.Layout(flex="0 1 auto", max_width="46%", min_width="0"),
-            **choice,
-            **sizes,
-        )
+        look = {"layer": layer, "head": head, **sizes}
+        self.head_map = self._make_map(before, measure, look)
+        look |= {"style": style, "level": level, "hide_special": hide_special, "quantity": quantity}
         self.head_view = HeadView(
             self.attention,
-            style=style,
-            level=level,
-            hide_special=hide_special,
             norms=self._norms(self.attention) if self._norms else None,
             minus=before,
-            quantity=quantity,
             layout=ipywidgets.Layout(flex="1 1 0%", min_width="0"),
-            **choice,
-            **sizes,
+            **look,
         )
         self.text_box = TextBox(self._read, text, text_pair)
         self.controls = self._make_controls()
         link_heads(self.head_map, self.head_view)
-        views = ipywidgets.HBox([self.head_map, self.head_view])
-        views.add_class("bertlook-views")
-        above = self._above(**sizes)
-        super().__init__([*above, *([] if given is not None else [self.text_box]), self.controls, views])
+        super().__init__(self._parts(sizes, has_box=given is None))
         self.add_class("bertlook-explorer")
         self.head_view._in_page = (given is None and self.in_page()) or {}
+
+    def _norms_wanted(self, norms: bool | Callable | None, own_extract: bool) -> Callable | None:
+        """What gives the lengths of transformed vectors, if there is to be a menu for them."""
+        if self.minus is not None and norms:
+            raise ValueError("norms of a difference are not drawn; leave norms out.")
+        if callable(norms):
+            return norms
+        if self.minus is None and (norms is True or (norms is None and own_extract)):
+            return _norms_of(self.encoder, self.attention, required=norms is True)
+        return None
+
+    def _make_map(self, before: Attention | None, measure: str | None, look: Mapping) -> HeadMap:
+        return HeadMap(
+            self._measured(self.attention),
+            minus=None if before is None else self._measured(before),
+            measure=measure,
+            layout=ipywidgets.Layout(flex="0 1 auto", max_width="46%", min_width="0"),
+            **look,
+        )
+
+    def _parts(self, sizes: Mapping[str, float], *, has_box: bool) -> list[ipywidgets.Widget]:
+        views = ipywidgets.HBox([self.head_map, self.head_view])
+        views.add_class("bertlook-views")
+        return [*self._above(**sizes), *([self.text_box] if has_box else []), self.controls, views]
 
     def _above(self, **sizes) -> list[ipywidgets.Widget]:
         """What stands above the text box; for explorers that show more."""

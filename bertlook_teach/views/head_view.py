@@ -12,9 +12,10 @@ import traitlets
 from ..model import head_label, merge_weights, word_groups
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
-from .drawing.attention import render_attention_grid, render_attention_lines
+from .drawing.attention import render_attention_grid
 from .drawing.difference import check_same_text, describe_difference, describe_token_difference
 from .drawing.inputs import as_array, check_weights, checked_tokens, given_attention
+from .drawing.lines import render_attention_lines
 from .drawing.norms import describe_norms, describe_token_norms
 from .drawing.pictures import Picture
 from .drawing.sentences import describe_attention, describe_token

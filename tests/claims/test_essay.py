@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertlook_course.claims import FAILS, HOLDS, LEVEL, OPEN, Evidence, Measurement, measure, settle
-from bertlook_course.claims.essay import evidence, published
+from bertlook_course.claims.essay import evidence, phases, published
 from bertlook_course.claims.essay import register as h
 from bertlook_course.claims.essay import statistics as s
 from bertlook_course.corpora import TreebankSentence
@@ -44,26 +44,26 @@ CAT_IN_VOCABULARY = tree(
 
 
 def test_named_layers_keep_their_part_of_the_depth():
-    assert s.relative_layers(5, 10, 12).tolist() == list(range(4, 10))
-    assert s.relative_layers(4, 9, 6).tolist() == [2, 3, 4]  # half of the layers, as in 12
-    assert s.relative_layers(4, 9, 24).tolist() == list(range(6, 18))
-    assert [len(s.relative_layers(1, 12, n)) for n in (1, 3, 6)] == [1, 3, 6]
+    assert phases.relative_layers(5, 10, 12).tolist() == list(range(4, 10))
+    assert phases.relative_layers(4, 9, 6).tolist() == [2, 3, 4]  # half of the layers, as in 12
+    assert phases.relative_layers(4, 9, 24).tolist() == list(range(6, 18))
+    assert [len(phases.relative_layers(1, 12, n)) for n in (1, 3, 6)] == [1, 3, 6]
     with pytest.raises(CannotDecide, match="has none where layers 11-12 of 12"):
-        s.relative_layers(11, 12, 3)
+        phases.relative_layers(11, 12, 3)
 
 
 @pytest.mark.parametrize("n, expected", [(4, [2, 3]), (6, [4, 5]), (12, [10, 11]), (24, [20, 21, 22, 23])])
 def test_deep_layers_are_the_last_sixth_but_at_least_two(n, expected):
-    assert s.deep_layers(n).tolist() == expected
+    assert phases.deep_layers(n).tolist() == expected
 
 
 @pytest.mark.parametrize("n, expected", [(12, (4, 10)), (6, (2, 5)), (24, (8, 20))])
 def test_phases_end_in_the_same_part_of_the_depth(n, expected):
-    assert s.phase_cuts(n) == expected
+    assert phases.phase_cuts(n) == expected
 
 
 def test_few_layers_have_no_deep_ones_and_no_phases():
-    for function in (s.deep_layers, s.phase_cuts):
+    for function in (phases.deep_layers, phases.phase_cuts):
         with pytest.raises(CannotDecide):
             function(3)
 
@@ -210,52 +210,56 @@ def test_the_split_by_brute_force_on_labels():
         dummies = np.eye(3)[group]
         left = series - dummies @ np.linalg.lstsq(dummies, series, rcond=None)[0]
         scores[cuts] = 1 - (left**2).sum() / ((series - series.mean(axis=0)) ** 2).sum()
-        assert s.explained_by_split(series, cuts) == pytest.approx(scores[cuts])
+        assert phases.explained_by_split(series, cuts) == pytest.approx(scores[cuts])
     best = max(scores, key=scores.get)
-    assert s.best_split(series) == (best, pytest.approx(scores[best]))
+    assert phases.best_split(series) == (best, pytest.approx(scores[best]))
 
 
 def test_the_shuffles_by_brute_force():
     series = RNG(5).random((5, 2))
-    found = [s.best_split(series[list(order)])[1] for order in permutations(range(5))]
-    claimed = s.explained_by_split(series, (2, 4))
-    p, floor = s.split_p(series, (2, 4))
+    found = [phases.best_split(series[list(order)])[1] for order in permutations(range(5))]
+    claimed = phases.explained_by_split(series, (2, 4))
+    p, floor = phases.split_p(series, (2, 4))
     assert p == pytest.approx(np.mean([share >= claimed - 1e-9 for share in found]))
     assert floor == pytest.approx(6 * 2 * 2 / 120)  # phases in any order, layers within them too
 
 
 def test_with_six_layers_no_p_can_be_small():
     perfect = np.repeat(np.eye(3), [2, 3, 1], axis=0)
-    assert s.split_p(perfect, (2, 5)) == pytest.approx((0.1, 0.1))
+    assert phases.split_p(perfect, (2, 5)) == pytest.approx((0.1, 0.1))
 
 
 def test_many_layers_are_shuffled_by_lot_always_the_same():
     slope = np.arange(12.0)[:, None]
-    p, floor = s.split_p(slope, (4, 8), shuffles=500)
-    assert (p, floor) == s.split_p(slope, (4, 8), shuffles=500) and 1 / 501 <= floor <= p < 0.05
+    p, floor = phases.split_p(slope, (4, 8), shuffles=500)
+    assert (p, floor) == phases.split_p(slope, (4, 8), shuffles=500) and 1 / 501 <= floor <= p < 0.05
 
 
 def test_bad_cuts_and_layers_that_are_all_alike():
     with pytest.raises(ValueError, match="cuts increase between 1 and layers - 1"):
-        s.explained_by_split(np.eye(4), (2, 2))
+        phases.explained_by_split(np.eye(4), (2, 2))
     with pytest.raises(ValueError, match="cuts increase"):
-        s.explained_by_split(np.eye(4), (4,))
+        phases.explained_by_split(np.eye(4), (4,))
     for call in (
-        lambda: s.explained_by_split(np.ones((4, 2)), (2,)),
-        lambda: s.split_p(np.ones((6, 2)), (2, 5)),
+        lambda: phases.explained_by_split(np.ones((4, 2)), (2,)),
+        lambda: phases.split_p(np.ones((6, 2)), (2, 5)),
     ):
         with pytest.raises(CannotDecide, match="same shares"):
             call()
 
 
 def test_bert_bases_best_cuts_come_out_of_the_published_figure():
-    base = s.category_shares({kind: published_heads(kind) for kind in ("cls", "sep", "punct")})
+    base = phases.category_shares({kind: published_heads(kind) for kind in ("cls", "sep", "punct")})
     assert base.sum(axis=1) == pytest.approx(np.ones(12))
-    assert s.best_split(base)[0] == (4, 10) and s.best_split(base)[1] == pytest.approx(0.909, abs=0.002)
-    assert s.best_split(base, 4)[0] == (1, 4, 10) and s.best_split(base, 4)[1] == pytest.approx(
+    assert phases.best_split(base)[0] == (4, 10) and phases.best_split(base)[1] == pytest.approx(
+        0.909, abs=0.002
+    )
+    assert phases.best_split(base, 4)[0] == (1, 4, 10) and phases.best_split(base, 4)[1] == pytest.approx(
         0.971, abs=0.002
     )
-    assert s.best_split(np.arange(12.0)[:, None])[1] == pytest.approx(1 - 15 / 143)  # a slope without phases
+    assert phases.best_split(np.arange(12.0)[:, None])[1] == pytest.approx(
+        1 - 15 / 143
+    )  # a slope without phases
 
 
 # --- 8 to 11 -------------------------------------------------------------------------------------------------
@@ -332,10 +336,10 @@ def test_phases_learn_in_order_or_not_or_nothing():
         counts([0.1, 0.1, 0.5, 0.5]),
         counts([0.1, 0.1, 0.1, 0.5]),
     )
-    assert s.phases_in_order({"pos": early, "dep": middle, "clause": late}) == pytest.approx(1 / 3)
-    assert s.phases_in_order({"pos": late, "dep": middle, "clause": early}) == pytest.approx(-1 / 3)
+    assert phases.phases_in_order({"pos": early, "dep": middle, "clause": late}) == pytest.approx(1 / 3)
+    assert phases.phases_in_order({"pos": late, "dep": middle, "clause": early}) == pytest.approx(-1 / 3)
     with pytest.raises(CannotDecide, match="relations, too little to say where"):
-        s.phases_in_order({"pos": early, "dep": counts([0.3, 0.2, 0.4, 0.31]), "clause": late})
+        phases.phases_in_order({"pos": early, "dep": counts([0.3, 0.2, 0.4, 0.31]), "clause": late})
 
 
 # --- evidence ------------------------------------------------------------------------------------------------
@@ -602,7 +606,7 @@ def test_the_register_is_the_one_that_was_locked():
     ["sentence", "operational", "refuted_if", "threshold", "evidence", "statistic", "null", "control"],
 )
 def test_another_line_or_word_or_statistic_is_another_digest(field):
-    new = {"threshold": 0.4, "statistic": s.drift, "null": s.phases_p, "control": True}.get(
+    new = {"threshold": 0.4, "statistic": s.drift, "null": phases.phases_p, "control": True}.get(
         field, "something else"
     )
     changed = [replace(one, **{field: new}) if one is BY_NUMBER[3] else one for one in h.REGISTER]

@@ -10,7 +10,7 @@ import pytest
 
 from bertlook_course.storage import chromium as browsers
 from bertlook_course.syllabus import decks as decks_module
-from bertlook_press.classroom import doctor
+from bertlook_press.classroom import doctor, doctor_screen
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -181,7 +181,7 @@ def test_the_doctor_says_when_the_kernel_is_of_another_python(monkeypatch):
 
 
 def test_the_doctor_measures_the_screens(monkeypatch, tmp_path):
-    monkeypatch.setattr(doctor, "_SCREENS", tmp_path)
+    monkeypatch.setattr(doctor_screen, "_SCREENS", tmp_path)
     assert doctor.screen().startswith("size unknown; slides need 1024x768")
     for name, modes in (("card0-A", "1920x1080\n800x600\n"), ("card0-B", ""), ("card1-C", "1280x720\n")):
         (tmp_path / name).mkdir()

@@ -18,7 +18,8 @@ from jobs import Here, killing_always, killing_once, odd, slow, twice
 
 from bertlook_bench import chunks
 from bertlook_bench import line as cli
-from bertlook_bench.profile import measure_chunk
+from bertlook_bench.models import Model
+from bertlook_course.analyses.anatomy import measure_chunk
 from bertlook_course.corpora import load_treebank
 from bertlook_teach.model import load_encoder
 
@@ -235,7 +236,7 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
         assert f"has no worker; start one there: dask worker {address}" in capsys.readouterr().err
         cluster.scale(1)
         monkeypatch.setattr(chunks, "PATIENCE", 60.0)
-        model = chunks.Model(str(tmp_path / "nowhere"), "cpu", "encoder", "0")
+        model = Model(str(tmp_path / "nowhere"), "cpu", "encoder", "0")
         args = Namespace(force=False, quiet=True, scheduler=address)
         with (
             chunks.Run(args, tmp_path, {}) as run,
@@ -332,4 +333,4 @@ def test_workers_of_other_versions_or_with_another_model_are_refused():
         with pytest.raises(RuntimeError, match=f"worker tcp://b of tcp://a has {name}.*same versions"):
             chunks._same_versions(Namespace(get_versions=lambda packages, found=found: found), "tcp://a")
     with pytest.raises(RuntimeError, match="another model under the name specimen"):
-        chunks.Model("specimen", "cpu", "encoder", "0").load()
+        Model("specimen", "cpu", "encoder", "0").load()

@@ -17,6 +17,7 @@ import torch
 from bertlook_bench import chunks, common
 from bertlook_bench import line as cli
 from bertlook_bench import profile as command
+from bertlook_course.analyses.anatomy import measuring
 from bertlook_course.corpora import iter_texts, load_pairs
 from bertlook_teach.measures import FILES, Profile
 from bertlook_teach.model import load_encoder
@@ -244,12 +245,12 @@ def test_where_torch_computes_no_map_travels(monkeypatch):
             return taken(tensor, *args)
 
         monkeypatch.setattr(torch.Tensor, name, counted)
-    found = command.measure_chunk(encoder, texts, skip=False, batch_size=4)
+    found = measuring.measure_chunk(encoder, texts, skip=False, batch_size=4)
     numbers = sum(value.size for value in found["values"].values())
     maps = sum(36 * n**2 for n in found["n_tokens"])
     assert sum(travelled) == 2 * numbers < maps / 5  # to the processor, and to NumPy
     monkeypatch.undo()
-    by_numpy = command.measure_chunk(load_encoder("specimen"), texts, skip=False, batch_size=4)
+    by_numpy = measuring.measure_chunk(load_encoder("specimen"), texts, skip=False, batch_size=4)
     assert by_numpy["n_tokens"] == found["n_tokens"]
     for name, value in found["values"].items():
         assert value == pytest.approx(by_numpy["values"][name], abs=3e-5)
@@ -282,10 +283,10 @@ def test_a_recording_has_no_precision(tmp_path, capsys):
 
 def test_long_inputs_share_a_batch_with_fewer():
     lengths = [10, 512, 128, 300, 90, 128, 512, 200, 11, 128, 12, 128, 128] * 3
-    found = list(command.batches(lengths, 4))
+    found = list(measuring.batches(lengths, 4))
     assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
     for batch in found:
-        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) ** 2 <= 4 * command.FULL**2
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) ** 2 <= 4 * measuring.FULL**2
         assert len(batch) <= 4
     assert max(map(len, found)) == 4
 

@@ -13,12 +13,12 @@ from bertlook_course.corpora import (
     CorefDocument,
     Mention,
     by_first,
-    coreference,
     coreference_documents,
     coreference_edges,
     cut_documents,
     document_keys,
     document_numbers,
+    document_parts,
     halves_by_document,
     load_pairs,
     load_texts,
@@ -262,7 +262,7 @@ def test_a_document_is_cut_into_runs_of_whole_sentences_that_just_fit(monkeypatc
     def reading(encoder, words):
         return len(words) + 2, "" if len(words) + 2 <= encoder.max_tokens else "too long"
 
-    monkeypatch.setattr(coreference, "check_reading", reading)
+    monkeypatch.setattr(document_parts, "check_reading", reading)
     ends = np.cumsum([3, 5, 4, 9, 4, 5]).tolist()  # eight words fit beside [CLS] and [SEP]
     spans = tuple(zip([0, *ends], ends))
     mentions = tuple(Mention(end - 2, end, end - 1, "e", "nominal") for end in ends)

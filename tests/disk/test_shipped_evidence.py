@@ -471,7 +471,7 @@ def test_no_lesson_fits_or_trains_while_its_evidence_fits(real, models, monkeypa
 
     for target in (
         "bertlook_course.analyses.finetuning.tagger.fine_tune_tagger",
-        "bertlook_course.analyses.finetuning.classifier._fine_tune",
+        "bertlook_course.analyses.finetuning.task_training._fine_tune",
         "bertlook_course.metrics.minimize.minimized",
         "bertlook_course.analyses.probing.layer_fits._Problem.solve",
         "bertlook_course.analyses.probing.attention_probes.fit_attention_probe",

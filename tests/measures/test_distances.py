@@ -7,6 +7,7 @@ from scipy.spatial import procrustes as scipy_procrustes
 
 from bertlook_course.metrics import mds as embedding
 from bertlook_course.published import published_heads, read_published
+from bertlook_teach import measures
 from bertlook_teach.measures import distances as d
 from bertlook_teach.model import head_label
 
@@ -249,11 +250,11 @@ def test_a_comparison_without_pairs_says_what_is_lacking():
 
 
 def test_a_later_line_of_the_rule_overrides_an_earlier_one():
-    values = {name: np.zeros((1, 4)) for name in d.THRESHOLDS}
+    values = {name: np.zeros((1, 4)) for name in measures.THRESHOLDS}
     values["next"][0, :2] = 0.9
     values["punct"][0, 1] = 0.9
     values["previous"][0, 2] = 0.5  # not above the threshold
-    assert d.behaviour_labels(values).tolist() == [["next", "punct", "unlabelled", "unlabelled"]]
+    assert measures.behaviour_labels(values).tolist() == [["next", "punct", "unlabelled", "unlabelled"]]
 
 
 def fig6_labels():
@@ -271,27 +272,27 @@ def test_the_rule_gives_bert_base_the_labels_of_the_figure():
     values |= {"next": np.zeros((12, 12)), "previous": np.zeros((12, 12))}  # printed for a few heads only
     printed = fig6_labels()
     linguistic = np.array([label.startswith("linguistic") for label in printed.flat]).reshape(12, 12)
-    ours = np.where(linguistic, "", d.behaviour_labels(values))  # these override the rest of the rule
+    ours = np.where(linguistic, "", measures.behaviour_labels(values))  # these override the rest of the rule
     kinds = {"CLS": "[CLS]", "SEP": "[SEP]", "punct": "punct", "broad": "broad"}
     theirs = np.where(
         linguistic, "", np.array([kinds.get(label, "unlabelled") for label in printed.flat]).reshape(12, 12)
     )
     # One head is .6024 to [SEP] in Figure 2 and unlabelled in Figure 6.
     assert [head_label(*place) for place in np.argwhere(ours != theirs)] == ["7-2"]
-    strict = d.THRESHOLDS | {"punct": ("punct", 0.6)}
+    strict = measures.THRESHOLDS | {"punct": ("punct", 0.6)}
     assert (
-        d.behaviour_labels(values, strict) == "punct"
+        measures.behaviour_labels(values, strict) == "punct"
     ).sum() < 17  # the notebook's .6 does not give the figure
 
 
 def test_a_rule_without_its_measures_is_refused():
-    values = {name: np.zeros((2, 2)) for name in d.THRESHOLDS}
+    values = {name: np.zeros((2, 2)) for name in measures.THRESHOLDS}
     with pytest.raises(ValueError, match="missing: 'sep'"):
-        d.behaviour_labels({k: v for k, v in values.items() if k != "sep"})
+        measures.behaviour_labels({k: v for k, v in values.items() if k != "sep"})
     with pytest.raises(ValueError, match=r"'punct' must have shape \(layer, head\)"):
-        d.behaviour_labels(values | {"punct": np.zeros((2, 3))})
+        measures.behaviour_labels(values | {"punct": np.zeros((2, 3))})
     with pytest.raises(ValueError, match="'cls' holds a number that is not finite"):
-        d.behaviour_labels(values | {"cls": np.full((2, 2), np.nan)})
+        measures.behaviour_labels(values | {"cls": np.full((2, 2), np.nan)})
 
 
 # --- maps --------------------------------------------------------------------------------------------------------

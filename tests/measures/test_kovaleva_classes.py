@@ -1,7 +1,6 @@
-"""Five kinds of map: scores on paper, by a second way, turned round, at the edges; fractions; agreement; maxima."""
+"""Five kinds of map: scores on paper, by a second way, turned round, at the edges; fractions; agreement."""
 
 import math
-from types import SimpleNamespace
 
 import made
 import numpy as np
@@ -21,24 +20,14 @@ from bertlook_course.analyses.anatomy import (
 from bertlook_course.metrics import accuracy, agree, class_f1, cohen_kappa, confusion_matrix, macro_f1
 from bertlook_teach.measures import (
     CLASSES,
-    NEGATION,
     MapScores,
     Thresholds,
-    argument_pairs,
-    chance_maxima,
-    chance_pair_maxima,
     class_codes,
-    column_maxima,
-    feature_masks,
-    feature_maxima,
     highest_scores,
     map_classes,
     map_scores,
-    pair_maxima,
     stack_scores,
-    token_mask,
 )
-from bertlook_teach.model import Attention
 
 N = 12
 SEGMENTS = (0,) * 7 + (1,) * 5
@@ -540,115 +529,3 @@ def test_labellings_that_do_not_fit_are_refused():
         accuracy(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="as many rows as columns"):
         cohen_kappa(np.ones((2, 3)))
-
-
-# --- linguistic features and pairs -------------------------------------------------------------------------
-
-SENTENCE = SimpleNamespace(
-    words=("She", "did", "not", "know", "the", "old", "man", "."),
-    upos=("PRON", "AUX", "PART", "VERB", "DET", "ADJ", "NOUN", "PUNCT"),
-    relations=("nsubj:pass", "aux", "advmod", "root", "det", "amod", "obj", "punct"),
-    governors=(3, 3, 3, -1, 6, 6, 3, 3),
-)
-
-
-def sentence_attention(weights=None):
-    """[CLS], eight words of which "man" is in two pieces, [SEP]."""
-    n = 11
-    weights = random_maps(n=n) if weights is None else weights
-    word_ids = (None, 0, 1, 2, 3, 4, 5, 6, 6, 7, None)
-    tokens = ("[CLS]", "she", "did", "not", "know", "the", "old", "ma", "##n", ".", "[SEP]")
-    special = tuple(word is None for word in word_ids)
-    return Attention(weights.astype(np.float32), tokens, word_ids, (0,) * n, special, SENTENCE.words, "x")
-
-
-def test_features_are_whole_words_and_relations_with_their_subtypes():
-    found = {name: np.flatnonzero(mask).tolist() for name, mask in feature_masks(SENTENCE).items()}
-    assert found == {
-        "nouns": [6],
-        "verbs": [3],
-        "pronouns": [0],
-        "subjects": [0],
-        "objects": [6],
-        "negation": [2],
-    }
-    assert "know" not in NEGATION and "nothing" in NEGATION  # a matcher of substrings would take both
-
-
-def test_the_maximum_is_of_column_means_by_a_plain_loop():
-    given = sentence_attention()
-    found = feature_maxima(given, SENTENCE)
-    weights = given.weights
-    for name, positions in (("nouns", (7, 8)), ("negation", (3,)), ("[CLS]", (0,)), ("[SEP]", (10,))):
-        loop = np.array([[max(m[:, j].mean() for j in positions) for m in layer] for layer in weights])
-        assert found[name] == pytest.approx(loop, abs=1e-6)
-
-
-def test_the_maximum_is_of_keys_not_of_queries():
-    weights = np.full((1, 1, 11, 11), 0.0)
-    weights[..., 3] = 1  # everybody looks at "not"
-    found = feature_maxima(sentence_attention(weights), SENTENCE)
-    assert found["negation"] == 1 and found["nouns"] == 0
-
-
-def test_an_absent_feature_is_left_out_and_chance_has_the_same_features():
-    without = SimpleNamespace(**{**vars(SENTENCE), "words": ("She", "did", "so", *SENTENCE.words[3:])})
-    given = sentence_attention()
-    assert "negation" not in feature_maxima(given, without) and "negation" not in chance_maxima(
-        given, without
-    )
-    chance = chance_maxima(given, SENTENCE)
-    assert set(chance) == {"nouns", "verbs", "pronouns", "subjects", "objects", "negation"}
-    assert chance_maxima(given, SENTENCE)["nouns"] == pytest.approx(chance["nouns"])  # seeded
-    flat = sentence_attention(np.full((1, 1, 11, 11), 1 / 11))
-    assert chance_maxima(flat, SENTENCE)["nouns"] == pytest.approx(1 / 11)
-
-
-def test_more_tokens_have_a_larger_maximum_by_chance_alone():
-    chance = chance_maxima(sentence_attention(), SENTENCE, draws=200)
-    assert (chance["nouns"] > chance["verbs"]).mean() == 1  # "man" is two wordpieces, "know" is one
-
-
-def test_masks_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="one entry a word, 8 of them; got 3.*words=sentence.words"):
-        token_mask(sentence_attention(), (True, False, True))
-    with pytest.raises(ValueError, match="mask 'x' needs one entry a token, 12; got shape"):
-        column_maxima(one(uniform()), {"x": [True]})
-
-
-def test_pairs_are_verbs_and_core_arguments_far_enough_apart():
-    assert argument_pairs(SENTENCE) == argument_pairs(SENTENCE, min_distance=3) == [(3, 0), (3, 6)]
-    assert argument_pairs(SENTENCE, max_words=8) == [(3, 0), (3, 6)]
-    assert argument_pairs(SENTENCE, min_distance=4) == []
-    assert argument_pairs(SENTENCE, max_words=7) == []
-
-
-def test_the_pair_maximum_takes_the_larger_direction():
-    weights = np.full((1, 1, 11, 11), 1 / 11)
-    weights[0, 0, 4] = 0
-    weights[0, 0, 4, [1, 7, 8]] = (0.3, 0.3, 0.4)  # "know" gives "man" .7 over its two pieces
-    words = sentence_attention(weights).to_words()
-    assert pair_maxima(words, [(3, 0)]) == pytest.approx(0.3)
-    assert pair_maxima(words, [(3, 0), (3, 6)]) == pytest.approx(0.7)
-    assert pair_maxima(words, [(0, 3)]) == pytest.approx(0.3)  # the order within a pair does not count
-    with pytest.raises(ValueError, match="to_words"):
-        pair_maxima(sentence_attention(weights), [(3, 0)])
-    with pytest.raises(ValueError, match="no pair"):
-        pair_maxima(words, [])
-
-
-def test_a_head_that_looks_two_words_back_finds_as_much_among_words_that_nothing_links():
-    back = np.eye(11, k=-2)
-    back[:2, 0] = 1
-    words = sentence_attention(back[None, None]).to_words()
-    pairs = [(2, 0), (5, 3)]
-    assert pair_maxima(words, pairs) == pytest.approx(1)
-    assert chance_pair_maxima(words, pairs) == pytest.approx(1, abs=0.1)  # not quite: "man" is two wordpieces
-    # A head that links only these words: by chance the pair is hit now and then, not always.
-    linked = np.full((11, 11), 1 / 11)
-    linked[3] = np.eye(11)[1]  # "not" looks at "She"
-    words = sentence_attention(linked[None, None]).to_words()
-    assert pair_maxima(words, [(2, 0)]) == pytest.approx(1)
-    assert chance_pair_maxima(words, [(2, 0)], draws=400) == pytest.approx((1 + 5 / 11 * 1) / 6, abs=0.15)
-    with pytest.raises(ValueError, match="nothing to compare"):
-        chance_pair_maxima(words, [])

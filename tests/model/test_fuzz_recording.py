@@ -13,7 +13,7 @@ from fuzzing import CASES, broken_bytes, broken_value, refused_or_read
 
 from bertlook_teach import Attention, load_recording
 from bertlook_teach.model import write_recording
-from bertlook_teach.model.recording import _digest
+from bertlook_teach.model.recording import checksum_of
 
 WORDS = ("the", "cat", "é", "e\u0301", "<b>", "二", "👍", "'", "\u200b", "a b", "\ud83d", "\n", "\x00", '"')
 
@@ -91,7 +91,7 @@ def test_a_header_that_somebody_else_wrote_is_refused_or_can_be_shown(file, memo
                 [kept[name][..., :1], kept[name].astype("f8"), np.zeros(3), np.array("x")]
             )
         if isinstance(changed, dict):
-            changed["checksum"] = _digest(copy.deepcopy(changed), arrays)
+            changed["checksum"] = checksum_of(copy.deepcopy(changed), arrays)
         about = np.frombuffer(json.dumps(changed).encode(), np.uint8)
         memory = io.BytesIO()
         np.savez(memory, about=about, **kept)

@@ -35,7 +35,7 @@ from bertlook_teach.views import (
     value_range,
     visible_token,
 )
-from bertlook_teach.views.drawing import attention as attention_module
+from bertlook_teach.views.drawing import lines as lines_module
 from bertlook_teach.views.drawing import palette
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -172,7 +172,7 @@ def test_a_heavier_line_is_wider_and_darker():
     opacities = [float(line.get("stroke-opacity")) for line in lines]
     assert widths == sorted(widths) and opacities == sorted(opacities)
     assert len(lines) == 3  # 0.1, 0.5 (twice, one path), 0.9
-    assert attention_module.line_opacity(1.0) <= 1
+    assert lines_module.line_opacity(1.0) <= 1
 
 
 def test_lines_below_the_smallest_weight_are_not_drawn():
@@ -201,7 +201,7 @@ def test_hiding_special_tokens_keeps_the_weights_and_says_what_is_missing():
     assert len(starts_and_ends(svg)) == 4
     # Drawn as strong as they are: a gives 0.1 and 0.3, b gives 0.5 and 0.5 (one path each, to the nearest step).
     strengths = [float(line.get("stroke-opacity")) for line in tags(svg, "path")]
-    assert strengths == pytest.approx([attention_module.line_opacity(w) for w in (0.1, 0.3, 0.5)], abs=0.02)
+    assert strengths == pytest.approx([lines_module.line_opacity(w) for w in (0.1, 0.3, 0.5)], abs=0.02)
     # Rows a and b give 0.6 and 0.0 to [CLS]; nothing is renormalised, so b still gives itself 0.5.
     assert tags(svg, "desc")[0].text == (
         "Attention of one head: 50 % of “b” goes to “a”. On average, 30 % goes to the token itself. "

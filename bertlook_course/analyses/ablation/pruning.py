@@ -8,17 +8,43 @@ the output bias is left of the layer's attention, which is exactly what masking 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from bertlook_teach.model import attention_blocks, head_label, import_torch
+from bertlook_teach.model import Encoder, attention_blocks, head_label, import_torch
 
 from .heads_off import read_heads
 
-if TYPE_CHECKING:
-    from bertlook_teach.model import Encoder, PrunedEncoder
-
-
 _NAMES = ("query", "key", "value"), ("q_lin", "k_lin", "v_lin")
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedEncoder(Encoder):
+    """An encoder some of whose heads are gone; made by `prune`. Heads keep the names they had before.
+
+    Attributes
+    ----------
+    off : tuple of (layer, head)
+        The heads that were removed, counted from 0 in the model that was pruned.
+    original : str
+        The name of that model.
+    """
+
+    off: tuple[tuple[int, int], ...] = ()
+    original: str = ""
+
+    @property
+    def kept(self) -> list[list[int]]:
+        """The heads left in each layer, by their old numbers, from 0."""
+        gone = set(self.off)
+        return [
+            [head for head in range(self.n_heads) if (layer, head) not in gone]
+            for layer in range(self.n_layers)
+        ]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(str(len(heads)) for heads in self.kept)
+        return f"PrunedEncoder({self.original!r} without {len(self.off)} of {self.n_layers * self.n_heads} heads; left in each layer: {counts}; {self.device})"
 
 
 def prune(encoder: Encoder, heads, *, allow_all: bool = False) -> PrunedEncoder:
@@ -73,8 +99,6 @@ def prune(encoder: Encoder, heads, *, allow_all: bool = False) -> PrunedEncoder:
 
 
 def _wrapped(encoder: Encoder, model, off, original: str) -> PrunedEncoder:
-    from bertlook_teach.model import PrunedEncoder
-
     return PrunedEncoder(
         f"{original} pruned", model, encoder.tokenizer, encoder.device, off=off, original=original
     )

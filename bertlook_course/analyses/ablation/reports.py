@@ -110,25 +110,11 @@ def report(
     )
     rows = [_row(effects, matter, versions, units, place, seed) for place in np.ndindex(matter.p.shape[1:])]
     gain, chance = best_gain_p(effects, seed=seed)
+    ranked_on = "training examples" if rank_on else "the examples scored on"
     said = {
         "scored on": source,
         "ablation": ablation,
-        "measure": effects.measure,
-        "score with all heads": float(effects.base_scores.mean()),
-        "loss with all heads": float(effects.base_losses.mean()),
-        "n": effects.n,
-        "p of": by,
-        "heads below .05 uncorrected": int(matter.uncorrected[0]),
-        "expected by chance at most": matter.expected_by_chance,
-        "heads below .05 corrected": int(matter.significant[0]),
-        "found on a random half, confirmed on the other (medians)": [
-            float(np.median(matter.found)),
-            float(np.median(matter.confirmed)),
-        ],
-        "best gain in points, and p of a gain as large by chance": [gain, chance],
-        "importance measured on": "training examples" if rank_on else "the examples scored on",
-        "layers off, change of score": [float(x) for x in layers.score_change],
-        "layers off, change of loss": [float(x) for x in layers.loss_change],
+        **_said(effects, matter, layers, by, (gain, chance), ranked_on),
     }
     name, unit = scorer.encoder.name, _unit(scorer)
     scores = f"{effects.measure} {effects.base_scores.mean():.3f}, loss {effects.base_losses.mean():.3f}"
@@ -139,19 +125,8 @@ def report(
     ]
     tables = {"ablate": rows}
     if curve:
-        curves = [
-            pruning_curve(
-                scorer,
-                rank_on,
-                score_on,
-                order=order,
-                rerank=rerank,
-                seed=seed,
-                units=units,
-                progress=work.bar(order, "step"),
-            )
-            for order in ORDERS
-        ]
+        options = {"rerank": rerank, "seed": seed, "units": units}
+        curves = [_curve(scorer, rank_on, score_on, order, work, **options) for order in ORDERS]
         text += _format_curves(curves, scorer.measure, unit)
         tables["ablate_curve"] = [row for found in curves for row in found.rows()]
     own = {"ablate_curve": {"ablation": "zero"}}
@@ -253,6 +228,11 @@ def _summary(matter, gain, chance, effects, unit: _Unit) -> str:
     )
 
 
+def _curve(scorer, rank_on, score_on, order: str, work: Work, **options):
+    progress = work.bar(order, "step")
+    return pruning_curve(scorer, rank_on, score_on, order=order, progress=progress, **options)
+
+
 def _format_curves(curves: Sequence, measure: str, unit: _Unit) -> list[str]:
     lines = [["heads off", *(curve.order for curve in curves)]]
     for step in range(STEPS + 1):
@@ -266,3 +246,25 @@ def _format_curves(curves: Sequence, measure: str, unit: _Unit) -> list[str]:
         f"{curves[0].ranked}. Intervals: 95 % over examples; for random the lowest and highest of {curves[-1].n_orders} orders."
     )
     return [note, align(lines)]
+
+
+def _said(effects, matter, layers, by: str, gain: tuple[float, float], ranked_on: str) -> dict:
+    """What the numbers of a report come to, for its record."""
+    return {
+        "measure": effects.measure,
+        "score with all heads": float(effects.base_scores.mean()),
+        "loss with all heads": float(effects.base_losses.mean()),
+        "n": effects.n,
+        "p of": by,
+        "heads below .05 uncorrected": int(matter.uncorrected[0]),
+        "expected by chance at most": matter.expected_by_chance,
+        "heads below .05 corrected": int(matter.significant[0]),
+        "found on a random half, confirmed on the other (medians)": [
+            float(np.median(matter.found)),
+            float(np.median(matter.confirmed)),
+        ],
+        "best gain in points, and p of a gain as large by chance": list(gain),
+        "importance measured on": ranked_on,
+        "layers off, change of score": [float(x) for x in layers.score_change],
+        "layers off, change of loss": [float(x) for x in layers.loss_change],
+    }

@@ -15,6 +15,10 @@ from .kovaleva_fractions import published_fractions as published_fractions
 from .kovaleva_fractions import sample_maps as sample_maps
 from .kovaleva_fractions import threshold_robustness as threshold_robustness
 from .kovaleva_fractions import threshold_sweep as threshold_sweep
+from .measuring import batches as batches
+from .measuring import measure_chunk as measure_chunk
+from .measuring import precision_error as precision_error
+from .measuring import precision_sentence as precision_sentence
 from .neurons import BasisComparison as BasisComparison
 from .neurons import HeadNeurons as HeadNeurons
 from .neurons import compare_bases as compare_bases

@@ -7,7 +7,6 @@ from .checkpoints import compare_checkpoints as compare_checkpoints
 from .checkpoints import match_heads as match_heads
 from .checkpoints import require_comparable as require_comparable
 from .classifier import Classifier as Classifier
-from .classifier import fine_tune as fine_tune
 from .classifier import load_classifier as load_classifier
 from .reports import report as report
 from .tagger import Tagger as Tagger
@@ -20,4 +19,5 @@ from .task_scores import fit_bag_of_words as fit_bag_of_words
 from .task_scores import majority as majority
 from .task_scores import score as score
 from .task_scores import units_of as units_of
+from .task_training import fine_tune as fine_tune
 from .training import learning_rate_for as learning_rate_for

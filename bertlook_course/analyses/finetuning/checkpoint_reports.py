@@ -8,7 +8,7 @@ from functools import partial
 from bertlook_teach import __version__
 
 from ...storage import IN_PLACE, Report, Work, interval, tabulate
-from .checkpoints import compare_checkpoints
+from .checkpoints import CheckpointComparison, compare_checkpoints
 
 
 def report_checkpoints(
@@ -76,6 +76,26 @@ def report_checkpoints(
         "protocol": "maps cropped to the texts' own tokens, special tokens in; every text weighs the same; 95 % bootstrap over texts",
         "version": __version__,
     }
+    means = (
+        f"mean cosine {found.cosine.mean():.3f} (with the other heads of the layer {found.floor.mean():.3f}), "
+        f"divergence {found.js.mean():.4f} nats."
+    )
+    text = [f"{before.name} -> {after.name}, {found.n_texts} texts: {means}", _format_layers(found)]
+    if late is not None:
+        value, low, high = late
+        text.append(
+            f"Divergence of the last third of the layers minus that of the first: {value:+.4f} [{low:+.4f}, {high:+.4f}] nats."
+        )
+    for name, comparison in {after.name: found, **others}.items():
+        told, said[f"against {name}"] = _against(name, comparison)
+        text.append(told)
+    if found.cross is not None:
+        text.append("Pairing at random keeps one head on average.")
+    tables = {"compare": found.heads(), "compare-layers": found.layers()}
+    return Report("\n".join(text), tables, said)
+
+
+def _format_layers(found: CheckpointComparison) -> str:
     cells = {
         "layer": "layer",
         "cosine [95 %]": interval("cosine", digits=3, factor=1),
@@ -85,30 +105,16 @@ def report_checkpoints(
         "after": "{sep_after:.3f}",
         "change [95 %]": interval("sep_change", digits=3, factor=1, sign="+"),
     }
-    means = (
-        f"mean cosine {found.cosine.mean():.3f} (with the other heads of the layer {found.floor.mean():.3f}), "
-        f"divergence {found.js.mean():.4f} nats."
-    )
-    text = [f"{before.name} -> {after.name}, {found.n_texts} texts: {means}", tabulate(found.layers(), cells)]
-    if late is not None:
-        value, low, high = late
-        text.append(
-            f"Divergence of the last third of the layers minus that of the first: {value:+.4f} [{low:+.4f}, {high:+.4f}] nats."
-        )
-    for name, comparison in {after.name: found, **others}.items():
-        line = f"{name}: divergence {comparison.js.mean():.4f} nats"
-        said[f"against {name}"] = {"mean divergence, nats": round(float(comparison.js.mean()), 6)}
-        if comparison.cross is not None:
-            pairs = comparison.matching()
-            said[f"against {name}"] |= {
-                "heads paired with themselves": pairs.kept,
-                "low": pairs.low,
-                "high": pairs.high,
-                "of": pairs.n_heads,
-            }
-            line += f"; {pairs.kept} of {pairs.n_heads} heads are paired with themselves [{pairs.low:g}, {pairs.high:g}]"
-        text.append(f"{line}.")
-    if found.cross is not None:
-        text.append("Pairing at random keeps one head on average.")
-    tables = {"compare": found.heads(), "compare-layers": found.layers()}
-    return Report("\n".join(text), tables, said)
+    return tabulate(found.layers(), cells)
+
+
+def _against(name: str, comparison: CheckpointComparison) -> tuple[str, dict]:
+    """How far one other model is, in a line and as plain values; with how heads pair off where that was compared."""
+    line = f"{name}: divergence {comparison.js.mean():.4f} nats"
+    said = {"mean divergence, nats": round(float(comparison.js.mean()), 6)}
+    if comparison.cross is not None:
+        pairs = comparison.matching()
+        said |= {"heads paired with themselves": pairs.kept, "low": pairs.low, "high": pairs.high}
+        said["of"] = pairs.n_heads
+        line += f"; {pairs.kept} of {pairs.n_heads} heads are paired with themselves [{pairs.low:g}, {pairs.high:g}]"
+    return f"{line}.", said

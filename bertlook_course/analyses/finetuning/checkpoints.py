@@ -120,16 +120,7 @@ def compare_checkpoints(
     curves: dict[str, list] = {name: [] for name in measures}
     tokens = []
     for number, (old, new) in enumerate(pairs if progress is None else progress(pairs)):
-        if old.tokens != new.tokens:
-            raise ValueError(
-                f"text {number} is read as {' '.join(old.tokens[:8])} ... by {before.name} and as {' '.join(new.tokens[:8])} ... by "
-                f"{after.name}; maps of different tokens cannot be compared."
-            )
-        if len(old.words) < 2:
-            raise ValueError(
-                f"text {number} ({old.text!r}) has one word: beside [CLS] and [SEP] there is nothing to look at but itself, so it "
-                "cannot show what changed. Leave it out."
-            )
+        _check_read_alike(number, old, new)
         similar = _cosines(old.weights, new.weights)
         rows["cosine"].append(np.diagonal(similar).reshape(old.weights.shape[:2]))
         rows["floor"].append(_others_of_the_layer(similar, old.weights.shape[:2]))
@@ -396,4 +387,18 @@ class CheckpointComparison(Table):
         return (
             f"CheckpointComparison({self.before!r} -> {self.after!r}, {self.n_texts} texts: mean cosine {self.cosine.mean():.3f}, "
             f"floor {self.floor.mean():.3f}, divergence {self.js.mean():.4f} nats)"
+        )
+
+
+def _check_read_alike(number: int, old, new) -> None:
+    """Refuse a text of which the maps of two models cannot be compared, or say nothing."""
+    if old.tokens != new.tokens:
+        raise ValueError(
+            f"text {number} is read as {' '.join(old.tokens[:8])} ... by {old.model} and as {' '.join(new.tokens[:8])} ... by "
+            f"{new.model}; maps of different tokens cannot be compared."
+        )
+    if len(old.words) < 2:
+        raise ValueError(
+            f"text {number} ({old.text!r}) has one word: beside [CLS] and [SEP] there is nothing to look at but itself, so it "
+            "cannot show what changed. Leave it out."
         )

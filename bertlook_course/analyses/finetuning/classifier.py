@@ -7,12 +7,9 @@ ordinary sequence-classification folder of transformers.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,21 +18,13 @@ import numpy as np
 from bertlook_teach.disk import write_json
 from bertlook_teach.model import import_torch
 
-from ...corpora import Example, Task
-from ...metrics import metric_value
-from ...storage import cached, filling, writable_folder
+from ...corpora import Example
+from ...storage import filling
 from .batches import Batch, pad, target, tokenize
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
-from .training import Checkpoint, checked_rate, train
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
-
-EPOCHS = 10
-
-BATCH_SIZE = 32
-
-PATIENCE = 5  # epochs without a better dev score before stopping
 
 ABOUT = "bertlook.json"
 
@@ -112,7 +101,7 @@ class Classifier:
 
         with torch.inference_mode():
             parts = [
-                _forward(self.model, self.encoder, b) for b in self.encode(examples, batch_size=batch_size)
+                forward(self.model, self.encoder, b) for b in self.encode(examples, batch_size=batch_size)
             ]
         return torch.cat(parts).float().cpu().numpy()
 
@@ -135,7 +124,7 @@ class Classifier:
         """The classifier that was made of ``encoder`` and gave these `weights`."""
         known = dict(weights)
         name, state = known.pop("name"), known.pop("state")
-        model = _with_new_head(encoder, known["labels"], 0, known["about"]["dropout"])
+        model = with_classification_head(encoder, known["labels"], 0, known["about"]["dropout"])
         load_state_arrays(model, state)
         return cls(as_encoder(model, encoder, name), model, **known)
 
@@ -174,7 +163,7 @@ def _check_kind(classifier: Classifier, examples: Sequence[Example]) -> None:
 
 
 # --- the model -----------------------------------------------------------------------------------------
-def _forward(model, encoder: Encoder, batch: Batch):
+def forward(model, encoder: Encoder, batch: Batch):
     inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
     if encoder.has_segments:
         inputs["token_type_ids"] = batch.segment_ids
@@ -204,220 +193,13 @@ def _readout(model, hidden):
     return stand_in(inputs_embeds=hidden).logits
 
 
-def _with_new_head(encoder: Encoder, labels: Sequence[str], seed: int, dropout: float | None):
+def with_classification_head(encoder: Encoder, labels: Sequence[str], seed: int, dropout: float | None):
     """A copy of the encoder with a fresh classification head drawn with ``seed``; without labels it is one for a regression."""
     from transformers import AutoModelForSequenceClassification
 
     kind = "single_label_classification" if labels else "regression"
     names = labels or ("score",)
     return with_new_head(encoder, AutoModelForSequenceClassification, names, seed, dropout, problem_type=kind)
-
-
-def fine_tune(
-    encoder: Encoder,
-    task: Task,
-    *,
-    seed: int = 0,
-    epochs: int = EPOCHS,
-    learning_rate: float | None = None,
-    batch_size: int = BATCH_SIZE,
-    patience: int = PATIENCE,
-    dropout: float | None = None,
-    truncate: bool = False,
-    progress: bool = True,
-    folder: str | Path | None = None,
-    keep: bool = False,
-    checkpoint: str | Path | None = None,
-) -> Classifier:
-    """Teach a copy of an encoder a task, all its weights; the encoder given stays as it is.
-
-    AdamW, the learning rate rising over the first tenth of the steps and then falling to zero. After each epoch dev is scored; the
-    weights kept are those of the best epoch (of equal ones, that with the lower loss), and ``patience`` epochs without a better
-    one end the training.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    task : Task
-    seed : int
-        For the head, the order of the examples and the dropout: the same seed on the same machine gives the same classifier.
-    epochs : int
-    learning_rate : float, optional
-        The highest one; by default `learning_rate_for`.
-    batch_size, patience : int
-    dropout : float, optional
-        In place of what the model's configuration says.
-    truncate : bool
-        Cut inputs that are too long rather than refuse them; ``about["n_cut"]`` counts those of train and dev.
-    progress : bool
-        A progress bar on stderr.
-    folder : path, optional
-        Save the classifier there.
-    keep : bool
-        Keep the classifier as `bertlook_course.storage.cache` keeps results: the same training is then not done again.
-    checkpoint : path, optional
-        A file that keeps the training after each epoch, and goes when it is done: stopped in the middle, the same call goes on from it and
-        ends with the same weights. Of other settings, examples or weights it counts as none.
-
-    Raises
-    ------
-    ValueError
-        If inputs are too long, a setting is out of range, the model's family has no classification head, or the loss
-        becomes infinite.
-    """
-    settings = {
-        "seed": seed,
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "batch_size": batch_size,
-        "patience": patience,
-        "dropout": dropout,
-        "truncate": truncate,
-    }
-    if not keep:
-        return _fine_tune(encoder, task, **settings, progress=progress, folder=folder, checkpoint=checkpoint)
-    learnt = task.name, task.labels, task.train, task.dev, task.metric
-    done = cached(
-        "classifier",
-        (encoder, *learnt, *settings.values()),
-        lambda: _fine_tune(encoder, task, **settings, progress=progress, folder=None, checkpoint=checkpoint),
-        out=Classifier.weights,
-        back=partial(Classifier.from_weights, encoder),
-        ships=False,
-        version=1,
-    )
-    if folder is not None:
-        done.save(folder)
-    return done
-
-
-def _fine_tune(
-    encoder,
-    task,
-    *,
-    seed,
-    epochs,
-    learning_rate,
-    batch_size,
-    patience,
-    dropout,
-    truncate,
-    progress,
-    folder,
-    checkpoint,
-) -> Classifier:
-    if epochs < 1 or batch_size < 1 or patience < 1:
-        raise ValueError(
-            f"epochs, batch_size and patience are 1 or more; got {epochs}, {batch_size} and {patience}."
-        )
-    rate = checked_rate(encoder, learning_rate)
-    items, cut_train = tokenize(encoder, task.train, truncate)
-    _, cut_dev = tokenize(encoder, task.dev, truncate)
-    targets = [target(example, task.labels) for example in task.train]
-    if folder is not None:
-        folder = writable_folder(folder)
-
-    model = _with_new_head(encoder, task.labels, seed, dropout)
-    about = {
-        "encoder": encoder.name,
-        "fingerprint": encoder.fingerprint,
-        "seed": seed,
-        "epochs": epochs,
-        "learning_rate": rate,
-        "batch_size": batch_size,
-        "patience": patience,
-        "dropout": dropout,
-        "n_train": len(task.train),
-        "n_cut": cut_train + cut_dev,
-    }
-    name = f"{encoder.name}, tuned on {task.name}"
-    draft = Classifier(
-        as_encoder(model, encoder, name), model, task.labels, task.name, task.metric, task.is_pair, truncate
-    )
-    unfinished = checkpoint and Checkpoint(
-        Path(checkpoint), {**about, "truncate": truncate, "examples": _examples_digest(task)}
-    )
-    tensors, record = unfinished.read() if unfinished else ({}, {})
-    history, best = record.get("history", []), record.get("best")
-    best_state = {key.removeprefix("best/"): t for key, t in tensors.items() if key.startswith("best/")}
-
-    def loss_of(rows: list[int]):
-        batch = pad(encoder, [items[i] for i in rows], [targets[i] for i in rows], task.is_regression)
-        return _loss(_forward(model, encoder, batch), batch.labels), len(rows)
-
-    def keep_epoch(tensors, record) -> None:
-        best_tensors = {f"best/{key}": tensor for key, tensor in best_state.items()}
-        unfinished.write(tensors | best_tensors, record | {"history": history, "best": best})
-
-    course = train(
-        model,
-        loss_of,
-        len(items),
-        device=encoder.device,
-        epochs=epochs,
-        batch_size=batch_size,
-        rate=rate,
-        seed=seed,
-        name=name,
-        progress=progress,
-        begun=(tensors, record),
-        keep=unfinished and keep_epoch,
-    )
-    with closing(course):
-        for epoch, (train_loss, bar) in enumerate(course, len(history)):
-            model.eval()
-            row = {"epoch": epoch + 1, "train_loss": train_loss, **_on_dev(draft, task)}
-            history.append(row)
-            bar.set_postfix(dev=f"{row['dev_score']:.3f}")
-            merit = (row["dev_score"], -row["dev_loss"])
-            if best is None or merit > tuple(best[0]):
-                best = (merit, epoch)
-                best_state = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
-            elif epoch - best[1] >= patience:
-                break
-    model.load_state_dict(best_state)
-    model.eval()
-    rows = tuple({**row, "kept": i == best[1]} for i, row in enumerate(history))
-    done = Classifier(
-        encoder=as_encoder(model, encoder, name),
-        model=model,
-        labels=task.labels,
-        task_name=task.name,
-        metric=task.metric,
-        is_pair=task.is_pair,
-        truncate=truncate,
-        history=rows,
-        about=about,
-    )
-    if folder is not None:
-        done.save(folder)
-    if unfinished:
-        unfinished.remove()
-    return done
-
-
-def _examples_digest(task: Task) -> str:
-    parts = (task.name, task.labels, task.metric, *task.train, None, *task.dev)
-    return hashlib.sha256("\n".join(map(repr, parts)).encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _loss(logits, labels):
-    torch = import_torch()
-
-    if labels.is_floating_point():
-        return torch.nn.functional.mse_loss(logits[:, 0], labels)
-    return torch.nn.functional.cross_entropy(logits, labels)
-
-
-def _on_dev(classifier: Classifier, task: Task) -> dict[str, float]:
-    torch = import_torch()
-
-    logits = torch.from_numpy(classifier.logits(task.dev))
-    targets = torch.tensor([target(example, task.labels) for example in task.dev])
-    loss = _loss(logits, targets.float() if task.is_regression else targets.long())
-    gold = [example.label for example in task.dev]
-    answers = logits[:, 0].tolist() if task.is_regression else [task.labels[i] for i in logits.argmax(dim=-1)]
-    return {"dev_loss": float(loss), "dev_score": metric_value(task.metric, answers, gold)}
 
 
 def _record(path: Path) -> dict:

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...corpora import Task
 from ...storage import IN_PLACE, Report, Work, about, at_least, attributes, interval, tabulate
-from .classifier import fine_tune
 from .task_scores import baselines, score
+from .task_training import fine_tune
 
 
 @at_least(seeds=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +209,6 @@ def fine_tune_tagger(
         If documents and labels do not fit each other, there are fewer than two labels, a setting is out of range, a document is too
         long, the model's family has no such head, or the loss becomes infinite.
     """
-    torch = import_torch()
     from transformers import AutoModelForTokenClassification
 
     if epochs < 1 or batch_size < 1:
@@ -222,21 +222,9 @@ def fine_tune_tagger(
     targets = _targets(items, labels, names)
     full_name = f"{encoder.name}, tuned on {name}"
 
-    def loss_of(rows: list[int]):
-        logits = _forward(model, encoder, [items[i] for i in rows])
-        wanted = torch.full(logits.shape[:2], NO_LABEL)
-        for row, i in enumerate(rows):
-            wanted[row, list(items[i].first)] = targets[i]
-        if (wanted == NO_LABEL).all():
-            return None
-        loss = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), wanted.flatten().to(encoder.device), ignore_index=NO_LABEL
-        )
-        return loss, int((wanted != NO_LABEL).sum())
-
     course = train(
         model,
-        loss_of,
+        partial(_loss, model, encoder, items, targets),
         len(items),
         device=encoder.device,
         epochs=epochs,
@@ -260,6 +248,24 @@ def fine_tune_tagger(
         "n_documents": len(items),
     }
     return Tagger(as_encoder(model, encoder, full_name), model, names, tuple(history), about, truncate)
+
+
+def _loss(
+    model, encoder: Encoder, items: Sequence[_Item], targets: Sequence, rows: list[int]
+) -> tuple | None:
+    """Mean loss of some documents, and how many words it is of; None where no word has a label."""
+    torch = import_torch()
+
+    logits = _forward(model, encoder, [items[i] for i in rows])
+    wanted = torch.full(logits.shape[:2], NO_LABEL)
+    for row, i in enumerate(rows):
+        wanted[row, list(items[i].first)] = targets[i]
+    if (wanted == NO_LABEL).all():
+        return None
+    loss = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), wanted.flatten().to(encoder.device), ignore_index=NO_LABEL
+    )
+    return loss, int((wanted != NO_LABEL).sum())
 
 
 def _label_names(documents, labels) -> tuple[str, ...]:

@@ -100,20 +100,9 @@ def report(
         said = said or _said_of(data, found)
         correlations[which] = _slides(found)
     said["slides' score"] = correlations
-    table = tabulate(
-        rows,
-        {
-            "run": "run",
-            "score": "as",
-            "AUC [95 %]": interval("auc"),
-            "F1 [95 %]": interval("f1"),
-            "nats a word": "{loss:.4f}",
-            "prior": "{prior:.4f}",
-        },
-    )
     text = [
         f"{encoder.name}: {said['n_train']} texts to fit and choose on, {said['n_test']} to report on; {said['protocol']}.",
-        table,
+        _format_scores(rows),
         _format_curves(curves),
         *_lines(said),
     ]
@@ -200,3 +189,17 @@ def _lines(said: dict) -> list[str]:
     if n := sum(said["texts left out"].values()):
         lines.append(f"{n} texts were left out: nothing can be decided on them ({said['texts left out']})")
     return lines
+
+
+def _format_scores(rows: Sequence[dict]) -> str:
+    return tabulate(
+        rows,
+        {
+            "run": "run",
+            "score": "as",
+            "AUC [95 %]": interval("auc"),
+            "F1 [95 %]": interval("f1"),
+            "nats a word": "{loss:.4f}",
+            "prior": "{prior:.4f}",
+        },
+    )

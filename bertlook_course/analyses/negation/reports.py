@@ -119,27 +119,8 @@ def report(
             name: {task: _plain(c) for task, c in found.items()} for name, found in contrasts.items()
         },
     }
-    in_parts = {"digits": 3, "factor": 1}
-    cells = {
-        "answers": "answers",
-        "seed": "seed",
-        "F1, mean over heads [95 %]": interval(value="f1", **in_parts),
-        "precision": "{precision:.3f}",
-        "recall": "{recall:.3f}",
-        "best head": "best",
-        "F1 [95 %]": lambda row: best_f1(row | {"best": row["best_f1"]}),
-        "tagging F1": interval("tagging", **in_parts),
-        "n": "n",
-    }
-    best_f1 = interval("best", **in_parts)
-    lines = [
-        f"{name}: mean F1 after negation minus after {task} {c.difference:+.3f} over {len(c.negation)} seeds, p = {c.p:.3f} "
-        f"(at best {c.least_p:.3f})."
-        for name, found in contrasts.items()
-        for task, c in found.items()
-    ]
     tables = {"negation": rows, "negation-heads": heads}
-    return Report("\n".join([tabulate(rows, cells), *lines]), tables, about(encoder, said))
+    return Report("\n".join([_format(rows), *_format_contrasts(contrasts)]), tables, about(encoder, said))
 
 
 def _tuned(model, task: str, sentences: Sequence[NegationSentence], **options):
@@ -203,3 +184,29 @@ def _plain(c) -> dict:
         "least p": c.least_p,
         "wilcoxon over heads": list(c.wilcoxon),
     }
+
+
+def _format(rows: Sequence[dict]) -> str:
+    in_parts = {"digits": 3, "factor": 1}
+    best_f1 = interval("best", **in_parts)
+    cells = {
+        "answers": "answers",
+        "seed": "seed",
+        "F1, mean over heads [95 %]": interval(value="f1", **in_parts),
+        "precision": "{precision:.3f}",
+        "recall": "{recall:.3f}",
+        "best head": "best",
+        "F1 [95 %]": lambda row: best_f1(row | {"best": row["best_f1"]}),
+        "tagging F1": interval("tagging", **in_parts),
+        "n": "n",
+    }
+    return tabulate(rows, cells)
+
+
+def _format_contrasts(contrasts: dict) -> list[str]:
+    return [
+        f"{name}: mean F1 after negation minus after {task} {c.difference:+.3f} over {len(c.negation)} seeds, p = {c.p:.3f} "
+        f"(at best {c.least_p:.3f})."
+        for name, found in contrasts.items()
+        for task, c in found.items()
+    ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...corpora import EdgeSentence, EdgeTarget
-from .layer_probes import LayerScores
+from .depth_curves import LayerScores
 from .states import hidden_states
 from .vectors import SpanVectors
 

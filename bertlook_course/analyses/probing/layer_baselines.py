@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .layer_probes import Counts, _one_hot, count_answers
+from .depth_curves import Counts
+from .layer_probes import _one_hot, count_answers
 from .vectors import SpanVectors
 
 

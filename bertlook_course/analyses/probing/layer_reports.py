@@ -11,9 +11,10 @@ from bertlook_teach.disk import align
 
 from ...corpora import TASKS, EdgeSentence
 from ...storage import IN_PLACE, Report, Work, about, at_least, interval
+from .depth_curves import Counts, LayerScores, MixScores
 from .layer_baselines import control_labels, form_baseline, majority_baseline
 from .layer_fits import MAX_ITERATIONS, TOLERANCE
-from .layer_probes import Counts, LayerScores, MixScores, cumulative_probes, layer_scores
+from .layer_probes import cumulative_probes, layer_scores
 from .states import read_states
 from .vectors import SpanVectors, draw_cases, span_vectors
 
@@ -96,15 +97,25 @@ def report_layers(
         of_best = float(scored[name].l2[scored[name].best[-1]])  # the penalty of the best layer
         mixes[f"mixes, {name}"] = score(f"mixes, {name}", *read[name], cumulative_probes, l2=of_best)
     rivals = {"commonest label": majority_baseline(*own), "list of words": form_baseline(*own)}
-    rows = [row for name, scores in scored.items() for row in _rows(name, scores)]
-    rows += [row for name, scores in mixes.items() for row in _mix_rows(name, scores)]
-    rows += [_rival(name, counts, len(score_on)) for name, counts in rivals.items()]
+    rows = _table(scored, mixes, rivals, len(score_on))
     fitted = scored | mixes
-    said = [(name, line) for name, scores in fitted.items() for line in scores.warnings()]
-    warnings = [
-        f"{name}: {line}" for name, line in said if name == "model" or line.startswith("NOT FINISHED")
-    ]
     items = {
+        **_about(task, fit_on, score_on, hidden),
+        "converged": all(bool(scores.converged.all()) for scores in fitted.values()),
+        "warnings": _warnings(fitted),
+        "summary": {name: summarise(scores) for name, scores in scored.items()},
+    }
+    if mixes:
+        items["mixes"] = {
+            name.removeprefix("mixes, "): summarise_mix(scores) for name, scores in mixes.items()
+        }
+    text = _format(encoder, fit_on, score_on, items, _format_curve(rows, scored, rivals), mixes)
+    return Report("\n".join(text), {"layers": rows}, about(encoder, items), finished=items["converged"])
+
+
+def _about(task: str, fit_on: SpanVectors, score_on: SpanVectors, hidden: int) -> dict:
+    """What was asked, of how many questions, and how."""
+    return {
         "task": task,
         "asks": TASKS[task][2],
         "n_train": len(fit_on),
@@ -112,27 +123,35 @@ def report_layers(
         "n_skipped": fit_on.n_skipped + score_on.n_skipped,
         "probe": f"softmax regression on one layer, hidden {hidden}; a fit ends when its gradient is {TOLERANCE:g} of that at the start",
         "protocol": "fitted and scored on different documents; layer and penalty chosen on training documents; micro-F1; 95 % bootstrap over documents",
-        "converged": all(bool(scores.converged.all()) for scores in fitted.values()),
-        "warnings": warnings,
-        "summary": {name: summarise(scores) for name, scores in scored.items()},
     }
-    if mixes:
-        items["mixes"] = {
-            name.removeprefix("mixes, "): summarise_mix(scores) for name, scores in mixes.items()
-        }
+
+
+def _format(encoder, fit_on, score_on, said: dict, curve: str, mixes: dict) -> list[str]:
+    """The report's parts as text: what was asked, the scores, what they come to, the mixes, what was left out, warnings."""
     text = [
-        f"{encoder.name}, {task}: {len(fit_on)} questions to fit, {len(score_on)} to score; {items['protocol']}.",
-        _format_curve(rows, scored, rivals),
-        _format_summary(items["summary"]),
+        f"{encoder.name}, {said['task']}: {len(fit_on)} questions to fit, {len(score_on)} to score; {said['protocol']}.",
+        curve,
+        _format_summary(said["summary"]),
     ]
     if mixes:
-        text.append(_format_mixes(mixes, items["mixes"]))
-    if items["n_skipped"]:
+        text.append(_format_mixes(mixes, said["mixes"]))
+    if said["n_skipped"]:
         text.append(
-            f"{items['n_skipped']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
+            f"{said['n_skipped']} sentences left out: the model cannot read them whole ({encoder.max_tokens} wordpieces at most)."
         )
-    text += warnings
-    return Report("\n".join(text), {"layers": rows}, about(encoder, items), finished=items["converged"])
+    return [*text, *said["warnings"]]
+
+
+def _warnings(fitted: dict) -> list[str]:
+    """All that the model's own fits say, and of the others that they have not finished."""
+    said = [(name, line) for name, scores in fitted.items() for line in scores.warnings()]
+    return [f"{name}: {line}" for name, line in said if name == "model" or line.startswith("NOT FINISHED")]
+
+
+def _table(scored: dict, mixes: dict, rivals: dict, n_test: int) -> list[dict]:
+    rows = [row for name, scores in scored.items() for row in _rows(name, scores)]
+    rows += [row for name, scores in mixes.items() for row in _mix_rows(name, scores)]
+    return rows + [_rival(name, counts, n_test) for name, counts in rivals.items()]
 
 
 def _rows(name: str, scores: LayerScores) -> list[dict]:

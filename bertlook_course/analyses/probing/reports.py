@@ -10,18 +10,15 @@ from bertlook_teach.model import check_reading, random_twin
 
 from ...corpora import TreebankSentence, halves_by_document
 from ...storage import IN_PLACE, Report, Work, about, attributes, interval, tabulate
+from .attachment import control_task, evaluate, evaluate_lead, right_branching
 from .attention_probes import (
     L2_CHOICES,
     SEEDS,
     WORD_L2_CHOICES,
     choose_l2,
-    control_task,
-    evaluate,
-    evaluate_lead,
     fit_attention_probe,
     fit_distance_probe,
     fit_word_probe,
-    right_branching,
 )
 from .pairwise import NEGATIVES, distance_rule, fit_pair_probe, pair_accuracy, sample_pairs
 from .probe_inputs import NOT_CONVERGED, how_it_ended, input_vectors, read_features, read_word_vectors

@@ -236,16 +236,7 @@ def fit_structural_probe(
     # Begin near distances of about one arc, whatever the size of the vectors.
     projection = (torch.randn((dim, rank), generator=generator) / (2 * dim * rank) ** 0.5).requires_grad_()
     optimizer = torch.optim.Adam([projection], lr=learning_rate)
-    by_length: dict[int, list[TreeSentence]] = {}
-    for s in sentences:
-        by_length.setdefault(len(s), []).append(s)
-    batches = []
-    for group in by_length.values():
-        for start in range(0, len(group), batch_size):
-            part = group[start : start + batch_size]
-            vectors = torch.from_numpy(np.stack([s.vectors for s in part]) / np.float32(scale))
-            gold = torch.from_numpy(np.stack([tree_distances(s.governors) for s in part])).float()
-            batches.append((vectors, gold))
+    batches = _batches(sentences, batch_size, scale)
     # The absolute value has a kink where it is smallest: steps that stay large never settle.
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, epochs * len(batches))
     loss = float("nan")
@@ -264,6 +255,23 @@ def fit_structural_probe(
             total += float(value.detach())
         loss = total / len(sentences)
     return StructuralProbe(projection.detach().numpy() / np.float32(scale), loss, epochs)
+
+
+def _batches(sentences: Sequence[TreeSentence], size: int, scale: float) -> list[tuple]:
+    """Vectors and tree distances of sentences of one length, as tensors."""
+    torch = import_torch()
+
+    by_length: dict[int, list[TreeSentence]] = {}
+    for s in sentences:
+        by_length.setdefault(len(s), []).append(s)
+    batches = []
+    for group in by_length.values():
+        for start in range(0, len(group), size):
+            part = group[start : start + size]
+            vectors = torch.from_numpy(np.stack([s.vectors for s in part]) / np.float32(scale))
+            gold = torch.from_numpy(np.stack([tree_distances(s.governors) for s in part])).float()
+            batches.append((vectors, gold))
+    return batches
 
 
 def evaluate_edges(

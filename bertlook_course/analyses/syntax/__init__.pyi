@@ -17,12 +17,12 @@ from .predictors import head_predictor as head_predictor
 from .predictors import judge as judge
 from .predictors import offset_predictor as offset_predictor
 from .predictors import predicted_governors as predicted_governors
+from .relation_table import Choice as Choice
+from .relation_table import RelationRow as RelationRow
+from .relation_table import RelationTable as RelationTable
 from .relations import ENOUGH_DOCUMENTS as ENOUGH_DOCUMENTS
 from .relations import OFFSETS as OFFSETS
 from .relations import PUBLISHED_OFFSETS as PUBLISHED_OFFSETS
-from .relations import Choice as Choice
-from .relations import RelationRow as RelationRow
-from .relations import RelationTable as RelationTable
 from .relations import best_of_many as best_of_many
 from .relations import poss_rule as poss_rule
 from .relations import score_cases as score_cases

@@ -7,14 +7,12 @@ sentences where none are named) and scored on the other, both ways; beside it st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from bertlook_teach import __version__
-from bertlook_teach.disk import Table
-from bertlook_teach.model import head_label
 from bertlook_teach.stats import (
     CONFIDENCE,
     REPLICATES,
@@ -29,12 +27,18 @@ from bertlook_teach.stats import (
 from ...corpora import document_numbers
 from .answers import _ROOT, Answers, in_scheme
 from .gold import Gold, OffsetAnswers, gold_cases
+from .relation_table import Choice, RelationRow, RelationTable
 
 OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 PUBLISHED_OFFSETS = (-3, -2, -1, 0, 1, 2)
 
 ENOUGH_DOCUMENTS = 20  # to draw for an interval; of fewer, sentences are drawn
+
+_PROTOCOLS = {  # by ``as_published``
+    True: "chosen and scored on the same sentences, as published",
+    False: "chosen on one half of the documents, scored on the other, both ways",
+}
 
 _BLOCK = 4096  # cases whose answers are in memory at a time
 
@@ -70,94 +74,6 @@ def best_of_many(
     picked = generator.binomial(n_cases, accuracy, (repeats, n_heads)).max(axis=1) / n_cases
     again = generator.binomial(n_cases, accuracy, repeats) / n_cases  # the one that was picked, on new cases
     return float(picked.mean()), float(again.mean())
-
-
-# --- the table -----------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Choice:
-    """A head and the direction in which it is read."""
-
-    layer: int
-    head: int
-    direction: int
-
-    def __str__(self) -> str:
-        return f"{head_label(self.layer, self.head)} {'d>g' if self.direction == 0 else 'g>d'}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RelationRow:
-    """One relation. Accuracies are fractions; intervals are 95 % bootstrap intervals over documents (over sentences if there are fewer than 20).
-
-    ``accuracy`` and ``baseline`` are fair: chosen on every second document, scored on the others, both ways, each
-    case once. ``in_sample`` is the best of all heads on the very sentences it is scored on, as in the paper.
-    ``p`` asks whether the in-sample best head's answers go with the relation's distances beyond the typical one; ``p_corrected``
-    whether those of the best of all heads do, given that it is the best of so many. Neither says that a head knows syntax: of 200 relations asked
-    of random twins 91 (46 %) had ``p_corrected`` below .05. A head that weighs all words nearly the same leans to those that were split into
-    pieces, long words among them many governors: a cue to more than the distance. What a head knows beyond the input, the twin's column says.
-    """
-
-    relation: str
-    n: int
-    n_sentences: int
-    accuracy: float
-    low: float
-    high: float
-    choices: tuple[Choice, ...]
-    baseline: float
-    offsets: tuple[int, ...]
-    gain: float
-    gain_low: float
-    gain_high: float
-    in_sample: float
-    in_sample_choice: Choice
-    in_sample_baseline: float
-    in_sample_offset: int
-    p: float | None = None
-    p_corrected: float | None = None
-    twin: float | None = None
-    twin_low: float | None = None
-    twin_high: float | None = None
-    twin_in_sample: float | None = None
-
-    @property
-    def head(self) -> str:
-        """The chosen head or heads, as printed: "4-2 d>g", or two of them if the halves chose differently."""
-        return " / ".join(dict.fromkeys(map(str, self.choices)))
-
-    @property
-    def offset(self) -> str:
-        return " / ".join(dict.fromkeys(f"{offset:+d}" for offset in self.offsets))
-
-
-@dataclass(frozen=True, eq=False)
-class RelationTable(Table):
-    """Rows by falling number of cases, and what the table is about.
-
-    ``too_rare`` counts the cases of relations that are too rare for a row.
-    """
-
-    rows: list[RelationRow]
-    about: dict
-    too_rare: dict[str, int] = field(default_factory=dict)
-
-    def __getitem__(self, relation: str) -> RelationRow:
-        for row in self.rows:
-            if row.relation == relation:
-                return row
-        known = ", ".join(row.relation for row in self.rows)
-        cases = self.too_rare.get(relation, 0)
-        why = f"it has {cases} cases, too few" if cases else "it never occurs"
-        raise KeyError(f"there is no row for {relation!r}: {why}. Rows: {known}.")
-
-    def __contains__(self, relation: str) -> bool:
-        return any(row.relation == relation for row in self.rows)
-
-    def __repr__(self) -> str:
-        return (
-            f"RelationTable({self.about.get('model', '?')}, {self.about.get('scheme')}: {len(self.rows)} rows, "
-            f"{self.about.get('n_sentences')} sentences)"
-        )
 
 
 def score_relations(
@@ -275,64 +191,65 @@ def score_cases(
         As in `score_relations`.
     """
     offsets = tuple((PUBLISHED_OFFSETS if as_published else OFFSETS) if offsets is None else offsets)
-    competitors = {
-        "heads": heads,
-        "offsets": OffsetAnswers(gold.room, offsets, "published" if as_published else "none"),
-    }
-    if twin is not None:
-        competitors["twin"] = twin
+    competitors = _competitors(gold, heads, twin, offsets, as_published)
     generator = np.random.default_rng(seed)
-    by_document = documents.max() + 1 >= ENOUGH_DOCUMENTS
-    units = documents if by_document else np.arange(len(documents))
-    weights = draws(units.max() + 1, replicates=replicates, seed=generator).astype(
-        float
-    )  # floats multiply fast
+    units, kind = _drawn_units(documents)
+    weights = draws(units.max() + 1, replicates=replicates, seed=generator)
+    weights = weights.astype(float)  # floats multiply fast
     rows, too_rare = [], {}
     for relation, words in gold.cases(as_published).items():
         half = documents[gold.sentences[words]] % 2
-        in_half = np.bincount(half, minlength=2).min()
-        if len(words) < min_cases or in_half < max(min_cases // 4, 1):
+        if len(words) < min_cases or np.bincount(half, minlength=2).min() < max(min_cases // 4, 1):
             too_rare[relation] = len(words)  # too rare, or nearly all in one half: no fair choice
             continue
-        marks = {
-            name: _packed_marks(distances, gold, words, as_published)
-            for name, distances in competitors.items()
-        }
-        rows.append(
-            _row(
-                relation=relation,
-                words=words,
-                half=half,
-                units=units[gold.sentences[words]],
-                marks=marks,
-                gold=gold,
-                offsets=offsets,
-                weights=weights,
-                shape=heads.shape[1:],
-                as_published=as_published,
-            )
+        row = _row(
+            relation=relation,
+            words=words,
+            half=half,
+            units=units[gold.sentences[words]],
+            marks={
+                name: _packed_marks(each, gold, words, as_published) for name, each in competitors.items()
+            },
+            gold=gold,
+            offsets=offsets,
+            weights=weights,
+            shape=heads.shape[1:],
+            as_published=as_published,
         )
         if permutations:
-            rows[-1] = _with_p(
-                rows[-1], heads, gold, words, permutations, generator, as_published=as_published
-            )
-    about = {
+            row = _with_p(row, heads, gold, words, permutations, generator, as_published=as_published)
+        rows.append(row)
+    told = {
         **about,
         "scheme": scheme,
         "subtypes": subtypes if scheme == "ud" else "",
-        "protocol": "chosen and scored on the same sentences, as published"
-        if as_published
-        else "chosen on one half of the documents, scored on the other, both ways",
+        "protocol": _PROTOCOLS[as_published],
         "offsets": list(offsets),
         "n_sentences": len(documents),
         "n_words": len(gold.distances),
         "min_cases": min_cases,
-        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {'documents' if by_document else 'sentences'}, {replicates} replicates",
+        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {kind}, {replicates} replicates",
         "permutations": permutations,
         "seed": seed,
         "version": __version__,
     }
-    return RelationTable(rows, about, too_rare)
+    return RelationTable(rows, told, too_rare)
+
+
+def _drawn_units(documents: np.ndarray) -> tuple[np.ndarray, str]:
+    """What is drawn for an interval, as a number for each sentence, and what it is called."""
+    if documents.max() + 1 >= ENOUGH_DOCUMENTS:
+        return documents, "documents"
+    return np.arange(len(documents)), "sentences"
+
+
+def _competitors(gold: Gold, heads, twin, offsets: Sequence[int], as_published: bool) -> dict:
+    """What answers for every word: the heads, fixed offsets, and the twin's heads where there is one."""
+    answers = {
+        "heads": heads,
+        "offsets": OffsetAnswers(gold.room, offsets, "published" if as_published else "none"),
+    }
+    return answers if twin is None else {**answers, "twin": twin}
 
 
 def _rows(answers, words: np.ndarray) -> np.ndarray:

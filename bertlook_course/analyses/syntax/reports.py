@@ -16,7 +16,8 @@ from ...corpora import TreebankSentence, document_keys, numbers_of_keys
 from ...storage import IN_PLACE, OnDisk, Report, Work, attributes, digest_of, interval, tabulate
 from .answers import collect_answers, in_scheme
 from .gold import Gold, gold_cases
-from .relations import RelationRow, RelationTable, poss_rule, score_cases
+from .relation_table import RelationRow, RelationTable
+from .relations import poss_rule, score_cases
 
 SENTENCES = 256  # in a chunk
 

@@ -17,6 +17,7 @@ from bertlook_teach.measures import SEP_TOKENS, token_masks
 from ...metrics import CannotDecide
 from ..evidence import evidence
 from ..verdicts import treebank_units
+from .phases import deep_layers, relative_layers
 from .statistics import (
     FUNCTION_CLASSES,
     HAVEN_RELATIONS,
@@ -24,12 +25,10 @@ from .statistics import (
     clause_excess,
     clause_lengths,
     constancy,
-    deep_layers,
     middle_share,
     moments,
     pairs_above,
     rank_residuals,
-    relative_layers,
 )
 
 FEWEST_USES = 10  # occurrences of a word that counts as a type

@@ -29,7 +29,8 @@ from ...published import (
     read_published,
 )
 from ..verdicts import Measurement
-from .statistics import MIDDLE, deep_layers, phases_margin, phases_p
+from .phases import deep_layers, phases_margin, phases_p
+from .statistics import MIDDLE
 
 SHUFFLES = 20_000
 

@@ -273,8 +273,57 @@ def measured(encoder, twin) -> Measured:
     return cached("probes", (encoder, twin), lambda: _measure(encoder, twin), version=2)
 
 
-def _measure(encoder, twin) -> Measured:
+def _pairs(train, test, twin_train, twin_test) -> tuple[dict, dict]:
+    """For each way to draw pairs: accuracy of distances, heads, and the twin's heads; and the fits behind them."""
+    pairs, of_pairs = {}, {}
+    for negatives in NEGATIVES:
+        fit_on, score_on, twin_on, twin_score = (
+            sample_pairs(part, negatives=negatives, seed=seed)
+            for part, seed in ((train, 0), (test, 1), (twin_train, 0), (twin_test, 1))
+        )
+        of_pairs[f"pairs, {negatives}"] = heads = fit_pair_probe(fit_on)
+        of_pairs[f"pairs, {negatives}, twin"] = twin_heads = fit_pair_probe(twin_on)
+        pairs[negatives] = [
+            pair_accuracy(distance_rule(fit_on), score_on),
+            pair_accuracy(heads, score_on),
+            pair_accuracy(twin_heads, twin_score),
+        ]
+    return pairs, of_pairs
+
+
+def _rows(own, twins, vectors, fitted, twin, resources) -> dict[str, tuple]:
+    """What the claims rest on, of the model and of its twin."""
     from bertlook_teach.model import RANDOM_SEED, random_twin
+
+    # The twin's own random control, for the claims.
+    other = random_twin(twin, seed=RANDOM_SEED + 1, keep_embeddings=True)
+    return {
+        "attention-probes": (attention_evidence(*own[:2]), attention_evidence(*twins)),
+        "pair-probes": (pair_evidence(*own[:2]), pair_evidence(*twins)),
+        "word-probes": (
+            word_evidence(*own, vectors, fitted),
+            word_evidence(*twins, *read_halves(other, resources), input_vectors(twin)),
+        ),
+    }
+
+
+def _curves(fit_only: Callable, fit_words: Callable, train, test) -> tuple[dict, dict]:
+    """How both probes grow with the sentences they are fitted on; and all these fits."""
+    sizes = [n for n in SIZES if n < len(train)] + [len(train)]
+    fits: dict = {}
+
+    def kept(name: str, fit: Callable) -> Callable:
+        return lambda part: fits.setdefault(f"{name}, {len(part)} sentences", fit(part))
+
+    curves = {
+        "attention only": learning_curve(kept("attention only", fit_only), train, test, sizes),
+        "attention and words": learning_curve(kept("attention and words", fit_words), train, test, sizes[1:]),
+    }
+    return curves, fits
+
+
+def _measure(encoder, twin) -> Measured:
+    from bertlook_teach.model import random_twin
 
     resources = Resources(limit=N_SENTENCES)
     with_words = random_twin(encoder, keep_embeddings=True)  # trained embeddings under random layers
@@ -301,40 +350,11 @@ def _measure(encoder, twin) -> Measured:
         "shifted": evaluate(fitted["shifted"].predict, test),
     } | {name: evaluate(probe.predict, asked.get(name, task)) for name, probe in controls.items()}
     predictors = {"right-branching": right_branching, "attention only": only, "attention and words": words}
-    sizes = [n for n in SIZES if n < len(train)] + [len(train)]
-    of_curves: dict = {}
-
-    def kept(name: str, fit: Callable) -> Callable:
-        return lambda part: of_curves.setdefault(f"{name}, {len(part)} sentences", fit(part))
-
-    curves = {
-        "attention only": learning_curve(kept("attention only", fit_only), train, test, sizes),
-        "attention and words": learning_curve(kept("attention and words", fit_words), train, test, sizes[1:]),
-    }
-    pairs, of_pairs = {}, {}
-    for negatives in NEGATIVES:
-        fit_on, score_on, twin_on, twin_score = (
-            sample_pairs(part, negatives=negatives, seed=seed)
-            for part, seed in ((train, 0), (test, 1), (twin_train, 0), (twin_test, 1))
-        )
-        of_pairs[f"pairs, {negatives}"] = heads = fit_pair_probe(fit_on)
-        of_pairs[f"pairs, {negatives}, twin"] = twin_heads = fit_pair_probe(twin_on)
-        pairs[negatives] = [
-            pair_accuracy(distance_rule(fit_on), score_on),
-            pair_accuracy(heads, score_on),
-            pair_accuracy(twin_heads, twin_score),
-        ]
+    curves, of_curves = _curves(fit_only, fit_words, train, test)
+    pairs, of_pairs = _pairs(train, test, twin_train, twin_test)
     links, links_fits = _links(encoder, resources)
-    # The twin's own random control, for the claims.
-    other = random_twin(twin, seed=RANDOM_SEED + 1, keep_embeddings=True)
-    rows = {
-        "attention-probes": (attention_evidence(train, test), attention_evidence(twin_train, twin_test)),
-        "pair-probes": (pair_evidence(train, test), pair_evidence(twin_train, twin_test)),
-        "word-probes": (
-            word_evidence(train, test, kept_train, kept_test, vectors, fitted),
-            word_evidence(twin_train, twin_test, *read_halves(other, resources), input_vectors(twin)),
-        ),
-    }
+    own, twins = (train, test, kept_train, kept_test), (twin_train, twin_test)
+    rows = _rows(own, twins, vectors, fitted, twin, resources)
     return Measured(
         n_train=len(train),
         n_test=len(test),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from bertlook_teach.model import head_label
@@ -63,6 +65,36 @@ def film_table(film: Film, measure: str, head: tuple[int, int]) -> TextTable:
     return TextTable(["tokens read", f"head {head_label(*head)}", "best head"], rows, measure_label(measure))
 
 
+def _places(tokens: Sequence[int], left: float, across: float) -> np.ndarray:
+    """Where each point in training stands, on a scale of logarithms."""
+    ticks = np.log(tokens)
+    return left + (ticks - ticks[0]) / (ticks[-1] - ticks[0]) * across
+
+
+def _ends_of_scale(low: float, high: float, left: float, across: float, y: Callable, em: float) -> list[str]:
+    parts = []
+    for value in (low, high):
+        parts.append(
+            f'<path d="M{coordinate(left)} {coordinate(y(value))}h{coordinate(across)}" stroke="{RULE}"/>'
+        )
+        parts.append(text(left - 0.4 * em, y(value), number(value), anchor="end", fill=MUTED))
+    return parts
+
+
+def _baseline(baseline, middle: float, left: float, across: float, y: float, em: float) -> list[str]:
+    line = f'<path d="M{coordinate(left)} {coordinate(y)}h{coordinate(across)}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>'
+    below = y + (0.8 if baseline.value > middle else -0.8) * em
+    return [line, text(left + 0.3 * em, below, baseline.name, fill=MUTED)]
+
+
+def _tokens_below(tokens: Sequence[int], xs, middle: float, bottom: float, em: float) -> list[str]:
+    ends = [
+        text(xs[at], bottom + 1.0 * em, tokens_in_words(tokens[at]), anchor=anchor, fill=MUTED)
+        for at, anchor in ((0, "start"), (-1, "end"))
+    ]
+    return [*ends, text(middle, bottom + 2.3 * em, "tokens read", anchor="middle", fill=MUTED)]
+
+
 def render_film(
     film: Film, measure: str, point: int = -1, *, head: tuple[int, int] = (0, 0), font_size: float = 20
 ) -> Picture:
@@ -102,8 +134,7 @@ def render_film(
     wide, tall = grid.width * scale, grid.height * scale
     across, down = 22 * em, max(13 * em, tall - 5 * em)
     left, top = wide + 4 * em, 2.6 * em
-    ticks = np.log(film.tokens)
-    xs = left + (ticks - ticks[0]) / (ticks[-1] - ticks[0]) * across
+    xs = _places(film.tokens, left, across)
 
     def y(value):
         return top + (1 - (value - low) / (high - low)) * down
@@ -118,20 +149,12 @@ def render_film(
         "</g>",
         text(left, 1.1 * em, f"head {head_label(*head)}; other heads grey", extra=' font-weight="600"'),
     ]
-    for value in (low, high):
-        body.append(
-            f'<path d="M{coordinate(left)} {coordinate(y(value))}h{coordinate(across)}" stroke="{RULE}"/>'
-        )
-        body.append(text(left - 0.4 * em, y(value), number(value), anchor="end", fill=MUTED))
+    body += _ends_of_scale(low, high, left, across, y, em)
     for layer, other in np.ndindex(values.shape[1:]):
         if (layer, other) != tuple(head):
             body.append(path(values[:, layer, other], MUTED, 1, ' opacity="0.3"'))
     if baseline:
-        body.append(
-            f'<path d="M{coordinate(left)} {coordinate(y(baseline.value))}h{coordinate(across)}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>'
-        )
-        below = y(baseline.value) + (0.8 if baseline.value > (low + high) / 2 else -0.8) * em
-        body.append(text(left + 0.3 * em, below, baseline.name, fill=MUTED))
+        body += _baseline(baseline, (low + high) / 2, left, across, y(baseline.value), em)
     curve = values[:, head[0], head[1]]
     body.append(path(curve, LINE, 3))
     body.append(
@@ -140,11 +163,7 @@ def render_film(
     if np.isfinite(curve[point]):
         cx, cy = coordinate(xs[point]), coordinate(y(curve[point]))
         body.append(f'<circle cx="{cx}" cy="{cy}" r="{coordinate(0.34 * em)}" fill="{SELECTED}"/>')
-    for at, anchor in ((0, "start"), (-1, "end")):
-        body.append(
-            text(xs[at], top + down + 1.0 * em, tokens_in_words(film.tokens[at]), anchor=anchor, fill=MUTED)
-        )
-    body.append(text(left + across / 2, top + down + 2.3 * em, "tokens read", anchor="middle", fill=MUTED))
+    body += _tokens_below(film.tokens, xs, left + across / 2, top + down, em)
     sentence = describe_film(film, measure, point, head)
     height = max(tall, top + down + 3.3 * em)
     title = f"After {tokens_in_words(film.tokens[point])} tokens"

@@ -272,6 +272,32 @@ def _short(value: float) -> str:
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
+def _means(values):
+    return values.mean if isinstance(values, Fractions) else values
+
+
+def _draw_bars(axes, name: str, values, mark, k: int, thick: float) -> list[str]:
+    """The bars of one series, each with its number and interval; the numbers."""
+    means, ends = _means(values), (values.low, values.high) if isinstance(values, Fractions) else ()
+    said = []
+    places = np.arange(len(CLASSES)) + (k + 0.5) * thick - 0.42
+    paint = {
+        "facecolor": mark.colour if mark.filled else PAPER,
+        "edgecolor": mark.colour,
+        "linewidth": 2,
+    }
+    axes.barh(places, means, 0.76 * thick, label=name, **paint)
+    for c, (y, mean) in enumerate(zip(places, means)):
+        number, far = _short(mean), mean
+        if ends:
+            low, far = (float(end[c]) for end in ends)
+            number += f" [{_short(low)}, {_short(far)}]"
+            axes.plot([low, far], [y, y], "|-", color=INK, linewidth=1.5, label="_interval")
+        axes.annotate(number, (far, y), (8, 0), textcoords="offset points", va="center")
+        said.append(number)
+    return said
+
+
 def fraction_bars(
     series: Mapping[str, object],
     *,
@@ -295,24 +321,7 @@ def fraction_bars(
     thick, said = 0.84 / bars, {name: [] for name in (*series, *ranges)}
     with styled_figure((9.8, 0.5 + len(CLASSES) * (0.27 * bars + 0.12))) as (figure, (axes,)):
         for k, ((name, values), mark) in enumerate(zip(series.items(), marks_of(series))):
-            means, *ends = (
-                (values.mean, values.low, values.high) if isinstance(values, Fractions) else (values,)
-            )
-            places = np.arange(len(CLASSES)) + (k + 0.5) * thick - 0.42
-            paint = {
-                "facecolor": mark.colour if mark.filled else PAPER,
-                "edgecolor": mark.colour,
-                "linewidth": 2,
-            }
-            axes.barh(places, means, 0.76 * thick, label=name, **paint)
-            for c, (y, mean) in enumerate(zip(places, means)):
-                number, far = _short(mean), mean
-                if ends:
-                    low, far = (float(end[c]) for end in ends)
-                    number += f" [{_short(low)}, {_short(far)}]"
-                    axes.plot([low, far], [y, y], "|-", color=INK, linewidth=1.5, label="_interval")
-                axes.annotate(number, (far, y), (8, 0), textcoords="offset points", va="center")
-                said[name].append(number)
+            said[name] = _draw_bars(axes, name, values, mark, k, thick)
         for k, (name, (lows, highs)) in enumerate(ranges.items(), len(series)):
             for c, (low, high) in enumerate(zip(lows, highs)):
                 y, number = c + (k + 0.5) * thick - 0.42, f"{_short(low)} to {_short(high)}"
@@ -332,13 +341,9 @@ def fraction_bars(
         f"{name}: {', '.join(f'{cls} {number}' for cls, number in zip(CLASSES, found))}."
         for name, found in said.items()
     )
-    if (
-        sentence is None
-    ):  # the picture's own description holds every number; what stands beneath it, the largest
-        tops = {
-            name: int(np.argmax(values.mean if isinstance(values, Fractions) else values))
-            for name, values in series.items()
-        }
+    # The picture's own description holds every number; what stands beneath it, the largest.
+    if sentence is None:
+        tops = {name: int(np.argmax(_means(values))) for name, values in series.items()}
         largest = [f"{name} {CLASSES[top]} {said[name][top]}" for name, top in tops.items()]
         sentence = f"Most maps: {'; '.join(largest)}."
     table = TextTable(["class", *said], [list(row) for row in zip(CLASSES, *said.values())])

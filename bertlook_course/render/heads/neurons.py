@@ -133,6 +133,45 @@ def describe_neurons(
     return f"{first} {second}."
 
 
+def _check_finite(view) -> None:
+    for name in ("query_vector", "key_vectors", "products", "scores", "weights"):
+        if not np.isfinite(getattr(view, name)).all():
+            raise ValueError(f"{name} must be finite; this one is not.")
+
+
+def _titles(left: float, product_at: float, score_at: float, em: float) -> list[str]:
+    return [
+        text(left, 0.85 * em, NEURON_TITLES[0], fill=MUTED),
+        text(product_at, 0.85 * em, NEURON_TITLES[1], fill=MUTED),
+        text(score_at, 0.85 * em, NEURON_TITLES[2], anchor="end", fill=MUTED),
+        text(score_at + 0.8 * em, 0.85 * em, NEURON_TITLES[3], fill=MUTED),
+    ]
+
+
+def _bar_lengths(view, own, rest) -> tuple:
+    """Vectors and products of the dimensions that are drawn, sums over the rest, and what each is drawn against."""
+    vectors = np.concatenate([view.query_vector[None, own], view.key_vectors[:, own]])
+    products = view.products[:, own]
+    sums = view.products[:, rest].sum(axis=1) if len(rest) else None
+    largest = max(np.abs(products).max(), 0 if sums is None else np.abs(sums).max())
+    return vectors, float(np.abs(vectors).max()) or 1.0, products, sums, float(largest) or 1.0
+
+
+def _weight_bar(x: float, y: float, em: float, weight: float) -> str:
+    return (
+        f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.4 * em)}" '
+        f'width="{coordinate(max(1.0, 4.2 * em * weight))}" height="{coordinate(0.8 * em)}" fill="{INK}"/>'
+    )
+
+
+def _frame(pad: float, y: float, width: float, row: float) -> str:
+    """Round the line of a key."""
+    return (
+        f'<rect x="{coordinate(pad / 2)}" y="{coordinate(y)}" width="{coordinate(width - pad)}" '
+        f'height="{coordinate(row)}" rx="4" fill="none" stroke="{INK}" stroke-width="2.5"/>'
+    )
+
+
 def render_neurons(
     view,
     *,
@@ -167,9 +206,7 @@ def render_neurons(
     IndexError
         If ``key`` is not a token of the text.
     """
-    for name in ("query_vector", "key_vectors", "products", "scores", "weights"):
-        if not np.isfinite(getattr(view, name)).all():
-            raise ValueError(f"{name} must be finite; this one is not.")
+    _check_finite(view)
     sentence = describe_neurons(view, key=key, dimensions=dimensions, special=special)
     special = special_tokens(view.tokens, special)
     own, rest = split_dimensions(view.products, dimensions)
@@ -197,44 +234,23 @@ def render_neurons(
 
     heading = title or f"Head {head_label(view.layer, view.head)}, {query_name}"
     body = [
-        text(left, 0.85 * em, NEURON_TITLES[0], fill=MUTED),
-        text(product_at, 0.85 * em, NEURON_TITLES[1], fill=MUTED),
-        text(score_at, 0.85 * em, NEURON_TITLES[2], anchor="end", fill=MUTED),
-        text(score_at + 0.8 * em, 0.85 * em, NEURON_TITLES[3], fill=MUTED),
-        text(
-            left - 0.5 * em,
-            middle(0),
-            query_label,
-            anchor="end",
-            extra=' font-weight="600"',
-        ),
+        *_titles(left, product_at, score_at, em),
+        text(left - 0.5 * em, middle(0), query_label, anchor="end", extra=' font-weight="600"'),
         f'<path d="M{coordinate(pad)} {coordinate(top + row)}H{coordinate(width - pad)}" stroke="{RULE}"/>',
     ]
-    vectors = np.concatenate([view.query_vector[None, own], view.key_vectors[:, own]])
-    longest = float(np.abs(vectors).max()) or 1.0
-    sums = view.products[:, rest].sum(axis=1) if len(rest) else None
-    largest = (
-        float(max(np.abs(view.products[:, own]).max(), np.abs(sums).max() if sums is not None else 0)) or 1.0
-    )
+    vectors, longest, products, sums, largest = _bar_lengths(view, own, rest)
     body += _bars(vectors[0], None, longest, left, middle(0), strip, 0.54 * em)
     for j in range(n):
         y = middle(j + 1)
         body.append(text(left - 0.5 * em, y, labels[j], anchor="end"))
         body += _bars(vectors[j + 1], None, longest, left, y, strip, 0.54 * em)
         rest_bar = None if sums is None else float(sums[j])
-        body += _bars(view.products[j, own], rest_bar, largest, product_at, y, strip, 0.54 * em)
+        body += _bars(products[j], rest_bar, largest, product_at, y, strip, 0.54 * em)
         body.append(text(score_at, y, signed(view.scores[j]), anchor="end"))
-        full = 4.2 * em
-        body.append(
-            f'<rect x="{coordinate(score_at + 0.8 * em)}" y="{coordinate(y - 0.4 * em)}" '
-            f'width="{coordinate(max(1.0, full * float(view.weights[j])))}" height="{coordinate(0.8 * em)}" fill="{INK}"/>'
-        )
+        body.append(_weight_bar(score_at + 0.8 * em, y, em, float(view.weights[j])))
         body.append(text(width - pad, y, percent(float(view.weights[j])), anchor="end"))
     if key is not None:
-        body.append(
-            f'<rect x="{coordinate(pad / 2)}" y="{coordinate(top + (key + 1) * row)}" width="{coordinate(width - pad)}" '
-            f'height="{coordinate(row)}" rx="4" fill="none" stroke="{INK}" stroke-width="2.5"/>'
-        )
+        body.append(_frame(pad, top + (key + 1) * row, width, row))
     for line, entries in enumerate(legend):
         body += _legend_line(entries, height - (0.8 + 1.2 * (len(legend) - 1 - line)) * em, em)
     # On a large screen the type does not stay behind the text around it.

@@ -134,6 +134,34 @@ def table_dots(
     return replace(figure_picture(figure, sentence, (table,)), wide=True)
 
 
+def _short(cell, share: float) -> str:
+    """A cell in type, in so much of the width."""
+    return shortened(typeset_cell(cell), _EM, share * _WIDTH * 72)
+
+
+def _draw_cells(axes, found, all_marks, *, labels: Sequence[str], lines: int, pitch: float) -> list[float]:
+    """A dot with its interval for each cell that is a number; the height of every cell."""
+    places = []
+    for r, (cells, marks) in enumerate(zip(found, all_marks)):
+        for k, (cell, mark) in enumerate(zip(cells, marks)):
+            y = r if lines == 1 else r + (k - (lines - 1) / 2) * _LINE * _EM / 72 / pitch
+            places.append(y)
+            if cell:
+                value, low, high = cell
+                if high > low:
+                    axes.plot([low, high], [y, y], color=mark.colour, linewidth=2.5, label="_interval")
+                axes.plot(value, y, label=f"_{labels[k]}", **mark_look(mark), markersize=11, clip_on=False)
+    return places
+
+
+def _draw_line(axes, name: str, value: float, *, keyed: bool) -> None:
+    """A level across all rows, named in the key or above."""
+    look = {"upright": True, "color": "black", "linestyle": (0, (5, 4))}
+    draw_level(axes, value, name if keyed else "", **look)
+    if not keyed:
+        axes.set_title(name, fontsize=_EM)
+
+
 def dots_figure(
     table: TextTable,
     chosen: Sequence[str],
@@ -160,28 +188,13 @@ def dots_figure(
     names = [str(row[0]) for row in table.rows]
     pitch = max((lines * _LINE + _GAP) * _EM / 72, _LEAST / len(names))
     with styled_figure((_WIDTH, 1), _EM) as (figure, (axes,)):
-        places, words = [], []
-        for r, (row, cells, marks) in enumerate(
-            zip(table.rows, found, _all_marks(chosen, header[0], names, model))
-        ):
-            for k, (cell, mark) in enumerate(zip(cells, marks)):
-                y = r if together else r + (k - (lines - 1) / 2) * _LINE * _EM / 72 / pitch
-                places.append(y)
-                words.append(shortened(typeset_cell(row[at[k]]), _EM, 0.36 * _WIDTH * 72))
-                if cell:
-                    value, low, high = cell
-                    if high > low:
-                        axes.plot([low, high], [y, y], color=mark.colour, linewidth=2.5, label="_interval")
-                    axes.plot(
-                        value, y, label=f"_{chosen[k]}", **mark_look(mark), markersize=11, clip_on=False
-                    )
-        axes.set_yticks(
-            range(len(names)), [shortened(typeset_cell(name), _EM, 0.5 * _WIDTH * 72) for name in names]
-        )
+        look = {"labels": chosen, "lines": lines, "pitch": pitch}
+        places = _draw_cells(axes, found, _all_marks(chosen, header[0], names, model), **look)
+        axes.set_yticks(range(len(names)), [_short(name, 0.5) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         if not together:
             beside = axes.secondary_yaxis("right")
-            beside.set_yticks(places, words)
+            beside.set_yticks(places, [_short(row[k], 0.36) for row in table.rows for k in at])
             beside.tick_params(length=0, pad=12, labelsize=_EM)
             beside.spines["right"].set_visible(False)
         _scale(axes, [0.0, *numbers, *([line[1]] if line else [])], axis)
@@ -189,11 +202,7 @@ def dots_figure(
             for name, mark in zip(chosen, marks_of(chosen)):
                 axes.plot([], [], label=name, **mark_look(mark), markersize=11)
         if line:
-            draw_level(
-                axes, line[1], line[0] if several else "", upright=True, color="black", linestyle=(0, (5, 4))
-            )
-            if not several:
-                axes.set_title(line[0], fontsize=_EM)
+            _draw_line(axes, *line, keyed=several)
     lines_of_key = legend_outside(figure, axes, "outside upper left") if several else bool(line)
     around = 2.0 + 1.4 * bool(axis) + 1.5 * lines_of_key  # in lines of type: scale, its name, key
     figure.set_figheight(pitch * len(names) + around * _EM / 72)

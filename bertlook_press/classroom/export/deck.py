@@ -66,21 +66,6 @@ def render_deck(
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
     settings["routes"] = sorted({minutes for slide in slides for minutes in slide.routes})
-    theme = rise.get("theme") or "white"
-    styles = [
-        style("dist/reveal.css"),
-        style(f"dist/theme/{theme}.css"),
-        typeface() if theme == "white" else "",
-        page_file("export.css"),
-        look,
-        *live.styles,
-    ]
-    scripts = [
-        script("dist/reveal.esm.js", "Reveal"),
-        script("plugin/notes/notes.esm.js", "RevealNotes"),
-        page_file("fill.js"),
-        page_file("start.js"),
-    ]
     stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
@@ -89,7 +74,7 @@ def render_deck(
     )
     return "\n".join(
         [
-            *page_head(title, styles, policy),
+            *page_head(title, _styles(rise, look, live), policy),
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
             '<main class="reveal"><div class="slides">',
@@ -99,7 +84,7 @@ def render_deck(
             _data("bertlook-settings", settings),
             _data("bertlook-frames", frames),
             _data("bertlook-widgets", {**live.page_data(), "weights": weights}),
-            *(f"<script>\n{as_script(text)}\n</script>" for text in scripts),
+            *(f"<script>\n{as_script(text)}\n</script>" for text in _scripts()),
             *(
                 [f"<script>\n{text}\n</script>" for text in (inside, as_script(specimen_source())) if text]
                 if live.computed
@@ -198,3 +183,24 @@ def _blocks(slide: Slide) -> str:
             fragment = place
         markup.append(block)
     return "\n".join(markup) + ("</div>" if fragment is not None else "")
+
+
+def _styles(rise: dict, look: str, live: Live) -> list[str]:
+    theme = rise.get("theme") or "white"
+    return [
+        style("dist/reveal.css"),
+        style(f"dist/theme/{theme}.css"),
+        typeface() if theme == "white" else "",
+        page_file("export.css"),
+        look,
+        *live.styles,
+    ]
+
+
+def _scripts() -> list[str]:
+    return [
+        script("dist/reveal.esm.js", "Reveal"),
+        script("plugin/notes/notes.esm.js", "RevealNotes"),
+        page_file("fill.js"),
+        page_file("start.js"),
+    ]

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -220,14 +220,60 @@ def execute(
     ModuleNotFoundError
         If Jupyter is not installed.
     """
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    from ..jupyter_home import isolate
+
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = _bounded_client(notebook, folder, timeout, keeps_widgets=at_end is not None)
+    environment = dict(os.environ)
+    isolate(environment)
+    number = 0
+
+    def count(n: int) -> None:
+        nonlocal number
+        number = n
+        on_cell(n)
+
+    try:
+        client.reset_execution_trackers()
+        with _kernel(client, environment):
+            _run_cells(client, count)
+            if at_end is not None:
+                at_end(client)
+                client.set_widgets_metadata()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        if client.interrupting is not None:
+            raise CellStopped(number, "output") from None
+        if isinstance(error, CellExecutionError):
+            raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
+        raise CellStopped(number, "time" if isinstance(error, CellTimeoutError) else "died") from None
+    return notebook
+
+
+def _run_cells(client, on_cell: Callable[[int], None]) -> None:
+    for number, cell in enumerate(client.nb.cells, 1):
+        on_cell(number)
+        client.execute_cell(cell, number - 1)
+        if client.interrupting is not None:  # and the error it gave is one that may be
+            raise CellStopped(number, "output")
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
+
+
+@contextlib.contextmanager
+def _kernel(client, environment: Mapping[str, str]) -> Iterator[None]:
+    """A kernel of this Python for a client, on a socket of its own."""
     from ipykernel.kernelspec import RESOURCES, get_kernel_dict
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
 
-    from ..jupyter_home import TRANSPORT, begun_safely, isolate, socket_folder
+    from ..jupyter_home import TRANSPORT, begun_safely, socket_folder
 
     class ThisEnvironment(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
@@ -238,14 +284,23 @@ def execute(
         def _this_environment(self):
             return ThisEnvironment(parent=self)
 
-    notebook = copy.deepcopy(notebook)
-    notebook.metadata.pop("widgets", None)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
+    with socket_folder() as private:
+        file = str(private / "kernel.json")
+        client.km = ThisPython(kernel_name="python3", transport=TRANSPORT, connection_file=file)
+        with client.setup_kernel(env=environment):
+            try:
+                yield
+            finally:
+                if client.interrupting is not None:
+                    client.interrupting.cancel()
+
+
+def _bounded_client(notebook, folder: Path, timeout: float, *, keeps_widgets: bool):
+    """What runs a notebook and takes so much output and no more."""
+    from nbclient import NotebookClient
 
     class Bounded(NotebookClient):
-        """Takes so much output and no more: a cell that prints without end would fill the memory."""
+        """A cell that prints without end would fill the memory."""
 
         taken, interrupting = 0, None
 
@@ -265,51 +320,18 @@ def execute(
                 await asyncio.sleep(SECONDS_TO_STOP)
             await self.km.provisioner.kill()
 
-    client = Bounded(
+    return Bounded(
         notebook,
         timeout=timeout,
         # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
         iopub_timeout=60,
         raise_on_iopub_timeout=True,
-        extra_arguments=[
-            "--log-level=CRITICAL"
-        ],  # without its remarks on its transport, and on its end by Ctrl-C
+        # Without its remarks on its transport, and on its end by Ctrl-C.
+        extra_arguments=["--log-level=CRITICAL"],
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
-        store_widget_state=at_end is not None,
+        store_widget_state=keeps_widgets,
     )
-    environment = dict(os.environ)
-    isolate(environment)
-    number = 0
-    try:
-        client.reset_execution_trackers()
-        with contextlib.ExitStack() as opened:
-            private = opened.enter_context(socket_folder())
-            client.km = ThisPython(
-                kernel_name="python3", transport=TRANSPORT, connection_file=str(private / "kernel.json")
-            )
-            opened.enter_context(client.setup_kernel(env=environment))
-            try:
-                for number, cell in enumerate(notebook.cells, 1):
-                    on_cell(number)
-                    client.execute_cell(cell, number - 1)
-                    if client.interrupting is not None:  # and the error it gave is one that may be
-                        raise CellStopped(number, "output")
-                    if cell.cell_type == "code":
-                        cell.outputs = _joined(cell.outputs)
-                if at_end is not None:
-                    at_end(client)
-                    client.set_widgets_metadata()
-            finally:
-                if client.interrupting is not None:
-                    client.interrupting.cancel()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        if client.interrupting is not None:
-            raise CellStopped(number, "output") from None
-        if isinstance(error, CellExecutionError):
-            raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
-        raise CellStopped(number, "time" if isinstance(error, CellTimeoutError) else "died") from None
-    return notebook
 
 
 def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print, timeout: float = 600):

@@ -167,26 +167,7 @@ def live_state(
         if computes and one["fingerprint"] == computes and all(id_ in new for id_ in one["places"].values()):
             live.computed.append({**one, "places": {name: new[id_] for name, id_ in one["places"].items()}})
     live.without_weights = f"{WEIGHTS}, with which this file computes a new text, is not beside it. {instead}"
-    told = tied | {tuple(place) for one in live.recordings for place in one["inputs"]}
-    told |= {
-        (one["places"][name], "value")
-        for one in live.computed
-        for name in ("text", "pair", "pattern")
-        if name in one["places"]
-    }
-    answered = {name for one in live.computed for name in one["places"].values()}
-    for id_, name in new.items():
-        kind = state[id_]["model_name"]
-        trait = VIEWS.get(kind)
-        if trait is not None and (name, trait) not in told:
-            what = (
-                "a new text cannot be computed"
-                if kind in ("TextModel", "TextareaModel")
-                else "this cannot be computed"
-            )
-            live.silent[name] = f"This file works without Python, so {what}. {instead}"
-        elif id_ in recording["silent"] and name not in answered:
-            live.silent[name] = f"{recording['silent'][id_]} {instead}"
+    live.silent = _silent(state, new, live, tied, recording["silent"], instead)
     return live
 
 
@@ -263,3 +244,31 @@ def _shown(recording, new) -> bool:
 def _renamed(recording, new) -> dict:
     places = {key: [[new[id_], trait] for id_, trait in recording[key]] for key in ("inputs", "outputs")}
     return {**recording, **places}
+
+
+def _silent(
+    state: Mapping, new: Mapping[str, str], live: Live, tied: set, known: Mapping, instead: str
+) -> dict:
+    """What each control says that nothing in the page answers."""
+    silent = {}
+    told = tied | {tuple(place) for one in live.recordings for place in one["inputs"]}
+    told |= {
+        (one["places"][name], "value")
+        for one in live.computed
+        for name in ("text", "pair", "pattern")
+        if name in one["places"]
+    }
+    answered = {name for one in live.computed for name in one["places"].values()}
+    for id_, name in new.items():
+        kind = state[id_]["model_name"]
+        trait = VIEWS.get(kind)
+        if trait is not None and (name, trait) not in told:
+            what = (
+                "a new text cannot be computed"
+                if kind in ("TextModel", "TextareaModel")
+                else "this cannot be computed"
+            )
+            silent[name] = f"This file works without Python, so {what}. {instead}"
+        elif id_ in known and name not in answered:
+            silent[name] = f"{known[id_]} {instead}"
+    return silent

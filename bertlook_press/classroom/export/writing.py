@@ -76,14 +76,55 @@ def export_deck(
     OSError
         If the folder cannot be written.
     """
-    from .cells import has_formula
     from .deck import deck_look, render_deck
-    from .runner import RECORDING, carry_pictures, read_deck, run_deck, was_executed
+    from .runner import RECORDING
     from .state import displayed, live_state, saved_state
-    from .strangers import harmless
 
     start = time.perf_counter()
     deck, out = Path(deck), writable_folder(out)
+    notebook = _executed(deck, run, say)
+    shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
+    roots = displayed(output for cell in shown for output in cell.get("outputs", ()))
+    recording = notebook.metadata.get(RECORDING)
+    number = deck.name[:2]
+    instead = (
+        f"Open the deck itself: bertlook present {number}"
+        if number.isdecimal()
+        else "Open the notebook in Jupyter."
+    )
+    held = specimen_file() if weights else None
+    live = live_state(
+        saved_state(notebook), roots, recording, instead=instead, computes=held.fingerprint if held else ""
+    )
+    _say_what_is_not_live(live, shown, roots, run, say)
+    title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
+    page = out / f"{deck.stem}.html"
+    there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
+    look = deck_look(deck.parent)
+    carried = held.script if single_file and live.computed else ""
+    options = {"weights": weights or WEIGHTS, "inside": carried}
+    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, **options))
+    if live.computed and weights == WEIGHTS and not carried:
+        _write_specimen(out / WEIGHTS, held.script, say)
+    _say_if_large(page, page.stat().st_size - len(carried), live, say)
+    exported = Exported(deck, page, time.perf_counter() - start)
+    if handout:
+        exported.handout = out / f"{deck.stem}_handout.html"
+        tables = (recording or {}).get("tables", {})
+        options = {"title": str(title), "tables": tables, "notes": notes, "beside": beside}
+        exported.pdf = _write_handout(exported.handout, notebook, deck.stem, say, **options)
+    exported.seconds = time.perf_counter() - start
+    written = [exported.page, exported.handout, exported.pdf]
+    for path in filter(None, written):
+        say(f"  {path}  {path.stat().st_size / 1e6:.2f} MB")
+    return exported
+
+
+def _executed(deck: Path, run: bool, say: Callable[[str], None]):
+    """The deck with its outputs: run now, or as it was saved and then without scripts; its pictures are carried."""
+    from .runner import carry_pictures, read_deck, run_deck, was_executed
+    from .strangers import harmless
+
     notebook = read_deck(deck)
     if run:
         notebook = run_deck(notebook, folder=deck.parent, name=deck.stem, say=say)
@@ -98,19 +139,12 @@ def export_deck(
         )
     for lost in carry_pictures(notebook, deck.parent):
         say(f"  the picture {lost} is not carried: it is not there, or not below the folder of the notebook")
-    shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
-    roots = displayed(output for cell in shown for output in cell.get("outputs", ()))
-    recording = notebook.metadata.get(RECORDING)
-    number = deck.name[:2]
-    instead = (
-        f"Open the deck itself: bertlook present {number}"
-        if number.isdecimal()
-        else "Open the notebook in Jupyter."
-    )
-    held = specimen_file() if weights else None
-    live = live_state(
-        saved_state(notebook), roots, recording, instead=instead, computes=held.fingerprint if held else ""
-    )
+    return notebook
+
+
+def _say_what_is_not_live(live, shown: list, roots, run: bool, say: Callable[[str], None]) -> None:
+    from .cells import has_formula
+
     for reason in sorted(set(live.static.values())):
         say(f"  {list(live.static.values()).count(reason)} view(s) stay pictures: {reason}")
     if not run and not roots:
@@ -119,44 +153,37 @@ def export_deck(
         )
     if any(has_formula(cell.source) for cell in shown if cell.cell_type == "markdown"):
         say("  formulas between $ stand as they are typed: an exported deck carries no MathJax")
-    title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
-    page = out / f"{deck.stem}.html"
-    there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
-    look = deck_look(deck.parent)
-    carried = held.script if single_file and live.computed else ""
-    options = {"weights": weights or WEIGHTS, "inside": carried}
-    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, **options))
-    size = page.stat().st_size - len(carried)
-    file = out / WEIGHTS
-    if live.computed and weights == WEIGHTS and not carried and not _holds(file, held.script):
-        write_file(file, held.script)
+
+
+def _write_specimen(file: Path, script: str, say: Callable[[str], None]) -> None:
+    """The specimen beside the page, if it is not there yet."""
+    if not _holds(file, script):
+        write_file(file, script)
         say(
             f"  {file}  {file.stat().st_size / 1e6:.2f} MB, with which the decks of this folder compute new texts"
         )
+
+
+def _say_if_large(page: Path, size: int, live, say: Callable[[str], None]) -> None:
     if size > LARGEST:
         parts = sorted(((len(str(model)), model["kind"]) for model in live.models.values()), reverse=True)[:3]
         largest = ", ".join(f"{kind.removesuffix('Model')} {n / 1e6:.1f} MB" for n, kind in parts)
         say(
             f"  {page.name} is {size / 1e6:.1f} MB, above {LARGEST / 1e6:.0f}; its largest views: {largest}. Use shorter texts."
         )
-    exported = Exported(deck, page, time.perf_counter() - start)
-    if handout:
-        from .handout import print_pdf, render_handout
 
-        exported.handout = out / f"{deck.stem}_handout.html"
-        tables = (recording or {}).get("tables", {})
-        there = {deck.stem, *beside, *(p.stem.removesuffix("_handout") for p in out.glob("*_handout.html"))}
-        text = render_handout(notebook, title=str(title), tables=tables, notes=notes, beside=there)
-        write_file(exported.handout, text)
-        try:
-            exported.pdf = print_pdf(exported.handout, exported.handout.with_suffix(".pdf"))
-        except ExportError as error:
-            say(f"  {error}")
-    exported.seconds = time.perf_counter() - start
-    written = [exported.page, exported.handout, exported.pdf]
-    for path in filter(None, written):
-        say(f"  {path}  {path.stat().st_size / 1e6:.2f} MB")
-    return exported
+
+def _write_handout(page: Path, notebook, own: str, say, *, beside: Collection[str], **options) -> Path | None:
+    """The page to read, and its PDF where that can be printed."""
+    from .handout import print_pdf, render_handout
+
+    there = {own, *beside, *(p.stem.removesuffix("_handout") for p in page.parent.glob("*_handout.html"))}
+    write_file(page, render_handout(notebook, beside=there, **options))
+    try:
+        return print_pdf(page, page.with_suffix(".pdf"))
+    except ExportError as error:
+        say(f"  {error}")
+        return None
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,42 @@ class Site:
     size: int = 0
 
 
+def _own_folder(out: Path, parts: Collection[str], url: str, force: bool) -> Path:
+    """The folder, if the site may be written into it and the parts and the address are some."""
+    if unknown := sorted(set(parts) - set(SITE_PARTS)):
+        raise ValueError(f"the parts of a site are {', '.join(SITE_PARTS)}; got {', '.join(unknown)}.")
+    if url and not re.fullmatch(r"https?://[^\s\"'<>?#]+", url):
+        raise ValueError(f"an address begins with https:// and has no question mark or #; got {url!r}.")
+    if out.exists() and not (out / MANIFEST).is_file() and not force and any(out.iterdir()):
+        raise ValueError(
+            f"{out} holds files that bertlook site did not make. Name another folder, or write into this one with --force."
+        )
+    return writable_folder(out)
+
+
+def _staying(before: dict, units: Sequence[Unit], parts: Collection[str], *, kept_decks: bool) -> dict:
+    """What another call made, unless this one would have made it and does not: solutions that are no longer asked for."""
+    planned = {unit.name for unit in units}
+    return {
+        name: unit
+        for name, unit in before.items()
+        if name not in planned
+        and unit["part"] != "front"
+        and (unit["part"] not in parts or (kept_decks and unit["part"] == "decks"))
+    }
+
+
+def _made(unit: Unit, old: dict, plan: Plan, site: Site, out: Path) -> dict:
+    """The record of a unit: made now, or as it is where nothing it is made from has changed."""
+    key = digest(unit.key, sorted(plan.there))
+    if old.get("key") == key and all((out / place).is_file() for place in old["files"]):
+        site.kept += old["files"]
+        return old
+    files = sorted(unit.make(out))
+    site.made += files
+    return {"part": unit.part, "key": key, "files": files}
+
+
 def build_site(
     root: Path,
     out: Path,
@@ -101,46 +137,20 @@ def build_site(
     OSError
         If the folder cannot be written.
     """
-    if unknown := sorted(set(parts) - set(SITE_PARTS)):
-        raise ValueError(f"the parts of a site are {', '.join(SITE_PARTS)}; got {', '.join(unknown)}.")
-    if url and not re.fullmatch(r"https?://[^\s\"'<>?#]+", url):
-        raise ValueError(f"an address begins with https:// and has no question mark or #; got {url!r}.")
-    out = Path(out)
-    if out.exists() and not (out / MANIFEST).is_file() and not force and any(out.iterdir()):
-        raise ValueError(
-            f"{out} holds files that bertlook site did not make. Name another folder, or write into this one with --force."
-        )
-    out = writable_folder(out)
+    out = _own_folder(Path(out), parts, url, force)
     before = {} if force else _manifest(out)
     kept_decks = decks is not None
     decks = all_decks(root) if decks is None else list(decks)
     plan = Plan(root, decks, frozenset(parts), solutions, run, bool(url), out)
     site = Site(left_out=plan.left_out)
     units = plan.units()
-    planned = {unit.name for unit in units}
-    # What another call made stays, unless this one would have made it and does not: solutions that are no longer asked for.
-    stays = {
-        name: unit
-        for name, unit in before.items()
-        if name not in planned
-        and unit["part"] != "front"
-        and (unit["part"] not in parts or (kept_decks and unit["part"] == "decks"))
-    }
+    stays = _staying(before, units, parts, kept_decks=kept_decks)
     done = dict(stays)
     plan.there = frozenset([*plan.places, *(place for unit in stays.values() for place in unit["files"])])
     for unit in progress(units):
-        key = digest(unit.key, sorted(plan.there))
-        old = before.get(unit.name, {})
-        if old.get("key") == key and all((out / place).is_file() for place in old["files"]):
-            done[unit.name] = old
-            site.kept += old["files"]
-        else:
-            files = sorted(unit.make(out))
-            done[unit.name] = {"part": unit.part, "key": key, "files": files}
-            site.made += files
-            write_json(
-                out / MANIFEST, {**before, **done}
-            )  # after every unit: a build that is stopped goes on from here
+        done[unit.name] = _made(unit, before.get(unit.name, {}), plan, site, out)
+        if done[unit.name] is not before.get(unit.name):  # a build that is stopped goes on from here
+            write_json(out / MANIFEST, {**before, **done})
     front = plan.front(url, {place for unit in done.values() for place in unit["files"]})
     for place, content in front.items():
         write_file(out / place, content)

@@ -33,7 +33,7 @@ def masked_lm(tmp_path_factory):
 def save_classifier(folder, labels):
     """A classifier with random weights, as if trained, and a file of examples for it."""
     from bertlook_course.analyses.finetuning import Classifier
-    from bertlook_course.analyses.finetuning.classifier import _with_new_head
+    from bertlook_course.analyses.finetuning.classifier import with_classification_head
     from bertlook_course.analyses.finetuning.new_head import as_encoder
     from bertlook_course.corpora import Example, Task
 
@@ -45,7 +45,7 @@ def save_classifier(folder, labels):
         "t", labels, examples[:3], examples[3:5], examples[5:], metric="accuracy" if labels else "pearson"
     )
     encoder = load_encoder(save_tiny_model(folder / "encoder"))
-    model = _with_new_head(encoder, task.labels, 0, None).eval()
+    model = with_classification_head(encoder, task.labels, 0, None).eval()
     metric = "accuracy" if labels else "pearson"
     classifier = Classifier(as_encoder(model, encoder, "t"), model, task.labels, "t", metric)
     return classifier, examples[4:], examples[:4]

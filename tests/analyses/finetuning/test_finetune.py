@@ -12,8 +12,13 @@ import tiny
 import torch
 from made import run
 
-from bertlook_course.analyses.finetuning import classifier as finetune
-from bertlook_course.analyses.finetuning import fine_tune, learning_rate_for, load_classifier, score
+from bertlook_course.analyses.finetuning import (
+    fine_tune,
+    learning_rate_for,
+    load_classifier,
+    score,
+    task_training,
+)
 from bertlook_course.corpora import Example, Task
 from bertlook_course.storage import cache as store
 from bertlook_teach import extract_attention, load_encoder
@@ -320,7 +325,7 @@ def test_a_kept_classifier_comes_back_as_it_was(encoders, tmp_path, monkeypatch,
     task, encoder = TASKS[kind], encoders["bert"]
     made = quick(encoder, task, keep=True, dropout=0.2)
     with monkeypatch.context() as patch:
-        patch.setattr(finetune, "_fine_tune", lambda *given, **settings: pytest.fail("trained again"))
+        patch.setattr(task_training, "_fine_tune", lambda *given, **settings: pytest.fail("trained again"))
         found = quick(encoder, task, keep=True, dropout=0.2, folder=tmp_path / "saved")
     assert found is not made and found.encoder.fingerprint == made.encoder.fingerprint != encoder.fingerprint
     np.testing.assert_array_equal(found.logits(task.test), made.logits(task.test))
@@ -337,7 +342,9 @@ def test_a_kept_classifier_comes_back_as_it_was(encoders, tmp_path, monkeypatch,
 def test_another_training_is_not_taken_for_a_kept_one(encoders, gentle, tuned, tmp_path, monkeypatch, other):
     monkeypatch.setattr(store, "store_folder", lambda: tmp_path)
     trained, task = [], TASKS["classes"]
-    monkeypatch.setattr(finetune, "_fine_tune", lambda *given, **settings: trained.append(given) or tuned)
+    monkeypatch.setattr(
+        task_training, "_fine_tune", lambda *given, **settings: trained.append(given) or tuned
+    )
     quick(encoders["bert"], task, keep=True)
     another = replace(task, train=task.train[:-1]) if other == "task" else task
     model = gentle if other == "encoder" else encoders["bert"]

@@ -13,8 +13,7 @@ import torch
 from made import read_rows, run
 from test_finetune import TASKS
 
-from bertlook_course.analyses.finetuning import classifier as classifiers
-from bertlook_course.analyses.finetuning import fine_tune, training
+from bertlook_course.analyses.finetuning import fine_tune, task_training, training
 from bertlook_course.analyses.finetuning.training import Checkpoint
 from bertlook_course.storage import UNFINISHED
 from bertlook_teach import load_encoder
@@ -68,7 +67,9 @@ def test_it_ends_with_the_weights_of_an_unbroken_training(epoch, encoder, tmp_pa
     assert path.is_file()
     epochs = []
     monkeypatch.setattr(
-        classifiers, "_on_dev", lambda *given, judge=classifiers._on_dev: epochs.append(1) or judge(*given)
+        task_training,
+        "_on_dev",
+        lambda *given, judge=task_training._on_dev: epochs.append(1) or judge(*given),
     )
     assert same(taught(encoder, path), whole)
     assert len(epochs) == 4 - epoch and not path.exists()
