@@ -46,15 +46,8 @@ def close(found, expected, **_):
 
 def save_bert(folder, *, seed=3, **changes):
     """A random BERT of another shape than the specimen, with its pre-training heads, and a cased tokenizer."""
-    vocabulary = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *["The", "cat", "sat", "mat", "on", ".", ",", "A", "É", "e"],
-        *map(chr, range(97, 123)),
-    ]
+    vocabulary = "[PAD] [UNK] [CLS] [SEP] [MASK] The cat sat mat on . , A É e".split()
+    vocabulary += map(chr, range(97, 123))
     shape = {"hidden_size": 24, "num_hidden_layers": 4, "num_attention_heads": 3, "intermediate_size": 41}
     config = BertConfig(
         vocab_size=len(set(vocabulary)), max_position_embeddings=151, initializer_range=0.4, layer_norm_eps=1e-5, **shape, **changes
