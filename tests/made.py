@@ -6,7 +6,11 @@ Sizes differ from one another (3 layers, 2 heads, 5 or more tokens), so that a s
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +126,29 @@ def tiny_encoder(folder: Path, family: str = "bert", **changes):
     from bertlook_teach.model import load_encoder
 
     return load_encoder(save_tiny_model(folder, family, **changes), device="cpu")
+
+
+def write_lines(path: Path, *lines) -> Path:
+    """A file of lines, packed where its name ends in .gz; what is no text becomes JSON."""
+    text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+def conllu(words: str, heads, relations: str = "") -> str:
+    """A sentence in CoNLL-U; heads are counted from 1, 0 for the root, and every relation is dep if none is given."""
+    names = relations.split() or ["dep"] * len(heads)
+    rows = zip(words.split(), heads, names, strict=True)
+    lines = (f"{i}\t{word}\t_\tX\t_\t_\t{head}\t{name}\t_\t_" for i, (word, head, name) in enumerate(rows, 1))
+    return "\n".join(lines) + "\n\n"
+
+
+def printed_by(code: str, **options) -> str:
+    """What a few lines print in a new Python that has loaded nothing of ours."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function")

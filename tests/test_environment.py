@@ -154,18 +154,14 @@ def test_a_version_whose_late_patches_have_other_pins_is_asked_for_twice(monkeyp
 
 def test_what_does_not_resolve_is_said_and_counts(monkeypatch, capsys):
     def answers(command, **options):
+        if "--version" in command:
+            return True, ""
         assert "--only-binary" in command and "windows" in command[command.index("--python-platform") + 1]
-        return (
-            (False, "error: No solution\n cause: no wheel")
-            if "3.13.0" in command
-            else (True, "torch==2.13.0+cpu\n")
-        )
+        if "3.13.0" in command:
+            return False, "error: No solution\n cause: no wheel"
+        return True, "torch==2.13.0+cpu\n"
 
-    monkeypatch.setattr(
-        check_constraints,
-        "run",
-        lambda command, **options: (True, "") if "--version" in command else answers(command, **options),
-    )
+    monkeypatch.setattr(check_constraints, "run", answers)
     words = ["--system", "windows-x86_64", "--python", "3.12", "--python", "3.13", "--no-pip"]
     assert check_constraints.main(words) == 1
     said = capsys.readouterr().out
@@ -199,13 +195,8 @@ def commands(job):
 
 def readme_commands():
     """The two lines at the top of the README."""
-    return (
-        re.search(
-            r"```\n(python3 start\.py\n(?:python3 start\.py .*\n)+)```", (ROOT / "README.md").read_text()
-        )
-        .group(1)
-        .splitlines()
-    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.search(r"```\n(python3 start\.py\n(?:python3 start\.py .*\n)+)```", readme)[1].splitlines()
 
 
 def test_the_workflow_runs_both_commands_of_the_readme_on_every_system_with_the_oldest_and_newest_python():
@@ -265,15 +256,8 @@ server.serve_forever()
     ids=["well", "error", "empty", "ended", "silent"],
 )
 def test_the_check_sees_whether_the_address_answers(program, code, said):
-    command = [
-        sys.executable,
-        ".ci/opens.py",
-        "--seconds",
-        "20" if code == 0 else "4",
-        sys.executable,
-        "-c",
-        program,
-    ]
+    seconds = "20" if code == 0 else "4"
+    command = [sys.executable, ".ci/opens.py", "--seconds", seconds, sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout

@@ -115,7 +115,7 @@ def save_tiny_model(folder: Path, family: str = "bert", seed: int = 7, **changes
     return folder
 
 
-def change_config(folder: Path, **changes) -> None:
-    """Edit the config.json of a saved model."""
-    path = folder / "config.json"
+def change_config(folder: Path, file: str = "config.json", /, **changes) -> None:
+    """Edit the config.json of a saved model, or another of its JSON files."""
+    path = folder / file
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

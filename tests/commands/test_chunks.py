@@ -8,7 +8,7 @@ import sys
 import time
 from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -71,13 +71,8 @@ def test_killed_by_the_system_again_and_again_it_ends_with_the_identical_table(f
     assert cli.main(words(folder, tmp_path / "whole", "--quiet")) == 0
     places, kills = Random(21), 0
     for _ in range(4):
-        command = [
-            sys.executable,
-            "-c",
-            CHILD,
-            str(places.randint(3, 30)),
-            *words(folder, tmp_path / "a", "--quiet"),
-        ]
+        command = [sys.executable, "-c", CHILD, str(places.randint(3, 30))]
+        command += words(folder, tmp_path / "a", "--quiet")
         path = os.pathsep.join([str(Path(chunks.__file__).parents[2]), *sys.path])
         done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
         assert done.returncode in (0, -signal.SIGKILL)
@@ -154,6 +149,15 @@ def test_a_folder_without_files_is_no_corpus(tmp_path):
 
 
 # --- Dask ----------------------------------------------------------------------------------------------
+@contextmanager
+def cluster_of(n_workers):
+    """A scheduler of others with so many workers."""
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    with chunks._own_main(), distributed.LocalCluster(n_workers=n_workers, **options) as cluster:
+        yield cluster
+
+
 def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert cli.main(words(folder, tmp_path, "--workers", 2, "--quiet")) == 1
@@ -221,16 +225,11 @@ def test_a_run_without_any_worker_ends_and_does_not_wait_for_ever(tmp_path, monk
 
 
 def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path, small, capsys, monkeypatch):
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     monkeypatch.setattr(chunks, "PATIENCE", 1.0)
     assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", "tcp://127.0.0.1:9")) == 1
     assert "there is no Dask scheduler at tcp://127.0.0.1:9" in capsys.readouterr().err
-    with (
-        chunks._own_main(),
-        distributed.LocalCluster(
-            n_workers=0, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster,
-    ):
+    with cluster_of(0) as cluster:
         address = cluster.scheduler_address
         assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 1
         assert f"has no worker; start one there: dask worker {address}" in capsys.readouterr().err
@@ -284,14 +283,9 @@ def test_another_server_at_the_address_of_a_scheduler_is_said(
 
 
 def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):
-    distributed, said = pytest.importorskip("distributed"), []
+    said = []
     monkeypatch.setattr(chunks, "PATIENCE", 2.0)
-    with (
-        chunks._own_main(),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster,
-    ):
+    with cluster_of(1) as cluster:
 
         def ended(words, file):
             said.append(words)
@@ -309,13 +303,7 @@ def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):
 
 
 def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
-    distributed = pytest.importorskip("distributed")
-    with (
-        chunks._own_main(),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster,
-    ):
+    with cluster_of(1) as cluster:
         args = Namespace(force=False, quiet=True, scheduler=cluster.scheduler_address)
         with chunks.Run(args, tmp_path, {}) as run:
             stream = run.results(slow, Here(), range(40))

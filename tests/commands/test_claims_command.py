@@ -1,12 +1,11 @@
 """``bertlook claims`` on tiny models of several families: what is written, what is said, what goes wrong."""
 
-import csv
 import json
-import os
 import shutil
 from functools import wraps
 
 import pytest
+from made import read_rows
 from tiny import save_tiny_model
 
 from bertlook_bench import line as cli
@@ -81,8 +80,7 @@ def test_csv_json_page_and_screen_say_the_same(tmp_path, files, capsys):
     model = save_tiny_model(tmp_path / "m")
     assert run(model, tmp_path / "out", "--lesson", "3", *files) == 0
     record, rows = written(tmp_path / "out")
-    with open(tmp_path / "out" / "claims.csv", newline="", encoding="utf-8") as file:
-        table = {row["key"]: row for row in csv.DictReader(file)}
+    table = {row["key"]: row for row in read_rows(tmp_path / "out" / "claims.csv")}
     assert table.keys() == rows.keys() and record["lesson"] == "03"
     page = (tmp_path / "out" / "claims.html").read_text(encoding="utf-8")
     shown = capsys.readouterr()
@@ -192,24 +190,6 @@ def test_a_file_that_is_no_treebank_is_named_with_its_line(tmp_path, capsys):
     (tmp_path / "bad.conllu").write_text("1\tthe\n")
     assert run("specimen", tmp_path / "out", "--data", str(tmp_path / "bad.conllu")) == 1
     assert "line 1: CoNLL-U has 10 columns" in capsys.readouterr().err
-
-
-def test_a_limit_is_a_whole_number_from_1(tmp_path, capsys):
-    for limit in ("many", "2.5"):
-        with pytest.raises(SystemExit, match="2"):
-            run("specimen", tmp_path, "--limit", limit)
-    for limit in ("0", "-3"):
-        assert run("specimen", tmp_path, "--limit", limit) == 1
-        assert f"--limit must be at least 1; got {limit}" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(
-    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere"
-)
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, capsys):
-    (tmp_path / "locked").mkdir(mode=0o500)
-    assert run("specimen", tmp_path / "locked" / "out") == 1
-    assert "choose a folder of your own" in capsys.readouterr().err
 
 
 def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path, capsys):

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from made import printed_by
 
 from bertlook_bench import common
 from bertlook_bench import line as cli
@@ -88,15 +89,7 @@ def test_a_number_is_written_in_the_digits_0_to_9(given, capsys):
 
 
 def test_a_second_run_in_one_folder_is_refused_and_the_folder_is_free_afterwards(tmp_path, capsys):
-    more = [
-        "profile",
-        "--model",
-        "specimen",
-        "--texts",
-        str(tmp_path / "nowhere.txt"),
-        "--out",
-        str(tmp_path),
-    ]
+    more = ["profile", "--texts", str(tmp_path / "nowhere.txt"), "--out", str(tmp_path)]
     claim_folder(tmp_path)
     assert cli.main(more) == 1
     assert "another bertlook is writing into" in capsys.readouterr().err
@@ -210,19 +203,9 @@ def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_fo
 
 
 def test_the_command_loads_nothing_heavy():
-    heavy = (
-        "torch",
-        "transformers",
-        "numpy",
-        "matplotlib",
-        "IPython",
-        "ipywidgets",
-        "jupyterlab",
-        "jupyter_server",
-    )
-    code = f"import sys; import bertlook_bench.line, bertlook_press.classroom.server; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    heavy = "torch transformers numpy matplotlib IPython ipywidgets jupyterlab jupyter_server"
+    code = "import sys; import bertlook_bench.line, bertlook_press.classroom.server; print(*sys.modules)"
+    assert not set(heavy.split()) & set(printed_by(code, cwd=ROOT).split())
 
 
 def test_by_itself_the_command_says_what_there_is(capsys):

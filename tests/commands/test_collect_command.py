@@ -1,8 +1,7 @@
 """``bertlook collect``: one page and one table, and what it refuses."""
 
-import csv
-
 import pytest
+from made import read_rows
 
 from bertlook_bench.line import main
 from bertlook_course.checks import Sheet, lesson05
@@ -22,7 +21,7 @@ def test_page_and_table_are_written_and_what_was_left_out_is_said(handed_in, tmp
     assert main(["collect", str(handed_in), "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert said.startswith("1 students, 1 hand-ins, 0 games.") and "ben.json: left out" in said
-    rows = list(csv.DictReader((tmp_path / "out" / "class.csv").open(encoding="utf-8")))
+    rows = read_rows(tmp_path / "out" / "class.csv")
     assert {(row["student"], row["status"]) for row in rows} == {("ada", "right")}
     n = len(lesson05.sheet().answers)
     assert f"{n} of {n} (sheet)" in (tmp_path / "out" / "class.html").read_text(encoding="utf-8")

@@ -4,11 +4,12 @@ from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 
 import pytest
+from made import conllu
 
 from bertlook_bench import common
 from bertlook_bench.driver import Treebank
 
-TREE = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+TREE = conllu("a cat", (2, 0), "det root")
 
 
 def test_an_option_below_its_least_value_is_named():
@@ -29,7 +30,7 @@ def test_the_treebank_is_all_files_up_to_the_limit_and_broken_sentences_are_said
 
     paths = [tmp_path / name for name in ("one.conllu", "two.conllu")]
     paths[0].write_text(TREE * 3)
-    paths[1].write_text("1\ta\t_\t_\t_\t_\t7\tdet\t_\t_\n\n" + TREE)
+    paths[1].write_text(conllu("a", (7,)) + TREE)
     parser = ArgumentParser()
     treebank.add(parser)
     args = parser.parse_args(["--data", *map(str, paths), "--on-error", "skip"])
@@ -55,9 +56,8 @@ def test_cutting_is_one_option_with_two_defaults():
         parser = ArgumentParser()
         common.add_truncate(parser, default=default)
         assert parser.parse_args([]).truncate is default
-        assert (
-            parser.parse_args(["--truncate"]).truncate and not parser.parse_args(["--no-truncate"]).truncate
-        )
+        assert parser.parse_args(["--truncate"]).truncate
+        assert not parser.parse_args(["--no-truncate"]).truncate
 
 
 def test_bars_are_silent_when_asked(capsys):

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 import tiny
-from made import read_rows, run
+from made import conllu, read_rows, run, write_lines
 
 from bertlook_bench import chunks, line
 from bertlook_bench.driver import Command, Data, Given
@@ -24,7 +24,6 @@ NEGATIONS = [
     ("it sat on no mat", [3], [0, 1, 2, 4]),
     ("no dog sat on a mat", [0], [1, 2, 3, 4, 5]),
 ]
-TREE = "1\tthe\t_\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tsat\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 
 
 @pytest.fixture(scope="module")
@@ -35,32 +34,25 @@ def files(tmp_path_factory):
         tiny.save_tiny_model(folder / name, seed=seed)
     tiny.save_tiny_model(folder / "wide", hidden_size=20, num_attention_heads=4)
 
-    def lines(name, rows):
-        (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-
     (folder / "texts.txt").write_text(TEXTS, encoding="utf-8")
     (folder / "one.txt").write_text("The cat.\n", encoding="utf-8")
     (folder / "word.txt").write_text("The cat.\ncat\n", encoding="utf-8")
-    (folder / "trees.conllu").write_text(TREE * 12, encoding="utf-8")
+    (folder / "trees.conllu").write_text(
+        conllu("the cat sat", (2, 3, 0), "det nsubj root") * 12, encoding="utf-8"
+    )
     (folder / "empty.jsonl").touch()
     (folder / "wrong.jsonl").write_text('{"text": "x", "pronoun": 3}\n', encoding="utf-8")
     for name, words in (("train", "abcdefgh"), ("dev", "ijkl"), ("test", "mnop")):
         examples = [{"s1": f"the cat {word}", "label": "yn"[i % 2]} for i, word in enumerate(words)]
-        lines(f"{name}.jsonl", examples)
-    lines(
-        "negations.jsonl",
-        [
-            {
-                "id": f"{split}{i}",
-                "words": text.split(),
-                "negations": [{"cue": cue, "scope": scope}],
-                "split": split,
-            }
-            for split in ("train", "test")
-            for i, (text, cue, scope) in enumerate(NEGATIONS)
-        ],
-    )
-    lines("half.jsonl", [{"id": "1", "words": ["no", "cat"], "negations": [], "split": "train"}])
+        write_lines(folder / f"{name}.jsonl", *examples)
+    negations = [
+        {"id": f"{split}{i}", "words": text.split(), "negations": [{"cue": cue, "scope": scope}], "split": split}
+        for split in ("train", "test")
+        for i, (text, cue, scope) in enumerate(NEGATIONS)
+    ]  # fmt: skip
+    write_lines(folder / "negations.jsonl", *negations)
+    half = {"id": "1", "words": ["no", "cat"], "negations": [], "split": "train"}
+    write_lines(folder / "half.jsonl", half)
     return folder
 
 
@@ -276,21 +268,7 @@ def test_options_come_from_the_signature(capsys):
     given = {"times": 2, "kind": "even", "weight": None, "where": None, "signed": False, "named": True}
     assert given.items() <= vars(args).items()
     args = parser.parse_args(
-        [
-            "--out",
-            "x",
-            "--times",
-            "3",
-            "--kind",
-            "odd",
-            "--weight",
-            "1.5",
-            "--where",
-            "a/b",
-            "--signed",
-            "--no-named",
-            "--no-twin",
-        ]
+        "--out x --times 3 --kind odd --weight 1.5 --where a/b --signed --no-named --no-twin".split()
     )
     given = {"times": 3, "kind": "odd", "weight": 1.5, "where": Path("a/b"), "signed": True, "named": False}
     assert given.items() <= vars(args).items() and args.no_twin

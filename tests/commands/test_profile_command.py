@@ -43,18 +43,8 @@ def folder(tmp_path_factory):
 
 
 def profile(folder, out, *more, texts="texts.txt"):
-    words = [
-        "profile",
-        "--model",
-        folder / "model",
-        "--texts",
-        folder / texts,
-        "--out",
-        out,
-        "--quiet",
-        *more,
-    ]
-    return cli.main([str(word) for word in words])
+    words = ["--model", folder / "model", "--texts", folder / texts, "--out", out, "--quiet", *more]
+    return cli.main(["profile", *map(str, words)])
 
 
 def table(out):
@@ -83,6 +73,14 @@ def killing(monkeypatch, after, what=Killed):
     monkeypatch.setattr(Profile, "add_many", once_more)
 
 
+def killed(monkeypatch, after, *given, **options):
+    """A run that dies when so many texts are measured."""
+    with monkeypatch.context() as patch:
+        killing(patch, after)
+        with pytest.raises(Killed):
+            profile(*given, **options)
+
+
 def test_one_bad_text_stops_it_and_is_named(folder, tmp_path, capsys):
     assert profile(folder, tmp_path / "a", "--batch-size", 1) == 1
     assert "text 2 of the corpus" in capsys.readouterr().err
@@ -104,19 +102,14 @@ def test_bad_texts_are_left_out_named_and_counted_if_wanted(folder, tmp_path, ca
 def test_a_run_that_was_killed_is_gone_on_with(folder, tmp_path, capsys, monkeypatch, kept_always, after):
     more = ["--on-error", "skip", "--no-truncate", "--batch-size", 1]
     assert profile(folder, tmp_path / "whole", *more) == 0
-    with monkeypatch.context() as patch:
-        killing(patch, after)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "a", *more)
+    killed(monkeypatch, after, folder, tmp_path / "a", *more)
     assert not (tmp_path / "a" / "profile.csv").exists()
     capsys.readouterr()
     assert profile(folder, tmp_path / "a", *more) == 0
     assert "of 7 chunks are done by an earlier run" in capsys.readouterr().err
     assert table(tmp_path / "a") == table(tmp_path / "whole")
-    one, other = (
-        json.loads((tmp_path / d / "profile.json").read_text(encoding="utf-8")) for d in ("a", "whole")
-    )
-    assert one == other
+    texts = [(tmp_path / name / "profile.json").read_text(encoding="utf-8") for name in ("a", "whole")]
+    assert json.loads(texts[0]) == json.loads(texts[1])
     assert not (tmp_path / "a" / "unfinished").exists()
 
 
@@ -134,10 +127,7 @@ def test_ctrl_c_can_be_gone_on_from(folder, tmp_path, capsys, monkeypatch):
 def test_another_run_begins_anew_and_an_error_counts_as_the_file_does(
     folder, tmp_path, capsys, monkeypatch, kept_always
 ):
-    with monkeypatch.context() as patch:
-        killing(patch, 1)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "a", "--batch-size", 1, texts="good.txt")
+    killed(monkeypatch, 1, folder, tmp_path / "a", "--batch-size", 1, texts="good.txt")
     assert profile(folder, tmp_path / "a", "--segments", "zeros", texts="good.txt") == 0
     said = capsys.readouterr().err
     assert (
@@ -145,20 +135,14 @@ def test_another_run_begins_anew_and_an_error_counts_as_the_file_does(
         and "unfinished run of something else (segments: 'standard' there, 'zeros' now)" in said
     )
     (folder / "late.txt").write_text("\n".join([*TEXTS[::2], TEXTS[1]]) + "\n", encoding="utf-8")
-    with monkeypatch.context() as patch:
-        killing(patch, 1)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "b", "--batch-size", 1, texts="late.txt")
+    killed(monkeypatch, 1, folder, tmp_path / "b", "--batch-size", 1, texts="late.txt")
     assert profile(folder, tmp_path / "b", texts="late.txt") == 1
     said = capsys.readouterr().err
     assert "going on: 2 of 5 chunks are done" in said and "text 5 of the corpus" in said
 
 
 def test_a_damaged_rest_of_a_run_is_no_rest(folder, tmp_path, capsys, monkeypatch, kept_always):
-    with monkeypatch.context() as patch:
-        killing(patch, 2)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "a", texts="good.txt")
+    killed(monkeypatch, 2, folder, tmp_path / "a", texts="good.txt")
     for path in [*(tmp_path / "a").rglob("*.npz"), *(tmp_path / "a").rglob("run.json")]:
         path.write_text("[]", encoding="utf-8")
     assert profile(folder, tmp_path / "a", texts="good.txt") == 0
@@ -179,20 +163,14 @@ def test_a_result_that_cannot_be_written_leaves_nothing_of_it(folder, tmp_path, 
 
 
 def test_force_drops_what_other_runs_left(folder, tmp_path, capsys, monkeypatch, kept_always):
-    with monkeypatch.context() as patch:
-        killing(patch, 2)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "a", texts="good.txt")
+    killed(monkeypatch, 2, folder, tmp_path / "a", texts="good.txt")
     assert profile(folder, tmp_path / "a", "--force", texts="good.txt") == 0
     assert "going on" not in capsys.readouterr().err and not (tmp_path / "a" / "unfinished").exists()
 
 
 def test_a_corpus_that_was_changed_is_noticed(folder, tmp_path, capsys, monkeypatch, kept_always):
     (folder / "changing.txt").write_text("\n".join(TEXTS[::2]), encoding="utf-8")
-    with monkeypatch.context() as patch:
-        killing(patch, 2)
-        with pytest.raises(Killed):
-            profile(folder, tmp_path / "a", texts="changing.txt")
+    killed(monkeypatch, 2, folder, tmp_path / "a", texts="changing.txt")
     (folder / "changing.txt").write_text("\n".join([*TEXTS[::2], "a dog sat."]), encoding="utf-8")
     assert profile(folder, tmp_path / "a", texts="changing.txt") == 0
     said = capsys.readouterr().err

@@ -1,12 +1,13 @@
 """``bertlook record`` and ``bertlook show``, and the commands that take ``recorded:FILE`` for a model."""
 
-import csv
 import json
 import re
 
 import numpy as np
 import pytest
 import tiny
+from made import conllu
+from made import read_rows as rows
 
 from bertlook_bench import line as cli
 from bertlook_course import load_treebank
@@ -23,7 +24,10 @@ TEXTS = f"the cat sat on the mat.\n{MARKUP}\na dog chased it.\nthe cat sat on th
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     tiny.save_tiny_model(folder / "model")
+    tiny.save_tiny_model(folder / "bytes", "roberta")
     (folder / "texts.txt").write_text(TEXTS, encoding="utf-8")
+    (folder / "other.txt").write_text("the dog sat.\n", encoding="utf-8")
+    (folder / "trees.conllu").write_text(2 * conllu("ca n't", (0, 1)), encoding="utf-8")
     assert record(folder, folder / "tiny.bertlook", "--with-vectors") == 0
     return folder
 
@@ -36,11 +40,6 @@ def record(folder, out, *more):
 
 def run(*args):
     return cli.main([str(a) for a in args])
-
-
-def rows(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 # --- record ---------------------------------------------------------------------------------------------------
@@ -65,19 +64,6 @@ def test_with_vectors_and_a_limit(folder, tmp_path):
     assert recording.texts_with_vectors == recording.texts == ("the cat sat on the mat.",)
 
 
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["--out", "x.npz"], r"--out names the file to write, \*.bertlook; got 'x.npz'"),
-        (["--out", "x.bertlook", "--limit", "0"], "--limit must be at least 1"),
-        (["--out", "x.bertlook", "--model", "recorded:y"], "here a model is needed that can be run"),
-    ],
-)
-def test_what_cannot_be_recorded_is_said(folder, args, message, capsys):
-    assert run("record", "--model", folder / "model", "--texts", folder / "texts.txt", *args) == 1
-    assert re.search(message, capsys.readouterr().err)
-
-
 # --- show -----------------------------------------------------------------------------------------------------
 
 
@@ -98,20 +84,6 @@ def test_a_page_holds_the_attention_and_runs_nothing_of_the_tokens(folder, tmp_p
     )
     view = next(one["state"] for one in state["views"] if one["module"] == "head_view")
     assert (view["layer"], view["head"]) == (2, 1) and view["shape"][:2] == [3, 2]
-
-
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["--input", 4], "--input 4: .* was recorded on 3 inputs"),
-        (["--input", 0], "--input must be at least 1"),
-        (["--head", "4-1"], "no head 4-1: .* has 3 layers of 2 heads"),
-        (["--out", "page.txt"], "a saved page is an .html file"),
-    ],
-)
-def test_what_cannot_be_shown_is_said(folder, args, message, capsys):
-    assert run("show", folder / "tiny.bertlook", *args) == 1
-    assert re.search(message, capsys.readouterr().err)
 
 
 def test_the_explorer_takes_a_recording_as_it_takes_an_encoder():
@@ -150,32 +122,20 @@ def test_a_recording_is_measured_as_its_model_would_be(folder, tmp_path, capsys)
     assert about["recorded"] == "recorded, not computed here"
 
 
-def test_texts_that_were_not_recorded_are_refused(folder, tmp_path, capsys):
-    (tmp_path / "other.txt").write_text("the dog sat.\n", encoding="utf-8")
-    model = f"recorded:{folder / 'tiny.bertlook'}"
-    more = ["--texts", tmp_path / "other.txt", "--out", tmp_path / "a", "--quiet"]
-    assert run("profile", "--model", model, *more) == 1
-    assert "'the dog sat.' is not among the 3 inputs recorded" in capsys.readouterr().err
-
-
 def test_a_treebank_is_scored_as_far_as_it_was_recorded(folder, tmp_path, capsys):
-    tree = "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tsat\tsit\tVERB\t_\t_\t0\troot\t_\t_\n"
-    whole = (
-        tree
-        + "4\ton\ton\tADP\t_\t_\t6\tcase\t_\t_\n5\tthe\tthe\tDET\t_\t_\t6\tdet\t_\t_\n6\tmat\tmat\tNOUN\t_\t_\t3\tobl\t_\t_\n"
-    )
-    dog = "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tchased\tchase\tVERB\t_\t_\t0\troot\t_\t_\n"
+    trees = [
+        conllu("the cat sat on the mat .", (2, 3, 0, 6, 6, 3, 3), "det nsubj root case det obl punct"),
+        conllu("a dog chased it .", (2, 3, 0, 3, 3), "det nsubj root obj punct"),
+        conllu("the cat sat", (2, 3, 0), "det nsubj root"),
+    ]
     data = tmp_path / "t.conllu"
-    data.write_text(
-        f"{whole}7\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n{dog}4\tit\tit\tPRON\t_\t_\t3\tobj\t_\t_\n5\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n{tree}\n",
-        encoding="utf-8",
-    )
+    data.write_text("".join(trees), encoding="utf-8")
     tables = []
     for model in (f"recorded:{folder / 'tiny.bertlook'}", folder / "model"):
         read = data
         if model == folder / "model":  # without the third sentence, which was not recorded
             read = tmp_path / "two.conllu"
-            read.write_text("\n\n".join(data.read_text(encoding="utf-8").split("\n\n")[:2]) + "\n\n", "utf-8")
+            read.write_text("".join(trees[:2]), encoding="utf-8")
         more = ["--min-cases", "2", "--permutations", "0", "--no-twin", "--quiet", "--out", tmp_path / "out"]
         assert run("syntax", "--model", model, "--data", read, *more) == 0
         said = capsys.readouterr().out
@@ -220,12 +180,6 @@ def test_recordings_of_different_shape_or_tokens_are_not_compared(folder, tmp_pa
     for names in (both, both[::-1]):
         assert run("compare", *names, "--out", tmp_path, "--quiet") == 1
         assert "maps of different tokens cannot be compared" in capsys.readouterr().err
-
-
-def test_a_command_that_must_run_the_model_says_so(folder, tmp_path, capsys):
-    more = ["--model", f"recorded:{folder / 'tiny.bertlook'}", "--out", tmp_path]
-    assert run("probe", *more) == 1
-    assert "recorded attention, and here a model is needed that can be run" in capsys.readouterr().err
 
 
 # --- a treebank -----------------------------------------------------------------------------------------------
@@ -286,41 +240,22 @@ def test_the_random_twin_of_a_recorded_treebank_stands_beside_it(tmp_path, capsy
     assert "was not recorded as a random twin" in capsys.readouterr().err
     assert run("syntax", *more, "--model", recorded, "--out", tmp_path / "a") == 0
     assert "`bertlook record --random-twin` records one; name it with --twin" in capsys.readouterr().err
-    assert (
-        run("syntax", *more, "--model", recorded, "--twin", twin, "--no-twin", "--out", tmp_path / "a") == 1
-    )
+    both = ["--twin", twin, "--no-twin"]
+    assert run("syntax", *more, "--model", recorded, *both, "--out", tmp_path / "a") == 1
     assert "one of them is too many" in capsys.readouterr().err
     assert run("compare", "specimen", "specimen", "--twin", twin, "--out", tmp_path / "a") == 1
     assert "--twin goes with --model recorded:NAME" in capsys.readouterr().err
 
 
-def test_sentences_recorded_as_texts_are_no_treebank_and_that_is_said(folder, tmp_path, capsys):
-    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\tdep\t_\t_\n"
-    words = ["ca", "n't"]
-    tree = "".join(row.format(i + 1, word, 0 if i == 0 else 1) for i, word in enumerate(words))
-    (tmp_path / "t.conllu").write_text(f"{tree}\n{tree}\n", encoding="utf-8")
-    more = ["--data", tmp_path / "t.conllu", "--out", tmp_path / "a", "--no-twin", "--quiet"]
-    assert run("syntax", "--model", f"recorded:{folder / 'tiny.bertlook'}", *more) == 1
-    assert "`bertlook record --data`" in capsys.readouterr().err
-
-
 def test_what_the_model_cannot_read_whole_is_left_out_and_counted(folder, tmp_path, capsys):
-    row = "{}\tcat\t_\tNOUN\t_\t_\t{}\tdep\t_\t_\n"
-    trees = ["".join(row.format(i + 1, min(i, 1)) for i in range(n)) for n in (3, 60)]
-    (tmp_path / "t.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
+    trees = [conllu("cat " * n, (0, *[1] * (n - 1))) for n in (3, 60)]
+    (tmp_path / "t.conllu").write_text("".join(trees), encoding="utf-8")
     more = ["--data", tmp_path / "t.conllu", "--out", tmp_path / "a.bertlook", "--quiet"]
     assert run("record", "--model", folder / "model", *more) == 0
     assert (
         "1 of 2 sentences left out: longer than the model reads (32 wordpieces)." in capsys.readouterr().out
     )
     assert load_recording(tmp_path / "a.bertlook").texts == ("cat cat cat",)
-
-
-def test_a_tokenizer_that_sees_blanks_records_no_treebank(tmp_path, capsys):
-    tiny.save_tiny_model(tmp_path / "model", "roberta")
-    more = ["--data", data_path("treebank", "treebank.conllu"), "--out", tmp_path / "a.bertlook", "--quiet"]
-    assert run("record", "--model", tmp_path / "model", *more) == 1
-    assert "sees where blanks are" in capsys.readouterr().err
 
 
 # --- claims ---------------------------------------------------------------------------------------------------
@@ -335,24 +270,6 @@ def test_claims_are_decided_on_a_recording_and_its_recorded_twin(folder, tmp_pat
     assert about["recorded"] == "recorded, not computed here" and about["texts"] == "3 recorded"
     assert {row["verdict"] for row in about["claims"]} == {"cannot be decided here"}  # of so few inputs
     assert "recorded, not computed here" in (tmp_path / "claims" / "claims.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["--model", "specimen", "--twin", "recorded:x"], "--twin goes with --model recorded:NAME"),
-        (["--model", "recorded:bert-base-uncased", "--twin", "specimen"], "--twin names a recording"),
-        (["--model", "recorded:bert-base-uncased", "--texts", "x"], "leave out --texts and --pairs"),
-        (["--model", "recorded:bert-base-uncased", "--recompute"], "--recompute runs the model again"),
-        (
-            ["--model", "recorded:bert-base-uncased", "--twin", "recorded:bert-base-cased"],
-            "bert-base-cased was not recorded as a random twin",
-        ),
-    ],
-)
-def test_options_that_do_not_go_with_a_recording_say_so(args, message, capsys):
-    assert run("claims", "--lesson", "03", *args) == 1
-    assert message in capsys.readouterr().err
 
 
 # --- in the words of the command line -------------------------------------------------------------------------
@@ -377,12 +294,6 @@ def test_inputs_that_were_cut_are_named(folder, tmp_path, capsys):
     assert len(second) < 140
     assert run("show", out, "--input", 2, "--out", tmp_path / "page.html") == 0
     assert "input 2 of 2; the model read its first 32 wordpieces, the rest was cut" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("command", ["profile", "syntax", "claims"])
-def test_a_recording_without_a_name_is_asked_for_one(command, tmp_path, capsys):
-    assert run(command, "--model", "recorded:", "--out", tmp_path / "a") == 1
-    assert "recorded: needs a name behind the colon: recorded:bert-base-uncased" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["profile", "compare", "syntax", "pattern", "claims"])
@@ -416,3 +327,38 @@ def test_a_profile_of_examples_says_that_they_are_no_sample(tmp_path, capsys):
         "BERT-base, recorded: 7 single texts and 5 pairs. Examples are not a sample"
         in capsys.readouterr().err
     )
+
+
+# --- refusals -------------------------------------------------------------------------------------------------
+RECORD = "record --model FOLDER/model --texts FOLDER/texts.txt --out OUT/x"
+TINY = "--model recorded:FOLDER/tiny.bertlook"
+BASE = "claims --lesson 03 --model recorded:bert-base-uncased"
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (f"{RECORD}.npz", r"--out names the file to write, \*.bertlook; got '.*x.npz'"),
+        (f"{RECORD}.bertlook --limit 0", "--limit must be at least 1"),
+        (f"{RECORD}.bertlook --model recorded:y", "here a model is needed that can be run"),
+        ("record --model FOLDER/bytes --data FOLDER/trees.conllu --out OUT/x.bertlook", "sees where blanks are"),
+        ("show FOLDER/tiny.bertlook --input 4", "--input 4: .* was recorded on 3 inputs"),
+        ("show FOLDER/tiny.bertlook --input 0", "--input must be at least 1"),
+        ("show FOLDER/tiny.bertlook --head 4-1", "no head 4-1: .* has 3 layers of 2 heads"),
+        ("show FOLDER/tiny.bertlook --out OUT/page.txt", "a saved page is an .html file"),
+        (f"profile {TINY} --texts FOLDER/other.txt --out OUT/a", "'the dog sat.' is not among the 3 inputs recorded"),
+        (f"probe {TINY} --out OUT/a", "recorded attention, and here a model is needed that can be run"),
+        (f"syntax {TINY} --data FOLDER/trees.conllu --no-twin --out OUT/a", "`bertlook record --data`"),
+        ("claims --lesson 03 --model specimen --twin recorded:x", "--twin goes with --model recorded:NAME"),
+        (f"{BASE} --twin specimen", "--twin names a recording"),
+        (f"{BASE} --texts x", "leave out --texts and --pairs"),
+        (f"{BASE} --recompute", "--recompute runs the model again"),
+        (f"{BASE} --twin recorded:bert-base-cased", "bert-base-cased was not recorded as a random twin"),
+        *((f"{command} --model recorded: --out OUT/a", "recorded: needs a name behind the colon: recorded:bert-base-uncased")
+          for command in ("profile", "syntax", "claims")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_with_recordings_is_refused(words, message, folder, tmp_path, capsys):
+    words = words.replace("FOLDER", str(folder)).replace("OUT", str(tmp_path)).split()
+    assert run(*words) == 1
+    assert re.search(message, capsys.readouterr().err)

@@ -47,24 +47,9 @@ READERS = {
     "texts": lambda path: list(iter_texts(path)),
     "pairs": lambda path: list(iter_pairs(path)),
     "tsv": read_examples,
-}
-READERS |= {"conllu": read_conllu, "entities": read_coreference}
-READERS |= {"skipping": lambda path: read_conllu(path, on_error="skip", skipped=[])}
-JSON_READERS = {
-    "coref": (read_coreference, [COREF]),
-    "skipping": (lambda path: read_coreference(path, on_error="skip"), [COREF, COREF]),
-}
-JSON_READERS |= {
-    "edges": (read_edges, [EDGES]),
-    "pairs of spans": (read_edges, [PAIRED]),
-    "pronouns": (read_pronoun_cases, [GAP]),
-}
-JSON_READERS |= {
-    "winobias": (read_pronoun_cases, [WINOBIAS, {**WINOBIAS, "id": "anti-1", "mention": [14, 23]}])
-}
-JSON_READERS |= {
-    "tasks": (read_examples, [EXAMPLE, {**EXAMPLE, "label": 1}]),
-    "numbers": (read_examples, [{**EXAMPLE, "label": 4}, {**EXAMPLE, "label": 0.5}]),
+    "conllu": read_conllu,
+    "entities": read_coreference,
+    "skipping": lambda path: read_conllu(path, on_error="skip", skipped=[]),
 }
 
 
@@ -73,9 +58,19 @@ def shipped(*parts):
     return [json.loads(line) for line in data_path(*parts).read_text(encoding="utf-8").splitlines()[:2]]
 
 
-JSON_READERS |= {"keyphrases": (read_keyphrases, shipped("keyphrases", "texts.jsonl"))}
-JSON_READERS |= {"negation": (read_negation, shipped("negation", "sentences.jsonl"))}
-JSON_READERS |= {"winogender": (read_pronoun_cases, shipped("texts", "minimal_pairs.jsonl"))}
+JSON_READERS = {
+    "coref": (read_coreference, [COREF]),
+    "skipping": (lambda path: read_coreference(path, on_error="skip"), [COREF, COREF]),
+    "edges": (read_edges, [EDGES]),
+    "pairs of spans": (read_edges, [PAIRED]),
+    "pronouns": (read_pronoun_cases, [GAP]),
+    "winobias": (read_pronoun_cases, [WINOBIAS, {**WINOBIAS, "id": "anti-1", "mention": [14, 23]}]),
+    "tasks": (read_examples, [EXAMPLE, {**EXAMPLE, "label": 1}]),
+    "numbers": (read_examples, [{**EXAMPLE, "label": 4}, {**EXAMPLE, "label": 0.5}]),
+    "keyphrases": (read_keyphrases, shipped("keyphrases", "texts.jsonl")),
+    "negation": (read_negation, shipped("negation", "sentences.jsonl")),
+    "winogender": (read_pronoun_cases, shipped("texts", "minimal_pairs.jsonl")),
+}
 
 
 def sentences(n):

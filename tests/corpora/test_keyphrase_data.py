@@ -1,17 +1,15 @@
 """The texts with key phrases: every line of the shipped file, the reader, and what it says about broken files."""
 
-import gzip
 import json
 import math
 import re
-import subprocess
-import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made import write_lines
 from transformers import AutoTokenizer
 
 from bertlook_course.corpora import KeyphraseDocument, halves, load_keyphrases, read_keyphrases
@@ -187,17 +185,10 @@ GOOD = {
 }
 
 
-def write(folder, *rows, name="texts.jsonl"):
-    path = folder / name
-    text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    return path
-
-
 @pytest.mark.parametrize("name", ["texts.jsonl", "texts.jsonl.gz"])
 def test_a_line_becomes_a_document_and_a_phrase_that_does_not_occur_is_kept_and_named(tmp_path, name):
     extra = {"in_text": [True, True], "truncated": True}  # what the file says of in_text is not believed
-    [document] = read_keyphrases(write(tmp_path, {**GOOD, **extra}, "", name=name))
+    [document] = read_keyphrases(write_lines(tmp_path / name, {**GOOD, **extra}, ""))
     assert (document.id, document.title, document.split, document.truncated) == ("7", "", "", True)
     assert document.keyphrases == ("salt marsh", "sea wall")
     assert document.in_text == (True, False)
@@ -254,14 +245,17 @@ def test_key_wordpieces_agree_with_key_words(tokenizer):
     ],
 )
 def test_a_broken_line_is_named_with_its_file_and_number(tmp_path, line, message):
-    path = write(tmp_path, {**GOOD, "id": "one"}, line)
+    path = write_lines(tmp_path / "texts.jsonl", {**GOOD, "id": "one"}, line)
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: ") + f".*{message}"):
         read_keyphrases(path)
 
 
 def test_documents_without_a_phrase_in_the_text_are_left_out_and_counted(tmp_path):
-    path = write(
-        tmp_path, GOOD, {**GOOD, "id": 8, "keyphrases": []}, {**GOOD, "id": 9, "keyphrases": ["sea wall"]}
+    path = write_lines(
+        tmp_path / "texts.jsonl",
+        GOOD,
+        {**GOOD, "id": 8, "keyphrases": []},
+        {**GOOD, "id": 9, "keyphrases": ["sea wall"]},
     )
     skipped = []
     assert [d.id for d in read_keyphrases(path, on_empty="skip", skipped=skipped)] == ["7"]
@@ -276,13 +270,15 @@ def test_a_file_without_documents_says_so(tmp_path):
     with pytest.raises(
         ValueError, match="holds no document with a key phrase in its text: expected one JSON"
     ):
-        read_keyphrases(write(tmp_path, ""))
+        read_keyphrases(write_lines(tmp_path / "texts.jsonl", ""))
     with pytest.raises(ValueError, match="1 were left out, the first"):
-        read_keyphrases(write(tmp_path, {**GOOD, "keyphrases": []}), on_empty="skip", skipped=[])
+        read_keyphrases(
+            write_lines(tmp_path / "texts.jsonl", {**GOOD, "keyphrases": []}), on_empty="skip", skipped=[]
+        )
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_keyphrases(tmp_path / "nowhere.jsonl")
     with pytest.raises(ValueError, match="on_empty must be 'stop' or 'skip'; got 'drop'"):
-        read_keyphrases(write(tmp_path, GOOD), on_empty="drop")
+        read_keyphrases(write_lines(tmp_path / "texts.jsonl", GOOD), on_empty="drop")
     with pytest.raises(ValueError, match="split must be 'train', 'test' or None; got 'dev'"):
         load_keyphrases("dev")
 
@@ -301,15 +297,6 @@ def test_halves_that_cannot_be_made_are_refused():
         halves([one, KeyphraseDocument("2", "a b", ("a",))])
     with pytest.raises(ValueError, match="both halves need documents; got 1 to choose on and 0 to report on"):
         halves([one])
-
-
-def test_importing_the_readers_loads_nothing_heavy():
-    code = (
-        "import sys, bertlook_course.corpora.keyphrases, bertlook_course.corpora.negation; "
-        "print([m for m in ('torch', 'transformers', 'IPython', 'ipywidgets') if m in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_more_phrases_than_can_be_looked_for_are_refused(tmp_path):

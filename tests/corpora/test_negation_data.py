@@ -1,12 +1,12 @@
 """The sentences with negations: every line of the shipped file, the reader, and what it says about broken files."""
 
-import gzip
 import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from made import write_lines
 from transformers import AutoTokenizer
 
 from bertlook_course.corpora import CUE_WORDS, Negation, NegationSentence, load_negation, read_negation
@@ -19,20 +19,7 @@ ROWS = [
 ]
 SENTENCES = load_negation()
 MARKS, ENDS = set(".,;:?!"), set(".?!")
-CONJUNCTIONS = {
-    "because",
-    "although",
-    "though",
-    "but",
-    "and",
-    "if",
-    "when",
-    "while",
-    "since",
-    "until",
-    "yet",
-    "so",
-}
+CONJUNCTIONS = set("because although though but and if when while since until yet so".split())
 RELATIVES = {"who", "which", "that"}
 # Words at which a scope may end without a mark before them: a conjunction of another clause.
 STOPS = CONJUNCTIONS | {"before", "after", "just"}
@@ -190,13 +177,6 @@ GOOD = {
 }
 
 
-def write(folder, *rows, name="sentences.jsonl"):
-    path = folder / name
-    text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    return path
-
-
 def changed(**fields):
     """The good line with one negation changed."""
     return {**GOOD, "negations": [{**GOOD["negations"][0], **fields}]}
@@ -204,9 +184,8 @@ def changed(**fields):
 
 @pytest.mark.parametrize("name", ["sentences.jsonl", "sentences.jsonl.gz"])
 def test_a_line_becomes_a_sentence(tmp_path, name):
-    path = write(
-        tmp_path, GOOD, "", {"id": 2, "words": ["No", "doubt"], "negations": [], "false_cues": [0]}, name=name
-    )
+    control = {"id": 2, "words": ["No", "doubt"], "negations": [], "false_cues": [0]}
+    path = write_lines(tmp_path / name, GOOD, "", control)
     first, second = read_negation(path)
     assert first == NegationSentence("n1", tuple(GOOD["words"]), (Negation((1, 3), (0, 2, 4)),))
     assert (second.id, second.negations, second.split, second.false_cues) == ("2", (), "", (0,))
@@ -223,7 +202,7 @@ def test_a_sentence_shows_its_cues_and_scopes():
 
 
 def test_a_scope_may_be_empty_in_another_corpus(tmp_path):
-    [sentence] = read_negation(write(tmp_path, changed(scope=[])))
+    [sentence] = read_negation(write_lines(tmp_path / "sentences.jsonl", changed(scope=[])))
     assert sentence.negations[0].scope == ()
 
 
@@ -255,14 +234,14 @@ def test_a_scope_may_be_empty_in_another_corpus(tmp_path):
     ],
 )
 def test_a_broken_line_is_named_with_its_file_and_number(tmp_path, line, message):
-    path = write(tmp_path, {**GOOD, "id": "one"}, line)
+    path = write_lines(tmp_path / "sentences.jsonl", {**GOOD, "id": "one"}, line)
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: ") + f".*{message}"):
         read_negation(path)
 
 
 def test_a_file_without_sentences_and_an_unknown_half_say_so(tmp_path):
     with pytest.raises(ValueError, match="holds no sentence: expected one JSON object a line"):
-        read_negation(write(tmp_path, ""))
+        read_negation(write_lines(tmp_path / "sentences.jsonl", ""))
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_negation(tmp_path / "nowhere.jsonl")
     with pytest.raises(ValueError, match="split must be 'train', 'test' or None; got 'dev'"):

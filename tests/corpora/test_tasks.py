@@ -1,7 +1,5 @@
 """Tasks: what is refused, what is read, what ships, and what is reached without any model."""
 
-import gzip
-import json
 import re
 import sys
 from collections import Counter, defaultdict
@@ -12,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.optimize
+from made import write_lines
 
 from bertlook_course.analyses.finetuning import baselines, fit_bag_of_words, majority, score, task_scores
 from bertlook_course.corpora import SHIPPED, Example, Task, load_task, read_examples, read_glue
@@ -88,13 +87,6 @@ def test_a_group_in_two_splits_is_refused():
 # --- reading -------------------------------------------------------------------------------------------
 
 
-def write(folder, name, *lines):
-    path = folder / name
-    content = "".join(line + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    return path
-
-
 TSV = {
     "sst": (("sentence\tlabel", "a fine film \t1"), Example("a fine film", None, "1")),
     "cola": (("gj04\t0\t*\tHim ran.", "gj04\t1\t\tHe ran."), Example("Him ran.", None, "0")),
@@ -110,7 +102,7 @@ TSV = {
 @pytest.mark.parametrize("ending", [".tsv", ".tsv.gz"])
 def test_every_form_of_tsv_in_glue_is_read(name, ending, tmp_path):
     lines, first = TSV[name]
-    found = read_examples(write(tmp_path, f"train{ending}", *lines))
+    found = read_examples(write_lines(tmp_path / f"train{ending}", *lines))
     assert found[0] == first and type(found[0].label) is type(first.label)
     if name == "sts":
         assert found[1].label == 3.0
@@ -121,13 +113,16 @@ def test_json_lines_are_read(tmp_path):
         {"idx": 0, "s1": "A.", "s2": "B.", "label": 1},
         {"s1": "C.", "s2": "D.", "label": 0, "group": "g", "kind": "k"},
     ]
-    found = read_examples(write(tmp_path, "x.jsonl.gz", *map(json.dumps, rows)))
+    found = read_examples(write_lines(tmp_path / "x.jsonl.gz", *rows))
     assert found == [Example("A.", "B.", "1"), Example("C.", "D.", "0", "g", "k")]
     fractions = [{"s1": "A.", "label": 4.75}, {"s1": "B.", "label": 5}]
-    assert [e.label for e in read_examples(write(tmp_path, "y.jsonl", *map(json.dumps, fractions)))] == [
+    assert [e.label for e in read_examples(write_lines(tmp_path / "y.jsonl", *fractions))] == [
         4.75,
         5.0,
     ]
+
+
+LABELLED, NUMBER = '{"s1": "a", "label": 1}', '{"s1": "a", "label": 1.5}'
 
 
 @pytest.mark.parametrize(
@@ -139,57 +134,41 @@ def test_json_lines_are_read(tmp_path):
         ("x.tsv", ["words\tlabel", "good\t1"], "expected a header with a text"),
         ("x.tsv", ["sentence\tlabel"], "holds no example"),
         ("x.tsv", [], "holds no example"),
-        ("x.jsonl", ['{"s1": "a", "label": 1}', '{"s1": "a"}'], "line 2 has no label"),
+        ("x.jsonl", [LABELLED, '{"s1": "a"}'], "line 2 has no label"),
         ("x.jsonl", ['{"s1": "a", "label": -1}'], "-1 is how GLUE marks a hidden one"),
         ("x.jsonl", ['{"text": "a", "label": 1}'], "line 1: expected an object with s1 and label"),
         ("x.jsonl", ["{"], "line 1: expected an object with s1 and label"),
         ("x.jsonl", ['{"s1": "", "label": 1}'], "line 1: a text is empty"),
         ("x.csv", ["a,b"], "ends in .jsonl or .tsv"),
         ("x.jsonl", ['{"s1": "a", "label": true}'], "line 1: a label is a text or a number; got True"),
-        (
-            "x.jsonl",
-            ['{"s1": "a", "label": 1}', '{"s1": "b", "label": [1]}'],
-            "line 2: a label is a text or a number",
-        ),
-        (
-            "x.jsonl",
-            ['{"s1": "a", "label": 1.5}', '{"s1": "b", "label": "x"}'],
-            "line 2: the label is 'x', where a number",
-        ),
-        (
-            "x.jsonl",
-            ['{"s1": "a", "label": 1.5}', '{"s1": "b", "label": NaN}'],
-            "line 2: the label is nan, where a number",
-        ),
+        ("x.jsonl", [LABELLED, '{"s1": "b", "label": [1]}'], "line 2: a label is a text or a number"),
+        ("x.jsonl", [NUMBER, '{"s1": "b", "label": "x"}'], "line 2: the label is 'x', where a number"),
+        ("x.jsonl", [NUMBER, '{"s1": "b", "label": NaN}'], "line 2: the label is nan, where a number"),
         (
             "x.tsv",
             ["sentence\tlabel", "a\t0.5", "", "b\t1_0.5"],
             "line 4: the label is '1_0.5', where a number",
         ),
         ("x.tsv", ["sentence\tlabel", "a\t0.5", "b\t٣"], "line 3: the label is '٣', where a number"),
-        (
-            "x.jsonl",
-            ['{"s1": "a", "label": 1}', '{"s1": "a", "s2": "b", "label": 0}'],
-            "line 2: the example is a pair",
-        ),
+        ("x.jsonl", [LABELLED, '{"s1": "a", "s2": "b", "label": 0}'], "line 2: the example is a pair"),
         ("x.tsv", ["sentence\tlabel\tsentence", "a\t1\tb"], "line 1: 2 columns are called sentence"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(name, lines, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)):
-        read_examples(write(tmp_path, name, *lines))
+        read_examples(write_lines(tmp_path / name, *lines))
 
 
 @pytest.fixture
 def glue(tmp_path):
     def lines(names):
-        return [json.dumps({"s1": name, "label": i % 2}) for i, name in enumerate(names)]
+        return [{"s1": name, "label": i % 2} for i, name in enumerate(names)]
 
     letters = "abcdefghijklmnopqrst"
     return (
-        write(tmp_path, "cola-train.jsonl", *lines(letters)),
-        write(tmp_path, "cola-dev.jsonl", *lines(["u", "v", "a"])),
-        write(tmp_path, "cola-test.jsonl", *lines(["w", "x"])),
+        write_lines(tmp_path / "cola-train.jsonl", *lines(letters)),
+        write_lines(tmp_path / "cola-dev.jsonl", *lines(["u", "v", "a"])),
+        write_lines(tmp_path / "cola-test.jsonl", *lines(["w", "x"])),
     )
 
 
@@ -225,7 +204,7 @@ def test_a_limit_draws_the_same_examples_every_time(glue):
 
 
 def test_files_that_disagree_on_classes_or_numbers_are_refused(glue, tmp_path):
-    dev = write(tmp_path, "numbers.jsonl", '{"s1": "z", "label": 2.5}')
+    dev = write_lines(tmp_path / "numbers.jsonl", '{"s1": "z", "label": 2.5}')
     with pytest.raises(ValueError, match="train classes, dev numbers"):
         read_glue(glue[0], dev)
 
@@ -253,7 +232,7 @@ def test_an_unknown_task_says_which_there_are(tmp_path):
 )
 def test_a_task_described_by_other_values_is_refused(changes, message, tmp_path):
     about = {"name": "toy", "labels": ["no", "yes"], "metric": "accuracy", "description": ""}
-    write(tmp_path, "task.json", json.dumps({**about, **changes}))
+    write_lines(tmp_path / "task.json", {**about, **changes})
     with pytest.raises(ValueError, match=re.escape(message)):
         load_task(tmp_path)
 

@@ -174,11 +174,6 @@ def test_the_readme_shows_its_examples_as_they_stand_in_the_files():
 GOOD = "# id = a-text\n# topic = nature\nOne bird sang, and it flew.\nThen it came back.\n"
 
 
-def test_a_well_formed_text_is_read():
-    first, second = "One bird sang, and it flew.", "Then it came back."
-    assert read_blocks(GOOD) == [Text("a-text", "nature", first, second)]
-
-
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -201,24 +196,12 @@ def test_a_sentence_without_its_comment_is_an_error():
 
 def test_odd_characters_are_found_and_accents_are_not_odd():
     assert odd_characters('Caf\u00e9, "Lu\u00e7a" and K\u00f6nig\'s\n') == []
-    assert odd_characters("\u201cno\u201d \u2013\u00a0\u00d7\t") == [
-        "\t",
-        "\u00a0",
-        "\u00d7",
-        "\u2013",
-        "\u201c",
-        "\u201d",
-    ]
+    assert odd_characters("\u201cno\u201d \u2013\u00a0\u00d7\t") == sorted("\t\u00a0\u00d7\u2013\u201c\u201d")
 
 
 def test_sentences_are_split_at_their_ends_only():
-    paragraph = 'Mrs. Novak came in. "Is it 3.5 km?" she asked. "Yes." It was.'
-    assert split_sentences(paragraph) == [
-        "Mrs. Novak came in.",
-        '"Is it 3.5 km?" she asked.',
-        '"Yes."',
-        "It was.",
-    ]
+    sentences = ["Mrs. Novak came in.", '"Is it 3.5 km?" she asked.', '"Yes."', "It was."]
+    assert split_sentences(" ".join(sentences)) == sentences
 
 
 # --- files without an end ------------------------------------------------------------------------------

@@ -70,18 +70,7 @@ CLASSES_OF = {
         "nsubj nsubj:pass nsubj:outer obj iobj obl obl:agent obl:unmarked nmod nmod:unmarked nmod:desc"
     )
 }
-FUNCTION_WORDS = {
-    "aux",
-    "aux:pass",
-    "cop",
-    "case",
-    "mark",
-    "cc",
-    "cc:preconj",
-    "punct",
-    "fixed",
-    "det:predet",
-}
+FUNCTION_WORDS = set("aux aux:pass cop case mark cc cc:preconj punct fixed det:predet".split())
 # The dependents that UD lets a function word have: fixed expressions, coordination, and a modifier of it alone.
 ALLOWED_BELOW = {
     "case": {"fixed", "conj", "cc", "advmod"},

@@ -177,21 +177,9 @@ def half_written(file):
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
 
-def cut_by_a_byte(file):
-    file.write_bytes(file.read_bytes()[:-1])
-
-
-def empty(file):
-    file.write_bytes(b"")
-
-
 def another_format(file):
     note = {"format": shipped_evidence.FORMAT + 1}
     file.write_bytes(pack("wrong", note=note))
-
-
-def without_a_note(file):
-    file.write_bytes(pack("wrong"))
 
 
 def rewritten(file, **changes):
@@ -227,10 +215,6 @@ def arrays_of_another_shape(file):
     rewritten(file, arrays=change)
 
 
-def arrays_cut_short(file):
-    rewritten(file, f4=lambda numbers: numbers[:, :-2])
-
-
 def a_folder(file):
     file.unlink()
     file.mkdir()
@@ -241,14 +225,14 @@ BAD = [
     (another_version, "has another version than 1"),
     (other_data, "was made from other data"),
     (half_written, "is damaged"),
-    (cut_by_a_byte, "is damaged"),
-    (empty, "is damaged"),
+    (lambda file: file.write_bytes(file.read_bytes()[:-1]), "is damaged"),
+    (lambda file: file.write_bytes(b""), "is damaged"),
     (another_format, "has format 3, not 2"),
-    (without_a_note, "has format None, not 2"),
+    (lambda file: file.write_bytes(pack("wrong")), "has format None, not 2"),
     (a_foreign_class, "is damaged .its parts do not belong together"),
     (a_foreign_class_in_earnest, "subprocess is not a part of bertlook_teach"),
     (arrays_of_another_shape, "is damaged"),
-    (arrays_cut_short, "is damaged"),
+    (lambda file: rewritten(file, f4=lambda numbers: numbers[:, :-2]), "is damaged"),
     (a_folder, "cannot be read"),
 ]
 
@@ -406,12 +390,6 @@ def test_a_twin_is_the_same_twin_on_a_processor_that_draws_other_last_digits(mod
     found = done.stdout.split()
     assert found == [m.fingerprint for m in (specimen, twin, random_twin(specimen, keep_embeddings=True))]
     assert len(set(found)) == 3
-
-
-def test_another_seed_or_way_is_another_twin(models):
-    specimen, twin = models.values()
-    others = [random_twin(specimen, seed=1), random_twin(specimen, keep_embeddings=True)]
-    assert len({twin.fingerprint, *(other.fingerprint for other in others)}) == 3
 
 
 # --- compared ---------------------------------------------------------------------------------------------

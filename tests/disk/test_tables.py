@@ -5,6 +5,7 @@ import importlib
 import io
 import pkgutil
 import sys
+from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,31 +42,10 @@ def profile():
 
 def relations():
     choice = syntax.Choice(0, 1, 0)
-    numbers = {
-        "accuracy": 0.5,
-        "low": 0.4,
-        "high": 0.6,
-        "baseline": 0.3,
-        "gain": 0.2,
-        "gain_low": 0.1,
-        "gain_high": 0.3,
-    }
-    in_sample = {
-        "in_sample": 0.6,
-        "in_sample_choice": choice,
-        "in_sample_baseline": 0.4,
-        "in_sample_offset": -1,
-        "p": 0.01,
-    }
     row = syntax.RelationRow(
-        relation="obj",
-        n=40,
-        n_sentences=30,
-        choices=(choice, choice),
-        offsets=(1, -2),
-        **numbers,
-        **in_sample,
-    )
+        relation="obj", n=40, n_sentences=30, choices=(choice, choice), offsets=(1, -2), accuracy=0.5, low=0.4, high=0.6, baseline=0.3,
+        gain=0.2, gain_low=0.1, gain_high=0.3, in_sample=0.6, in_sample_choice=choice, in_sample_baseline=0.4, in_sample_offset=-1, p=0.01,
+    )  # fmt: skip
     return syntax.RelationTable([row], {})
 
 
@@ -114,16 +94,8 @@ def mixes():
 
 def comparison():
     made = keywords.Comparison(None, None, {"a": (), "b": ()}, {"mean": (0, 1), "max": (0, 1)}, None, None)
-    number = {
-        "auc": 0.7,
-        "auc_low": 0.6,
-        "auc_high": 0.8,
-        "f1": 0.5,
-        "f1_low": 0.4,
-        "f1_high": 0.6,
-        "loss": 0.3,
-        "prior": 0.4,
-    }
+    names = "auc auc_low auc_high f1 f1_low f1_high loss prior".split()
+    number = dict(zip(names, (0.7, 0.6, 0.8, 0.5, 0.4, 0.6, 0.3, 0.4)))
     object.__setattr__(
         made, "score", lambda name: keywords.WordScore(name=name, **number, n_words=30, n_texts=4)
     )
@@ -317,26 +289,10 @@ def test_every_table_that_is_saved_is_written_so(tmp_path):
 
 
 def test_what_a_terminal_obeys_is_shown_and_the_rest_left_as_it_is():
-    obeyed = [
-        chr(code)
-        for code in (
-            *range(32),
-            *range(127, 160),
-            0x61C,
-            0x200E,
-            0x200F,
-            *range(0x2028, 0x202F),
-            *range(0x2066, 0x206A),
-            0xFEFF,
-            0xE0041,
-        )
-    ]
-    for one in obeyed:
-        assert (
-            one not in visible(f"a{one}b")
-            and visible(f"a{one}b").startswith("a\\")
-            and visible(f"a{one}b").endswith("b")
-        )
+    ranges = (range(32), range(127, 160), range(0x2028, 0x202F), range(0x2066, 0x206A))
+    for code in (*chain(*ranges), 0x61C, 0x200E, 0x200F, 0xFEFF, 0xE0041):
+        one, shown = chr(code), visible(f"a{chr(code)}b")
+        assert one not in shown and shown.startswith("a\\") and shown.endswith("b")
         assert (visible(f"a{one}b", lines=True) == f"a{one}b") == (one in "\n\t")
     for one in (
         "naïve",

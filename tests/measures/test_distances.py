@@ -138,17 +138,7 @@ def test_one_token_one_head_and_half_precision():
     assert d.js_distances(weights) == pytest.approx(direct(weights) / 7, abs=1e-5)
 
 
-def test_what_is_no_attention_is_refused():
-    with pytest.raises(
-        ValueError, match=r"shape \(layer, head, query, key\) or \(head, query, key\); got \(3, 3\)"
-    ):
-        d.js_distances(np.eye(3))
-    with pytest.raises(ValueError, match="layer 1, head 2, query 3 sums to 0.500"):
-        broken = maps()
-        broken[1, 2, 3] *= 0.5
-        d.js_distances(broken)
-    with pytest.raises(ValueError, match="share between 0 and 1; got 1"):
-        d.js_distances(maps(), smoothing=1)
+def test_the_weights_are_not_changed():
     weights = maps()
     before = weights.copy()
     d.js_distances(weights)
@@ -185,19 +175,9 @@ def test_an_interval_holds_the_value_and_has_no_width_where_texts_agree():
     assert low < value < high and varied.interval(np.mean) == varied.interval(np.mean)
 
 
-def test_a_corpus_that_cannot_be_added_up_is_refused():
-    with pytest.raises(ValueError, match="at least one text; the corpus is empty"):
-        d.head_distances([])
-    with pytest.raises(ValueError, match="text 1 comes from a model of 2 x 2 heads.*2 x 3"):
-        d.head_distances([maps(), maps(heads=2)])
-    with pytest.raises(ValueError, match="text 0: attention must have shape"):
-        d.head_distances([maps()[0]])
-    with pytest.raises(ValueError, match="at least two texts; there are 1, kept"):
-        d.head_distances([maps()]).interval(np.mean)
-    lean = d.head_distances([maps(), maps()], keep=False)
-    assert lean.per_text is None
-    with pytest.raises(ValueError, match="not kept"):
-        lean.interval(np.mean)
+def test_a_corpus_may_be_added_up_without_keeping_its_texts():
+    lean, kept = (d.head_distances([maps(), maps(seed=1)], keep=keep) for keep in (False, True))
+    assert lean.per_text is None and (lean.total == kept.total).all()
 
 
 # --- groups and neighbours --------------------------------------------------------------------------------------
@@ -234,14 +214,8 @@ def test_p_values_of_shuffled_labels_are_spread_evenly():
     assert 0.35 < np.mean(p) < 0.65 and np.mean(np.array(p) <= 0.1) < 0.25
 
 
-def test_a_comparison_without_pairs_says_what_is_lacking():
+def test_heads_without_a_label_are_not_compared():
     matrix, _ = blocks()
-    with pytest.raises(ValueError, match="needs two different groups"):
-        d.group_test(matrix, [0] * 10)  # a model of one layer
-    with pytest.raises(ValueError, match="needs two heads of the same group"):
-        d.group_test(matrix, range(10))  # one head a layer
-    with pytest.raises(ValueError, match="10 heads, 3 labels"):
-        d.group_test(matrix, [1, 2, 3])
     only = d.group_test(matrix, ["a", "a", "b", "b", None, *["unlabelled"] * 5])
     assert only.n_within + only.n_between == 6
 
@@ -283,16 +257,6 @@ def test_the_rule_gives_bert_base_the_labels_of_the_figure():
     assert (
         measures.behaviour_labels(values, strict) == "punct"
     ).sum() < 17  # the notebook's .6 does not give the figure
-
-
-def test_a_rule_without_its_measures_is_refused():
-    values = {name: np.zeros((2, 2)) for name in measures.THRESHOLDS}
-    with pytest.raises(ValueError, match="missing: 'sep'"):
-        measures.behaviour_labels({k: v for k, v in values.items() if k != "sep"})
-    with pytest.raises(ValueError, match=r"'punct' must have shape \(layer, head\)"):
-        measures.behaviour_labels(values | {"punct": np.zeros((2, 3))})
-    with pytest.raises(ValueError, match="'cls' holds a number that is not finite"):
-        measures.behaviour_labels(values | {"cls": np.full((2, 2), np.nan)})
 
 
 # --- maps --------------------------------------------------------------------------------------------------------
@@ -393,25 +357,9 @@ def test_a_map_can_begin_where_another_ended():
     points, matrix = plane()
     near = embedding.metric_mds(matrix, begin=points + 0.01, max_iter=20)
     assert near.start == "given" and near.stress < 1e-6
-    with pytest.raises(ValueError, match=r"begins with shape \(9, 2\); got \(8, 2\)"):
-        embedding.metric_mds(matrix, begin=points[:8])
-
-
-def test_options_of_a_map_are_checked():
-    with pytest.raises(ValueError, match="n_dims >= 1, starts >= 0"):
-        embedding.metric_mds(np.zeros((2, 2)), n_dims=0)
-    with pytest.raises(ValueError, match=r"a map of 2 points has shape \(2, dimension\)"):
-        embedding.kruskal_stress(np.zeros((2, 2)), np.zeros((3, 2)))
 
 
 # --- alignment ---------------------------------------------------------------------------------------------------
-
-
-def test_a_map_that_was_turned_mirrored_and_scaled_is_laid_back():
-    points, _ = plane()
-    turned = 2.5 * (points * (-1, 1)) @ np.array([[0.6, -0.8], [0.8, 0.6]]) + (3, 4)
-    aligned, left = embedding.procrustes(turned, points, range(9), range(9))
-    assert aligned == pytest.approx(points) and left == pytest.approx(0, abs=1e-12)
 
 
 def test_what_is_left_over_is_what_scipy_says():
@@ -420,20 +368,6 @@ def test_what_is_left_over_is_what_scipy_says():
     assert left == pytest.approx(scipy_procrustes(theirs, ours)[2])
     centred = theirs - theirs.mean(axis=0)
     assert left == pytest.approx(((aligned - theirs) ** 2).sum() / (centred**2).sum())
-
-
-def test_maps_of_other_heads_are_never_laid_on_each_other():
-    points = plane()[0]
-    with pytest.raises(ValueError, match="same heads: one has 9 points, the other 8.*side by side"):
-        embedding.procrustes(points, points[:8], range(9), range(8))
-    with pytest.raises(ValueError, match="only 8 of 9 names occur in both"):
-        embedding.procrustes(points, points, range(9), range(1, 10))
-    with pytest.raises(ValueError, match="stand in another order"):
-        embedding.procrustes(points, points, range(9), range(8, -1, -1))
-    with pytest.raises(ValueError, match=r"both maps need shape \(point, dimension\) with 9 points"):
-        embedding.procrustes(points, points[:, :1], range(9), range(9))
-    with pytest.raises(ValueError, match="all lie in one place"):
-        embedding.procrustes(points * 0, points, range(9), range(9))
 
 
 # --- families ----------------------------------------------------------------------------------------------------
@@ -485,5 +419,3 @@ def test_trees_of_one_and_of_equal_points():
     ]
     equal = embedding.average_linkage(np.zeros((4, 4)))
     assert equal[:, 2].tolist() == [0, 0, 0] and sorted(embedding.leaf_order(equal)) == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="4 points can be cut into 1 to 4 clusters; got 5"):
-        embedding.cut(equal, 5)

@@ -233,8 +233,6 @@ def test_three_tokens_can_look_back_but_cannot_be_vertical():
     assert highest_scores((0, 0, 0)) == pytest.approx({"vertical": 1 / 3, "block": 0})
     assert map_classes(one(looks_back(3)))[0, 0] == "vertical+diagonal"  # rows 0 and 1 share column 0
     assert map_classes(one(stripes(3, keys=(2,))))[0, 0] != "vertical"
-    with pytest.raises(ValueError, match="no tokens"):
-        highest_scores(())
 
 
 def test_one_segment_has_no_block_and_the_scores_say_so():
@@ -274,23 +272,6 @@ def test_no_sep_is_needed():
 def test_an_attention_brings_its_segments_and_an_array_counts_as_one():
     assert map_classes(attention(one(blocks())))[0, 0] == "block"
     assert map_classes(one(blocks()))[0, 0] == "heterogeneous"
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match=r"layer 0, head 0, query 0 sums to 0\.500"):
-        map_scores(one(uniform() / 2))
-    with pytest.raises(ValueError, match=r"one segment a token, 12 of them; got shape \(3,\)"):
-        map_scores(one(uniform()), (0, 0, 1))
-    with pytest.raises(ValueError, match="at least one Attention"):
-        stack_scores([])
-    with pytest.raises(ValueError, match="models of one shape"):
-        stack_scores([random_maps(), random_maps(layers=3)])
-
-
-@pytest.mark.parametrize("value", [0, -0.1, 1.01, float("nan")])
-def test_a_threshold_outside_its_range_is_refused(value):
-    with pytest.raises(ValueError, match="threshold block must lie above 0 and at most at 1"):
-        Thresholds(block=value)
 
 
 def test_an_input_is_never_changed():
@@ -339,15 +320,6 @@ def test_the_interval_agrees_with_the_formula_of_the_standard_error():
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
 
 
-def test_fractions_need_two_texts_and_name_their_classes():
-    with pytest.raises(ValueError, match="at least two texts; got 1"):
-        class_fractions(corpus("vd"))
-    with pytest.raises(ValueError, match=r"shape \(text, layer, head\)"):
-        class_fractions(map_scores(random_maps()))
-    with pytest.raises(KeyError, match="no class 'horizontal'"):
-        class_fractions(corpus("vd", "vd"))["horizontal"]
-
-
 def test_rates_say_how_often_a_head_draws_a_class():
     rates = class_rates(corpus("vd", "vu", "bu", "vd"))
     assert rates.shape == (5, 1, 2) and rates.sum(axis=0) == pytest.approx(np.ones((1, 2)))
@@ -362,10 +334,6 @@ def test_a_sweep_moves_one_threshold_and_fractions_follow():
     swept = threshold_sweep(scores, "vertical", (0.5, 0.9))  # two full columns of 12 score .833
     assert swept[:, 0].tolist() == [0.25, 0] and swept.sum(axis=1) == pytest.approx([1, 1])
     assert threshold_sweep(scores, "vertical", (0.5,))[0] == pytest.approx(class_shares(scores).mean(axis=0))
-    with pytest.raises(
-        ValueError, match="a threshold is one of both, vertical, diagonal, block, spread; got 'x'"
-    ):
-        threshold_sweep(scores, "x", (0.5,))
 
 
 def test_a_stricter_threshold_never_makes_a_class_larger():
@@ -382,8 +350,6 @@ def test_clear_maps_keep_their_class_and_borderline_maps_do_not():
     border = threshold_robustness(stack_scores([attention(one(edge))] * 2))
     assert 0.3 < border.kept < 0.7 and border.low[0] == 0 and border.high[0] == 1
     assert threshold_robustness(corpus("vd", "vd"), within=0).kept == 1
-    with pytest.raises(ValueError, match="share between 0 and 1; got 1.5"):
-        threshold_robustness(corpus("vd", "vd"), within=1.5)
 
 
 def test_scaled_thresholds_stay_within_their_range():
@@ -401,8 +367,6 @@ def test_kinds_of_input_hold_the_same_words_in_other_company():
     assert all(a != b for a, b in kinds["two sentences"])
     assert all(a[1:] != b[1:] for a, b in kinds["unrelated paragraphs"])
     assert sorted(b for _, b in kinds["unrelated paragraphs"]) == ["b0", "b1", "b2"]
-    with pytest.raises(ValueError, match="at least two are needed; got 1 and 3"):
-        input_kinds(texts[:1], pairs)
 
 
 @pytest.mark.parametrize(
@@ -420,10 +384,8 @@ def test_a_sample_takes_every_head_and_every_text_equally_often(n_texts, layers,
     assert per_text.max() - per_text.min() <= 2  # exact balance in both at once is not always possible
 
 
-def test_another_seed_draws_other_maps_and_too_many_are_refused():
+def test_another_seed_draws_other_maps():
     assert sample_maps(20, 6, 6, seed=1) != sample_maps(20, 6, 6, seed=2)
-    with pytest.raises(ValueError, match="7 maps were asked for; 1 texts of 2 x 3 heads hold 1 to 6"):
-        sample_maps(1, 2, 3, 7)
 
 
 # --- published -------------------------------------------------------------------------------------------
@@ -461,24 +423,6 @@ def test_agreement_worked_out_on_paper():
     assert cohen_kappa(confusion) == pytest.approx((5 / 8 - chance) / (1 - chance))
 
 
-def test_agreement_a_second_way_from_the_labels_themselves():
-    """Precision and recall, class by class, over the classes that occur: scikit-learn's macro average."""
-    rng = np.random.default_rng(3)
-    first, second = rng.choice(list("vdbhx"), 60).tolist(), rng.choice(list("vdbhx"), 60).tolist()
-    scores = []
-    for name in set(first) | set(second):
-        hits = sum(a == b == name for a, b in zip(first, second))
-        precision = hits / max(1, second.count(name))
-        recall = hits / max(1, first.count(name))
-        scores.append(2 * precision * recall / (precision + recall) if hits else 0.0)
-    confusion = confusion_matrix(first, second, list("vdbhxz"))
-    assert macro_f1(confusion) == pytest.approx(np.mean(scores))
-    # Kappa as 1 minus observed over expected disagreement.
-    observed = np.mean([a != b for a, b in zip(first, second)])
-    expected = np.mean([[a != b for b in second] for a in first])
-    assert cohen_kappa(confusion) == pytest.approx(1 - observed / expected)
-
-
 def test_who_is_first_does_not_matter_but_for_the_table():
     forward, backward = agree(A, B, list("vdbh")), agree(B, A, list("vdbh"))
     assert (forward.confusion == backward.confusion.T).all() and not (
@@ -506,8 +450,6 @@ def test_one_class_only_has_no_kappa_and_no_nan():
 
 def test_items_that_one_side_left_out_are_not_compared():
     assert agree(["v", None, "d", "v"], ["v", "d", None, "d"], list("vd")).n == 2
-    with pytest.raises(ValueError, match="no item has been labelled by both"):
-        agree(["v", None], [None, "d"], list("vd"))
 
 
 def test_a_handful_of_items_gives_no_interval():
@@ -518,14 +460,3 @@ def test_a_handful_of_items_gives_no_interval():
         "macro_f1",
         "kappa",
     }
-
-
-def test_labellings_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="got 1 and 2 labels"):
-        agree(["v"], ["v", "d"], list("vd"))
-    with pytest.raises(ValueError, match="'x' is not one of the classes v, d"):
-        agree(["v"], ["x"], list("vd"))
-    with pytest.raises(ValueError, match="empty"):
-        accuracy(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="as many rows as columns"):
-        cohen_kappa(np.ones((2, 3)))

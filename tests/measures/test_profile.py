@@ -1,15 +1,14 @@
-import csv
 import json
 import os
 import signal
 import subprocess
 import sys
 
+import made
 import numpy as np
 import pytest
 from tiny import save_tiny_model
 
-from bertlook_bench.line import main
 from bertlook_course.storage import writable_folder
 from bertlook_teach import extract_attention, load_encoder, profile_heads
 from bertlook_teach.measures import Profile, offset_attention, special_token_attention
@@ -113,25 +112,10 @@ def test_memory_is_the_sums_and_does_not_grow_with_the_corpus(tiny):
 def test_the_table_has_a_row_per_head_with_both_ways_of_naming_it(tiny, tmp_path):
     result = profile_heads(tiny, CORPUS, MEASURES, name="four pairs")
     result.save(tmp_path / "out")
-    with open(tmp_path / "out" / "profile.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(r["layer"], r["head"], r["label"]) for r in rows][:3] == [
-        ("0", "0", "1-1"),
-        ("0", "1", "1-2"),
-        ("1", "0", "2-1"),
-    ]
-    assert list(rows[0]) == [
-        "layer",
-        "head",
-        "label",
-        "n",
-        "previous",
-        "previous_low",
-        "previous_high",
-        "sep",
-        "sep_low",
-        "sep_high",
-    ]
+    rows = made.read_rows(tmp_path / "out" / "profile.csv")
+    columns = "layer head label n previous previous_low previous_high sep sep_low sep_high"
+    assert list(rows[0]) == columns.split()
+    assert [" ".join(list(row.values())[:3]) for row in rows][:3] == ["0 0 1-1", "0 1 1-2", "1 0 2-1"]
     assert float(rows[5]["sep"]) == pytest.approx(result.mean("sep")[2, 1], abs=1e-6)
     assert all(float(r["sep_low"]) <= float(r["sep"]) <= float(r["sep_high"]) for r in rows)
     about = json.loads((tmp_path / "out" / "profile.json").read_text())
@@ -183,10 +167,9 @@ def test_a_folder_that_cannot_be_written_is_refused_at_once(tmp_path):
 def test_the_command_measures_a_file_of_pairs(folder, tmp_path, capsys):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("the cat sat.\nit was tired.\n\na dog\nsat\n")
-    code = main(
-        ["profile", "--model", str(folder), "--pairs", str(pairs), "--out", str(tmp_path / "out"), "--quiet"]
-    )
-    assert code == 0 and "2 texts" in capsys.readouterr().out
+    options = ["--model", folder, "--pairs", pairs, "--out", tmp_path / "out", "--quiet"]
+    code, printed = made.run(capsys, "profile", *options)
+    assert code == 0 and "2 texts" in printed.out
     result = Profile.load(tmp_path / "out")
     assert result.n == 2 and result.about["complete"] and len(result.about["corpus_sha256"]) == 64
     assert {"previous", "offset-8", "offset+8", "sep_to_sep", "entropy_clark"} <= set(result.measures)
@@ -195,52 +178,23 @@ def test_the_command_measures_a_file_of_pairs(folder, tmp_path, capsys):
 def test_the_command_cuts_and_counts_what_is_too_long_or_stops(folder, tmp_path, capsys):
     texts = tmp_path / "texts.txt"
     texts.write_text("the cat\n" + "the " * 60 + "\n")
-    options = [
-        "profile",
-        "--model",
-        str(folder),
-        "--texts",
-        str(texts),
-        "--out",
-        str(tmp_path / "out"),
-        "--quiet",
-    ]
-    assert main(options) == 0
-    assert "1 cut to 32 wordpieces" in capsys.readouterr().out
-    assert main([*options, "--no-truncate"]) != 0
-    assert "text 2 of the corpus: the text is 62 wordpieces long" in capsys.readouterr().err
-
-
-def test_errors_of_the_command_are_one_line_without_a_traceback(folder, tmp_path, capsys):
-    assert (
-        main(
-            ["profile", "--model", str(folder), "--texts", str(tmp_path / "none.txt"), "--out", str(tmp_path)]
-        )
-        != 0
-    )
-    error = capsys.readouterr().err
-    assert "there is no file" in error and "Traceback" not in error
+    options = ["--model", folder, "--texts", texts, "--out", tmp_path / "out", "--quiet"]
+    code, printed = made.run(capsys, "profile", *options)
+    assert code == 0 and "1 cut to 32 wordpieces" in printed.out
+    code, printed = made.run(capsys, "profile", *options, "--no-truncate")
+    assert code != 0 and "text 2 of the corpus: the text is 62 wordpieces long" in printed.err
 
 
 def test_ctrl_c_keeps_what_was_measured(folder, tmp_path):
     """A real interrupt, sent to a real process once it is under way."""
     texts = tmp_path / "texts.txt"
     texts.write_text("the cat sat on a mat\n" * 200_000)
-    command = [
-        sys.executable,
-        "-m",
-        "bertlook_bench",
-        "profile",
-        "--model",
-        str(folder),
-        "--texts",
-        str(texts),
-    ]
+    options = ["--model", str(folder), "--texts", str(texts), "--out", str(tmp_path / "out")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     # A shell's background jobs ignore interrupts, and their children inherit that.
     inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "out")],
+        [sys.executable, "-m", "bertlook_bench", "profile", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

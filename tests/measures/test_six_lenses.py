@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from made import random_maps
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, save_tiny_model
 from transformers import AutoConfig, AutoModelForMaskedLM
 
@@ -21,7 +22,6 @@ from bertlook_course.analyses.anatomy import (
 from bertlook_course.metrics import partial_rank_correlation, rank_correlation
 from bertlook_teach import extract_attention, load_encoder, read
 from bertlook_teach.measures import (
-    FLOW_TOKENS,
     attention_flow,
     attention_gradients,
     attention_rollout,
@@ -362,10 +362,6 @@ def test_norms_run_on_torch_tensors_and_batches_alike():
 def test_norms_say_what_is_missing(bert):
     with pytest.raises(ValueError, match="holds no value vectors; extract it with"):
         value_norms(extract_attention(bert, TEXT), output_projection(bert))
-    with pytest.raises(ValueError, match="must agree in layer, head and dim"):
-        value_norms(np.ones((1, 2, 3, 4)), np.ones((1, 2, 5, 4)))
-    with pytest.raises(ValueError, match="one number per key for each head"):
-        weighted_norms(np.ones((1, 2, 3, 3)), np.ones((1, 2, 4)))
 
 
 # ---- value zeroing ---------------------------------------------------------------------------------------------
@@ -429,10 +425,6 @@ def test_value_zeroing_of_keys_that_do_not_exist_is_refused(bert):
 # ---- rollout and flow -------------------------------------------------------------------------------------------
 
 
-def _random_maps(layers=3, heads=2, n=4, seed=0):
-    return np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n))
-
-
 def test_rollout_of_uniform_attention_and_of_a_chain_on_paper():
     n = 4
     uniform = np.full((2, 1, n, n), 1 / n)
@@ -446,7 +438,7 @@ def test_rollout_of_uniform_attention_and_of_a_chain_on_paper():
 
 
 def test_rollout_equals_a_sum_over_all_paths():
-    maps = _random_maps()
+    maps = random_maps(3, 2, 4, 4)
     mixing = 0.5 * maps.mean(axis=1) + 0.5 * np.eye(4)
     paths = np.zeros((4, 4))
     for a, b, c, d in itertools.product(range(4), repeat=4):
@@ -457,7 +449,7 @@ def test_rollout_equals_a_sum_over_all_paths():
 
 
 def test_rollout_by_head_averages_to_the_whole():
-    maps = _random_maps()
+    maps = random_maps(3, 2, 4, 4)
     assert attention_rollout(maps, by_head=True).mean(axis=1) == pytest.approx(attention_rollout(maps))
     assert attention_rollout(maps, by_head=True).shape == maps.shape
 
@@ -470,14 +462,14 @@ def test_one_hot_rows_and_a_residual_of_none_or_all():
 
 
 def test_norms_roll_out_too_and_a_row_of_zeros_is_the_token_itself():
-    norms = 7 * _random_maps()[:, 0]
-    assert attention_rollout(norms) == pytest.approx(attention_rollout(_random_maps()[:, 0]))
+    norms = 7 * random_maps(3, 2, 4, 4)[:, 0]
+    assert attention_rollout(norms) == pytest.approx(attention_rollout(random_maps(3, 2, 4, 4)[:, 0]))
     norms[1, 2] = 0
     assert mixing_matrices(norms)[1, 2].tolist() == [0, 0, 1, 0]
 
 
 def test_flow_equals_rollout_in_the_first_layer():
-    maps = _random_maps(layers=3, n=5, seed=4)
+    maps = random_maps(3, 2, 5, 5, seed=4)
     ours = attention_flow(maps)
     assert ours[0] == pytest.approx(attention_rollout(maps)[0], abs=1e-8)
     assert ours.sum(axis=-1) == pytest.approx(np.ones((3, 5)))
@@ -485,7 +477,7 @@ def test_flow_equals_rollout_in_the_first_layer():
 
 def test_flow_equals_the_smallest_cut():
     """Max-flow min-cut, every cut tried: nothing but the definition."""
-    maps = _random_maps(layers=2, n=3, seed=2)
+    maps = random_maps(2, 2, 3, 3, seed=2)
     mixing = mixing_matrices(maps)
     expected = np.empty((3, 3))
     for i, j in itertools.product(range(3), repeat=2):
@@ -501,20 +493,6 @@ def test_flow_equals_the_smallest_cut():
     assert attention_flow(maps)[1] == pytest.approx(expected / expected.sum(axis=1, keepdims=True))
 
 
-def test_flow_and_rollout_refuse_what_they_cannot_do():
-    n = FLOW_TOKENS + 1
-    with pytest.raises(ValueError, match=f"takes at most {FLOW_TOKENS} tokens; got {n}"):
-        attention_flow(np.full((1, 1, n, n), 1 / n))
-    with pytest.raises(ValueError, match="Signed gradients do not mix tokens"):
-        attention_rollout(-np.ones((1, 1, 2, 2)))
-    with pytest.raises(ValueError, match="maps must have shape"):
-        attention_rollout(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="by_head=True needs maps of shape"):
-        attention_rollout(np.ones((1, 2, 2)), by_head=True)
-    with pytest.raises(ValueError, match="residual is a share"):
-        attention_rollout(np.ones((1, 2, 2)), residual=2)
-
-
 def test_flow_of_one_token_is_one():
     assert attention_flow(np.ones((2, 1, 1, 1))).tolist() == [[[1.0]], [[1.0]]]
 
@@ -527,13 +505,8 @@ TOKENS = ("[CLS]", "a", ",", "b", "[SEP]")
 
 def test_sums_and_means_by_kind_on_paper():
     maps = np.arange(25.0).reshape(1, 1, 5, 5)  # column j holds j, j + 5, ... ; its mean is j + 10
-    sums = category_sums(maps, TOKENS)
-    assert {kind: value.item() for kind, value in sums.items()} == {
-        "cls": 10,
-        "sep": 14,
-        "punct": 12,
-        "other": 24,
-    }
+    sums = [value.item() for value in category_sums(maps, TOKENS).values()]
+    assert sums == [10, 14, 12, 24]  # [CLS], [SEP], punctuation, other
     means = category_means(maps, TOKENS, unmasked=[True, False, True, True, True])
     assert {kind: value.item() for kind, value in means.items()} == {
         "cls": 10, "sep": 14, "punct": 12, "other": 13, "all": 12.25,
@@ -555,16 +528,8 @@ def test_a_kind_that_is_not_there_is_left_out():
         category_sums(two, ["[CLS]", "a", "[SEP]"]),
     )
     assert "punct" not in without and "other" not in with_comma
-    assert category_means(one, ["[CLS]", ",", "[SEP]"], unmasked=[True, False, True]).keys() == {
-        "cls",
-        "sep",
-        "all",
-    }
-
-
-def test_maps_of_another_length_than_the_tokens_are_refused():
-    with pytest.raises(ValueError, match=r"maps must have shape \(..., query, key\) = \(..., 5, 5\)"):
-        category_sums(np.ones((1, 1, 4, 4)), TOKENS)
+    unmasked = category_means(one, ["[CLS]", ",", "[SEP]"], unmasked=[True, False, True])
+    assert unmasked.keys() == {"cls", "sep", "all"}
 
 
 # ---- attention against importance --------------------------------------------------------------------------------------
@@ -590,29 +555,6 @@ def test_a_common_cause_vanishes_when_it_is_held_fixed():
     assert abs(partial_rank_correlation(x, y, cause)) < 0.08
 
 
-def test_order_and_its_reverse():
-    assert rank_correlation([1, 2, 3], [1, 4, 9]) == pytest.approx(1.0)
-    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1.0)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (([1, 1], [1, 2]), "x is constant"),
-        (([1, 2], [1, 2, 3]), "as many x as y, at least two; got 2, 3"),
-        (([1, 2], [1, np.nan]), "y holds a value that is not a number"),
-    ],
-)
-def test_a_correlation_that_does_not_exist_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        rank_correlation(*arguments)
-
-
-def test_nothing_is_left_when_the_order_is_given():
-    with pytest.raises(ValueError, match="nothing is left of x"):
-        partial_rank_correlation([1, 2, 3], [2, 1, 3], [10, 20, 30])
-
-
 def test_attention_against_importance_leaves_out_what_cannot_be_computed():
     random = np.random.default_rng(2)
     norm = random.uniform(size=(6, 5))
@@ -620,8 +562,6 @@ def test_attention_against_importance_leaves_out_what_cannot_be_computed():
     assert found["over layers"] < -0.9 and found["over heads"] < -0.9
     assert "over layers given norm" not in found  # share is the norm turned round: nothing is left of it
     assert attention_against_importance(norm[:1], norm[:1], norm[:1]).keys() == {"over heads"}
-    with pytest.raises(ValueError, match="must all have shape"):
-        attention_against_importance(norm, norm, norm[0])
 
 
 def test_weight_and_norm_by_kind(bert):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import made
 import numpy as np
 import pytest
+from made import looks_back
 
 from bertlook_teach import Attention
 from bertlook_teach.measures import (
@@ -40,12 +41,6 @@ class Tokens:
     def __init__(self, weights, tokens=TOKENS, special=None):
         self.weights, self.tokens = weights, tuple(tokens)
         self.special = tuple(t in ("[CLS]", "[SEP]") for t in tokens) if special is None else special
-
-
-def looks_back(tokens=5):
-    weights = np.eye(tokens, k=-1)
-    weights[0, 0] = 1  # [CLS] has nothing before it
-    return weights[None, None]
 
 
 # --- relative position -------------------------------------------------------------------------------
@@ -166,24 +161,9 @@ def test_a_share_equals_two_loops():
     assert attention_share(weights, keys, queries) == pytest.approx(expected)
 
 
-def test_no_such_key_is_zero_and_no_such_query_is_an_error():
+def test_no_such_key_is_zero():
     nothing = np.zeros(5, dtype=bool)
     assert attention_share(uniform(), nothing) == pytest.approx(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="query_mask chooses no query"):
-        attention_share(uniform(), ~nothing, nothing)
-
-
-def test_errors_of_masks_and_targets_say_what_was_expected():
-    with pytest.raises(
-        ValueError, match=r"key_mask must be 5 booleans, one for each token; got shape \(4,\)"
-    ):
-        attention_share(uniform(), np.ones(4, dtype=bool))
-    with pytest.raises(ValueError, match="booleans"):
-        attention_share(uniform(), np.arange(5))
-    with pytest.raises(ValueError, match="target must be one of cls, sep, punct, other; got 'SEP'"):
-        special_token_attention(Tokens(uniform(tokens=7)), "SEP")
-    with pytest.raises(ValueError, match=r"no \[SEP\] among the tokens"):
-        sep_to_sep(Tokens(uniform(tokens=2), ["yes", "no"]))
 
 
 # --- focus -------------------------------------------------------------------------------------------
@@ -229,11 +209,6 @@ def test_clarks_smoothing_puts_the_published_floor_under_the_entropy():
 def test_one_token_has_entropy_zero_normalized_or_not():
     alone = np.ones((2, 3, 1, 1))
     assert (attention_entropy(alone) == 0).all() and (attention_entropy(alone, normalized=True) == 0).all()
-
-
-def test_smoothing_outside_zero_to_one_is_refused():
-    with pytest.raises(ValueError, match="smoothing is a share between 0 and 1; got 2"):
-        attention_entropy(uniform(), smoothing=2)
 
 
 # --- what every measure promises ---------------------------------------------------------------------
@@ -338,13 +313,6 @@ def test_a_measured_attention_cannot_be_changed_behind_the_measures_back():
     changed = replace(attention, weights=attention.weights * 0)
     with pytest.raises(ValueError, match="sums to 0.000"):
         attention_entropy(changed)
-
-
-def test_a_batch_axis_is_named_too():
-    batch = np.stack([uniform(), uniform()])
-    batch[1, 0, 2, 4] = 0
-    with pytest.raises(ValueError, match="batch 1, layer 0, head 2, query 4 sums to 0.000"):
-        attention_entropy(batch)
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 0, 0)])

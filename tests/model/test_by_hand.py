@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.special
@@ -45,13 +42,6 @@ def test_rows_of_scores_belong_to_queries():
     assert attention_scores(queries, keys).tolist() == [[0, 1], [0, 0]]  # token 0 looks at token 1, not back
 
 
-def test_transposed_keys_are_refused():
-    with pytest.raises(
-        ValueError, match=r"same dim; got \(3, 5\) and \(5, 3\)\. Was one of them transposed already\?"
-    ):
-        attention_scores(np.ones((3, 5)), np.ones((5, 3)))
-
-
 # --- softmax --------------------------------------------------------------------------------------------
 
 
@@ -83,15 +73,6 @@ def test_softmax_leaves_its_input_alone():
     assert scores.tolist() == [[1, 2]]
 
 
-@pytest.mark.parametrize(
-    "scores, message",
-    [([[]], "at least one key in each row; got shape"), ([[np.nan, 1.0]], "a score is NaN")],
-)
-def test_softmax_refuses_what_has_none(scores, message):
-    with pytest.raises(ValueError, match=message):
-        softmax(scores)
-
-
 # --- weighted values ------------------------------------------------------------------------------------
 
 
@@ -109,11 +90,6 @@ def test_a_token_takes_home_what_it_looks_at():
         [[0.0, 1.0], [0.0, 1.0]]
     )  # both look at token 1, so nobody takes home the value of token 0
     assert weighted_values(weights, np.array([[5.0], [7.0]])).tolist() == [[7], [7]]
-
-
-def test_values_of_another_text_are_refused():
-    with pytest.raises(ValueError, match=r"as many keys in both; got \(2, 2\) and \(3, 5\)"):
-        weighted_values(np.full((2, 2), 0.5), np.ones((3, 5)))
 
 
 # --- layer normalisation --------------------------------------------------------------------------------
@@ -223,13 +199,6 @@ def test_no_hook_stays_behind(tiny):
     assert hooks() == before
 
 
-def test_a_head_that_is_not_there_is_refused_with_the_way_to_count(tiny):
-    with pytest.raises(
-        IndexError, match=r"no head \[3, 2\]: layers go from 0 to 2, heads from 0 to 1\. A printed name"
-    ):
-        head_matrices(tiny, 3, 2)
-
-
 @pytest.mark.parametrize("family", ["distilbert", "albert"])
 def test_other_models_are_refused_with_what_to_use(tmp_path, family):
     encoder = load_encoder(save_tiny_model(tmp_path, family), device="cpu")
@@ -237,19 +206,3 @@ def test_other_models_are_refused_with_what_to_use(tmp_path, family):
         head_matrices(encoder, 0, 0)
     with pytest.raises(ValueError, match="BERT, RoBERTa and ELECTRA can"):
         embedding_parts(encoder, "the cat")
-
-
-def test_an_empty_text_is_refused_as_everywhere(tiny):
-    with pytest.raises(ValueError, match="the text is empty"):
-        embedding_parts(tiny, " ")
-
-
-def test_updates_of_one_head_alone_are_refused(tiny):
-    with pytest.raises(ValueError, match=r"for each of the 2 heads; got shape \(4, 10\)"):
-        join_heads(tiny, 0, np.ones((4, WIDTH)), np.ones((4, WIDTH)))
-
-
-def test_the_arithmetic_needs_no_torch():
-    code = "import sys, bertlook_teach.model.by_hand; print([m for m in ('torch', 'transformers', 'IPython') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -30,6 +31,14 @@ def folder(tmp_path):
     return save_tiny_model(tmp_path / "tiny")
 
 
+@contextmanager
+def weights_of(folder):
+    """The weights of a folder, to be changed and saved again."""
+    weights = load_file(folder / "model.safetensors")
+    yield weights
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_loads_and_gives_its_attention(family, tmp_path):
     encoder = load_encoder(save_tiny_model(tmp_path / family, family))
@@ -54,10 +63,8 @@ def test_a_random_twin_is_drawn_and_no_folder(name):
 
 
 def test_half_precision_weights_are_computed_in_single(folder):
-    weights = load_file(folder / "model.safetensors")
-    save_file(
-        {k: v.half() for k, v in weights.items()}, folder / "model.safetensors", metadata={"format": "pt"}
-    )
+    with weights_of(folder) as weights:
+        weights |= {name: tensor.half() for name, tensor in weights.items()}
     change_config(folder, dtype="float16")
     assert load_encoder(folder).model.dtype == torch.float32
 
@@ -154,9 +161,8 @@ def test_fused_attention_is_refused_where_transformers_answers_with_an_empty_tup
 
 
 def test_weights_that_do_not_fill_the_model_are_refused(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["encoder.layer.1.attention.self.query.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with weights_of(folder) as weights:
+        del weights["encoder.layer.1.attention.self.query.weight"]
     with pytest.raises(
         ValueError, match=r"1 tensors are missing.*encoder\.layer\.1\.attention\.self\.query\.weight"
     ):
@@ -164,9 +170,8 @@ def test_weights_that_do_not_fill_the_model_are_refused(folder):
 
 
 def test_nan_weights_are_refused_by_name(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["encoder.layer.2.attention.self.key.bias"][1] = float("nan")
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with weights_of(folder) as weights:
+        weights["encoder.layer.2.attention.self.key.bias"][1] = float("nan")
     with pytest.raises(ValueError, match=r"encoder\.layer\.2\.attention\.self\.key\.bias holds NaN"):
         load_encoder(folder)
 
@@ -246,9 +251,7 @@ def test_pickled_weights_are_not_opened(folder):
 
 
 def test_no_code_that_a_config_names_is_run(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoConfig": "evil.EvilConfig", "AutoModel": "evil.EvilModel"}
-    (folder / "config.json").write_text(json.dumps(config))
+    change_config(folder, auto_map={"AutoConfig": "evil.EvilConfig", "AutoModel": "evil.EvilModel"})
     (folder / "evil.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
     load_encoder(folder)
     assert not (folder / "ran").exists()
@@ -264,8 +267,7 @@ def test_no_code_that_a_config_names_is_run(folder):
     ],
 )
 def test_an_absurd_size_is_refused_before_memory_is_taken(folder, key, message):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {key: 2 * 10**9}))
+    change_config(folder, **{key: 2 * 10**9})
     with pytest.raises(ValueError, match=message):
         load_encoder(folder)
 
@@ -285,15 +287,10 @@ def test_a_damaged_file_is_an_error_about_that_folder(folder, file, message):
         load_encoder(folder)
 
 
-def settings(folder, **changed):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | changed))
-
-
 @pytest.mark.parametrize("value", ["192", float("nan"), -1, 1e30, 0, [1], True, 192.5])
 @pytest.mark.parametrize("key", ["hidden_size", "num_attention_heads", "num_hidden_layers", "vocab_size"])
 def test_a_size_that_is_none_is_named(folder, key, value):
-    settings(folder, **{key: value})
+    change_config(folder, **{key: value})
     with pytest.raises(ValueError, match=f"says {key} = .*a whole number from 1 on was expected"):
         load_encoder(folder)
 
@@ -310,7 +307,7 @@ def test_a_size_that_is_none_is_named(folder, key, value):
     ],
 )
 def test_a_setting_that_makes_no_sense_is_named(folder, key, value, message):
-    settings(folder, **{key: value})
+    change_config(folder, **{key: value})
     with pytest.raises(ValueError, match=message):
         load_encoder(folder)
 
@@ -325,16 +322,14 @@ def test_settings_that_are_nested_without_end_are_no_traceback(folder, file):
 @pytest.mark.parametrize("device", ["auto", "cpu"])
 @pytest.mark.parametrize("longest", ["many", [512], 0, -1, 0.5, True, {"content": "[CLS]"}])
 def test_a_longest_input_that_is_no_number_is_named(folder, longest, device):
-    said = json.loads((folder / "tokenizer_config.json").read_text()) | {"model_max_length": longest}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    change_config(folder, "tokenizer_config.json", model_max_length=longest)
     with pytest.raises(ValueError, match="model_max_length = .*a whole number from 1 on was expected"):
         load_encoder(folder, device=device)
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu"])
 def test_no_longest_input_is_none(folder, device):
-    said = json.loads((folder / "tokenizer_config.json").read_text()) | {"model_max_length": None}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    change_config(folder, "tokenizer_config.json", model_max_length=None)
     encoder = load_encoder(folder, device=device)
     assert encoder.max_tokens == encoder.config.max_position_embeddings
 

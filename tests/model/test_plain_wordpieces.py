@@ -25,17 +25,9 @@ def both():
 
 
 def said(encoding):
-    n = len(encoding.ids)
-    chars = [encoding.token_to_chars(i) for i in range(n)]
-    return (
-        encoding.ids,
-        encoding.type_ids,
-        encoding.attention_mask,
-        encoding.tokens,
-        encoding.word_ids,
-        encoding.sequence_ids,
-        chars,
-    )
+    names = "ids type_ids attention_mask tokens word_ids sequence_ids"
+    chars = [encoding.token_to_chars(i) for i in range(len(encoding.ids))]
+    return [getattr(encoding, name) for name in names.split()], chars
 
 
 def test_it_cuts_texts_pairs_and_words_as_tokenizers_does():

@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
+from made import random_maps
 
 from bertlook_teach.model import merge_weights, word_groups
-
-
-def random_maps(*shape, seed=0):
-    weights = np.random.default_rng(seed).random(shape) ** 4
-    return weights / weights.sum(-1, keepdims=True)
-
 
 GROUPS = [[0], [1, 2, 3], [4], [5, 6]]  # a word of three pieces, one of two
 
@@ -78,16 +73,3 @@ def test_a_torch_tensor_gives_the_same_numbers_as_an_array():
 def test_groups_follow_the_word_ids_and_special_tokens_stand_alone():
     assert word_groups([None, 0, 0, 0, 1, None, None, 2, None]) == [[0], [1, 2, 3], [4], [5], [6], [7], [8]]
     assert word_groups([]) == []
-
-
-@pytest.mark.parametrize("groups", [[[0, 1]], [[0], [1], [2], [2]], [[0], [1, 2], []], [[0], [1], [3]]])
-def test_groups_that_do_not_name_every_position_once_are_refused(groups):
-    with pytest.raises(ValueError, match="each of the 3 positions exactly once"):
-        merge_weights(random_maps(3, 3), groups)
-
-
-def test_an_unknown_rule_and_a_map_that_is_not_square_are_refused():
-    with pytest.raises(ValueError, match="query must be one of mean, first, max; got 'sum'"):
-        merge_weights(random_maps(3, 3), [[0], [1], [2]], "sum")
-    with pytest.raises(ValueError, match=r"as many queries as keys; got \(2, 3\)"):
-        merge_weights(random_maps(2, 3), [[0], [1]])

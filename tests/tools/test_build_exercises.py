@@ -320,12 +320,6 @@ def test_one_lesson_can_be_chosen_and_an_unknown_one_is_named(project, capsys):
     assert "07: no such lesson" in capsys.readouterr().err
 
 
-def test_help_says_what_it_does(capsys):
-    with pytest.raises(SystemExit) as stop:
-        build_exercises.main(["--help"])
-    assert stop.value.code == 0 and "--check" in capsys.readouterr().out
-
-
 # --- a course for nbgrader --------------------------------------------------------------------------------------------
 
 

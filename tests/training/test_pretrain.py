@@ -76,29 +76,7 @@ nsp = 0.3
 dropout = 0.1
 attention_dropout = 0.1
 """
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "girl",
-    "house",
-    "river",
-    "saw",
-    "took",
-    "found",
-    "near",
-    "under",
-    "old",
-    "small",
-    "red",
-    "walked",
-    "home",
-    "and",
-    "then",
-    "it",
-    "was",
-]
+WORDS = "the a cat dog girl house river saw took found near under old small red walked home and then it was".split()
 
 
 def write_corpus(folder, n_documents=20, seed=0):
@@ -180,13 +158,8 @@ def test_a_text_without_empty_lines_is_explained(tmp_path):
 
 def test_the_special_tokens_have_the_ids_the_code_counts_on(texts):
     tokenizer = data.train_tokenizer(data.text_files([texts]), vocab_size=100, min_frequency=1, alphabet=60)
-    assert [tokenizer.token_to_id(t) for t in data.SPECIAL_TOKENS] == [
-        data.PAD,
-        data.UNK,
-        data.CLS,
-        data.SEP,
-        data.MASK,
-    ]
+    ids = [tokenizer.token_to_id(token) for token in data.SPECIAL_TOKENS]
+    assert ids == [data.PAD, data.UNK, data.CLS, data.SEP, data.MASK]
 
 
 # --- instances ---------------------------------------------------------------------------------------------------
@@ -440,23 +413,18 @@ def test_an_infinite_weight_is_not_shipped(recipe, tmp_path):
 # --- a run ---------------------------------------------------------------------------------------------------------
 
 
+def a_run(recipe, texts, folder, **options):
+    """A run in this process, on the processor."""
+    given = {"quiet": True, "precision": "float32", "device": "cpu"} | options
+    return pretrain.Run(recipe, data.text_files([texts]), folder, **given)
+
+
 def command(recipe_path, texts, run, out):
     return [
         sys.executable,
         str(ROOT / "training" / "pretrain.py"),
         *map(str, (recipe_path, texts, "--run", run, "--out", out)),
-        *(
-            "--threads",
-            "1",
-            "--checkpoint-seconds",
-            "0",
-            "--log-every",
-            "5",
-            "--device",
-            "cpu",
-            "--precision",
-            "float32",
-        ),
+        *"--threads 1 --checkpoint-seconds 0 --log-every 5 --device cpu --precision float32".split(),
     ]
 
 
@@ -517,13 +485,7 @@ def finished(tmp_path_factory):
     (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
     threads = torch.get_num_threads()
     pretrain.main(
-        [
-            *map(
-                str,
-                (folder / "recipe.toml", folder / "texts", "--run", folder / "run", "--out", folder / "out"),
-            )
-        ]
-        + ["--quiet", "--threads", "1", "--log-every", "5", "--precision", "float32", "--device", "cpu"]
+        command(folder / "recipe.toml", folder / "texts", folder / "run", folder / "out")[2:] + ["--quiet"]
     )
     torch.set_num_threads(threads)
     return folder
@@ -555,15 +517,8 @@ def test_the_log_counts_tokens_and_the_loss_falls(finished):
 
 
 def test_a_finished_run_started_again_trains_nothing_and_writes_the_same_model(finished, tmp_path):
-    run = pretrain.Run(
-        pretrain.read_recipe(finished / "recipe.toml"),
-        data.text_files([finished / "texts"]),
-        finished / "run",
-        quiet=True,
-        threads=torch.get_num_threads(),
-        precision="float32",
-        device="cpu",
-    )
+    recipe = pretrain.read_recipe(finished / "recipe.toml")
+    run = a_run(recipe, finished / "texts", finished / "run", threads=torch.get_num_threads())
     models.save_model(run.train(), finished / "run" / "tokenizer", tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == (
         finished / "out" / "model.safetensors"
@@ -614,17 +569,6 @@ def test_half_a_row_at_the_end_of_a_log_is_dropped(tmp_path):
     assert path.read_text(encoding="utf-8") == "step,tokens\n3,30\n6,60\n9,0.5\n"
 
 
-def test_help_names_the_recipe_and_the_form_of_the_texts():
-    shown = subprocess.run(
-        [sys.executable, str(ROOT / "training" / "pretrain.py"), "--help"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    for wanted in ("RECIPE.toml", "one paragraph a line", "goes on", "--checkpoint-seconds"):
-        assert wanted.replace("goes on", "continues") in shown
-
-
 def test_a_gpu_that_is_not_there_is_not_promised():
     if torch.cuda.is_available():
         assert models.choose_device("auto").type == "cuda"
@@ -641,15 +585,8 @@ def test_the_corpus_is_described_without_its_text(finished):
 
 
 def test_a_run_can_start_from_a_model(finished, tmp_path):
-    run = pretrain.Run(
-        pretrain.read_recipe(finished / "recipe.toml"),
-        data.text_files([finished / "texts"]),
-        tmp_path / "run",
-        init=finished / "out",
-        quiet=True,
-        precision="float32",
-        device="cpu",
-    )
+    recipe = pretrain.read_recipe(finished / "recipe.toml")
+    run = a_run(recipe, finished / "texts", tmp_path / "run", init=finished / "out")
     run._start_phase(run.recipe["phases"][1])
     weights = load_file(finished / "out" / "model.safetensors")
     assert all(torch.equal(p, weights[n].float()) for n, p in run.model.named_parameters())
@@ -659,33 +596,28 @@ def test_a_run_can_start_from_a_model(finished, tmp_path):
     ]
     assert vocabulary[0] == vocabulary[1]
     with pytest.raises(data.PretrainError, match="--vocabulary or --init"):
-        pretrain.Run(run.recipe, data.text_files([finished / "texts"]), tmp_path / "run", quiet=True)
+        a_run(run.recipe, finished / "texts", tmp_path / "run")
     with pytest.raises(data.PretrainError, match="has no model.safetensors"):
         models.load_weights(tmp_path)
 
 
 def test_a_vocabulary_can_be_given(finished, texts, tmp_path):
     vocabulary = finished / "out" / "vocab.txt"
-    given = {"quiet": True, "precision": "float32", "device": "cpu"}
     recipe = pretrain.read_recipe(finished / "recipe.toml")
-    pretrain.Run(recipe, data.text_files([texts]), tmp_path / "run", vocabulary=vocabulary, **given)
+    a_run(recipe, texts, tmp_path / "run", vocabulary=vocabulary)
     assert (tmp_path / "run" / "tokenizer" / "vocab.txt").read_bytes() == vocabulary.read_bytes()
     ids = [np.load(folder / "corpus" / "ids.npy") for folder in (finished / "run", tmp_path / "run")]
     assert np.array_equal(*ids), "the same texts and vocabulary give the same ids"
     with pytest.raises(data.PretrainError, match="no vocabulary at"):
-        pretrain.Run(
-            recipe, data.text_files([texts]), tmp_path / "other", vocabulary=tmp_path / "no.txt", **given
-        )
+        a_run(recipe, texts, tmp_path / "other", vocabulary=tmp_path / "no.txt")
 
 
 # --- further trainings --------------------------------------------------------------------------------------------
 
 
 def test_the_counts_go_on_from_the_first_weights(finished, tmp_path):
-    run = pretrain.Run(
-        pretrain.read_recipe(finished / "recipe.toml"), data.text_files([finished / "texts"]), tmp_path / "run",
-        init=finished / "out", tokens_before=7000, quiet=True, precision="float32", device="cpu",
-    )  # fmt: skip
+    recipe = pretrain.read_recipe(finished / "recipe.toml")
+    run = a_run(recipe, finished / "texts", tmp_path / "run", init=finished / "out", tokens_before=7000)
     run.train()
     assert run.state["tokens"] > run.total == 14_000
     points = sorted(int(p.name) for p in (tmp_path / "run" / "film").glob("*"))
@@ -711,9 +643,7 @@ def test_of_a_whole_word_all_pieces_are_chosen_or_none():
 def test_a_phase_sets_its_share_of_masks(recipe, texts, tmp_path):
     assert recipe["phases"][0]["mask"] == 0.15
     recipe["phases"][0]["mask"] = 0.5
-    run = pretrain.Run(
-        recipe, data.text_files([texts]), tmp_path / "run", quiet=True, precision="float32", device="cpu"
-    )
+    run = a_run(recipe, texts, tmp_path / "run")
     run._start_phase(recipe["phases"][0])
     shares, forward = [], models.forward
 
@@ -764,7 +694,7 @@ def test_the_second_recipe_goes_on_from_the_first_past_200_million_tokens_and_en
 
 def test_tokens_before_need_the_weights_that_read_them(recipe, texts, tmp_path):
     with pytest.raises(data.PretrainError, match="name them, or leave it out"):
-        pretrain.Run(recipe, data.text_files([texts]), tmp_path / "run", tokens_before=7, quiet=True)
+        a_run(recipe, texts, tmp_path / "run", tokens_before=7)
 
 
 @pytest.mark.parametrize("kind", ["dropout", "attention_dropout"])
