@@ -171,7 +171,7 @@ def counted_from_one(words: str, governors, relations: str, upos: str = "", **fi
     return tree(words, [governor - 1 for governor in governors], relations, upos, **fields)
 
 
-def conllu(sentences) -> str:
+def as_conllu(sentences) -> str:
     """Parsed sentences as the text of a CoNLL-U file."""
     blocks = []
     for one in sentences:
