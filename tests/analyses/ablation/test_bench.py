@@ -90,11 +90,6 @@ def test_what_is_reused_gives_what_a_whole_pass_gives(bench, off, how):
         assert found.guesses[0][1] == pytest.approx(float(share.max()), abs=1e-5)
 
 
-def test_mask_and_uniform_are_two_experiments(bench):
-    one, other = bench.run([(0, 0)], "zero"), bench.run([(0, 0)], "uniform")
-    assert np.abs(one.losses - other.losses).max() > 1e-3
-
-
 def test_only_the_layers_from_the_lowest_change_up_are_run(bench):
     bench.run([(2, 0)])
     assert bench._batch.layers_run == 1

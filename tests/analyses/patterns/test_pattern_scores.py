@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made import conllu, framed, read_rows, refusals
+from made import as_conllu, framed, read_rows, refusals
 from made import counted_from_one as tree
 from tiny import save_tiny_model
 
@@ -302,8 +302,6 @@ def test_sentences_too_long_are_left_out_and_texts_cut_and_both_counted(tiny):
     assert word_maps(tiny, ["a cat", "cat " * 40]).skipped == {"cut to what the model reads": 1}
 
 
-
-
 def test_special_tokens_answer_only_if_they_are_asked_for(maps):
     score = score_pattern("key.special()", maps)
     assert score.about["answers"] == "anything" and score["accuracy"].rules == ("first token",)
@@ -400,7 +398,7 @@ def bertlook(*words) -> int:
 
 def test_the_command_prints_and_saves(tmp_path, capsys):
     model, treebank = save_tiny_model(tmp_path / "bert"), tmp_path / "my.conllu"
-    treebank.write_text(conllu(TREES), encoding="utf-8")
+    treebank.write_text(as_conllu(TREES), encoding="utf-8")
     words = (
         "query.pos('DET') & key.governor()",
         "--model",
@@ -448,7 +446,7 @@ def test_the_command_reads_texts_and_pairs(tmp_path, capsys):
 def test_the_command_stops_at_a_broken_text_or_leaves_it_out_and_says_so(tmp_path, capsys, kind, content):
     model, corpus = save_tiny_model(tmp_path / "bert"), tmp_path / "corpus"
     if content is None:
-        content = (conllu(TREES) + "1\ta\t_\tDET\t_\t_\t7\tdet\t_\t_\n\n").encode()
+        content = (as_conllu(TREES) + "1\ta\t_\tDET\t_\t_\t7\tdet\t_\t_\n\n").encode()
     corpus.write_bytes(content)
     words = ("key.next()", f"--{kind}", corpus, "--model", model, "--no-twin", "--out", tmp_path / "out")
     assert bertlook(*words) == 1

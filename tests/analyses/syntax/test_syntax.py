@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made import attention, conllu, framed, random_answers, random_maps, read_rows, refusals, run
+from made import as_conllu, attention, framed, random_answers, random_maps, read_rows, refusals, run
 from made import counted_from_one as sentence
 from tiny import save_tiny_model
 
@@ -512,7 +512,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
 
 def test_the_command_prints_a_table_and_counts_what_it_left_out(tmp_path, capsys):
     model = save_tiny_model(tmp_path / "model")
-    path, good = tmp_path / "bank.conllu", conllu([*SENTENCES * 3, LONG])
+    path, good = tmp_path / "bank.conllu", as_conllu([*SENTENCES * 3, LONG])
     path.write_text(f"{good}1\ta\t_\t_\t_\t_\t5\tdet\t_\t_\n\n", encoding="utf-8")
     options = ("--model", model, "--data", path, "--min-cases", 3, "--permutations", 9, "--quiet")
     code, said = run(capsys, "syntax", *options, "--out", tmp_path / "stopped")
@@ -532,7 +532,7 @@ def test_another_language_needs_nothing_else(tmp_path, capsys):
     """No English in the UD scheme: letters the tokenizer knows one by one, relations of any name."""
     model = save_tiny_model(tmp_path / "model")
     one = sentence("kato sidas tie", [2, 0, 2], "nsubj:x root advmod")
-    (tmp_path / "eo.conllu").write_text(conllu([one] * 8), encoding="utf-8")
+    (tmp_path / "eo.conllu").write_text(as_conllu([one] * 8), encoding="utf-8")
     where = ("--model", model, "--data", tmp_path / "eo.conllu", "--out", tmp_path / "out")
     options = ("--min-cases", 4, "--permutations", 5, "--quiet", "--no-twin", "--subtypes", "keep")
     code, said = run(capsys, "syntax", *where, *options)
