@@ -770,7 +770,7 @@ def test_a_menu_alone_needs_no_kernel():
     ],
     ids=str,
 )
-def test_metadata_of_another_kind_in_a_notebook_or_a_cell_is_left_out(metadata, tmp_path):
+def test_a_notebook_with_other_metadata_is_written_without_it(metadata, tmp_path):
     of_the_cell = metadata if "slideshow" in metadata else {}
     slide = new_markdown_cell("one slide", metadata=of_the_cell)
     deck = new_notebook(cells=[slide], metadata={} if of_the_cell else metadata)

@@ -8,8 +8,6 @@ from tiny import HEADS, LAYERS
 from bertlook_course.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
 from bertlook_course.claims.lessons import lesson05 as collectors
 
-
-
 # --- evidence --------------------------------------------------------------------------------------------
 
 
