@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bertlook_course.corpora import TreebankSentence
 from bertlook_teach.model import Attention
@@ -170,3 +173,93 @@ class Looker:
                     return list(range(len(words)))
 
             return Encoding(input_ids=list(words))
+
+
+def refusals(*rows):
+    """A test of what is refused, from rows of (call, words of the message) or (call, words, kind of error), ValueError by default.
+
+    The parameters of a call without a default are fixtures: ``(lambda bert: prune(bert, []), "nothing to prune")``. The words are a
+    regular expression.
+    """
+    cases = [(call, words, *(kind or [ValueError])) for call, words, *kind in rows]
+
+    @pytest.mark.parametrize(("call", "words", "kind"), cases, ids=[words for _, words, *_ in rows])
+    def test(request, call, words, kind):
+        asked = [one.name for one in inspect.signature(call).parameters.values() if one.default is one.empty]
+        given = [request.getfixturevalue(name) for name in asked]
+        with pytest.raises(kind, match=words):
+            call(*given)
+
+    return test
+
+
+def counted_from_one(words: str, governors, relations: str, upos: str = "", **fields) -> TreebankSentence:
+    """As ``tree``, with governors as CoNLL-U counts them: 0 for the root."""
+    return tree(words, [governor - 1 for governor in governors], relations, upos, **fields)
+
+
+def as_conllu(sentences) -> str:
+    """Parsed sentences as the text of a CoNLL-U file."""
+    blocks = []
+    for one in sentences:
+        rows = zip(one.words, one.upos, one.governors, one.relations)
+        lines = [f"{i}\t{w}\t_\t{u}\t_\t_\t{g + 1}\t{r}\t_\t_" for i, (w, u, g, r) in enumerate(rows, 1)]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n\n"
+
+
+def framed(words, weights, **about) -> Attention:
+    """Attention over [CLS] words [SEP]."""
+    return attention(("[CLS]", *words, "[SEP]"), weights=weights, **about)
+
+
+def random_answers(sentences, layers: int = LAYERS, heads: int = HEADS, seed: int = 0, planted=()):
+    """Which governor each head names, at random; ``planted={(direction, layer, head): predictor}`` replaces one head's."""
+    from bertlook_course.analyses.syntax import Answers
+
+    generator, parts = np.random.default_rng(seed), []
+    for one in sentences:
+        governors = generator.integers(0, len(one), (len(one), 2, layers, heads))
+        for (direction, layer, head), predict in dict(planted).items():
+            governors[:, direction, layer, head] = predict(one)
+        parts.append((governors - np.arange(len(one))[:, None, None, None]).astype(np.int16))
+    none = np.zeros((layers, heads))
+    return Answers(np.concatenate(parts), list(sentences), Counter(), none, {"model": "made up"})
+
+
+def tiny_masked_lm(folder: Path, **changes):
+    """A tiny BERT that was saved with a masked-LM head, both with random weights."""
+    import torch
+    from tiny import save_tiny_model
+    from transformers import BertConfig, BertForMaskedLM
+
+    from bertlook_teach.model import load_encoder
+
+    save_tiny_model(folder, **changes)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
+    return load_encoder(folder, device="cpu")
+
+
+def with_random_head(encoder, seed: int = 3):
+    """The tiny models are saved without a masked-LM head: a fixed random one will do."""
+    import torch
+
+    from bertlook_teach.model import masked_lm
+
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.randn(encoder.model.config.hidden_size, len(encoder.tokenizer), generator=generator)
+    masked_lm._HEADS[encoder] = lambda hidden: hidden @ weight
+    return encoder
+
+
+def stand_in(monkeypatch, weights_of) -> None:
+    """Whatever model is asked for attention gives that of ``weights_of(number of the text, number of its tokens)``."""
+    from bertlook_teach import model
+
+    def read(encoder, corpus, *, batch_size):
+        for number, words in enumerate(corpus):
+            yield framed(words, weights_of(number, len(words) + 2))
+
+    monkeypatch.setattr(model, "iter_attention", read)

@@ -1,4 +1,4 @@
-"""The exercises on BERT-base, recorded: right answers that a student computes, each wrong one of the records, and of a wrong kind."""
+"""The exercises on BERT-base, recorded: right answers that a student computes, and each wrong one of the records."""
 
 import numpy as np
 import pytest
@@ -25,13 +25,6 @@ def animal(recording):
 @pytest.fixture(scope="module")
 def vig(recording):
     return recording[VIG]
-
-
-def wrong(feedback, reason):
-    """A wrong answer that is told this reason."""
-    assert feedback.status == "wrong", feedback
-    assert reason.casefold() in feedback.message.casefold(), feedback.message
-    return True
 
 
 @pytest.fixture
@@ -73,17 +66,6 @@ def test_head_8_11_looks_from_each_determiner_to_its_noun(animal):
     assert f"{weights[2, -1]:.2f} to [SEP] (BERT-base, recorded)" in feedback.message
 
 
-def test_slips_with_the_recorded_head_are_recognised(animal):
-    weights, check = animal.weights, lesson01.check_recorded_head
-    named, share = ["animal", "street"], weights[7, 10][2, -1]
-    for place, reason in (((8, 11), "*index* [8, 11]"), ((7, 11), "head still"), ((8, 10), "layer still")):
-        others = [most(weights[place], animal.tokens, query) for query in (1, 7)]
-        assert wrong(check(others, share, animal), reason)
-        assert wrong(check(named, weights[place][2, -1], animal), reason)
-    assert wrong(check([2, 8], share, animal), "positions; name the tokens")
-    assert wrong(check(named, weights[7, 10][-1, 2], animal), "what [SEP] gives")
-
-
 # --- lesson 2 ------------------------------------------------------------------------------------------------
 
 
@@ -100,25 +82,6 @@ def test_the_next_word_head_of_the_recording_is_3_1(vig):
     assert lesson02.check_next_head(shares, ["3-1"], vig)
 
 
-@pytest.mark.parametrize(
-    "shares, reason",
-    [
-        (
-            lambda w, at, n: w[:, :, range(n - 1), range(1, n)].mean(axis=-1),
-            "[CLS] and [SEP] are in your mean",
-        ),
-        (lambda w, at, n: w[:, :, at, at - 1].mean(axis=-1), "*previous* token"),
-        (lambda w, at, n: w[:, :, at + 1, at].mean(axis=-1), "swapped"),
-        (lambda w, at, n: w[:, :, at, at].mean(axis=-1), "token itself"),
-        (lambda w, at, n: w[:, :, at, at + 1], "It has 3 axes"),
-        (lambda w, at, n: w[:, :, at, at + 1].mean(axis=-1).T, "last two axes are swapped"),
-    ],
-)
-def test_wrong_shares_of_the_next_token_are_recognised(vig, shares, reason):
-    given = shares(vig.weights, inside(vig), vig.n_tokens)
-    assert wrong(lesson02.check_next_head(given, "3-1", vig), reason)
-
-
 # --- lesson 6 ------------------------------------------------------------------------------------------------
 
 
@@ -128,15 +91,14 @@ def largest(weights, word):
     return row.argmax()
 
 
-def judge(recording, *, named=largest, cut=slice(1, -1), swap=False, less=0):
-    """A student's function, right unless told otherwise."""
+def judge(recording):
+    """A student's function."""
 
     def det_accuracy(layer, head):
-        layer, head = (head, layer) if swap else (layer - less, head - less)
         right = []
         for text, word, noun in lesson06.DETERMINERS:
-            weights = recording[text].to_words().weights[layer, head][cut, cut]
-            right.append(named(weights, word) == noun)
+            weights = recording[text].to_words().weights[layer, head][1:-1, 1:-1]
+            right.append(largest(weights, word) == noun)
         return np.mean(right)
 
     return det_accuracy
@@ -159,21 +121,6 @@ def test_the_judge_of_determiners_is_right(recording):
 def test_the_tried_heads_are_right_in_all_some_and_no_cases(recording):
     found = {judge(recording)(*place) for place in lesson06._TRIED_HEADS}
     assert {0.0, 1.0} < found
-
-
-@pytest.mark.parametrize(
-    "slip, reason",
-    [
-        ({"named": lambda weights, word: largest(weights.T, word)}, "You read columns"),
-        ({"cut": slice(None)}, "cut both ends off"),
-        ({"swap": True}, "layer and head are swapped"),
-        ({"less": 1}, "do not take 1 away"),
-        ({"named": lambda weights, word: word + 1}, "the rival"),
-        ({"named": lambda weights, word: ...}, "exercise 1 filled in"),
-    ],
-)
-def test_wrong_judges_of_determiners_are_recognised(recording, slip, reason):
-    assert wrong(lesson06.check_det_accuracy(judge(recording, **slip), recording), reason)
 
 
 def test_the_fixed_distance_is_never_wrong_on_the_small_list(recording):
@@ -215,13 +162,6 @@ def test_the_two_distances_are_right_and_the_nearer_pair_is_of_different_layers(
 def test_the_distances_of_the_package_are_accepted(vig):
     found = head_distances([vig]).per_token
     assert lesson09.check_two_pairs(found[7 * 12 + 9, 7 * 12 + 10], found[5 * 12 + 1, 6 * 12 + 3], vig)
-
-
-def test_wrong_distances_are_recognised(vig, maps, two):
-    check = lesson09.check_two_pairs
-    assert wrong(check(distance(maps[8, 10], maps[8, 11]), two[1], vig), "names count from 1")
-    assert wrong(check(two[0], distance(maps[6, 2], maps[7, 4]), vig), "names count from 1")
-    assert wrong(check(*two[::-1], vig), "Part 1: ")
 
 
 def test_all_pairs_say_what_the_choice_calls_right(vig):

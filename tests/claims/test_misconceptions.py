@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import save_tiny_model
+from made import refusals
 
 from bertlook_bench import line as cli
 from bertlook_course.analyses.anatomy import Basis
@@ -15,7 +15,6 @@ from bertlook_course.claims import Misconception, Refutation, all_refutations, r
 from bertlook_course.claims import find_misconceptions as misconceptions
 from bertlook_course.claims.misconceptions import on_models
 from bertlook_course.render import format_misconceptions, misconception_table
-from bertlook_teach import load_encoder
 from tools.bibliography import read_bibliography
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,11 +27,6 @@ def models_are_loaded():
     """Loading a model is not part of a refutation's time."""
     for name in ("specimen", "specimen-random"):
         on_models._shipped(name)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("model")))
 
 
 # --- the bank ------------------------------------------------------------------------------------------------
@@ -187,19 +181,6 @@ def test_a_head_mask_that_acts_would_be_noticed(tiny, monkeypatch):
     assert not refute("head-mask-switches-heads-off", encoder=tiny).refuted
 
 
-# --- errors -----------------------------------------------------------------------------------------------------
-
-
-def test_an_unknown_key_names_the_nearest():
-    with pytest.raises(KeyError, match="columns-sum-to-one"):
-        refute("column-sums-to-one")
-
-
-def test_a_lesson_without_entries_names_those_that_have_some():
-    with pytest.raises(ValueError, match=r"lesson '77'; there are some for 01, 02"):
-        misconceptions(77)
-
-
 GOOD = """
 [a-b]
 lessons = ["01"]
@@ -248,12 +229,6 @@ def test_the_text_has_source_and_lesson():
     assert "a-b (lesson 01): not refuted" in text and "[clark2019, 2]" in text
 
 
-@pytest.mark.parametrize("entries, results", [([], []), ([ENTRY], [])])
-def test_a_table_needs_a_result_for_every_entry(entries, results):
-    with pytest.raises(ValueError, match="one result an entry"):
-        misconception_table(entries, results)
-
-
 def test_the_command_lists_and_runs_those_of_a_lesson(capsys):
     assert cli.main(["misconceptions", "--lesson", "9"]) == 0
     printed = capsys.readouterr().out
@@ -281,3 +256,11 @@ def test_a_refutation_is_short_enough_to_read_in_class():
         key: len(inspect.getsource(function).splitlines()) for key, function in all_refutations().items()
     }
     assert not {key: n for key, n in lengths.items() if n > 15}
+
+
+test_what_is_refused = refusals(
+    (lambda: refute("column-sums-to-one"), "columns-sum-to-one", KeyError),
+    (lambda: misconceptions(77), r"lesson '77'; there are some for 01, 02"),
+    (lambda: misconception_table([], []), "one result an entry"),
+    (lambda: misconception_table([ENTRY], []), "one result an entry"),
+)

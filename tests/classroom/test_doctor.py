@@ -28,6 +28,13 @@ def breaking():
     raise RuntimeError("broken")
 
 
+def fails(check, found, advice=""):
+    """A check that fails says what was found and what to do."""
+    with pytest.raises(doctor.Failed, match=found) as failure:
+        check()
+    assert advice in failure.value.args[1]
+
+
 def test_the_doctor_says_what_was_found_and_what_to_do():
     ready, lines = lines_of(("good", lambda: "fine"), ("bad", failing))
     assert not ready
@@ -62,9 +69,7 @@ def test_the_doctor_says_when_the_specimen_does_not_load(monkeypatch):
         raise OSError("no config.json in data/model")
 
     monkeypatch.setattr(bertlook_teach.model, "load_encoder", broken, raising=False)
-    with pytest.raises(doctor.Failed, match="no config.json") as failure:
-        doctor.specimen()
-    assert "git checkout data/model" in failure.value.args[1]
+    fails(doctor.specimen, "no config.json", "git checkout data/model")
 
 
 def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
@@ -78,8 +83,7 @@ def test_the_doctor_says_when_attention_rows_do_not_sum_to_one(monkeypatch):
 
     monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name: Half, raising=False)
     monkeypatch.setattr(bertlook_teach.model, "extract_attention", lambda encoder, text: Half, raising=False)
-    with pytest.raises(doctor.Failed, match=r"rows sum to 0\.5000"):
-        doctor.specimen()
+    fails(doctor.specimen, r"rows sum to 0\.5000")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +104,7 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
     monkeypatch.setattr(
         bertlook_teach.model, "extract_attention", lambda encoder, text: Half(encoder), raising=False
     )
-    with pytest.raises(doctor.Failed, match=said) as failure:
-        doctor.torch()
-    assert "[torch]" in failure.value.args[1]
+    fails(doctor.torch, said, "[torch]")
 
 
 def test_the_doctor_is_content_without_torch_and_says_what_needs_it(monkeypatch):
@@ -127,18 +129,14 @@ def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
         fingerprint = "0123456789abcdef"
 
     monkeypatch.setattr(bertlook_teach.model, "load_encoder", lambda name: Other, raising=False)
-    with pytest.raises(
-        doctor.Failed, match=r"0123456789abcdef, the card says (?!0123)[0-9a-f]{16}: another"
-    ) as failure:
-        doctor.fingerprint()
-    assert "git checkout data/model" in failure.value.args[1]
+    said = r"0123456789abcdef, the card says (?!0123)[0-9a-f]{16}: another"
+    fails(doctor.fingerprint, said, "git checkout data/model")
     card = tmp_path / "MODEL_CARD.md"
     monkeypatch.setattr(disk, "data_path", lambda *parts: card)
     card.write_text("Fingerprint: `0123456789abcdef`.")
     assert doctor.fingerprint() == "0123456789abcdef, as on the card"
     card.write_text("A card without.")
-    with pytest.raises(doctor.Failed, match="the card names none"):
-        doctor.fingerprint()
+    fails(doctor.fingerprint, "the card names none")
 
 
 @pytest.mark.parametrize(
@@ -153,31 +151,24 @@ def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
     ],
 )
 def test_the_doctor_says_when_no_view_reaches_the_browser(code, found):
-    with pytest.raises(doctor.Failed, match=found) as failure:
-        doctor.widgets(code=code)
-    assert "pip install" in failure.value.args[1]
+    fails(lambda: doctor.widgets(code=code), found, "pip install")
 
 
 def test_the_doctor_says_when_there_is_no_kernel_or_no_answer(monkeypatch):
     from jupyter_client import manager
 
-    with pytest.raises(doctor.Failed, match="no answer within 3 s"):
-        doctor._ask_kernel("import time; time.sleep(99)", 3)
+    fails(lambda: doctor._ask_kernel("import time; time.sleep(99)", 3), "no answer within 3 s")
     real = manager.start_new_kernel
     monkeypatch.setattr(
         manager, "start_new_kernel", lambda **options: real(**{**options, "kernel_name": "gone"})
     )
-    with pytest.raises(doctor.Failed, match="gone") as failure:
-        doctor.kernel()
-    assert "ipykernel" in failure.value.args[1]
+    fails(doctor.kernel, "gone", "ipykernel")
 
 
 def test_the_doctor_says_when_the_kernel_is_of_another_python(monkeypatch):
     answer = ({"status": "error", "evalue": "No module named 'bertlook_teach'"}, [])
     monkeypatch.setattr(doctor, "_ask_kernel", lambda code, seconds: answer)
-    with pytest.raises(doctor.Failed, match="cannot import bertlook_teach") as failure:
-        doctor.kernel()
-    assert "another Python" in failure.value.args[1]
+    fails(doctor.kernel, "cannot import bertlook_teach", "another Python")
 
 
 def test_the_doctor_measures_the_screens(monkeypatch, tmp_path):
@@ -188,9 +179,7 @@ def test_the_doctor_measures_the_screens(monkeypatch, tmp_path):
         (tmp_path / name / "modes").write_text(modes)
     assert doctor.screen().startswith("1920x1080, 1280x720; full screen")
     (tmp_path / "card1-C" / "modes").write_text("800x600\n")
-    with pytest.raises(doctor.Failed, match="1920x1080, 800x600") as failure:
-        doctor.screen()
-    assert "1024x768" in failure.value.args[1]
+    fails(doctor.screen, "1920x1080, 800x600", "1024x768")
 
 
 def test_the_doctor_says_when_nothing_can_be_shown(monkeypatch, tmp_path):
@@ -200,29 +189,24 @@ def test_the_doctor_says_when_nothing_can_be_shown(monkeypatch, tmp_path):
     from matplotlib import font_manager
 
     monkeypatch.setattr(decks_module, "find_root", lambda: tmp_path)
-    with pytest.raises(doctor.Failed, match="none in"):
-        doctor.decks()
+    fails(doctor.decks, "none in")
     monkeypatch.setattr(browsers, "find_chromium", lambda: None)
 
     def none():
         raise webbrowser.Error("none")
 
     monkeypatch.setattr(webbrowser, "get", none)
-    with pytest.raises(doctor.Failed, match="none found"):
-        doctor.browser()
+    fails(doctor.browser, "none found")
     monkeypatch.setattr(font_manager, "findfont", lambda *given: str(tmp_path / "gone.ttf"))
-    with pytest.raises(doctor.Failed, match="matplotlib found none"):
-        doctor.fonts()
+    fails(doctor.fonts, "matplotlib found none")
 
     def refused(address):
         raise OSError("not permitted")
 
     monkeypatch.setattr(doctor.socket, "create_server", refused)
-    with pytest.raises(doctor.Failed, match="not permitted"):
-        doctor.port()
+    fails(doctor.port, "not permitted")
     monkeypatch.setattr(doctor, "OLDEST", (9, 0))
-    with pytest.raises(doctor.Failed, match="^.'Python 3"):
-        doctor.python()
+    fails(doctor.python, "^.'Python 3")
 
 
 def test_the_doctor_compares_versions(tmp_path):
@@ -230,8 +214,9 @@ def test_the_doctor_compares_versions(tmp_path):
     constraints.write_text(
         "# pins\nnumpy==1.0 ; python_version >= '3'\ntorch==99.0\nanywidget==0.0 ; python_version < '3'\n"
     )
-    with pytest.raises(doctor.Failed, match=r"numpy [\d.]+ instead of 1\.0; torch [\d.]+ instead of 99\.0"):
-        doctor.packages(constraints)
+    fails(
+        lambda: doctor.packages(constraints), r"numpy [\d.]+ instead of 1\.0; torch [\d.]+ instead of 99\.0"
+    )
 
 
 def test_the_doctor_names_a_missing_package(tmp_path, monkeypatch):
@@ -245,9 +230,7 @@ def test_the_doctor_names_a_missing_package(tmp_path, monkeypatch):
         return real(name)
 
     monkeypatch.setattr(doctor.metadata, "version", version)
-    with pytest.raises(doctor.Failed, match="'missing: conllu'") as failure:
-        doctor.packages(constraints)
-    assert "start.py" in failure.value.args[1]
+    fails(lambda: doctor.packages(constraints), "'missing: conllu'", "start.py")
 
 
 @pytest.fixture
@@ -271,24 +254,21 @@ def test_the_doctor_is_content_with_the_four_extensions(prefix):
 def test_the_doctor_sees_an_old_copy_of_the_extension(prefix, script):
     path = prefix / "share" / "jupyter" / "labextensions" / "bertlook-rise" / "static" / script
     path.write_text("old")
-    with pytest.raises(doctor.Failed, match="another version"):
-        doctor.lab_extension()
+    fails(doctor.lab_extension, "another version")
 
 
 @pytest.mark.parametrize("name", ["bertlook-rise", "anywidget"])
 def test_the_doctor_misses_an_extension(prefix, name):
     shutil.rmtree(prefix / "share" / "jupyter" / "labextensions" / name)
-    with pytest.raises(doctor.Failed, match=f"{name} is not in"):
-        doctor.lab_extension()
+    fails(doctor.lab_extension, f"{name} is not in")
 
 
 def test_the_doctor_sees_a_disabled_extension(prefix):
     path = prefix / "etc" / "jupyter" / "labconfig" / "page_config.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"disabledExtensions": {"jupyterlab-rise": true}}')
-    with pytest.raises(doctor.Failed, match="jupyterlab-rise is disabled") as failure:
-        doctor.lab_extension()
-    assert failure.value.args[1] == "Enable it: jupyter labextension enable jupyterlab-rise"
+    said = "Enable it: jupyter labextension enable jupyterlab-rise"
+    fails(doctor.lab_extension, "jupyterlab-rise is disabled", said)
 
 
 def test_the_doctor_counts_memory_and_disk(monkeypatch, tmp_path):
@@ -296,13 +276,11 @@ def test_the_doctor_counts_memory_and_disk(monkeypatch, tmp_path):
 
     little = type("memory", (), {"available": doctor.GIB})
     monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
-    with pytest.raises(doctor.Failed, match=r"1\.0 GiB free"):
-        doctor.memory()
+    fails(doctor.memory, r"1\.0 GiB free")
     monkeypatch.setattr(
         doctor.shutil, "disk_usage", lambda folder: type("usage", (), {"free": doctor.GIB // 10})
     )
-    with pytest.raises(doctor.Failed, match=r"0\.10 GiB free"):
-        doctor.disk(tmp_path)
+    fails(lambda: doctor.disk(tmp_path), r"0\.10 GiB free")
 
 
 def test_the_doctor_notes_who_was_asked(monkeypatch):
@@ -312,5 +290,4 @@ def test_the_doctor_notes_who_was_asked(monkeypatch):
     doctor.note_network_use("socket.connect", (None, "/run/a-unix-socket"))
     assert "no other computer was asked" in doctor.offline()
     doctor.note_network_use("socket.getaddrinfo", ("huggingface.co", 443))
-    with pytest.raises(doctor.Failed, match="'asked for huggingface.co'"):
-        doctor.offline()
+    fails(doctor.offline, "'asked for huggingface.co'")

@@ -106,11 +106,11 @@ def executed(tmp_path_factory):
     return deck
 
 
-def exported(notebook, folder, name="07_tiny", **options):
-    """The page made from an executed notebook."""
+def exported(notebook, folder, name="07_tiny", say=lambda line: None, **options):
+    """What is made from an executed notebook."""
     path = Path(folder) / f"{name}.ipynb"
     nbformat.write(notebook, path)
-    return export_deck(path, Path(folder) / "out", run=False, say=lambda line: None, **options)
+    return export_deck(path, Path(folder) / "out", run=False, say=say, **options)
 
 
 @pytest.fixture(scope="module")
@@ -475,9 +475,7 @@ def test_speaker_notes_are_in_a_handout_only_if_asked_for(executed, sheet):
 def test_without_a_browser_the_handout_is_written_and_the_pdf_is_not(executed, tmp_path, monkeypatch):
     monkeypatch.setattr(handout, "find_chromium", lambda: None)
     said = []
-    path = tmp_path / "07_tiny.ipynb"
-    nbformat.write(executed, path)
-    done = export_deck(path, tmp_path / "out", run=False, handout=True, say=said.append)
+    done = exported(executed, tmp_path, handout=True, say=said.append)
     assert done.handout.is_file() and done.pdf is None
     assert any("no PDF: no Chromium" in line and "BERTLOOK_CHROMIUM" in line for line in said)
 
@@ -521,9 +519,8 @@ def test_a_picture_beside_the_notebook_is_carried_and_another_is_named(tmp_path)
     for path in ("deck/a b.png", "secret.png"):
         (tmp_path / path).write_bytes(b"PNG")
     text = "M ![a](a%20b.png) <img src='a%20b.png' alt='b'> ![c](../secret.png) ![d](nowhere.svg)"
-    path, said = tmp_path / "deck" / "07_pictures.ipynb", []
-    nbformat.write(new_notebook(cells=[cell(text)]), path)
-    done = export_deck(path, tmp_path, run=False, say=said.append)
+    said = []
+    done = exported(new_notebook(cells=[cell(text)]), tmp_path / "deck", say=said.append)
     sources = [
         attributes.get("src")
         for tag, attributes in Elements(done.page.read_text("utf-8")).found
@@ -581,9 +578,8 @@ def test_a_deck_without_widget_state_is_exported_with_pictures_and_says_so(execu
         for output in one.get("outputs", ()):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     saved.metadata.pop("widgets")
-    path, said = tmp_path / "07_tiny.ipynb", []
-    nbformat.write(saved, path)
-    page = export_deck(path, tmp_path, run=False, say=said.append).page.read_text("utf-8")
+    said = []
+    page = exported(saved, tmp_path, say=said.append).page.read_text("utf-8")
     assert any("its pictures stay pictures" in line for line in said)
     assert data_of(page)["models"] == {} and "bertlook-static" in page
 
@@ -626,18 +622,16 @@ def test_a_notebook_too_large_to_be_one_is_refused_before_memory_is_taken(tmp_pa
 
 def test_a_file_above_the_limit_says_what_is_large(executed, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "LARGEST", 1000)
-    path, said = tmp_path / "07_tiny.ipynb", []
-    nbformat.write(executed, path)
-    export_deck(path, tmp_path, run=False, say=said.append)
+    said = []
+    exported(executed, tmp_path, say=said.append)
     assert any("above" in line and "Any 0.0 MB" in line for line in said)
 
 
 def test_formulas_are_announced(executed, tmp_path):
     deck = copy.deepcopy(executed)
     deck.cells.append(cell("M so $x^2$ grows"))
-    path, said = tmp_path / "07_tiny.ipynb", []
-    nbformat.write(deck, path)
-    export_deck(path, tmp_path, run=False, say=said.append)
+    said = []
+    exported(deck, tmp_path, say=said.append)
     assert any("no MathJax" in line for line in said)
 
 
@@ -771,20 +765,18 @@ def test_a_menu_alone_needs_no_kernel():
         {"widgets": {STATE: "x"}},
         {"widgets": {STATE: {"state": []}}},
         {"widgets": {STATE: {"state": {"a": {}, "b": 5, "c": {"model_name": 7}}}}},
+        {"slideshow": "x"},
+        {"slideshow": {"slide_type": 5}},
     ],
     ids=str,
 )
 def test_a_notebook_with_other_metadata_is_written_without_it(metadata, tmp_path):
-    deck = tmp_path / "odd.ipynb"
-    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("one slide")], metadata=metadata)))
-    assert "one slide" in export_deck(deck, tmp_path / "out", run=False).page.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("metadata", [{"slideshow": "x"}, {"slideshow": {"slide_type": 5}}], ids=str)
-def test_a_cell_with_other_metadata_is_written_as_a_plain_one(metadata, tmp_path):
-    deck = tmp_path / "odd.ipynb"
-    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("one slide", metadata=metadata)])))
-    assert "one slide" in export_deck(deck, tmp_path / "out", run=False).page.read_text(encoding="utf-8")
+    of_the_cell = metadata if "slideshow" in metadata else {}
+    slide = new_markdown_cell("one slide", metadata=of_the_cell)
+    deck = new_notebook(cells=[slide], metadata={} if of_the_cell else metadata)
+    (tmp_path / "odd.ipynb").write_text(json.dumps(deck))
+    page = export_deck(tmp_path / "odd.ipynb", tmp_path / "out", run=False).page
+    assert "one slide" in page.read_text(encoding="utf-8")
 
 
 def test_a_picture_that_the_notebook_holds_is_shown():
@@ -795,10 +787,9 @@ def test_a_picture_that_the_notebook_holds_is_shown():
 
 
 def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):
-    deck = tmp_path / "odd.ipynb"
-    deck.write_text(json.dumps(new_notebook(cells=[new_markdown_cell("see ![x](attachment:a.png)")])))
+    deck = new_notebook(cells=[new_markdown_cell("see ![x](attachment:a.png)")])
     with pytest.raises(ExportError, match=r"does not hold \(missing attachment: a.png\)"):
-        export_deck(deck, tmp_path / "out", run=False)
+        exported(deck, tmp_path)
 
 
 # --- modules -----------------------------------------------------------------------------------------------------

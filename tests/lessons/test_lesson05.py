@@ -2,26 +2,17 @@
 
 import numpy as np
 import pytest
+from made import attention
 from tiny import HEADS, LAYERS
 
 from bertlook_course.claims import OPEN, Resources, collect_evidence, decide_lesson, ledger
 from bertlook_course.claims.lessons import lesson05 as collectors
-from bertlook_teach.model import Attention
-
-SHAPE = (2, 3)
-
 
 # --- evidence --------------------------------------------------------------------------------------------
 
 
-def made(weights, tokens, segments, truncated=False):
-    special = tuple(t in ("[CLS]", "[SEP]") for t in tokens)
-    ids = iter(range(len(tokens)))
-    word_ids = tuple(None if s else next(ids) for s in special)
-    words = tuple(t for t, s in zip(tokens, special) if not s)
-    return Attention(
-        weights[None, None], tokens, word_ids, segments, special, words, "a", "b", truncated=truncated
-    )
+def made(weights, tokens, segments, **about):
+    return attention(tokens, weights=weights[None, None], segment_ids=segments, **about)
 
 
 PAIR = ("[CLS]", "a", "b", "[SEP]", "c", "d", "e", "[SEP]")

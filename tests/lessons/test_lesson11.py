@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from made import tiny_encoder, with_random_head
 from tiny import save_tiny_model
 
 from bertlook_course.analyses.ablation import (
@@ -24,7 +25,7 @@ from bertlook_course.render import (
     ranked_effects_figure,
 )
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
-from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, masked_lm, read
+from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, read
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it.", "It was tired.", "The dog sat on a cat."]
 PAIRS = [("The cat sat.", "It was tired."), ("A dog sat on it.", "The cat was on the mat.")]
@@ -32,12 +33,7 @@ PAIRS = [("The cat sat.", "It was tired."), ("A dog sat on it.", "The cat was on
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """A tiny random BERT with a random masked-LM head of its own."""
-    found = load_encoder(save_tiny_model(tmp_path_factory.mktemp("tiny") / "bert"))
-    generator = torch.Generator().manual_seed(3)
-    weight = torch.randn(found.model.config.hidden_size, len(found.tokenizer), generator=generator)
-    masked_lm._HEADS[found] = lambda hidden: hidden @ weight
-    return found
+    return with_random_head(tiny_encoder(tmp_path_factory.mktemp("tiny") / "bert"))
 
 
 @pytest.fixture(scope="module")
@@ -214,6 +210,3 @@ def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
     for wrong in ({}, {"a": np.zeros(3)}, {"a": np.full((2, 2), np.nan)}):
         with pytest.raises(ValueError, match="shape \\(layer, head\\)"):
             heat_figure(wrong)
-
-
-# --- the deck ------------------------------------------------------------------------------------------

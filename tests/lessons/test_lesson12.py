@@ -20,7 +20,7 @@ from bertlook_course.published import published_heads
 from bertlook_course.render import heads_figure
 from bertlook_course.storage import pack, unpack
 
-HIGH, LOW = np.array([[0.5, 0.9], [0.4, 0.5], [0.3, 0.5]]), np.full((3, 2), 0.5)
+HIGH = np.array([[0.5, 0.9], [0.4, 0.5], [0.3, 0.5]])
 RISING = np.arange(6.0).reshape(3, 2)
 
 

@@ -836,90 +836,34 @@ def rise(**settings):
     return lambda nb, root: nb.metadata["rise"].update(settings)
 
 
-def no_metadata(nb, root):
-    del nb.metadata["rise"]
+def cell(number, **fields):
+    return lambda nb, root: nb.cells[number].update(fields)
 
 
-def bad_kind(nb, root):
-    nb.cells[4].metadata["slideshow"] = {"slide_type": "slid"}
+def slide(number, kind):
+    return lambda nb, root: nb.cells[number].metadata.update(slideshow={"slide_type": kind})
 
 
-def starts_with_notes(nb, root):
-    nb.cells[1].metadata["slideshow"] = {"slide_type": "notes"}
+def cells(change):
+    return lambda nb, root: nb.update(cells=change(nb.cells))
 
 
-def few_slides(nb, root):
-    del nb.cells[7:]
+def feedback(*said):
+    outputs = [result(1, text__html=FEEDBACK.format(one)) for one in said]
+    return cell(-1, outputs=outputs)
 
 
-def many_slides(nb, root):
-    nb.cells += [on_slide(new_markdown_cell("## More"), "subslide") for _ in range(10)]
-
-
-def no_notes(nb, root):
-    nb.cells = [cell for cell in nb.cells if slide_type(cell) != "notes"]
-
-
-def no_lesson_number(nb, root):
-    nb.cells[1].source = "# What BERT reads"
-
-
-def other_lesson(nb, root):
-    nb.cells[1].source = "# Lesson 11"
+def without(folder):
+    return lambda nb, root: (root / folder / "01_reads.ipynb").unlink()
 
 
 def renamed(name):
     return lambda nb, root: root / "slides" / name
 
 
-def no_exercise(nb, root):
-    (root / "notebooks/exercises/01_reads.ipynb").unlink()
-
-
-def no_solution(nb, root):
-    (root / "notebooks/solutions/01_reads.ipynb").unlink()
-
-
-def edited_exercise(nb, root):
-    nb.cells[0].source += " edited"
-
-
-def lost_cell(nb, root):
-    del nb.cells[-1]
-
-
-def without_count(nb, root):
-    nb.cells[2].execution_count = None
-
-
-def wrong_answer(nb, root):
-    nb.cells[-1].outputs[0].data["text/html"] = FEEDBACK.format("wrong")
-
-
-def no_feedback(nb, root):
-    nb.cells[-1].outputs = []
-
-
 def no_solutions(nb, root):
     for cell in nb.cells[4:]:
         cell.source = cell.source.replace("### BEGIN SOLUTION\n", "").replace("\n### END SOLUTION", "")
-
-
-def no_nbgrader(nb, root):
-    for cell in nb.cells:
-        cell.metadata.pop("nbgrader", None)
-
-
-def same_ids(nb, root):
-    nb.cells[1].id = nb.cells[2].id
-
-
-def odd_cell(nb, root):
-    nb.cells[2]["surprise"] = 1
-
-
-def widget_state(nb, root):
-    nb.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {}}
 
 
 def shown(kind, data, **metadata):
@@ -934,10 +878,10 @@ PICTURE = shown("image/png", "iVBORw0KGgo=")
 
 # rule, kind of notebook, how it is broken, what is said about it; None: allowed, the nearest right thing
 BROKEN = [
-    ("is_valid", DECK, odd_cell, "not valid"),
-    ("is_valid", DECK, same_ids, "same id"),
-    ("is_saved_by_the_runner", DECK, widget_state, "widget state"),
-    ("is_executed", DECK, without_count, "execution count None, expected 2"),
+    ("is_valid", DECK, cell(2, surprise=1), "not valid"),
+    ("is_valid", DECK, lambda nb, root: nb.cells[1].update(id=nb.cells[2].id), "same id"),
+    ("is_saved_by_the_runner", DECK, lambda nb, root: nb.metadata.update(widgets={"application/vnd.jupyter.widget-state+json": {}}), "widget state"),
+    ("is_executed", DECK, cell(2, execution_count=None), "execution count None, expected 2"),
     ("is_executed", DECK, source(" "), "empty code cell"),
     ("is_executed", SOLUTION, source("x = 1\nx", at=99), "ends with a value but has no output"),
     ("is_executed", SOLUTION, source("x = 1", at=99), None),
@@ -1022,7 +966,7 @@ BROKEN = [
     ("says_every_picture_in_words", DECK, source("p()", shown("text/html", "<img src='x'>")), "without alt text"),
     ("says_every_picture_in_words", DECK, text("![](a.png)"), "without alt text"),
     ("says_every_picture_in_words", DECK, text("![A map](a.png)"), None),
-    ("has_rise_metadata", DECK, no_metadata, "no rise metadata"),
+    ("has_rise_metadata", DECK, lambda nb, root: nb.metadata.pop("rise"), "no rise metadata"),
     ("has_rise_metadata", DECK, rise(theme=None), "rise.theme is None"),
     ("has_rise_metadata", DECK, rise(transition=None), "rise.transition is None"),
     ("has_rise_metadata", DECK, rise(theme="dracula"), "rise.theme is 'dracula'"),
@@ -1032,28 +976,28 @@ BROKEN = [
     ("has_the_frame_of_the_course", DECK, renamed("02_reads.ipynb"), "lesson 2 of 14"),
     ("has_the_frame_of_the_course", DECK, rise(progress=False), "rise.progress is False"),
     ("has_the_frame_of_the_course", DECK, rise(header="a header"), "no deck of the course has a header"),
-    ("has_valid_slide_types", DECK, bad_kind, "'slid'"),
-    ("has_valid_slide_types", DECK, starts_with_notes, "first cell that is shown"),
-    ("has_15_to_25_slides", DECK, few_slides, "has 2 slides"),
-    ("has_15_to_25_slides", DECK, many_slides, "has 26 slides"),
-    ("has_speaker_notes", DECK, no_notes, "0 of 16 slides"),
-    ("belongs_to_a_lesson", DECK, no_lesson_number, "does not say 'Lesson 1'"),
-    ("belongs_to_a_lesson", DECK, other_lesson, "does not say 'Lesson 1'"),
+    ("has_valid_slide_types", DECK, slide(4, "slid"), "'slid'"),
+    ("has_valid_slide_types", DECK, slide(1, "notes"), "first cell that is shown"),
+    ("has_15_to_25_slides", DECK, cells(lambda old: old[:7]), "has 2 slides"),
+    ("has_15_to_25_slides", DECK, cells(lambda old: old + [on_slide(new_markdown_cell("## More"), "subslide") for _ in range(10)]), "has 26 slides"),
+    ("has_speaker_notes", DECK, cells(lambda old: [one for one in old if slide_type(one) != "notes"]), "0 of 16 slides"),
+    ("belongs_to_a_lesson", DECK, cell(1, source="# What BERT reads"), "does not say 'Lesson 1'"),
+    ("belongs_to_a_lesson", DECK, cell(1, source="# Lesson 11"), "does not say 'Lesson 1'"),
     ("belongs_to_a_lesson", DECK, renamed("reads.ipynb"), "not named NN_topic"),
     ("belongs_to_a_lesson", DECK, renamed(f"{course.MAP}.ipynb"), None),
     ("belongs_to_a_lesson", DECK, renamed(f"{course.GUEST}.ipynb"), None),
     ("has_15_to_25_slides", DECK, renamed(f"{course.GUEST}.ipynb"), "wanted are 12 to 14"),
     ("shows_no_code_to_guests", DECK, renamed(f"{course.GUEST}.ipynb"), "shows its code"),
     ("belongs_to_a_lesson", DECK, renamed("02_reads.ipynb"), "no notebooks/solutions/02_"),
-    ("belongs_to_a_lesson", DECK, no_exercise, "no notebooks/exercises/01_"),
+    ("belongs_to_a_lesson", DECK, without("notebooks/exercises"), "no notebooks/exercises/01_"),
     ("has_enough_exercises", SOLUTION, no_solutions, "has 1 cells with a solution"),
-    ("gets_the_right_feedback", SOLUTION, wrong_answer, "says wrong"),
-    ("gets_the_right_feedback", EXERCISE, wrong_answer, "says wrong"),
-    ("gets_the_right_feedback", SOLUTION, no_feedback, "shows no feedback"),
-    ("is_what_the_solution_gives", EXERCISE, edited_exercise, "cell 1 differs in its source"),
-    ("is_what_the_solution_gives", EXERCISE, lost_cell, "19 cells, the solution gives 20"),
-    ("is_what_the_solution_gives", EXERCISE, no_solution, "has no solution"),
-    ("can_be_given_to_nbgrader", SOLUTION, no_nbgrader, "--mark"),
+    ("gets_the_right_feedback", SOLUTION, feedback("wrong"), "says wrong"),
+    ("gets_the_right_feedback", EXERCISE, feedback("wrong"), "says wrong"),
+    ("gets_the_right_feedback", SOLUTION, feedback(), "shows no feedback"),
+    ("is_what_the_solution_gives", EXERCISE, lambda nb, root: nb.cells[0].update(source=nb.cells[0].source + " edited"), "cell 1 differs in its source"),
+    ("is_what_the_solution_gives", EXERCISE, cells(lambda old: old[:-1]), "19 cells, the solution gives 20"),
+    ("is_what_the_solution_gives", EXERCISE, without("notebooks/solutions"), "has no solution"),
+    ("can_be_given_to_nbgrader", SOLUTION, lambda nb, root: [one.metadata.pop("nbgrader", None) for one in nb.cells], "--mark"),
 ]  # fmt: skip
 
 

@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bertlook_course.render import MOST_ROWS, figure_numbers, figure_picture, interval_curves, label_table
+from bertlook_course.render import MOST_ROWS, figure_numbers, figure_picture, interval_curves
 from bertlook_press.classroom import render_handout
 from bertlook_press.pages import record
 from bertlook_teach.views import picture_key
@@ -90,8 +89,3 @@ def test_lines_of_one_label_share_their_middle_whatever_the_typeface():
     assert [words for _, _, words in written] == ["0.69 nats", "normalised 0.33", "one line"]
     assert {anchor for anchor, _, _ in written} == {"middle"} and len({x for _, x, _ in written}) == 1
     assert not any("draw" in vars(text) for text in figure.findobj(Text))  # the figure is as it was
-
-
-def test_a_label_without_a_row_is_said():
-    with pytest.raises(ValueError, match=r"kinds lack \['broad'\]"):
-        label_table({"specimen": [["next", "broad"]]}, ["next", "unlabelled"])

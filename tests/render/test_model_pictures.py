@@ -62,38 +62,6 @@ def test_one_head_of_the_layer_is_marked(chosen):
     assert f"head {chosen + 1} is marked" in said(svg)
 
 
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="a position among 5 tokens; got 5"):
-        model(masked=5)
-    with pytest.raises(ValueError, match="guesses is empty"):
-        model(guesses=())
-    with pytest.raises(ValueError, match="as many columns as rows"):
-        render_one_head([[1.0, 0.0]], size=5, width=10)
-    with pytest.raises(ValueError, match="one of 4 heads, counted from 0; got 4"):
-        render_layer(4, 4)
-
-
-@pytest.mark.parametrize(
-    ("draw", "said"),
-    [
-        (lambda: model(shape=(0, 2)), "at least one of each"),
-        (lambda: model(tokens=("cat",) * 25), "at most 24 tokens"),
-        (lambda: model(guesses=(("on", 0.1),) * 6), "and 5 guesses"),
-        (lambda: model(guesses=(("on", 7.0),)), "from 0 to 1"),
-        (
-            lambda: render_one_head([[0.1, 0.1], [0.5, 0.5]], size=5, width=10).svg,
-            "row of the weights sums to 1",
-        ),
-        (lambda: render_one_head([[6.0, 0.0], [0.5, 0.5]], size=5, width=10).svg, "between 0 and 1"),
-        (lambda: render_one_head([[float("nan"), 1.0], [0.5, 0.5]], size=5, width=10).svg, "finite"),
-        (lambda: render_layer(200, 0).svg, "from 1 to 24 heads"),
-    ],
-)
-def test_what_would_be_drawn_wrongly_is_refused(draw, said):
-    with pytest.raises(ValueError, match=said):
-        draw()
-
-
 def test_a_long_sentence_is_cut_to_the_frame():
     (cut,) = [
         word

@@ -289,8 +289,6 @@ def test_the_range_starts_at_zero_and_can_be_fixed():
     assert value_range([[0.5, 0.6]]) == (0.0, 0.6)
     assert value_range([[0.5, 0.6]], 0.5, 1) == (0.5, 1.0)
     assert value_range([[-1.0, -0.5]]) == (-1.0, -0.5)
-    with pytest.raises(ValueError, match=r"vmin must be below vmax; got vmin=1 and vmax=0\.6"):
-        value_range([[0.5, 0.6]], vmin=1)
 
 
 def test_a_map_title_that_is_markup_stays_text():
@@ -432,20 +430,9 @@ def test_a_saved_figure_is_the_same_bytes_twice_and_has_no_date(tmp_path, ending
     assert b"<dc:date>" not in files[0].read_bytes() and b"CreationDate" not in files[0].read_bytes()
 
 
-def test_a_figure_saves_into_a_new_folder_and_refuses_other_endings(tmp_path):
+def test_a_figure_saves_into_a_new_folder(tmp_path):
     figure = layer_curves({"ours": [0.1]})
     assert save_figure(figure, tmp_path / "new" / "a.png").exists()
-    with pytest.raises(ValueError, match=r"one of \.svg, \.pdf, \.png; got 'a\.jpg'"):
-        save_figure(figure, tmp_path / "a.jpg")
-
-
-def test_figures_refuse_nothing_and_not_a_number():
-    with pytest.raises(ValueError, match="there is no series to draw"):
-        layer_curves({})
-    with pytest.raises(ValueError, match=r"series 'ours' holds a number that is not finite in layer 2"):
-        layer_curves({"ours": [0.1, np.nan]})
-    with pytest.raises(ValueError, match=r"series 'ours' needs one number per layer"):
-        layer_curves({"ours": [[[0.1]]]})
 
 
 def test_figures_leave_pyplot_alone():
@@ -460,74 +447,6 @@ def test_the_figure_sentence_names_its_extremes():
     assert describe_layers({"a": [0.1, 0.4]}, ylabel="share") == (
         "share: a is highest in layer 2 (0.400) and lowest in layer 1 (0.100)."
     )
-
-
-# ---- what is refused -------------------------------------------------------------------------------------
-
-
-def wrong(change):
-    weights = spread()
-    change(weights)
-    return weights
-
-
-@pytest.mark.parametrize(
-    ("weights", "tokens", "message"),
-    [
-        (np.zeros((0, 0)), [], "there are no tokens"),
-        (spread(), TOKENS[:4], r"4 tokens need weights of shape \(4, 4\); got \(5, 5\)"),
-        (spread()[None], TOKENS, r"shape \(query, key\); got shape \(1, 5, 5\).*Choose a head first"),
-        (
-            wrong(lambda w: w.__setitem__((1, 2), np.nan)),
-            TOKENS,
-            r"query 1 \('the'\), key 2 \('cat'\) is not",
-        ),
-        (
-            wrong(lambda w: w.__setitem__((1, 2), -0.5)),
-            TOKENS,
-            r"cannot be negative; query 1 .*-0\.500.*before the softmax",
-        ),
-        (
-            wrong(lambda w: w.__setitem__((3, 0), 1.5)),
-            TOKENS,
-            r"query 3 \('sat'\), key 0 .*1\.500.*before the softmax",
-        ),
-        (wrong(lambda w: w.__setitem__(2, 0)), TOKENS, r"query 2 \('cat'\) are zero, so it looks nowhere"),
-    ],
-)
-@pytest.mark.parametrize("picture", [*PICTURES, describe_attention, attention_table])
-def test_what_cannot_be_drawn_truly_is_refused(picture, weights, tokens, message):
-    with pytest.raises(ValueError, match=message):
-        picture(weights, tokens)
-
-
-def test_tokens_must_be_strings_and_many():
-    with pytest.raises(TypeError, match="got one string, 'ab'"):
-        render_attention_lines(spread(2), "ab")
-    with pytest.raises(TypeError, match=r"token 1 is 7.*convert_ids_to_tokens"):
-        render_attention_grid(spread(2), ["a", 7])
-
-
-def test_maps_refuse_what_is_not_one_number_per_head():
-    with pytest.raises(ValueError, match=r"shape \(layer, head\); got shape \(3,\)"):
-        render_head_map([1, 2, 3])
-    with pytest.raises(ValueError, match=r"layer 0, head 1 is nan"):
-        render_head_map([[1, np.nan]])
-    with pytest.raises(ValueError, match=r"a layer below 1 and a head below 2, counted from 0; got \(1, 1\)"):
-        render_head_map([[1, 2]], selected=(1, 1))
-
-
-def test_options_are_checked():
-    with pytest.raises(ValueError, match="'columns' or 'rows'; got 'diagonal'"):
-        render_attention_lines(spread(), TOKENS, direction="diagonal")
-    with pytest.raises(ValueError, match="query must lie between 0 and 4; got 5"):
-        render_attention_lines(spread(), TOKENS, query=5)
-    with pytest.raises(ValueError, match="special needs one entry per token: 5 expected, got 1"):
-        render_attention_grid(spread(), TOKENS, special=[True])
-    with pytest.raises(ValueError, match="every token is special"):
-        render_attention_grid(spread(2), ["[CLS]", "[SEP]"], hide_special=True)
-    with pytest.raises(ValueError, match="segment_ids needs one entry per token"):
-        render_attention_lines(spread(), TOKENS, segment_ids=[0])
 
 
 # ---- colours ---------------------------------------------------------------------------------------------

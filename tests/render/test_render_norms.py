@@ -59,32 +59,6 @@ def test_hidden_special_tokens_are_counted():
     )
 
 
-@pytest.mark.parametrize(
-    ("norms", "message"),
-    [
-        (NORMS[:3], r"4 tokens need weighted norms of shape \(query, key\) = \(4, 4\); got \(3, 4\)"),
-        (
-            np.where(NORMS == 0.6, -1, NORMS),
-            r"cannot be negative; query 2 \('sing'\), key 1 \('birds'\) is -1",
-        ),
-        (
-            np.where(NORMS == 0.6, np.nan, NORMS),
-            r"must be finite; query 2 \('sing'\), key 1 \('birds'\) is nan",
-        ),
-    ],
-)
-def test_norms_that_cannot_be_drawn_are_refused(norms, message):
-    with pytest.raises(ValueError, match=message):
-        describe_norms(norms, TOKENS)
-
-
-def test_positions_and_sides_are_checked():
-    with pytest.raises(ValueError, match="position must lie between 0 and 3; got 4"):
-        describe_token_norms(NORMS, TOKENS, 4)
-    with pytest.raises(ValueError, match="side is 'query'"):
-        describe_token_norms(NORMS, TOKENS, 0, side="left")
-
-
 @pytest.mark.parametrize("draw", [render_attention_lines, render_attention_grid])
 def test_a_picture_of_norms_is_named_and_described_as_one(draw):
     svg = draw(WEIGHTS, TOKENS, head=(2, 0), norms=NORMS, longest=2).svg

@@ -49,15 +49,3 @@ def test_equal_values_have_a_scale_too():
 def test_close_values_have_as_many_digits_as_tell_them_apart():
     ends = numbers(bootstrap_picture([0.981, 0.983, 0.984, 0.982], axis="share").sentence)[1:]
     assert 0.98 < ends[0] < ends[1] < 0.985
-
-
-@pytest.mark.parametrize("values", [[], [1.0], [[1.0, 2.0]], [1.0, float("nan")]])
-def test_what_cannot_be_drawn_again_is_refused(values):
-    with pytest.raises(ValueError, match="at least two finite numbers"):
-        bootstrap_picture(values, axis="share")
-
-
-@pytest.mark.parametrize("given", [(0, 25, 0.1), (36, 0, 0.1), (36, 25, 0.0), (36, 25, 1.0)])
-def test_no_heads_no_cases_and_no_rate_are_refused(given):
-    with pytest.raises(ValueError, match="at least 1 and the rate is between"):
-        winners_curse_picture(*given)

@@ -1,11 +1,10 @@
 """The report on heads that matter: every head with interval, n and corrected p, on a task or on masked words."""
 
 import pytest
-import torch
-from tiny import HEADS, LAYERS, save_tiny_model
+from made import refusals, tiny_encoder, tiny_masked_lm
+from tiny import HEADS, LAYERS
 
 from bertlook_course.analyses.ablation import MaskedLM, report
-from bertlook_teach import load_encoder
 
 WORDS = [
     "a cat sat",
@@ -21,13 +20,7 @@ WORDS = [
 
 @pytest.fixture(scope="module")
 def masked_lm(tmp_path_factory):
-    from transformers import BertConfig, BertForMaskedLM
-
-    folder = save_tiny_model(tmp_path_factory.mktemp("model") / "bert")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(5)
-        BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
-    return MaskedLM(load_encoder(folder))
+    return MaskedLM(tiny_masked_lm(tmp_path_factory.mktemp("model") / "bert"))
 
 
 def save_classifier(folder, labels):
@@ -44,7 +37,7 @@ def save_classifier(folder, labels):
     task = Task(
         "t", labels, examples[:3], examples[3:5], examples[5:], metric="accuracy" if labels else "pearson"
     )
-    encoder = load_encoder(save_tiny_model(folder / "encoder"))
+    encoder = tiny_encoder(folder / "encoder")
     model = with_classification_head(encoder, task.labels, 0, None).eval()
     metric = "accuracy" if labels else "pearson"
     classifier = Classifier(as_encoder(model, encoder, "t"), model, task.labels, "t", metric)
@@ -87,13 +80,12 @@ def test_a_regression_is_not_printed_in_per_cent(tmp_path):
     assert "minus squared error" in said and "points" not in said
 
 
-def test_what_cannot_be_done_says_why(classes):
-    model, test, _ = classes
-    for given, options, message in (
-        ((test,), {"curve": True}, "give examples to rank on too"),
-        ((test,), {"rerank": True}, "give curve=True too"),
-        ((test[:3],), {}, "at least four are needed"),
-        ((test, test), {"curve": True}, "among the examples to rank on and among those to score on"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            report(model, *given, **options)
+test_what_cannot_be_done_says_why = refusals(
+    (lambda classes: report(*classes[:2], curve=True), "give examples to rank on too"),
+    (lambda classes: report(*classes[:2], rerank=True), "give curve=True too"),
+    (lambda classes: report(classes[0], classes[1][:3]), "at least four are needed"),
+    (
+        lambda classes: report(classes[0], classes[1], classes[1], curve=True),
+        "among the examples to rank on and among those to score on",
+    ),
+)

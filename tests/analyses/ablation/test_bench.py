@@ -5,44 +5,27 @@ import re
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
-import ipywidgets
 import numpy as np
 import pytest
 import torch
 import traitlets
-from tiny import HEADS, LAYERS, save_tiny_model
+from made import refusals, tiny_encoder, with_random_head
+from tiny import HEADS, LAYERS
 
 from bertlook_course.analyses.ablation import Bench, Replay, guess_masked, read_masked
 from bertlook_course.analyses.ablation import bench as module
 from bertlook_course.analyses.ablation import heads_off as ablation
 from bertlook_course.render import bench_result, describe_change, describe_off, render_bench
-from bertlook_course.widgets import AblationBench, BenchView
+from bertlook_course.widgets import AblationBench
 from bertlook_teach.model import NoMaskedLMHead, load_encoder, masked_lm_head
 from bertlook_teach.stats import unit_interval
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it, really.", "It was tired."]
 
 
-def tiny(folder, family="bert"):
-    return load_encoder(save_tiny_model(folder / family, family))
-
-
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """A tiny random BERT with a random masked-LM head of its own."""
-    found = tiny(tmp_path_factory.mktemp("tiny"))
-    return with_head(found)
-
-
-def with_head(encoder, seed=3):
-    """The tiny models are saved without a head; a fixed random one will do."""
-    from bertlook_teach.model import masked_lm
-
-    generator = torch.Generator().manual_seed(seed)
-    width = encoder.model.config.hidden_size
-    weight = torch.randn(width, len(encoder.tokenizer), generator=generator)
-    masked_lm._HEADS[encoder] = lambda hidden: hidden @ weight
-    return encoder
+    return with_random_head(tiny_encoder(tmp_path_factory.mktemp("tiny") / "bert"))
 
 
 @pytest.fixture
@@ -80,10 +63,6 @@ def test_the_word_to_guess_is_masked_and_remembered(encoder):
 def test_a_typed_mask_is_taken_and_has_no_right_answer(encoder):
     found = read_masked(encoder, "The [MASK] sat.")
     assert (found.masked, found.truth) == (2, None)
-    with pytest.raises(ValueError, match=r"holds 2 times \[MASK\]; one word is guessed at a time"):
-        read_masked(encoder, "The [MASK] sat on [MASK].")
-    with pytest.raises(ValueError, match=r"holds \[MASK\] already, at position 2"):
-        read_masked(encoder, "The [MASK] sat.", 3)
 
 
 def test_by_default_the_last_word_of_one_piece_is_masked(encoder):
@@ -91,10 +70,6 @@ def test_by_default_the_last_word_of_one_piece_is_masked(encoder):
         read_masked(encoder, "The cat sat, really.").masked == 3
     )  # "really" is more than one piece, "." no word
     assert read_masked(encoder, "?").masked == 1
-    with pytest.raises(ValueError, match="special token, which is never masked"):
-        read_masked(encoder, "The cat.", 0)
-    with pytest.raises(ValueError, match="lies outside the input"):
-        read_masked(encoder, "The cat.", 9)
 
 
 # ---- the bench ------------------------------------------------------------------------------------------------
@@ -113,11 +88,6 @@ def test_what_is_reused_gives_what_a_whole_pass_gives(bench, off, how):
         assert found.losses == pytest.approx(losses, abs=1e-4)
         assert found.truth == pytest.approx(float(share[bench.sentence.truth]), abs=1e-5)
         assert found.guesses[0][1] == pytest.approx(float(share.max()), abs=1e-5)
-
-
-def test_mask_and_uniform_are_two_experiments(bench):
-    one, other = bench.run([(0, 0)], "zero"), bench.run([(0, 0)], "uniform")
-    assert np.abs(one.losses - other.losses).max() > 1e-3
 
 
 def test_only_the_layers_from_the_lowest_change_up_are_run(bench):
@@ -139,7 +109,7 @@ def test_switching_back_costs_nothing(bench, monkeypatch):
 
 @pytest.mark.parametrize("family", ["albert", "distilbert", "electra", "roberta"])
 def test_other_families_give_what_a_whole_pass_gives(tmp_path, family):
-    encoder = with_head(tiny(tmp_path, family))
+    encoder = with_random_head(tiny_encoder(tmp_path, family))
     found = Bench(encoder, "the cat sat", 2, texts=TEXTS[:2])
     for how in ablation.WAYS:
         off = [(1, 0), (2, 1)]
@@ -163,21 +133,6 @@ def test_the_losses_are_of_the_pieces_that_were_hidden(bench):
     assert len(bench.units) == len(bench.run().losses) == len(bench.run().hits)
     assert set(bench.units) == {0, 1, 2}
     assert bench.run().losses.min() >= 0
-
-
-def test_what_cannot_be_is_refused(encoder, bench, tmp_path):
-    with pytest.raises(ValueError, match=r"no head \(3, 0\)"):
-        bench.run([(3, 0)])
-    with pytest.raises(ValueError, match="how is 'zero'"):
-        bench.run([(0, 0)], "mask")
-    with pytest.raises(ValueError, match="batch is empty"):
-        Bench(encoder, "the cat", texts=[])
-    with pytest.raises(NoMaskedLMHead):
-        Bench(tiny(tmp_path, "bert"), "the cat")
-    before = bench.sentence
-    with pytest.raises(ValueError, match="empty"):
-        bench.set_text(" ")
-    assert bench.sentence is before
 
 
 def test_a_model_on_which_hooks_do_not_act_is_not_played_with(encoder, monkeypatch):
@@ -296,13 +251,13 @@ def test_a_failed_control_is_said_and_not_passed_off_as_a_result(shown, monkeypa
 
 
 def test_the_twin_has_the_same_switches(encoder, tmp_path):
-    other = with_head(load_encoder(save_tiny_model(tmp_path / "other", seed=11)), seed=4)
+    other = with_random_head(tiny_encoder(tmp_path / "other", seed=11), seed=4)
     shown = AblationBench(encoder, "The cat sat.", masked=2, twin=other, texts=TEXTS)
     first = shown.view.result["before"]
     shown.view.model_index = 1
     assert shown.bench.encoder is other and shown.view.result["before"] != first
     assert shown.view.result["model"] == 1
-    wide = load_encoder(save_tiny_model(tmp_path / "wide", num_hidden_layers=2))
+    wide = tiny_encoder(tmp_path / "wide", num_hidden_layers=2)
     with pytest.raises(ValueError, match=f"{LAYERS} layers of {HEADS} heads; .* has 2 of {HEADS}"):
         AblationBench(encoder, "The cat.", twin=wide)
 
@@ -330,11 +285,6 @@ def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twi
     assert "Right word" in html and "Masked-LM loss" in html
     assert bundles[0]["text/plain"].endswith("3 x 2 heads, head 1-1 off)")
     assert AblationBench._ipython_display_ is None
-
-
-def test_nothing_but_the_view_is_a_new_kind_of_widget(shown):
-    assert isinstance(shown.view, BenchView) and isinstance(shown, ipywidgets.VBox)
-    assert repr(shown.view) == "BenchView(3 x 2 heads, head 2-1 off)"
 
 
 def test_words_for_one_head_and_for_many():
@@ -377,3 +327,25 @@ def test_a_page_gets_the_batch_as_the_bench_masks_it_and_draws_only_a_random_twi
     page = other.in_page()
     assert page["twin"] is None and page["interval"]["widening"] is None
     assert page["scores"] == ["Task, share right: needs Jupyter."]
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_cannot_be_read_leaves_the_bench_as_it_was(bench):
+    before = bench.sentence
+    with pytest.raises(ValueError, match="empty"):
+        bench.set_text(" ")
+    assert bench.sentence is before
+
+
+test_what_cannot_be_is_refused = refusals(
+    (lambda tiny: read_masked(tiny, "The [MASK] sat on [MASK]."), r"holds 2 times \[MASK\]; one word is guessed at a time"),
+    (lambda tiny: read_masked(tiny, "The [MASK] sat.", 3), r"holds \[MASK\] already, at position 2"),
+    (lambda tiny: read_masked(tiny, "The cat.", 0), "special token, which is never masked"),
+    (lambda tiny: read_masked(tiny, "The cat.", 9), "lies outside the input"),
+    (lambda bench: bench.run([(3, 0)]), r"no head \(3, 0\)"),
+    (lambda bench: bench.run([(0, 0)], "mask"), "how is 'zero'"),
+    (lambda encoder: Bench(encoder, "the cat", texts=[]), "batch is empty"),
+    (lambda tiny: Bench(tiny, "the cat"), "masked-LM head", NoMaskedLMHead),
+)  # fmt: skip

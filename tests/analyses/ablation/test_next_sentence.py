@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from made import refusals
 from tiny import save_tiny_model
 from transformers import BertConfig, BertForPreTraining
 
@@ -119,13 +120,8 @@ def test_a_random_twin_gets_a_random_head_always_the_same():
     torch.testing.assert_close(first(hidden), second(hidden), rtol=0, atol=0)
 
 
-def test_a_model_without_the_head_says_so(tmp_path):
-    with pytest.raises(NoNextSentenceHead, match="lacks"):
-        NextSentence(load_encoder(save_tiny_model(tmp_path / "bert", "bert")), PAIRS)
-    with pytest.raises(NoNextSentenceHead, match="models come without"):
-        NextSentence(load_encoder(save_tiny_model(tmp_path / "roberta", "roberta")), PAIRS)
-
-
-def test_one_pair_cannot_be_told_from_another(encoder):
-    with pytest.raises(ValueError, match="at least two are needed; got 1"):
-        NextSentence(encoder, PAIRS[:1])
+test_what_has_no_answer_says_so = refusals(
+    (lambda encoder: NextSentence(encoder, PAIRS[:1]), "at least two are needed; got 1"),
+    (lambda encoders: NextSentence(encoders["bert"], PAIRS), "lacks", NoNextSentenceHead),
+    (lambda encoders: NextSentence(encoders["roberta"], PAIRS), "models come without", NoNextSentenceHead),
+)

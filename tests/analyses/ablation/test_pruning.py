@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from made import refusals
 from tiny import FAMILIES, HEAD_SIZE, WIDTH, save_tiny_model
 
 from bertlook_course.analyses.ablation import ablated, all_heads, parameter_count, prune
@@ -67,8 +68,6 @@ def test_the_encoder_given_stays_as_it_is(encoders):
 
 
 def test_no_head_left_anywhere(bert):
-    with pytest.raises(ValueError, match="all 6 heads .* allow_all=True"):
-        prune(bert, all_heads(bert))
     pruned = prune(bert, all_heads(bert), allow_all=True)
     with ablated(bert, all_heads(bert), allow_all=True):
         masked = hidden(bert, make_batch())
@@ -98,27 +97,6 @@ def test_the_maps_that_are_left_are_those_of_the_heads_kept(bert):
     assert torch.allclose(maps[0][:, 0], whole[0][:, 1], atol=1e-6)
 
 
-# ---- refused --------------------------------------------------------------------------------------------------
-
-
-def test_heads_that_cannot_be_pruned(bert, encoders):
-    pruned = prune(bert, "1-1 2-1")
-    with pytest.raises(ValueError, match="head 1-1 .* is pruned already; .* Gone are: 1-1 2-1"):
-        prune(pruned, "1-1 3-1")
-    with pytest.raises(ValueError, match="all 6 heads .* would be gone"):
-        prune(pruned, "1-2 2-2 3-*")
-    with pytest.raises(ValueError, match="named twice"):
-        prune(bert, "1-1 1-1")
-    with pytest.raises(ValueError, match="no head 8-10: .*count from 1"):
-        prune(bert, "8-10")
-    with pytest.raises(ValueError, match="nothing to prune"):
-        prune(bert, [])
-    with pytest.raises(ValueError, match=r"\(albert\) share one block.* Mask it instead"):
-        prune(encoders["albert"], "1-1")
-    with pytest.raises(ValueError, match="has lost 2 heads for good"), ablated(pruned, "1-2"):
-        pass
-
-
 # ---- size -----------------------------------------------------------------------------------------------------
 
 
@@ -127,3 +105,28 @@ def test_parameters_go_with_their_heads(encoders, family):
     encoder, pruned = encoders[family], prune(encoders[family], "1-1 2-* 3-2")
     a_head = 3 * (WIDTH * HEAD_SIZE + HEAD_SIZE) + HEAD_SIZE * WIDTH  # Q, K, V with biases; W_O without
     assert parameter_count(encoder) - parameter_count(pruned) == 4 * a_head
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pruned(bert):
+    return prune(bert, "1-1 2-1")
+
+
+def switched_off(encoder, heads):
+    with ablated(encoder, heads):
+        pass
+
+
+test_what_cannot_be_pruned_is_refused = refusals(
+    (lambda bert: prune(bert, all_heads(bert)), "all 6 heads .* allow_all=True"),
+    (lambda pruned: prune(pruned, "1-1 3-1"), "head 1-1 .* is pruned already; .* Gone are: 1-1 2-1"),
+    (lambda pruned: prune(pruned, "1-2 2-2 3-*"), "all 6 heads .* would be gone"),
+    (lambda bert: prune(bert, "1-1 1-1"), "named twice"),
+    (lambda bert: prune(bert, "8-10"), "no head 8-10: .*count from 1"),
+    (lambda bert: prune(bert, []), "nothing to prune"),
+    (lambda encoders: prune(encoders["albert"], "1-1"), r"\(albert\) share one block.* Mask it instead"),
+    (lambda pruned: switched_off(pruned, "1-2"), "has lost 2 heads for good"),
+)

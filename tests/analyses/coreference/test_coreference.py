@@ -1,10 +1,11 @@
 """Antecedents: reading mentions, heads and rules before one judge."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from made import Looker
+from made import Looker, refusals, stand_in
 
 from bertlook_course.analyses.coreference import Antecedents, antecedent_table
 from bertlook_course.analyses.coreference import antecedents as coref
@@ -146,21 +147,15 @@ def test_the_head_word_of_a_phrase_without_a_tree(phrase, head):
 
 def looking(monkeypatch, documents, target):
     """find_antecedents with a head 1-1 that puts .9 on target(document, word), and a head 1-2 that is uniform."""
-    from bertlook_teach import model
-    from bertlook_teach.model import Attention
 
-    def run(encoder, corpus, *, batch_size):
-        for document, words in zip(documents, corpus, strict=True):
-            n = len(words) + 2
-            maps = np.full((1, 2, n, n), 1 / n, np.float32)
-            maps[0, 0] = 0.1 / (n - 1)
-            for word in range(len(words)):
-                maps[0, 0, word + 1, target(document, word) + 1] = 0.9
-            special = (True, *[False] * (n - 2), True)
-            ids = (None, *range(n - 2), None)
-            yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
+    def weights_of(number, n):
+        maps = np.full((1, 2, n, n), 1 / n, np.float32)
+        maps[0, 0] = 0.1 / (n - 1)
+        for word in range(n - 2):
+            maps[0, 0, word + 1, target(documents[number], word) + 1] = 0.9
+        return maps
 
-    monkeypatch.setattr(model, "iter_attention", run)
+    stand_in(monkeypatch, weights_of)
     return coref.find_antecedents(Looker(), documents)
 
 
@@ -258,20 +253,17 @@ def test_a_wrong_line_of_jsonl_is_named(tmp_path, line, message):
         read_coreference(path)
 
 
-def test_one_document_cannot_be_halved(keeper, monkeypatch):
-    [document] = read_coreference(keeper)
-    found = looking(monkeypatch, [document], lambda d, word: 0)
-    with pytest.raises(ValueError, match="halves need two documents with anaphors; got 1"):
-        antecedent_table(found)
-    with pytest.raises(ValueError, match="candidates must be one of mentions, open; got 'all'"):
-        antecedent_table(found, candidates="all")
+LONELY = CorefDocument("d", ("Ann", "left"), ((0, 2),), (Mention(0, 1, 0, "a", "proper"),))
+ONE_DOCUMENT = replace(made_up(10), documents=np.zeros(10, int), n_documents=1)
 
-
-def test_a_document_without_anaphors_is_refused(keeper):
-    [document] = read_coreference(keeper)
-    lonely = CorefDocument("d", document.words, document.sentences, document.mentions[:2])
-    with pytest.raises(ValueError, match="no mention refers back"):
-        coref.find_antecedents(Looker(), [lonely])
+test_what_cannot_be_scored_is_refused = refusals(
+    (lambda: antecedent_table(ONE_DOCUMENT), "halves need two documents with anaphors; got 1"),
+    (
+        lambda: antecedent_table(ONE_DOCUMENT, candidates="all"),
+        "candidates must be one of mentions, open; got 'all'",
+    ),
+    (lambda: coref.find_antecedents(Looker(), [LONELY]), "no mention refers back"),
+)
 
 
 def test_broken_sentences_and_lines_can_be_skipped_and_are_told(tmp_path):

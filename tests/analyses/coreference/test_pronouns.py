@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from made import Looker
+from made import Looker, refusals, stand_in
 
 from bertlook_course.analyses.coreference import PRONOUN_BASELINES, ask_heads, pronoun_table
 from bertlook_course.corpora import PronounCase, read_pronoun_cases
-from bertlook_teach import Attention, model
 
 GAP = {"id": "g-1", "text": "Ann met Mary when she fell.", "pronoun": [18, 21], "a": [8, 12], "b": [0, 3],
        "a_coref": False, "b_coref": True, "gender": "F"}  # fmt: skip
@@ -59,16 +58,13 @@ def test_the_rules_know_places_only():
 def looking(monkeypatch, cases, query, key):
     """One head that puts .9 of word ``query`` on word ``key``, the rest uniform."""
 
-    def run(encoder, corpus, *, batch_size):
-        for words in corpus:
-            n = len(words) + 2
-            maps = np.full((1, 1, n, n), 1 / n, np.float32)
-            maps[0, 0, query + 1] = 0.1 / (n - 1)
-            maps[0, 0, query + 1, key + 1] = 0.9
-            special, ids = (True, *[False] * (n - 2), True), (None, *range(n - 2), None)
-            yield Attention(maps, ("[CLS]", *words, "[SEP]"), ids, (0,) * n, special, tuple(words), "")
+    def weights_of(number, n):
+        maps = np.full((1, 1, n, n), 1 / n, np.float32)
+        maps[0, 0, query + 1] = 0.1 / (n - 1)
+        maps[0, 0, query + 1, key + 1] = 0.9
+        return maps
 
-    monkeypatch.setattr(model, "iter_attention", run)
+    stand_in(monkeypatch, weights_of)
     return ask_heads(Looker(), cases)
 
 
@@ -121,13 +117,16 @@ def test_a_line_that_is_none_of_these_is_named(tmp_path, item, message):
         read_pronoun_cases(path)
 
 
-def test_too_few_pairs_and_unreadable_texts_are_refused(tmp_path):
-    cases, _ = read_pronoun_cases(write(tmp_path, GAP))
-    with pytest.raises(ValueError, match="halves need 10 pairs or more; got 1"):
-        pronoun_table(np.ones((1, 2, 1, 1), bool), cases)
-    small = type("Small", (Looker,), {"max_tokens": 3})
-    with pytest.raises(ValueError, match="can read none of the texts whole"):
-        ask_heads(small(), cases)
+TOO_SMALL = type("Small", (Looker,), {"max_tokens": 3})()
+GAP_CASE = PronounCase("g-1", tuple("abcde"), 4, ((0, 1), (2, 3)), 0, "g-1")
+
+test_too_few_pairs_and_unreadable_texts_are_refused = refusals(
+    (
+        lambda: pronoun_table(np.ones((1, 2, 1, 1), bool), [GAP_CASE]),
+        "halves need 10 pairs or more; got 1",
+    ),
+    (lambda: ask_heads(TOO_SMALL, [GAP_CASE]), "can read none of the texts whole"),
+)
 
 
 def test_halves_are_not_the_two_answers_of_a_file_that_takes_turns():

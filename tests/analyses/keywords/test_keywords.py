@@ -1,6 +1,5 @@
 """Attention as text weights: scores of words, rules, regressions and mixes, removal, the tagger, and the command."""
 
-import csv
 import json
 import subprocess
 import sys
@@ -9,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made import framed, random_maps, read_rows, refusals, run
 from tiny import HEADS, LAYERS, save_tiny_model
 
-from bertlook_bench.line import main
 from bertlook_course.analyses.ablation import (
     mean_parts,
     random_removal,
@@ -46,18 +45,12 @@ from bertlook_course.analyses.keywords import (
 )
 from bertlook_course.corpora import KeyphraseDocument
 from bertlook_course.metrics import auc
-from bertlook_teach import load_encoder
-from bertlook_teach.model import Attention, extract_attention
+from bertlook_teach.model import extract_attention
 
 
-def maps(layers=3, heads=2, words=("salt", "marsh", "is", "wet"), seed=0):
-    """[CLS] words [SEP] with random rows."""
-    tokens = ("[CLS]", *words, "[SEP]")
-    n = len(tokens)
-    weights = np.random.default_rng(seed).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
-    special = tuple(token.startswith("[") for token in tokens)
-    word_ids = tuple(None if s else i - 1 for i, s in enumerate(special))
-    return Attention(weights, tokens, word_ids, (0,) * n, special, tuple(words), " ".join(words))
+def maps(layers=3, heads=2, words=("salt", "marsh", "is", "wet")):
+    n = len(words) + 2
+    return framed(words, random_maps(layers, heads, n, n))
 
 
 # --- scores of words -------------------------------------------------------------------------------------
@@ -100,53 +93,17 @@ def test_a_split_word_has_the_sum_of_its_pieces():
     assert scores[0] == pytest.approx(((w[2, 1] + w[3, 1]) / 2 + w[4, 1]) / 2)
 
 
-def test_a_text_of_one_word_cannot_be_decided():
-    with pytest.raises(ValueError, match="nothing can be decided on a text of 1 word"):
-        token_scores(maps(words=("salt",)))
-    with pytest.raises(ValueError, match="column is 'mean' or 'max'; got 'sum'"):
-        token_scores(maps(), "sum")
-
-
 # --- relative attention, AUC, the slides' score ----------------------------------------------------------
-
-
-def test_auc_is_the_share_of_pairs():
-    rng = np.random.default_rng(3)
-    scores, is_key = rng.integers(0, 6, (2, 5, 40)), rng.random(40) < 0.3
-    gaps = scores[..., is_key][..., :, None] - scores[..., ~is_key][..., None, :]
-    pairs = ((gaps > 0) + 0.5 * (gaps == 0)).mean(axis=(-2, -1))
-    assert auc(scores, is_key) == pytest.approx(pairs)
-    assert auc(-scores, is_key) == pytest.approx(1 - pairs)
-    assert auc(scores * 100 + 7, is_key) == pytest.approx(pairs)  # the scale does not matter
-    assert auc(scores, ~is_key) == pytest.approx(1 - pairs)  # key and others are not exchanged
 
 
 def test_relative_attention_on_paper():
     assert relative_attention([[4, 1, 2, 0]], [True, True, False, False]).tolist() == [1.5]
 
 
-@pytest.mark.parametrize("measure", [auc, relative_attention])
-@pytest.mark.parametrize(
-    ("is_key", "what"), [([False] * 3, "no word is key"), ([True] * 3, "every word is key")]
-)
-def test_without_key_words_or_without_others_nothing_can_be_decided(measure, is_key, what):
-    with pytest.raises(ValueError, match=f"nothing can be decided: {what}.*Do the phrases occur"):
-        measure([1, 2, 3], is_key)
-
-
-def test_scores_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"is_key has shape \(2,\), the scores end in \(3,\)"):
-        auc([1, 2, 3], [True, False])
-    with pytest.raises(ValueError, match="not a number"):
-        auc([1, np.nan], [True, False])
-
-
 def test_the_slides_score_is_low_for_zero_and_for_one():
     low = unnormalised_entropy([[0.001] * 5, [0.999] * 5, [1 / np.e] * 5])
     assert low[2] == pytest.approx(5 / np.e) and low[0] < 0.1 and low[1] < 0.1
     assert unnormalised_entropy([0.0, 1.0]) == 0
-    with pytest.raises(ValueError, match="from 0 to 1; they go from 0.500 to 2.000"):
-        unnormalised_entropy([0.5, 2])
 
 
 # --- many texts ------------------------------------------------------------------------------------------
@@ -165,11 +122,6 @@ DOCUMENTS = [
     KeyphraseDocument(f"t{i}", text, tuple(phrases), split=("train", "test")[i % 2])
     for i, (text, phrases) in enumerate(TEXTS)
 ]
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return load_encoder(save_tiny_model(tmp_path_factory.mktemp("tiny")))
 
 
 @pytest.fixture(scope="module")
@@ -207,8 +159,6 @@ def test_some_texts_are_taken_and_counted_anew(data):
     assert (some.scores["max"][some.text(1)] == data.scores["max"][data.text(2)]).all()
     train, test = data.halves()
     assert {d.split for d in train.documents} == {"train"} and {d.split for d in test.documents} == {"test"}
-    with pytest.raises(IndexError, match="texts 0 to 1; got 2"):
-        some.text(2)
 
 
 def test_features_are_one_for_an_average_word(data):
@@ -227,20 +177,20 @@ def test_a_head_that_looks_everywhere_alike_finds_split_words_until_they_are_div
     assert auc_by_text(flat, flat.per_piece().scores["mean"]) == pytest.approx(0.5)
 
 
+UNDECIDED = [
+    KeyphraseDocument("absent", "the cat sat .", ("dog",)),
+    KeyphraseDocument("one", "cat", ("cat",)),
+    KeyphraseDocument("all", "cat dog", ("cat dog",)),
+    KeyphraseDocument("cut", "the " * 40 + "cat", ("cat",)),
+]
+
+
 def test_texts_on_which_nothing_can_be_decided_are_left_out_and_named(tiny):
-    odd = [
-        KeyphraseDocument("absent", "the cat sat .", ("dog",)),
-        KeyphraseDocument("one", "cat", ("cat",)),
-        KeyphraseDocument("all", "cat dog", ("cat dog",)),
-        KeyphraseDocument("cut", "the " * 40 + "cat", ("cat",)),
-    ]
-    found = read_keywords(tiny, [*DOCUMENTS[:2], *odd])
+    found = read_keywords(tiny, [*DOCUMENTS[:2], *UNDECIDED])
     assert found.n_texts == 2
     reasons = dict(found.skipped)
     assert reasons["one"] == ONE_WORD and "every word" in reasons["all"]
     assert "no key phrase stands in what the model reads" in reasons["absent"] == reasons["cut"]
-    with pytest.raises(ValueError, match="nothing can be decided on these 4 texts: 2 times: no key phrase"):
-        read_keywords(tiny, odd)
 
 
 def test_a_long_text_is_read_from_its_beginning_in_whole_words(tiny):
@@ -362,17 +312,6 @@ def test_what_is_taken_away_no_longer_matters():
         assert np.ptp(model.log_odds(x, without=range(5))) == pytest.approx(0, abs=1e-9)
 
 
-def test_models_refuse_what_they_cannot_learn_from():
-    x, y = words_with_signal()
-    for fit in (models.fit_logistic, models.fit_mix, models.fit_singles):
-        with pytest.raises(ValueError, match="of 600 words 0 are key"):
-            fit(x, y & False)
-    with pytest.raises(ValueError, match="penalty of 0 or more; got -1"):
-        models.fit_logistic(x, y, l2=-1)
-    with pytest.raises(ValueError, match=r"\(word, feature\) with 5 features; got \(600, 2\)"):
-        models.fit_logistic(x, y).log_odds(x[:, :2])
-
-
 def test_folds_keep_texts_whole_and_every_word_is_answered_once(data):
     fold = models.folds_by_text(8, 4)
     assert sorted(Counter(fold).values()) == [2, 2, 2, 2]
@@ -390,8 +329,6 @@ def test_folds_keep_texts_whole_and_every_word_is_answered_once(data):
     assert sum(map(len, seen)) == len(data.words) and found.shape == (len(data.words),)
     for part in seen:  # a text stands in one fold only
         assert not {t for _, t in part} & {t for other in seen if other is not part for _, t in other}
-    with pytest.raises(ValueError, match="3 texts, 5 folds"):
-        models.folds_by_text(3, 5)
 
 
 def test_the_cut_off_with_the_best_f1_is_found_among_all():
@@ -432,10 +369,6 @@ def test_heads_are_chosen_on_train_and_scored_on_test(data, found):
     flat = found.best["mean"][0] * HEADS + found.best["mean"][1]
     alone = models.single_log_odds(fit, test.features())[:, flat]
     assert found.answers[BEST_HEAD][0] == pytest.approx(alone, abs=1e-6)
-    with pytest.raises(ValueError, match="there is no 'nothing' here; there is: position"):
-        found.score("nothing")
-    with pytest.raises(ValueError, match="4 texts are in both halves, for example 't0'"):
-        compare(train, train)
 
 
 def test_answers_do_not_see_which_test_words_are_key(data, found):
@@ -486,13 +419,6 @@ def test_random_orders_are_a_band_between_the_two(data, found):
     curve = removal_curve(score, heads, steps=3)
     assert curve.scores[0] == pytest.approx(found.score(ALL_HEADS).auc)
     assert curve.scores[-1] == pytest.approx(0.5)  # nothing is left to say
-    for bad in ({"n_orders": 1}, {"steps": 0}):
-        with pytest.raises(ValueError, match="two random orders|one step or more"):
-            random_removal(additive, heads, **bad)
-    with pytest.raises(ValueError, match=r"got 2 heads \(1 different\)"):
-        removal_curve(additive, [(0, 0), (0, 0)])
-    with pytest.raises(ValueError, match="'AUC' or 'F1'; got 'accuracy'"):
-        without_heads(found.regression, data, "accuracy")
 
 
 # --- fine-tuning -----------------------------------------------------------------------------------------
@@ -520,16 +446,6 @@ def test_a_tagger_learns_the_texts_and_misses_its_heads(tiny, data):
 # --- the command -----------------------------------------------------------------------------------------
 
 
-def run(capsys, *arguments):
-    code = main(["keywords", *map(str, arguments)])
-    return code, capsys.readouterr()
-
-
-def table(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command")
@@ -545,15 +461,15 @@ def files(tmp_path_factory):
 def test_the_command_writes_every_score_head_and_curve_with_the_twin(files, tmp_path, capsys):
     model, texts = files
     options = ("--tune", "--remove-tuned", "--epochs", 1, "--random-orders", 2, "--quiet")
-    code, printed = run(capsys, "--model", model, "--data", texts, "--out", tmp_path, *options)
+    code, printed = run(capsys, "keywords", "--model", model, "--data", texts, "--out", tmp_path, *options)
     assert code == 0 and printed.err == ""
-    rows = table(tmp_path / "keywords.csv")
+    rows = read_rows(tmp_path / "keywords.csv")
     assert Counter(row["run"] for row in rows) == {"no model": 6, "model": 6, "random twin": 6}
     assert {row["score"] for row in rows} >= {*RULES, BEST_HEAD, MIX, ALL_HEADS, "fine-tuned tagger"}
     assert all(float(r["auc_low"]) <= float(r["auc"]) <= float(r["auc_high"]) for r in rows)
     assert all(float(r["prior"]) > 0 and r["n_texts"] == "4" for r in rows)
-    assert len(table(tmp_path / "heads.csv")) == 2 * 2 * LAYERS * HEADS
-    curves = {(row["run"], row["score_of"], row["order"]) for row in table(tmp_path / "removal.csv")}
+    assert len(read_rows(tmp_path / "heads.csv")) == 2 * 2 * LAYERS * HEADS
+    curves = {(row["run"], row["score_of"], row["order"]) for row in read_rows(tmp_path / "removal.csv")}
     assert {order for *_, order in curves} == {"worst first", "best first", "random"}
     assert {what for _, what, _ in curves} == {"regression, AUC", "fine-tuned tagger, F1"}
     about = json.loads((tmp_path / "keywords.json").read_text(encoding="utf-8"))["about"]
@@ -569,3 +485,34 @@ def test_importing_the_measures_loads_nothing_heavy():
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ran.stdout.strip() == "[]"
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+X, Y = words_with_signal()
+FITS = (models.fit_logistic, models.fit_mix, models.fit_singles)
+
+test_what_is_refused = refusals(
+    (lambda: token_scores(maps(words=("salt",))), "nothing can be decided on a text of 1 word"),
+    (lambda: token_scores(maps(), "sum"), "column is 'mean' or 'max'; got 'sum'"),
+    *(
+        (lambda measure=measure, key=key: measure([1, 2, 3], [key] * 3), f"nothing can be decided: {what}.*Do the phrases occur")
+        for measure in (auc, relative_attention)
+        for key, what in ((False, "no word is key"), (True, "every word is key"))
+    ),
+    (lambda: auc([1, 2, 3], [True, False]), r"is_key has shape \(2,\), the scores end in \(3,\)"),
+    (lambda: auc([1, np.nan], [True, False]), "not a number"),
+    (lambda: unnormalised_entropy([0.5, 2]), "from 0 to 1; they go from 0.500 to 2.000"),
+    (lambda data: data.take([5, 2]).text(2), "texts 0 to 1; got 2", IndexError),
+    (lambda tiny: read_keywords(tiny, UNDECIDED), "nothing can be decided on these 4 texts: 2 times: no key phrase"),
+    *((lambda fit=fit: fit(X, Y & False), "of 600 words 0 are key") for fit in FITS),
+    (lambda: models.fit_logistic(X, Y, l2=-1), "penalty of 0 or more; got -1"),
+    (lambda: models.fit_logistic(X, Y).log_odds(X[:, :2]), r"\(word, feature\) with 5 features; got \(600, 2\)"),
+    (lambda: models.folds_by_text(3, 5), "3 texts, 5 folds"),
+    (lambda found: found.score("nothing"), "there is no 'nothing' here; there is: position"),
+    (lambda data: compare(data.halves()[0], data.halves()[0]), "4 texts are in both halves, for example 't0'"),
+    (lambda: random_removal(additive, list(WORTH), n_orders=1), "two random orders"),
+    (lambda: random_removal(additive, list(WORTH), steps=0), "one step or more"),
+    (lambda: removal_curve(additive, [(0, 0), (0, 0)]), r"got 2 heads \(1 different\)"),
+    (lambda found, data: without_heads(found.regression, data, "accuracy"), "'AUC' or 'F1'; got 'accuracy'"),
+)  # fmt: skip

@@ -31,7 +31,6 @@ from bertlook_course.analyses.negation import (
 )
 from bertlook_course.corpora import Negation, NegationSentence, load_negation
 from bertlook_teach.model import extract_attention, load_encoder
-from bertlook_teach.stats import exact_sign_flip
 
 # The tiny tokenizer knows these words; "not" is cut into letters.
 SENTENCES = [
@@ -245,13 +244,6 @@ def test_the_contrast_counts_seeds_and_says_what_they_can_reach():
     )
     with pytest.raises(ValueError, match="got 3 and 2"):
         contrast(before, negation, control[:2])
-
-
-def test_sign_flips_are_all_tried():
-    assert exact_sign_flip([1, 1, 1, 1]) == 2 / 16
-    assert exact_sign_flip([1, -1]) == 1
-    with pytest.raises(ValueError, match="too many"):
-        exact_sign_flip(np.ones(17))
 
 
 def test_labels_of_the_two_tasks():

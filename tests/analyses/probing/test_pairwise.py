@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made import refusals
 
 from bertlook_course.analyses.probing import (
     ProbeSentence,
@@ -117,15 +118,21 @@ def test_noise_is_at_chance():
     assert score.low < 0.5 < score.high
 
 
-def test_what_cannot_be_paired_is_refused():
-    with pytest.raises(ValueError, match="negatives must be one of uniform, distance-matched; got 'near'"):
-        sample_pairs(sentences(2), negatives="near")
-    with pytest.raises(ValueError, match="directions is 1 or 2; got 3"):
-        sample_pairs(sentences(2), directions=3)
-    with pytest.raises(ValueError, match="no arc with an unrelated pair beside it"):
-        sample_pairs(sentences(2, n=1))
-    pairs = sample_pairs(sentences(2))
-    with pytest.raises(ValueError, match="linked and unlinked pairs; got 2 of one kind"):
-        fit_pair_probe(pairs.of(np.arange(len(pairs)) < 2))
-    with pytest.raises(ValueError, match="two sentences or more; got 1"):
-        pair_accuracy(lambda p: p.linked, pairs.of(pairs.sentence == 0))
+PAIRS = sample_pairs(sentences(2))
+
+test_what_cannot_be_paired_is_refused = refusals(
+    (
+        lambda: sample_pairs(sentences(2), negatives="near"),
+        "negatives must be one of uniform, distance-matched; got 'near'",
+    ),
+    (lambda: sample_pairs(sentences(2), directions=3), "directions is 1 or 2; got 3"),
+    (lambda: sample_pairs(sentences(2, n=1)), "no arc with an unrelated pair beside it"),
+    (
+        lambda: fit_pair_probe(PAIRS.of(np.arange(len(PAIRS)) < 2)),
+        "linked and unlinked pairs; got 2 of one kind",
+    ),
+    (
+        lambda: pair_accuracy(lambda p: p.linked, PAIRS.of(PAIRS.sentence == 0)),
+        "two sentences or more; got 1",
+    ),
+)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made import refusals
 
 from bertlook_course.analyses.probing import (
     StructuralProbe,
@@ -157,17 +158,32 @@ def test_hidden_states_are_those_of_the_layer_and_the_mean_of_the_pieces(specime
         assert found.governors.tolist() == list(sentence.governors)
 
 
-def test_what_is_no_tree_is_refused(specimen):
-    with pytest.raises(ValueError, match="run in a circle"):
-        tree_distances([1, 0, -1])
-    with pytest.raises(ValueError, match=r"one root was expected, a governor of -1; got \[-1, -1\]"):
-        tree_distances([-1, -1])
-    with pytest.raises(ValueError, match=r"shape \(word, word\); got shape \(2, 3\)"):
-        spanning_edges(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="two words or more, all from one layer; got 0"):
-        fit_structural_probe([])
-    one = TreeSentence(np.zeros((1, 2), np.float32), np.array([-1]), ones(1))
-    with pytest.raises(ValueError, match="two sentences with links; got 0"):
-        evaluate_edges(chain_edges, [one, one])
-    with pytest.raises(ValueError, match="layer lies between 0 and 5 in specimen; got 6"):
-        read_hidden_states(specimen, [], 6)
+def test_the_interval_of_a_uuas_draws_documents_where_twenty_are_named():
+    def sentences(of):
+        chain = np.arange(-1, 4)
+        return [
+            TreeSentence(np.full((5, 2), i // 4 % 2), chain, ones(5), f"{i // of}" if of else None)
+            for i in range(80)
+        ]
+
+    def predict(s):  # four sentences of a document are right or wrong together
+        return gold_edges(s) if s.vectors[0, 0] else set()
+
+    alone, twenty, sixteen = (evaluate_edges(predict, sentences(of)) for of in (0, 4, 5))
+    assert twenty.high - twenty.low > 1.6 * (alone.high - alone.low)
+    assert sixteen == alone
+
+
+ONE_WORD = TreeSentence(np.zeros((1, 2), np.float32), np.array([-1]), ones(1))
+
+test_what_is_no_tree_is_refused = refusals(
+    (lambda: tree_distances([1, 0, -1]), "run in a circle"),
+    (lambda: tree_distances([-1, -1]), r"one root was expected, a governor of -1; got \[-1, -1\]"),
+    (lambda: spanning_edges(np.zeros((2, 3))), r"shape \(word, word\); got shape \(2, 3\)"),
+    (lambda: fit_structural_probe([]), "two words or more, all from one layer; got 0"),
+    (lambda: evaluate_edges(chain_edges, [ONE_WORD] * 2), "two sentences with links; got 0"),
+    (
+        lambda specimen: read_hidden_states(specimen, [], 6),
+        "layer lies between 0 and 5 in specimen; got 6",
+    ),
+)
