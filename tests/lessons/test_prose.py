@@ -19,6 +19,7 @@ from bertlook_teach import measures
 
 ROOT = Path(__file__).resolve().parents[2]
 DECKS = sorted((ROOT / "slides").glob("*.ipynb"))
+ROOM = ROOT / "bertlook_course" / "decks"
 RESULTS = ROOT / "docs" / "results.md"
 PUBLISHED = ROOT / "data" / "published"
 
@@ -44,9 +45,10 @@ def value(number: str) -> float:
     return round(float(number.replace(",", "")), 9)
 
 
-def said_by_cells(deck) -> set[float]:
-    """Every number in code and in the text of outputs; of pictures and tables what can be read, not where it stands."""
-    parts = []
+def said_by_cells(deck, number_of_deck: str = "") -> set[float]:
+    """Every number in code, also of the functions that only this deck calls, and in the text of outputs; of pictures and tables what can be
+    read, not where it stands."""
+    parts = [path.read_text(encoding="utf-8") for path in ROOM.glob(f"lesson{number_of_deck}.py")]
     for cell in deck.cells:
         if cell.cell_type == "code":
             parts.append(cell.source)
@@ -110,7 +112,7 @@ def slides(deck) -> list[list]:
 
 def typed(deck, number_of_deck: str = "") -> list[str]:
     """The numbers that a slide's prose or its notes say and no cell."""
-    made = said_by_cells(deck)
+    made = said_by_cells(deck, number_of_deck)
     results = set(map(value, numbers(RESULTS.read_text(encoding="utf-8"))))
     published = published_numbers()
     derived = {number for of, number in DERIVED if of == number_of_deck}
