@@ -1,2 +1,2 @@
-from . import lesson06 as lesson06
-from . import lesson07 as lesson07
+from .common import LessonDeck as LessonDeck
+from .common import letter as letter

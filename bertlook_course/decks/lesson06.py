@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from bertlook_teach.model import parse_head_label
 from bertlook_teach.views import Picture
 
 from ..analyses.syntax import (
-    Answers,
     RelationTable,
     best_of_many,
     collect_answers,
@@ -36,9 +35,10 @@ from ..render import (
     render_arcs,
     signed_gain,
 )
-from .letters import letter
+from .common import LessonDeck, letter
 
 _MANY_ARCS = 10  # sentences that the arc view offers
+_HEADS = (1, 6, 36, 72, 144, 288)  # from which the best is chosen
 _FIGURE_5 = {  # relation: a word of the recorded text that has it
     "dobj": "street",
     "det": "the",
@@ -49,15 +49,15 @@ _FIGURE_5 = {  # relation: a word of the recorded text that has it
 
 
 # --- what was published ------------------------------------------------------------------------------------
-def figure_5(recording) -> dict:
-    """The five heads of Clark et al. (2019), Figure 5, as choices of a `RecordedExplorer`, on texts of a recording of BERT-base."""
+def figure_5(recording, relations: Sequence[str] = tuple(_FIGURE_5)) -> dict:
+    """Heads of Clark et al. (2019), Figure 5, as choices of a `RecordedExplorer`, on texts of a recording of BERT-base."""
     tired = next(text for text in recording if "cross the street" in text)
     cats = ("the cat sat on the mat", "the cat lay on the rug")
     dog = ("my dog is cute", "he likes eating")
     texts = {"dobj": tired, "det": cats, "poss": dog, "auxpass": tired, "pobj": cats}
     choices = {}
-    for name, text in texts.items():
-        row = published_table_1()[name]
+    for name in relations:
+        row, text = published_table_1()[name], texts[name]
         label = f"{row.head} {name}: {row.code_accuracy:.0f} %, by distance {row.code_baseline:.0f} %"
         word = recording[text].tokens.index(_FIGURE_5[name])
         choices[label] = (text, *parse_head_label(row.head), word)
@@ -74,7 +74,7 @@ def printed_det(answer) -> str:
     )
 
 
-def _printed_gains() -> dict[str, float]:
+def printed_gains() -> dict[str, float]:
     """BERT-base's gain over the best offset by the authors' code, of "all" and each relation, the largest first."""
     table = published_table_1()
     rows = [table[name] for name in ("all", *RELATIONS)]
@@ -84,7 +84,7 @@ def _printed_gains() -> dict[str, float]:
 
 def printed_gain_picture() -> Picture:
     """BERT-base's gains over the best fixed distance, Table 1 of Clark et al. (2019)."""
-    gains = _printed_gains()
+    gains = printed_gains()
     most, least = next(iter(gains)), list(gains)[-1]
     return figure_picture(
         gain_figure(
@@ -120,37 +120,58 @@ def compare_schemes(treebank: Sequence[TreebankSentence]) -> list[Picture]:
     return pictures
 
 
-def flattery_picture() -> Picture:
-    """What the best of up to 288 heads seems to reach if each is right in one case of ten."""
-    numbers = (1, 6, 36, 72, 144, 288)
-    curves = {f"{n} cases": [best_of_many(k, n, 0.1)[0] for k in numbers] for n in (25, 100, 1000)}
-    few, more, many = (f"{100 * curve[-1]:.0f} %" for curve in curves.values())
+@cache
+def flattery() -> dict[str, list[float]]:
+    """What the best of 1, 6, ... 288 heads seems to reach on 25, 100 and 1000 cases if each is right in one case of ten."""
+    return {f"{n} cases": [best_of_many(k, n, 0.1)[0] for k in _HEADS] for n in (25, 100, 1000)}
+
+
+def flattery_picture(said: str = "") -> Picture:
+    """The same as curves; the sentence below them may be another."""
+    few, more, many = (f"{100 * curve[-1]:.0f} %" for curve in flattery().values())
     return figure_picture(
-        best_of_figure(curves, numbers, level=0.1, ylabel="accuracy of the best"),
-        f"The best of 288 equal heads seems to reach {few} on 25 cases, {more} on 100 and "
+        best_of_figure(flattery(), _HEADS, level=0.1, ylabel="accuracy of the best"),
+        said
+        or f"The best of 288 equal heads seems to reach {few} on 25 cases, {more} on 100 and "
         f"{many} on 1000; on new cases it falls back to 10 %.",
     )
 
 
 # --- what the models found -----------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class FoundRelations:
-    """What the specimen and its random twin find on the same sentences, and what the slides show of it.
+class Deck(LessonDeck):
+    """The slides of lesson 06, on sentences of a treebank.
 
-    Attributes
-    ----------
-    answers, twin_answers : Answers
-        Of the specimen and of the twin.
-    ud, stanford : RelationTable
-        Both schemes, with the twin beside the specimen.
+    Relations with fewer than ten cases get no row in a table.
     """
 
-    specimen: object
-    twin: object
-    answers: Answers
-    twin_answers: Answers
-    ud: RelationTable
-    stanford: RelationTable
+    lesson = "06"
+
+    def __init__(self, specimen, twin, treebank: Sequence[TreebankSentence]):
+        super().__init__(specimen, twin)
+        self.treebank = treebank
+        self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (specimen, twin))
+
+    def _scored(self, scheme: str) -> RelationTable:
+        return score_relations(self.answers, scheme=scheme, twin=self.twin_answers, min_cases=10)
+
+    @cached_property
+    def ud(self) -> RelationTable:
+        """Heads against distances in Universal Dependencies, with the twin."""
+        return self._scored("ud")
+
+    @cached_property
+    def stanford(self) -> RelationTable:
+        """The same in the Stanford scheme."""
+        return self._scored("stanford")
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the lesson's claims, from the answers that were collected for the tables."""
+
+        def evidence(encoder, resources):
+            return relation_evidence(self.answers if encoder is self.specimen else self.twin_answers)
+
+        return decide(ledger("06"), self.specimen, twin=self.twin, evidence={"relations": evidence})
 
     @cached_property
     def winners(self) -> list[str]:
@@ -176,17 +197,18 @@ class FoundRelations:
         """`bertlook_course.widgets.ArcView` of ten short sentences with many determiners, opened on one with a right and a wrong answer."""
         from ..widgets import ArcView
 
-        treebank = self.answers.sentences
         short = [
             i
-            for i, s in enumerate(treebank)
+            for i, s in enumerate(self.treebank)
             if "det" in s.relations and len(s) < 12 and sum(map(len, s.words)) < 46
         ]
-        short.sort(key=lambda i: (-treebank[i].relations.count("det"), -sum(map(len, treebank[i].words))))
+        short.sort(
+            key=lambda i: (-self.treebank[i].relations.count("det"), -sum(map(len, self.treebank[i].words)))
+        )
         short = short[:_MANY_ARCS]
         best = self.ud["det"].in_sample_choice
         view = ArcView(
-            [treebank[i] for i in short],
+            [self.treebank[i] for i in short],
             [self.answers.of(i) for i in short],
             layer=best.layer,
             head=best.head,
@@ -209,7 +231,7 @@ class FoundRelations:
         """The specimen's gains over the best offset with their intervals, and BERT-base's printed ones."""
         gains = {
             name: (*(100 * gain for gain in (row.gain, row.gain_low, row.gain_high)), printed)
-            for name, printed in _printed_gains().items()
+            for name, printed in printed_gains().items()
             if name in self.stanford
             for row in [self.stanford[name]]
         }
@@ -219,9 +241,7 @@ class FoundRelations:
         ]
         said = ", ".join(f"{name} {gain:+.1f}" for gain, name in sorted(there, reverse=True))
         return figure_picture(
-            gain_figure(
-                gains, ours=f"specimen, {len(self.answers.sentences)} sentences [95 %]", theirs="BERT-base"
-            ),
+            gain_figure(gains, ours=f"specimen, {len(self.treebank)} sentences [95 %]", theirs="BERT-base"),
             f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} (docs/results.md)."
             if there
             else "On our sentences no gain is sure; docs/results.md has another treebank.",
@@ -305,19 +325,11 @@ class FoundRelations:
                 "The offset is only the simplest rival."
             ),
             (
-                f"**Other texts.** {len(self.answers.sentences)} sentences by one author; "
+                f"**Other texts.** {len(self.treebank)} sentences by one author; "
                 "the interval knows nothing of other genres."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)
-
-    def decide(self) -> list[Verdict]:
-        """Verdicts on the lesson's claims, from the answers that were collected for the tables."""
-
-        def evidence(encoder, resources):
-            return relation_evidence(self.answers if encoder is self.specimen else self.twin_answers)
-
-        return decide(ledger("06"), self.specimen, twin=self.twin, evidence={"relations": evidence})
 
     def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
@@ -353,7 +365,7 @@ class FoundRelations:
 
     def pieces_table(self) -> TextTable:
         """The best head on 100 sentences, where a word's pieces are averaged and where its first piece asks."""
-        first = collect_answers(self.specimen, self.answers.sentences[:100], query="first")
+        first = collect_answers(self.specimen, self.treebank[:100], query="first")
         mean, first = (
             score_relations(answers, scheme="stanford", permutations=0)
             for answers in (self.answers.first(100), first)
@@ -388,16 +400,3 @@ class FoundRelations:
             "Per cent [95 %, over documents], and which head or distance. "
             "↓: read by columns, the governor looks; else by rows, the dependent looks.",
         )
-
-
-def find_relations(specimen, twin, treebank: Sequence[TreebankSentence]) -> FoundRelations:
-    """Every head's answers on a treebank, of the specimen and of its random twin, scored in both schemes.
-
-    Relations with fewer than ten cases get no row.
-    """
-    answers, twin_answers = (collect_answers(model, treebank) for model in (specimen, twin))
-    ud, stanford = (
-        score_relations(answers, scheme=scheme, twin=twin_answers, min_cases=10)
-        for scheme in ("ud", "stanford")
-    )
-    return FoundRelations(specimen, twin, answers, twin_answers, ud, stanford)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ from bertlook_teach.views import Picture
 
 from ..analyses.coreference import (
     PRONOUN_BASELINES,
-    Antecedents,
     antecedent_gains,
     antecedent_table,
     ask_heads,
@@ -36,7 +34,7 @@ from ..render import (
     published_antecedents,
     signed_gain,
 )
-from .letters import letter
+from .common import LessonDeck, letter
 
 _RULES = {  # as Table 2 names them: how docs/results.md does
     "nearest": "nearest",
@@ -82,25 +80,41 @@ def published_by_kind() -> TextTable:
 
 
 # --- what the models found in the treebank -------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class FoundAntecedents:
-    """What the specimen and its random twin find in the same texts, and what the slides show of it.
+class Deck(LessonDeck):
+    """The slides of lesson 07, on some documents.
 
     Attributes
     ----------
     found, twin_found : Antecedents
-        Of the specimen and of the twin.
+        What the heads of the specimen and of its twin name.
     rows, twin_rows : list
         `antecedent_table` of both, one head for all kinds of mention.
     """
 
-    specimen: object
-    twin: object
-    documents: Sequence[CorefDocument]
-    found: Antecedents
-    twin_found: Antecedents
-    rows: Sequence
-    twin_rows: Sequence
+    lesson = "07"
+
+    def __init__(self, specimen, twin, documents: Sequence[CorefDocument]):
+        super().__init__(specimen, twin)
+        self.documents = documents
+        self.found, self.twin_found = (find_antecedents(model, documents) for model in (specimen, twin))
+        self.rows, self.twin_rows = (
+            antecedent_table(found, one_head=True) for found in (self.found, self.twin_found)
+        )
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the lesson's claims, from the answers that were found for the tables."""
+
+        def evidence(encoder, resources):
+            return antecedent_evidence(self.found if encoder is self.specimen else self.twin_found)
+
+        return decide(ledger("07"), self.specimen, twin=self.twin, evidence={"antecedents": evidence})
+
+    @cached_property
+    def pairs(self) -> AskedPairs:
+        """What the specimen answers to the course's sentences with one pronoun and two candidates."""
+        right, cases = ask_heads(self.specimen, load_minimal_pairs())
+        return AskedPairs(cases, right, *both_right(right, cases))
 
     @cached_property
     def of(self) -> dict:
@@ -232,7 +246,7 @@ class FoundAntecedents:
         kept, *ends = (
             share / self.of["best head"].accuracy for share in (best.accuracy, best.low, best.high)
         )
-        low, high = ("DCBA"["ABCD".index(letter(end, [0.5, 0.9, 1.0]))] for end in ends)
+        low, high = (letter(end, [0.5, 0.9, 1.0], "DCBA") for end in ends)
         return (
             f"**{low if low == high else f'{high} or {low}, a tie'}**: "
             f"{100 * best.accuracy:.0f} % [{100 * best.low:.0f}, {100 * best.high:.0f}], "
@@ -260,21 +274,14 @@ class FoundAntecedents:
         ]
         return "\n".join(f"- {line}" for line in lines)
 
-    def decide(self) -> list[Verdict]:
-        """Verdicts on the lesson's claims, from the answers that were found for the tables."""
-
-        def evidence(encoder, resources):
-            return antecedent_evidence(self.found if encoder is self.specimen else self.twin_found)
-
-        return decide(ledger("07"), self.specimen, twin=self.twin, evidence={"antecedents": evidence})
-
     def cells(self, kinds: Sequence[str], note: str) -> TextTable:
         """`bertlook_course.render.antecedent_cells` for some kinds of mention, with the twin."""
         return antecedent_cells(self.rows, twin=self.twin_rows, kinds=kinds, note=note)
 
-    def answer(self, pairs: AskedPairs) -> str:
+    def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
-        table_2, of, gender = published_table_2(), self.of, pairs.winogender
+        table_2, of, pairs = published_table_2(), self.of, self.pairs
+        gender = pairs.winogender
         current = measured("LitBank").current
         more = ""
         if "nearest" in self.beaten_there:
@@ -298,13 +305,6 @@ class FoundAntecedents:
             f"Of our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
             f"the best of {pairs.both.size} readings; a rule of place {100 * pairs.best_rule:.0f}, guessing 25."
         )
-
-
-def find(specimen, twin, documents: Sequence[CorefDocument]) -> FoundAntecedents:
-    """The antecedents that every head of the specimen and of its random twin names in some documents."""
-    found = [find_antecedents(model, documents) for model in (specimen, twin)]
-    rows = [antecedent_table(one, one_head=True) for one in found]
-    return FoundAntecedents(specimen, twin, documents, *found, *rows)
 
 
 # --- what the specimen answers to sentences that differ in their ends -------------------------------------------
@@ -398,9 +398,3 @@ class AskedPairs(NamedTuple):
             f"{names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
             f"where the nearer name is right in {nearer}."
         )
-
-
-def ask_pairs(specimen) -> AskedPairs:
-    """What each head answers to the course's sentences with one pronoun and two candidates."""
-    right, cases = ask_heads(specimen, load_minimal_pairs())
-    return AskedPairs(cases, right, *both_right(right, cases))
