@@ -14,12 +14,13 @@ def small_maps(
     sentence: str,
     *,
     size: tuple[float, float] = (9.8, 3.9),
-    darkest: float = 1,
     words: Sequence[str] = (),
     aspect: str = "equal",
     font_size: float = 18,
 ) -> Picture:
     """Maps in one row: rows look, columns are looked at, and what is said of each map stands below it.
+
+    All have one scale: the largest weight of all maps is darkest.
 
     Parameters
     ----------
@@ -28,8 +29,6 @@ def small_maps(
         What the picture shows; its caption.
     size : (float, float)
         In inches.
-    darkest : float
-        The weight that is drawn darkest, in all maps.
     words : sequence of str
         Of the queries and the keys. Default: none are written.
     aspect : {"equal", "auto"}
@@ -39,6 +38,7 @@ def small_maps(
     """
     from matplotlib.figure import Figure
 
+    darkest = max(weights.max() for weights, _ in maps.values())
     figure = Figure(figsize=size, layout="constrained")
     for number, (axes, (title, (weights, said))) in enumerate(
         zip(figure.subplots(1, len(maps)), maps.items())
