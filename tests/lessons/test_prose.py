@@ -45,10 +45,12 @@ def value(number: str) -> float:
     return round(float(number.replace(",", "")), 9)
 
 
-def said_by_cells(deck, number_of_deck: str = "") -> set[float]:
-    """Every number in code, also of the functions that only this deck calls, and in the text of outputs; of pictures and tables what can be
-    read, not where it stands."""
-    parts = [path.read_text(encoding="utf-8") for path in ROOM.glob(f"lesson{number_of_deck}.py")]
+def said_by_cells(deck) -> set[float]:
+    """Every number in code, also in that of the room `decks` which the deck imports, and in the text of outputs; of pictures and tables
+    what can be read, not where it stands."""
+    code = "\n".join(cell.source for cell in deck.cells if cell.cell_type == "code")
+    names = ", ".join(re.findall(r"(?m)^from bertlook_course\.decks import (.+)$", code)).split(", ")
+    parts = [(ROOM / f"{name}.py").read_text(encoding="utf-8") for name in names if name]
     for cell in deck.cells:
         if cell.cell_type == "code":
             parts.append(cell.source)
@@ -112,7 +114,7 @@ def slides(deck) -> list[list]:
 
 def typed(deck, number_of_deck: str = "") -> list[str]:
     """The numbers that a slide's prose or its notes say and no cell."""
-    made = said_by_cells(deck, number_of_deck)
+    made = said_by_cells(deck)
     results = set(map(value, numbers(RESULTS.read_text(encoding="utf-8"))))
     published = published_numbers()
     derived = {number for of, number in DERIVED if of == number_of_deck}
