@@ -22,7 +22,7 @@ from ..published import (
     published_layers,
     published_map,
     published_mean_f1,
-    published_norms,
+    published_norm_share,
     published_number,
     published_probing,
     published_table_1,
@@ -30,7 +30,7 @@ from ..published import (
     read_published,
 )
 from .essay.published import measure_published
-from .statistics import KINDS, closer, nearest_minus_chance
+from .statistics import closer, nearest_minus_chance
 
 _FIELD = re.compile(r"([a-z]\w*)(?:\[(.*)\])?(?:\.([a-z]\w*))?", re.ASCII)
 
@@ -182,11 +182,7 @@ def largest_to_self() -> float:
 
 def sep_share() -> SepShare:
     """Kobayashi et al. (2020), Figure 3."""
-    by_weight, by_norm = (
-        published_norms("sep", weights=weights)
-        / sum(published_norms(kind, weights=weights) for kind in KINDS)
-        for weights in (True, False)
-    )
+    by_weight, by_norm = (published_norm_share("sep", weights=weights) for weights in (True, False))
     layer = int(by_weight.argmax())
     return SepShare(by_weight[layer], by_norm[layer], layer + 1)
 

@@ -40,6 +40,7 @@ from .tables import published_gradients as published_gradients
 from .tables import published_heads as published_heads
 from .tables import published_layers as published_layers
 from .tables import published_map as published_map
+from .tables import published_norm_share as published_norm_share
 from .tables import published_norms as published_norms
 from .tables import published_number as published_number
 from .tables import read_published as read_published

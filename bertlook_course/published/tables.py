@@ -109,6 +109,12 @@ def published_norms(kind: str, *, weights: bool = False) -> np.ndarray:
     )
 
 
+def published_norm_share(kind: str, *, weights: bool = False) -> np.ndarray:
+    """The share that "cls", "sep", "punct" or "other" has of all these norms, or weights, by layer: shape (12,)."""
+    every = sum(published_norms(one, weights=weights) for one in _NORMS)
+    return published_norms(kind, weights=weights) / every
+
+
 def published_number(table: str, quantity: str) -> float:
     """The one number that a table gives for a quantity.
 

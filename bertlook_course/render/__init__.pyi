@@ -69,6 +69,7 @@ from .heads.neurons import render_neurons as render_neurons
 from .heads.neurons import signed as signed
 from .heads.neurons import sorted_dimensions as sorted_dimensions
 from .heads.neurons import split_dimensions as split_dimensions
+from .heads.small_maps import small_maps as small_maps
 from .heads.tables import attention_table as attention_table
 from .heads.tables import format_strongest_heads as format_strongest_heads
 from .heads.tables import head_map_table as head_map_table

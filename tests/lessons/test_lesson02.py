@@ -76,4 +76,4 @@ def test_the_deck_has_its_views_and_its_slide_of_the_ledger_counts_all_claims_of
     (line,) = [line for line in "\n".join(code).splitlines() if line.startswith("shown = ")]
     named = re.findall(r'"([a-z-]+)"', line)
     assert 1 <= len(named) == len(set(named)) <= 4 and {f"02-{name}" for name in named} <= set(CLAIMS)
-    assert any("count_verdicts(list(verdicts.values()))" in cell for cell in code)
+    assert any("count_verdicts(verdicts)" in cell for cell in code)

@@ -19,6 +19,7 @@ from bertlook_teach import measures
 
 ROOT = Path(__file__).resolve().parents[2]
 DECKS = sorted((ROOT / "slides").glob("*.ipynb"))
+ROOM = ROOT / "bertlook_course" / "decks"
 RESULTS = ROOT / "docs" / "results.md"
 PUBLISHED = ROOT / "data" / "published"
 
@@ -45,8 +46,11 @@ def value(number: str) -> float:
 
 
 def said_by_cells(deck) -> set[float]:
-    """Every number in code and in the text of outputs; of pictures and tables what can be read, not where it stands."""
-    parts = []
+    """Every number in code, also in that of the room `decks` which the deck imports, and in the text of outputs; of pictures and tables
+    what can be read, not where it stands."""
+    code = "\n".join(cell.source for cell in deck.cells if cell.cell_type == "code")
+    names = ", ".join(re.findall(r"(?m)^from bertlook_course\.decks import (.+)$", code)).split(", ")
+    parts = [(ROOM / f"{name}.py").read_text(encoding="utf-8") for name in names if name]
     for cell in deck.cells:
         if cell.cell_type == "code":
             parts.append(cell.source)

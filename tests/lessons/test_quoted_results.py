@@ -1,6 +1,7 @@
 """What a slide quotes of docs/results.md, because nothing is computed there, is read from that page; no slide names a head or a number of
 the specimen by hand, so that other weights make no sentence false."""
 
+import ast
 import json
 import re
 import sys
@@ -22,11 +23,12 @@ NOTEBOOKS = [
     *sorted((ROOT / "slides").glob("*.ipynb")),
     *sorted((ROOT / "notebooks/solutions").glob("*.ipynb")),
 ]
+ROOM = sorted((ROOT / "bertlook_course" / "decks").glob("[a-z]*.py"))  # what decks show through a function
 KEPT = json.loads((ROOT / quoted_results.KEPT).read_text(encoding="utf-8"))
 
 # The fine-tuned BERT-base of the recordings: it stands on the page, and no training of ours changes it.
-OF_BERT_BASE = {
-    ("05", "c071"): {"31.3", "60.4"},
+OF_BERT_BASE = {  # (lesson, cell or function)
+    ("05", "fraction_picture"): {"31.3", "60.4"},
     ("12", "c12-77-57dbc7"): {".36", ".37"},  # of the lecture slides
     ("09", "bert-base-groups"): {".243", ".334", ".141", ".530", ".001"},
 }
@@ -61,6 +63,12 @@ def figures_of_the_specimen(text: str) -> list[str]:
     return [s for s in sentences if "specimen" in s.lower() and FIGURE.search(s)]
 
 
+def typed_numbers(source: str, known: set[str]) -> set[str]:
+    """Numbers of two places, or above 1, that stand in code; p of five seeds cannot be below .06."""
+    typed = re.findall(r"(?<![\w.\d,])(?:\d+)?\.\d+\b", re.sub(r"\{[^{}]*\}|size=\([^)]*\)", "", source))
+    return {n for n in typed if len(n.partition(".")[2]) > 1 or n in known or float(n) > 1} - {".06"}
+
+
 def test_the_file_is_what_the_page_says():
     assert quoted_results.quoted() == (ROOT / quoted_results.KEPT).read_text(encoding="utf-8")
 
@@ -72,6 +80,7 @@ def test_the_file_names_the_weights_that_ship():
 @pytest.mark.parametrize("name", quoted_results.QUOTED)
 def test_every_table_that_is_kept_is_quoted_and_says_whose_it_is(name):
     read = "".join(cell.source for path in NOTEBOOKS for cell in cells(path) if cell.cell_type == "code")
+    read += "".join(path.read_text(encoding="utf-8") for path in ROOM)
     first = name.partition(": ")[0]
     assert f'measured("{name}")' in read or f'measured(f"{first}: {{' in read or f'"{name}"' in read, (
         "nobody reads it"
@@ -86,22 +95,21 @@ def test_every_table_that_is_kept_is_quoted_and_says_whose_it_is(name):
 def test_what_a_slide_takes_from_the_page_it_does_not_type(path):
     """A cell that names the page has no number of two places of its own, but those of BERT-base, and these stand on the page."""
     for cell in cells(path):
-        if "docs/results.md" not in cell.source:
-            continue
-        typed = set(
-            re.findall(r"(?<![\w.\d,])(?:\d+)?\.\d+\b", re.sub(r"\{[^{}]*\}|size=\([^)]*\)", "", cell.source))
-        )
-        known = OF_BERT_BASE.get((key(path), cell.id), set())
-        typed = {
-            number
-            for number in typed
-            if len(number.partition(".")[2]) > 1 or number in known or float(number) > 1
-        }
-        assert typed - {".06"} <= known, (
-            cell.id,
-            "p of five seeds cannot be below .06; nothing else is known beforehand",
-        )
-        assert all(number.lstrip("0") in RESULTS for number in known)
+        if "docs/results.md" in cell.source:
+            known = OF_BERT_BASE.get((key(path), cell.id), set())
+            assert typed_numbers(cell.source, known) <= known, cell.id
+            assert all(number.lstrip("0") in RESULTS for number in known)
+
+
+@pytest.mark.parametrize("path", ROOM, ids=lambda path: path.stem)
+def test_what_a_function_of_a_deck_takes_from_the_page_it_does_not_type(path):
+    """The same of the room `decks`: a function that names the page types no number of its own."""
+    lesson = path.stem.removeprefix("lesson")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and "docs/results.md" in (source := ast.unparse(node)):
+            known = OF_BERT_BASE.get((lesson, node.name), set())
+            assert typed_numbers(source, known) <= known, node.name
+            assert all(number.lstrip("0") in RESULTS for number in known)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem + path.parent.name[0])

@@ -49,6 +49,15 @@ class Estimate:
         if (self.low is None) != (self.high is None):
             raise ValueError(f"an interval has two ends, or none; got {self.low} and {self.high}.")
 
+    @classmethod
+    def per_cent(cls, *shares: float, form: str = ".0f", after: str = "") -> Estimate:
+        """A share of one, and its interval if there is one, in per cent.
+
+        >>> print(Estimate.per_cent(0.251, 0.2, 0.3), Estimate.per_cent(0.251, form=".1f"))
+        25 [20, 30] 25.1
+        """
+        return cls(*(100 * share for share in shares), form=form, after=after)
+
     @property
     def numbers(self) -> tuple[float, float, float]:
         """The value and the ends of its interval, which is the value itself where there is none."""

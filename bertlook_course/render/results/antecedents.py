@@ -59,7 +59,7 @@ def _named(row) -> str:
 
 
 def _cell(row) -> Estimate | str:
-    return "-" if row is None else Estimate(100 * row.accuracy, 100 * row.low, 100 * row.high, ".0f")
+    return "-" if row is None else Estimate.per_cent(row.accuracy, row.low, row.high)
 
 
 def mention_table(document: CorefDocument, *, limit: int = 8) -> TextTable:

@@ -1,0 +1,140 @@
+"""What the slides of the guest lecture show: four steps of the course, for somebody else's class."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bertlook_teach.views import Picture
+
+from ..claims import Verdict, collect_evidence
+from ..corpora import load_treebank
+from ..published import published_layers, published_norm_share, published_table_1
+from ..render import figure_picture, gain_figure, interval_curves, layer_curves, signed_gain
+from . import lesson06
+from .common import LessonDeck, letter
+from .lesson04 import KINDS, idle_head
+
+_MEANING = {"dobj": "direct objects", "nn": "nouns before nouns"}
+_FLATTERING = "25 cases"
+
+
+class Deck(LessonDeck):
+    """The slides of the guest lecture; the verdicts are those of lesson 06, on 300 sentences."""
+
+    lesson = "06"
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the claims of lesson 06."""
+        return lesson06.Deck(self.specimen, self.twin, load_treebank()[:300]).verdicts
+
+    def said_looks(self, attention, layer: int, head: int) -> str:
+        """Which word each *the* and *on* of a text gives most in a head; special tokens are left out."""
+        tokens, looks = attention.tokens, attention.head(layer, head)
+        words = [i for i, token in enumerate(tokens) if not token.startswith("[")]
+        most = {i: max(words, key=lambda key: looks[i, key]) for i in words if tokens[i] in ("the", "on")}
+        said = "; ".join(
+            f"*{tokens[i]}* gives *{tokens[key]}* {100 * looks[i, key]:.0f} %" for i, key in most.items()
+        )
+        return f"In order: {said}. Special tokens are left out."
+
+    def said_det(self) -> str:
+        """What always naming the next word finds of determiners, and what BERT-base's best head does."""
+        row = published_table_1()["det"]
+        return (
+            f"**{letter(row.baseline, [30, 50, 70])}: {row.baseline} %**; the head {row.accuracy} %. "
+            f"The head's own part is {row.accuracy - row.baseline:.1f} points."
+        )
+
+    def gain_picture(self) -> Picture:
+        """BERT-base's gains over the best fixed distance, as printed."""
+        gains = lesson06.printed_gains()
+        first, *_, last = gains
+        most, least = (signed_gain(gains[name], 1) for name in (first, last))
+        return figure_picture(
+            gain_figure(
+                {name: (None, None, None, gain) for name, gain in gains.items()},
+                ours="",
+                theirs="BERT-base, best of 288",
+            ),
+            f"Most: {first} ({_MEANING[first]}) {most} points; least: {last} ({_MEANING[last]}) {least}.",
+        )
+
+    def said_flattery(self) -> str:
+        """What the best of 288 heads that are right in one case of ten seems to reach."""
+        seems = 100 * lesson06.flattery()[_FLATTERING][-1]
+        return (
+            f"**{letter(seems, [12.5, 17.5, 25])}: {seems:.0f} %.** "
+            "Nobody cheats: the maximum of many noisy numbers is large."
+        )
+
+    def flattery_picture(self) -> Picture:
+        """The same for fewer heads and for more cases."""
+        few, _, many = (100 * curve[-1] for curve in lesson06.flattery().values())
+        said = f"The best of 288 seems to reach {few:.0f} % on 25 cases, {many:.0f} % on 1000. On new cases: 10 %."
+        return lesson06.flattery_picture(said)
+
+    def said_idle(self, recording) -> str:
+        """What *cross* gives to [SEP] in the recorded head that gives it most."""
+        street = next(one for text, one in recording.items() if "cross the street" in text)
+        layer, head = idle_head(recording)
+        looks = street.head(layer, head)[street.tokens.index("cross")]
+        share = float(sum(looks[i] for i, token in enumerate(street.tokens) if token == "[SEP]"))
+        return f"**{letter(share, [0.5, 0.8])}: {100 * share:.0f} %**, in head {layer + 1}-{head + 1}."
+
+    def sep_picture(self) -> Picture:
+        """BERT-base's attention to [SEP] by layer, as published."""
+        shares = published_layers("sep")
+        figure = interval_curves(
+            {}, published={"BERT-base, mean of 12 heads": shares}, size=(9.8, 2.3), ylabel="to [SEP]"
+        )
+        return figure_picture(
+            figure,
+            f"Over many texts (Clark et al. 2019): layer {shares.argmax() + 1} gives it {100 * shares.max():.0f} %.",
+        )
+
+    def _in_base(self) -> tuple[str, str, int]:
+        """[SEP]'s share of BERT-base's weights and of its weighted norms, in print, in the layer that gives it most, counted from 1."""
+        weights, norms = (published_norm_share("sep", weights=w) for w in (True, False))
+        top = int(weights.argmax())
+        return f"{weights[top]:.2f}", f"{norms[top]:.2f}", top + 1
+
+    def share_picture(self) -> Picture:
+        """[SEP]'s share of BERT-base's weights and of what is added, by layer."""
+        curves = {
+            "of the weights": published_norm_share("sep", weights=True),
+            "of the weighted norms": published_norm_share("sep"),
+        }
+        weights, norms, layer = self._in_base()
+        return figure_picture(
+            layer_curves(curves, ylabel="share of [SEP]", size=(9.8, 3.8), font_size=18),
+            f"BERT-base (Kobayashi et al. 2020, read off a figure): {weights} of the weights in layer {layer}, "
+            f"{norms} of what is added.",
+        )
+
+    def said_share(self) -> str:
+        """The same of the specimen, on all shipped texts."""
+        found = collect_evidence("norms", self.specimen)
+        means = {
+            name: {kind: found.values[f"{name}_{kind}"].mean(axis=(0, 2)) for kind in KINDS}
+            for name in ("weight", "added")
+        }
+        layer = int(means["weight"]["sep"].argmax())
+        weight, norm = (one["sep"][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
+        return (
+            f"The specimen, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is added "
+            f"(n = {found.n} texts)."
+        )
+
+    def answer(self) -> str:
+        """What the lecture leaves with its audience, a list in Markdown."""
+        gains, (weights, norms, layer) = lesson06.printed_gains(), self._in_base()
+        clear = sum(gain > 30 for gain in gains.values())
+        return (
+            "- **It shows where one head looks in one text.** A habit needs many texts: for "
+            f"{clear} of {len(gains) - 1} relations a head of BERT-base beats every fixed distance by more than 30 points.\n"
+            "- **Best of many, beside nothing, proves nothing.** Of 288 heads that know nothing the best seems to reach "
+            f"{100 * lesson06.flattery()[_FLATTERING][-1]:.0f} %, where each truly has 10.\n"
+            f"- **Looking is not taking, nor needing.** In layer {layer} of BERT-base `[SEP]` gets {weights} of the weights "
+            f"and gives {norms} of what is added."
+        )

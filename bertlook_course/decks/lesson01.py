@@ -1,0 +1,142 @@
+"""What the slides of lesson 01 show: what the specimen learnt, and one head of it, followed with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bertlook_teach.measures import offset_attention
+from bertlook_teach.model import extract_attention
+from bertlook_teach.stats import BestHead, best_index, choose_head, mean_interval
+
+from ..claims.lessons.lesson01 import pretraining_scores
+from ..corpora import load_texts
+from ..render import Estimate, NumberTable, TextTable, beside
+from .common import LessonDeck
+
+SHORT = "The cat saw a bird."
+
+
+class Habit(NamedTuple):
+    """The head that gives the next token most, chosen on half of the texts; its mean on the others, with the interval."""
+
+    head: BestHead
+    low: float
+    high: float
+
+
+def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray) -> TextTable:
+    """How long the vectors of a text's words are, and what one head adds to them.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    stream, update : array of shape (token, dimension)
+    """
+    sizes = {
+        token: (np.linalg.norm(before), np.linalg.norm(added))
+        for token, before, added in zip(tokens, stream, update)
+        if token.isalpha()
+    }
+    shorter = all(added < before for before, added in sizes.values())
+    return TextTable(
+        ["token", "stream x", "this head's update"],
+        [[token, *(Estimate(length, form=".1f") for length in both)] for token, both in sizes.items()],
+        "Length of the vectors." + " Each update is shorter than the vector that it is added to." * shorter,
+    )
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 01, on all shipped texts."""
+
+    lesson = "01"
+
+    def to_next(self, model, text: str) -> np.ndarray:
+        """What each head of a model gives the next token of a text: shape (layer, head)."""
+        return np.asarray(offset_attention(extract_attention(model, text), +1))
+
+    def most_to_next(self, text: str) -> tuple[int, int]:
+        """Layer and head of the specimen that give the next token of a text most."""
+        return best_index(self.to_next(self.specimen, text))
+
+    @cached_property
+    def learnt(self) -> dict:
+        """How well the specimen does what it was trained for: `pretraining_scores`."""
+        return pretraining_scores(self.specimen)
+
+    def said_rival(self) -> str:
+        """The rule that reads nothing."""
+        return (
+            f"A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece. "
+            "Would it be right here? The next slide counts."
+        )
+
+    def said_training(self) -> str:
+        """Both tasks, and how well the specimen and its twin do them, a list in Markdown."""
+        ours, twin = self.learnt, pretraining_scores(self.twin)
+        reach = 196 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
+        return (
+            "1. **Masked words:** 15 % of the pieces are chosen, most of them hidden; the words on both sides are there to "
+            f"guess from. On {ours['n_texts']} sentences the specimen finds **{100 * ours['guessed']:.0f} %** of them "
+            f"[{100 * ours['guessed_low']:.0f}, {100 * ours['guessed_high']:.0f}], the rule *always “{ours['commonest']}”* "
+            f"{100 * ours['always']:.0f} %, its untrained twin {100 * twin['guessed']:.0f} %.\n"
+            "2. **Next sentence:** does B follow A in the text, or was it drawn from elsewhere? In "
+            f"**{100 * ours['follows']:.0f} %** of {ours['n_pairs']} pairs the specimen prefers the true next sentence to a "
+            f"wrong one (give or take {reach:.0f} points), the twin {100 * twin['follows']:.0f} %; guessing gives 50 %."
+        )
+
+    def both_maps(self) -> str:
+        """What each head gives the next token of a short text: two tables beside each other, as HTML."""
+        layers = [f"layer {i + 1}" for i in range(self.specimen.n_layers)]
+        heads = range(1, self.specimen.n_heads + 1)
+        tables = (
+            NumberTable(
+                self.to_next(model, SHORT),
+                layers,
+                heads,
+                name=name,
+                axes=("", "head"),
+                shade=True,
+                short=True,
+                shape=False,
+            )
+            for name, model in self.models.items()
+        )
+        return beside(*(table.html() for table in tables))
+
+    @cached_property
+    def habits(self) -> dict[str, Habit]:
+        """Of both models the head that gives the next token most."""
+        found = {}
+        for name, model in self.models.items():
+            shares = np.stack([self.to_next(model, text) for text in load_texts()])
+            best = choose_head(shares)
+            found[name] = Habit(best, *mean_interval(shares[1::2, best.layer, best.head]))
+        return found
+
+    def habit_table(self) -> TextTable:
+        """The same as a table."""
+        n = self.habits["specimen"].head.n
+        return TextTable(
+            ["head", "share"],
+            [
+                [f"{name}, {best.label}", Estimate(best.mean, low, high)]
+                for name, (best, low, high) in self.habits.items()
+            ],
+            f"Mean and 95 % interval over the {n} sentences that had no part in the choice.",
+        )
+
+    def answer(self, same: bool) -> str:
+        """The lesson's answer, a list in Markdown; ``same`` is whether the map made by hand is the model's."""
+        (best, low, high), (chance, _, _) = self.habits.values()
+        return (
+            "- **Exactly what one head weighs, on one text:** by hand and by the model "
+            f"{'the same up to rounding' if same else 'not the same'}. Rows look and sum to 1; columns are looked at.\n"
+            f"- **A habit only over many texts:** chosen on half of the sentences, head {best.label} gives the next token "
+            f"{best.mean:.2f} [{low:.2f}, {high:.2f}] on the {best.n} others, the twin's best head {chance.mean:.2f}. "
+            "They are short, and the last token has no next; slide 19 has paragraphs.\n"
+            "- **Not that it matters:** a weight is not yet what arrives, and what arrives is not yet what is needed."
+        )

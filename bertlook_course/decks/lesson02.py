@@ -1,0 +1,444 @@
+"""What the slides of lesson 02 show: seven patterns against their null models, and what a head's neurons say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
+from bertlook_teach.model import Attention, extract_attention, head_label
+from bertlook_teach.stats import best_index
+from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
+
+from ..analyses.anatomy import (
+    BasisComparison,
+    SegmentSwitch,
+    SwitchReport,
+    compare_bases,
+    fair_head,
+    margin_dimensions,
+    neuron_view,
+    participation_ratio,
+)
+from ..claims import Resources, collect_evidence
+from ..corpora import load_pairs
+from ..render import Estimate, TextTable, figure_picture, small_maps
+from .common import LessonDeck
+
+CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
+_TYPE = 18  # points
+_SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
+
+
+# --- a text whose words were put in at random --------------------------------------------------------------------
+def shuffled(attention: Attention) -> Attention:
+    """The same map under the same words and pieces in another order; special tokens stay where they are."""
+    places = np.flatnonzero(~np.array(attention.special))
+    order = np.arange(attention.n_tokens)
+    order[places] = np.random.default_rng(4).permutation(places)
+    return replace(attention, tokens=tuple(attention.tokens[i] for i in order))
+
+
+def moved(attention: Attention, other: Attention) -> tuple[int, int]:
+    """How many tokens stand in the place of another, and how many could."""
+    return sum(a != b for a, b in zip(attention.tokens, other.tokens)), int(
+        (~np.array(attention.special)).sum()
+    )
+
+
+def said_shuffled(attention: Attention, other: Attention) -> str:
+    """The same as a sentence in Markdown."""
+    n, of = moved(attention, other)
+    return (
+        f"**The {of} words and pieces were put in at random:** {n} of them stand where the model read another. "
+        "Whatever you saw, it is not about them."
+    )
+
+
+# --- patterns and null models ------------------------------------------------------------------------------------
+def pattern_table() -> TextTable:
+    """What each pattern says of a head, and the null model that it must beat."""
+    return TextTable(
+        ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
+    )
+
+
+def null_picture(words: Sequence[str], same: np.ndarray, finds: np.ndarray) -> Picture:
+    """A head that finds the other *the* and one that likes one *the*, each beside its null model.
+
+    Parameters
+    ----------
+    words : sequence of str
+    same : bool array of shape (query, key)
+        Which words are the same.
+    finds : array of shape (query, key)
+        The map of the first head; of the second all queries look at the second *the*.
+    """
+    likes = np.tile(np.eye(len(words))[3], (len(words), 1))
+    maps = {
+        "finds the\nother “the”": finds,
+        "its null\nmodel": looks_alike(finds),
+        "likes one\n“the”": likes,
+        "its null\nmodel ": looks_alike(likes),
+    }
+    shares = [pair_share(weights, same) for weights in maps.values()]
+    said = {title: (weights, f"share {share:.2f}") for (title, weights), share in zip(maps.items(), shares)}
+    first, second = shares[0] - shares[1], shares[2] - shares[3]
+    return small_maps(
+        said,
+        "Rows look, columns are looked at; dark is 1. "
+        f"Excess of the first head {first:+.2f}, of the second {second:+.2f}.",
+        words=words,
+    )
+
+
+def heads_for_patterns(attention: Attention, text, patterns: Sequence[str]) -> dict[str, tuple]:
+    """The head with the largest excess for each pattern in one recorded map, as choices of a `RecordedExplorer`."""
+    found = {}
+    for key in patterns:
+        pattern = PATTERNS[key]
+        head = best_index(np.asarray(pattern.value(attention)) - np.asarray(pattern.null(attention)))
+        found[f"{pattern.title}: {head_label(*head)}"] = (text, *head)
+    return found
+
+
+def count_table() -> TextTable:
+    """Two counts of the neurons that a score needs, for three heads that are made up."""
+    made_up = {
+        "one neuron": np.eye(8)[0],
+        "for and against": np.r_[3, 1, 1, 1, 0, 0, -1, -1],
+        "all equal": np.ones(8),
+    }
+    return TextTable(
+        ["contributions", "participation ratio", "needed for 90 %"],
+        [
+            [
+                f"{name}: {' '.join(f'{c:g}' for c in made)}",
+                Estimate(participation_ratio(made), form=".1f"),
+                margin_dimensions(made),
+            ]
+            for name, made in made_up.items()
+        ],
+        "Three heads, made up, with eight contributions each. The two counts differ where some contributions are against.",
+    )
+
+
+# --- what our models do ------------------------------------------------------------------------------------------
+class Deck(LessonDeck):
+    """The slides of lesson 02, on all shipped pairs of texts.
+
+    Attributes
+    ----------
+    ours, theirs : Evidence
+        The patterns of the specimen and of its twin.
+    best : dict of str to list of FairHead
+        For each pattern the head that was chosen on half of the pairs: its excess and its share on the others.
+    at : dict of str to (int, int)
+        Layer and head of it.
+    """
+
+    lesson = "02"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources())
+        self.ours, self.theirs = (
+            collect_evidence("patterns", model, self.resources) for model in (specimen, twin)
+        )
+        ours, theirs = self.ours.values, self.theirs.values
+        self.best = {key: fair_head(ours[f"{key}, excess"], ours[key]) for key in PATTERNS}
+        self.twins = {key: fair_head(theirs[f"{key}, excess"])[0] for key in PATTERNS}
+        self.at = {key: (found[0].layer, found[0].head) for key, found in self.best.items()}
+        self.n_report = self.best["next"][0].n
+        self.few = load_pairs()[1:11:2]  # for what takes long
+
+    def sharpest(self, attention: Attention) -> tuple[int, int]:
+        """Layer and head with the least entropy, of those that give less than .4 to both neighbours."""
+        weights = attention.weights
+        entropy = -(weights * np.log(np.maximum(weights, 1e-12))).sum(axis=-1).mean(axis=-1)
+        neighbours = PATTERNS["next"].value(attention) + PATTERNS["previous"].value(attention)
+        return best_index(-np.where(neighbours < 0.4, entropy, 99))
+
+    # ---- which patterns are there -----------------------------------------------------------------------------
+
+    @property
+    def clear(self) -> list[str]:
+        """Patterns whose best head beats its null model."""
+        return [key for key, found in self.best.items() if found[0].value.low > CLEAR]
+
+    @property
+    def missed(self) -> list[str]:
+        """Titles of the others."""
+        return [pattern.title for key, pattern in PATTERNS.items() if key not in self.clear]
+
+    def said_clear(self) -> str:
+        """How many patterns are there."""
+        missed = f"Not: {' and '.join(f'*{title}*' for title in self.missed)}." if self.missed else ""
+        return (
+            f"**{'ABCD'[len(self.clear) // 2]}: {len(self.clear)} of {len(PATTERNS)}**, with the whole interval above .1. "
+            + missed
+        )
+
+    def best_table(self) -> TextTable:
+        """The best head for each pattern, with its twin."""
+        return TextTable(
+            ["pattern", "best head", "share", "excess [95 %]", "twin, excess"],
+            [
+                [
+                    PATTERNS[key].title,
+                    head_label(*self.at[key]),
+                    f"{share.value.mean:.3f}",
+                    str(excess.value),
+                    f"{self.twins[key].value.mean:+.3f}",
+                ]
+                for key, (excess, share) in self.best.items()
+            ],
+            f"Head chosen on every second of {self.ours.n} pairs of texts, measured on the {self.n_report} between.",
+        )
+
+    def best_picture(self) -> Picture:
+        """The same as dots."""
+        table, rows = self.best_table(), range(len(self.best), 0, -1)
+        figure, axes = _axes((9.8, 4.7))
+        shares = [share.value.mean for _, share in self.best.values()]
+        axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label="share")
+        mean, reach = _with_reach([excess.value for excess, _ in self.best.values()])
+        label = "excess over the null model [95 %]"
+        axes.errorbar(mean, rows, xerr=reach, fmt="o", color=LINE, ms=10, capsize=5, label=label)
+        twins = [found.value.mean for found in self.twins.values()]
+        axes.plot(twins, rows, "x", color=SELECTED, ms=10, mew=3, label="twin, excess")
+        axes.axvline(CLEAR, color=MUTED, linestyle=":", linewidth=2)
+        axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=_TYPE)
+        axes.set_ylim(0.4, len(self.best) + 0.6)
+        _key(figure, handletextpad=0.2, columnspacing=1)
+        return replace(figure_picture(figure, f"Dotted: .1. {table.caption}"), numbers=(table,))
+
+    def sep_table(self, vig: Attention) -> TextTable:
+        """What the best next-token head does where there is no next token; and where it looks from the last [SEP] of one text."""
+        values, where = self.ours.values, self.at["next"]
+        names = ("next", "sep to cls", "last sep to cls")
+        _, every, both, last = fair_head(values["next, excess"], *(values[name] for name in names))
+        row = neuron_view(vig, *where, vig.n_tokens - 1)
+        top = sorted(zip(row.weights, row.tokens), reverse=True)[:3]
+        looks = ", ".join(f"{token} ({weight:.2f})" for weight, token in top)
+        titles = "all tokens, to the next", "from both [SEP], to [CLS]", "from the last [SEP], to [CLS]"
+        return TextTable(
+            [f"head {head_label(*where)}", "share [95 %]"],
+            [[title, Estimate(*found.value, ".3f")] for title, found in zip(titles, (every, both, last))],
+            f"n = {every.n} pairs. In Vig's pair the last [SEP] looks at: {looks}.",
+        )
+
+    # ---- segments ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def switches(self) -> tuple[SwitchReport, SwitchReport]:
+        """What the best head for the own text loses without segment ids: in the specimen and in its twin."""
+        reports = []
+        for model in (self.specimen, self.twin):
+            values = collect_evidence("segment ids", model, self.resources).values
+            reports.append(
+                SegmentSwitch(*(values[n] for n in ("standard", "zeros", "bag", "chance"))).report()
+            )
+        return tuple(reports)
+
+    @property
+    def bag(self) -> tuple[int, int]:
+        """Layer and head of the specimen's best head for the own text."""
+        return self.switches[0].layer, self.switches[0].head
+
+    def _switched(self) -> list[str]:
+        return [
+            f"{name}, {head_label(report.layer, report.head)}"
+            for name, report in zip(("specimen", "twin"), self.switches)
+        ]
+
+    def switch_picture(self) -> Picture:
+        """The share in the own text, with segment ids and with zeros in their place."""
+        ours = self.switches[0]
+        lost = ours.difference.mean / (ours.standard.mean - ours.chance.mean)
+        names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
+        table = TextTable(
+            ["share in the own text", *self._switched()],
+            [[title, *(str(getattr(r, name)) for r in self.switches)] for title, name in names.items()],
+            f"n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others. "
+            f"Of the share above chance {100 * lost:.0f} % is lost.",
+        )
+        figure, axes = _axes((9.8, 3.1))
+        for (title, name), mark, colour in zip(_SEGMENTS.items(), "oD", (LINE, SELECTED)):
+            mean, reach = _with_reach([getattr(report, name) for report in self.switches])
+            fill = "white" if name == "zeros" else colour
+            axes.errorbar(
+                mean, [1, 0], xerr=reach, fmt=mark, color=colour, mfc=fill, ms=11, capsize=5, label=title
+            )
+        axes.axvline(ours.chance.mean, color=MUTED, linestyle=":", linewidth=2, label="chance")
+        axes.set(xlim=(0.4, 1), ylim=(-0.5, 1.5))
+        axes.set_yticks([1, 0], self._switched(), fontsize=_TYPE)
+        axes.set_xlabel("share in the own text [95 %]", fontsize=_TYPE)
+        _key(figure)
+        return replace(figure_picture(figure, table.caption), numbers=(table,))
+
+    def bag_pictures(self, first: str, second: str) -> dict[str, Picture]:
+        """The map of that head on one pair, with both kinds of segment ids, for a menu."""
+        pictures = {}
+        for title, segments in _SEGMENTS.items():
+            read = extract_attention(self.specimen, first, second, segments=segments)
+            score = float(PATTERNS["bag_of_words"].value(read)[self.bag])
+            drawn = render_attention_grid(
+                read.head(*self.bag),
+                read.tokens,
+                head=self.bag,
+                special=read.special,
+                segment_ids=read.segment_ids,
+                numbers=False,
+                hide_special=True,
+                font_size=24,
+            )
+            said = f"Head {head_label(*self.bag)}, bag-of-words score {score:.2f} on this pair."
+            pictures[title] = replace(drawn, caption=said)
+        return pictures
+
+    # ---- the answer -------------------------------------------------------------------------------------------
+
+    def answer(self, attention: Attention, other: Attention) -> str:
+        """The lesson's answer, a list in Markdown; the two maps are those of the shuffled text."""
+        (n, of), (excess, _), word = moved(attention, other), self.best["next"], self.best["same_word"][0]
+        finding = "A finding." if excess.value.low > CLEAR else "No finding here."
+        return (
+            f"- **A picture alone is not enough.** {n} of the {of} words and pieces on slide 2 stood in the place of another, "
+            "and one could still tell a story about them.\n"
+            "- **It must beat its null model, on texts that did not choose the head, and the twin must not.** "
+            f"Next word: excess {excess.value} in {self.n_report} pairs, twin {self.twins['next'].value.mean:.3f}. {finding}\n"
+            f"- **{'Not every pattern does' if self.missed else 'Here every pattern does'}.** "
+            f"{len(self.clear)} of {len(PATTERNS)} pass; *same word* has an excess of {word.value.mean:.3f}."
+        )
+
+    # ---- neurons ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def bases(self) -> Mapping[str, tuple[tuple[int, int], BasisComparison]]:
+        """How many dimensions two heads need, as trained and in other bases: what the head looks at, its place, the counts."""
+        read = [extract_attention(self.specimen, *pair, vectors=True) for pair in self.few]
+        looks = {"to [SEP]": ("delimiter", closing_sep_pairs), "to the next word": ("next", next_word_pairs)}
+        return {
+            name: (self.at[key], compare_bases(self.specimen, read, *self.at[key], pairs, rotations=20))
+            for name, (key, pairs) in looks.items()
+        }
+
+    def said_dimensions(self) -> str:
+        """How many dimensions they need as trained."""
+        size = self.specimen.head_size
+        said = "; ".join(
+            f"**{name}** (head {head_label(*where)}) {found.trained * size:.1f} of {size}"
+            for name, (where, found) in self.bases.items()
+        )
+        return f"For 90 % of the margin: {said}. On average over {len(self.few)} pairs of texts."
+
+    def said_twin_dimensions(self) -> str:
+        """How many the twin's heads need for [SEP]."""
+        used, pairs = (
+            self.theirs.values[f"sep {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
+        )
+        needed = used / np.maximum(pairs, 1)
+        low, high = (end * self.specimen.head_size for end in (needed.min(), needed.max()))
+        return f"The **random twin's** heads need {low:.1f} to {high:.1f} for `[SEP]`: needing few proves nothing by itself."
+
+    def basis_table(self) -> TextTable:
+        """The dimensions that the two heads need in three bases."""
+        size, body = self.specimen.head_size, []
+        for name, (where, found) in self.bases.items():
+            turned = found.rotated * size
+            trained, svd = (Estimate(value * size, form=".1f") for value in (found.trained, found.svd))
+            rotations = Estimate(turned.mean(), turned.min(), turned.max(), ".1f", "({} to {})")
+            body.append([name, head_label(*where), trained, rotations, svd])
+        pairs = " and ".join(str(found.n_pairs) for _, found in self.bases.values())
+        return TextTable(
+            ["looks", "head", "as trained", "20 random rotations", "SVD basis"],
+            body,
+            f"Dimensions of {size} for 90 % of the margin; {pairs} pairs of tokens.",
+        )
+
+    def said_bases(self) -> str:
+        """What a random rotation does to the counts."""
+        said = []
+        for name, (_, found) in self.bases.items():
+            more = float(found.rotated.mean() - found.trained) * self.specimen.head_size
+            said.append(f"{name} takes {abs(more):.1f} dimensions {'more' if more > 0 else 'fewer'}")
+        return f"After a random rotation, attention {' and attention '.join(said)}."
+
+    def position_table(self) -> TextTable:
+        """How keys go with position embeddings, in both models."""
+        body = []
+        for title, evidence in (("specimen", self.ours), ("random twin", self.theirs)):
+            corr = evidence.values["position"]
+            _, here = fair_head(evidence.values["next, excess"], corr)
+            layers = corr.mean(axis=(0, 2))
+            best = Estimate(*here.value, ".3f", after=f" in {head_label(here.layer, here.head)}")
+            body.append([title, best, Estimate(layers[0]), Estimate(layers[-1])])
+        return TextTable(
+            ["model", "next-word head [95 %]", "mean of layer 1", f"mean of layer {self.specimen.n_layers}"],
+            body,
+            f"Correlation of keys with position embeddings times W_K, n = {self.n_report} pairs; 0: unrelated.",
+        )
+
+    def _own_minus_other(self, segments: str) -> np.ndarray:
+        """What each dimension of the bag-of-words head adds to the score of the own text, minus that of the other text."""
+        rows = []
+        for pair in self.few:
+            read = extract_attention(self.specimen, *pair, vectors=True, segments=segments)
+            words = np.flatnonzero(~np.array(read.special))
+            text = np.array(extract_attention(self.specimen, *pair).segment_ids)[words]
+            q, k = (vectors[self.bag][words] for vectors in (read.queries, read.keys))
+            apart = np.stack([k[text == own].mean(axis=0) - k[text != own].mean(axis=0) for own in text])
+            rows.append((q * apart).mean(axis=0) / np.sqrt(self.specimen.head_size))
+        return np.mean(rows, axis=0)
+
+    def neuron_picture(self) -> Picture:
+        """The dimensions that make the head look into its own text, with segment ids and with zeros in their place."""
+        both = {title: self._own_minus_other(segments) for title, segments in _SEGMENTS.items()}
+        standard, zeros = both.values()
+        figure, axes = _axes((9.8, 3.6))
+        for (name, adds), mark, colour in zip(both.items(), "oD", (LINE, SELECTED)):
+            fill = "white" if name == "all zeros" else colour
+            axes.plot(adds[standard.argsort()[::-1]], mark, color=colour, ms=9, mfc=fill, label=name)
+        axes.axhline(0, color=MUTED, linestyle=":", linewidth=2)
+        axes.set_xlabel(f"dimensions of head {head_label(*self.bag)}, the largest first", fontsize=_TYPE)
+        axes.set_ylabel("adds to the score", fontsize=_TYPE)
+        axes.tick_params(labelsize=_TYPE)
+        axes.set_xticks([])
+        axes.legend(fontsize=_TYPE, frameon=False)
+        whole, without = float(standard.sum()), float(zeros.sum())
+        needed = ""
+        if whole > 0:
+            needed = (
+                f"With segments A and B, {margin_dimensions(standard)} of {self.specimen.head_size} dimensions make 90 % of it, "
+                f"the largest {100 * standard.max() / whole:.0f} %."
+            )
+        return figure_picture(
+            figure,
+            f"Score of the own text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
+            f"and {without:+.2f} with all zeros. {needed}",
+        )
+
+
+# --- drawing -----------------------------------------------------------------------------------------------------
+def _axes(size: tuple[float, float]):
+    """A figure and its axes, without a frame above and to the right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.tick_params(axis="x", labelsize=_TYPE)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _with_reach(intervals: Sequence) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Means, and how far their intervals reach to both sides."""
+    low, mean, high = (np.array([getattr(one, end) for one in intervals]) for end in ("low", "mean", "high"))
+    return mean, [mean - low, high - mean]
+
+
+def _key(figure, **options) -> None:
+    figure.legend(loc="outside upper left", ncols=3, frameon=False, fontsize=_TYPE, **options)

@@ -1,0 +1,431 @@
+"""What the slides of lesson 03 show: how much goes to neighbours, to special tokens and marks, and how widely heads look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach.measures import OFFSETS, Profile, attention_entropy, layer_difference, profile_heads
+from bertlook_teach.model import head_label
+from bertlook_teach.stats import best_index
+from bertlook_teach.views import Picture
+
+from ..claims import Resources
+from ..claims.lessons.lesson03 import CLARK_LENGTH, halves, shown_measures
+from ..corpora import load_pairs
+from ..published import published_layers, published_sst2_entropy, read_published
+from ..render import (
+    Estimate,
+    TextTable,
+    bootstrap_picture,
+    figure_picture,
+    interval_curves,
+    render_offset_bars,
+    small_maps,
+)
+from .common import LessonDeck, letter
+
+CLARK = "BERT-base, Clark et al. 2019"
+SCALED = "BERT-base, published / ln 122"
+_NEIGHBOURS = ("previous", "next")
+
+
+# --- what needs no model, and what was published ---------------------------------------------------------------
+def position_table() -> TextTable:
+    """Heads of BERT-base that look at the next token, as the paper's plot has them, and what its text says."""
+    said = {}
+    for direction in _NEIGHBOURS:
+        rows = [r for r in read_published("clark_relative_position") if f"{direction} token" in r.quantity]
+        heads = [r for r in rows if r.head]
+        in_text = ", ".join(r.layer for r in rows if "text" in r.quantity)
+        said[direction] = heads, in_text, ", ".join(r.layer for r in heads if float(r.value) > 0.5)
+    _, in_text, in_plot = said["previous"]
+    assert in_text == in_plot, "the sentence below says that text and plot agree on the previous token"
+    heads, in_text, in_plot = said["next"]
+    return TextTable(
+        ["head", "share"],
+        [[f"head {r.layer}-{r.head}", Estimate(float(r.value))] for r in heads],
+        f"To the next token, read off a plot, good to about 0.02. In the plot, over .5: layers {in_plot}. In the text: "
+        f"layers {in_text}. To the previous token both say layers {said['previous'][1]}. "
+        "Clark et al. (2019) and their notebook.",
+    )
+
+
+def errata_picture() -> Picture:
+    """Layer means of BERT-base as published, to hold against what the paper's text says of them."""
+    sep, sep_sep, cls = (published_layers(measure) for measure in ("sep", "sep_to_sep", "cls"))
+    figure = interval_curves(
+        {},
+        published={"all to [SEP]": sep, "[SEP] to [SEP]": sep_sep, "all to [CLS]": cls},
+        baseline=("half", 0.5),
+        ylabel="share",
+        ylim=(0, 1),
+        size=(9.8, 3.4),
+    )
+    return figure_picture(
+        figure,
+        "BERT-base, layer means of Clark et al. 2019, Figure 2. To [SEP], over half: layers "
+        f"{', '.join(_layers(sep > 0.5))}. [SEP] to itself, over .9: layers {' and '.join(_layers(sep_sep > 0.9))}. "
+        f"Layer 1 to [CLS]: {cls[0]:.2f}.",
+    )
+
+
+def _layers(mask) -> list[str]:
+    """The layers where a mask is true, counted from 1."""
+    return [str(i + 1) for i in np.flatnonzero(mask)]
+
+
+def focus_picture() -> Picture:
+    """Three made-up maps, and their entropy in nats, as so many tokens, and normalised."""
+    one = np.eye(8)
+    maps = {"one token": one, "two tokens": (one + one[::-1]) / 2, "all tokens": np.full((8, 8), 1 / 8)}
+    nats = {name: float(attention_entropy(rows)) for name, rows in maps.items()}
+    shown = {
+        name: (
+            rows,
+            f"{nats[name]:.2f} nats = ln {np.exp(nats[name]):.0f}\nnormalised {nats[name] / np.log(8):.2f}",
+        )
+        for name, rows in maps.items()
+    }
+    said = ", ".join(f"{name} ({value:.2f} nats)" for name, value in nats.items())
+    return small_maps(shown, f"Every row looks at {said}.", aspect="auto")
+
+
+def average_table(share: Sequence[float], macro: float, pooled: float) -> TextTable:
+    """The share of [SEP] in a short and in a long text, and two means of them."""
+    names = (
+        "text of 10 tokens",
+        "text of 100 tokens",
+        "each text weighs the same",
+        "each token weighs the same",
+    )
+    return TextTable(
+        ["what", "share of [SEP]"],
+        [[name, Estimate(value, form=".3f")] for name, value in zip(names, (*share, macro, pooled))],
+        f"Two averages of the same two texts: {macro:.3f} and {pooled:.3f}.",
+    )
+
+
+def order_pictures() -> dict[str, Picture]:
+    """Entropy of a BERT-base on sentences as they are and with their words shuffled, for a menu: both, and the difference."""
+    plain, shuffled = (published_sst2_entropy(of) for of in ("sentences", "words shuffled"))
+    change = shuffled.mean - plain.mean
+    # The two means are of the same sentences; how they go together was not released: the widest that any correlation allows.
+    bound = 1.96 * (plain.deviation + shuffled.deviation) / np.sqrt(plain.n)
+    beyond, most = int((np.abs(change) > bound).sum()), int(np.abs(change).argmax())
+    largest = f"{change[most]:+.2f} nats on {plain.mean[most]:.2f}"
+    levels = {"BERT-base (published)": plain.mean, "words shuffled (published)": shuffled.mean}
+    curve = {"BERT-base (published): shuffled minus as they are": (change, change - bound, change + bound)}
+    return {
+        "both": figure_picture(
+            interval_curves({}, published=levels, ylabel="entropy, nats"),
+            f"Much as before; layer {most + 1} changes most, {largest}; n = {plain.n:,} sentences of SST-2.",
+        ),
+        "the difference": figure_picture(
+            interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
+            f"{beyond} of {len(change)} layers change beyond chance, layer {most + 1} most: {largest}. "
+            f"Band: at most so wide (95 %, n = {plain.n:,}).",
+        ),
+    }
+
+
+# --- what our models do ----------------------------------------------------------------------------------------
+class Deck(LessonDeck):
+    """The slides of lesson 03, on all shipped pairs of texts.
+
+    Attributes
+    ----------
+    halves : (Profile, Profile)
+        Of the pairs to choose heads on, and of those to report on.
+    profile : Profile
+        Of all pairs.
+    """
+
+    lesson = "03"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources(limit=40))  # for the ledger; more would take minutes
+        self.quantities = shown_measures()
+        self.halves = halves(specimen)
+        self.profile = self.halves[0].merge(self.halves[1])
+        self.best_previous = best_index(self.profile.mean("previous"))
+
+    @cached_property
+    def twin_halves(self) -> tuple[Profile, Profile]:
+        """Of the twin, without what needs no model: offsets and uniform attention."""
+        plain = (name for name in self.quantities if "offset" not in name and "uniform" not in name)
+        return halves(self.twin, only=tuple(plain))
+
+    @cached_property
+    def twin_profile(self) -> Profile:
+        return self.twin_halves[0].merge(self.twin_halves[1])
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each pair."""
+        return np.array([len(self.specimen.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
+
+    def layer_picture(
+        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = ""
+    ) -> Picture:
+        """A measure by layer: of the specimen and its twin with intervals, of BERT-base as printed, and of uniform attention."""
+        ours = {
+            f"specimen, {self.specimen.n_layers} layers": self.profile.layer_mean(measure),
+            "its random twin": self.twin_profile.layer_mean(measure),
+        }
+        level = float(self.profile.mean(uniform).mean()) if uniform else None
+        line = ("uniform attention", level) if uniform else None
+        figure = interval_curves(ours, published={name: printed}, baseline=line, ylabel=ylabel)
+        curves = {"specimen": self.profile.layer_mean(measure)[0], "BERT-base": printed}
+        tops = [f"{who} is highest in layer {c.argmax() + 1} ({c.max():.3f})" for who, c in curves.items()]
+        bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
+        return figure_picture(figure, f"{ylabel}: {', '.join(tops)}.{bands}")
+
+    # ---- neighbours -------------------------------------------------------------------------------------------
+
+    def corpus_table(self) -> TextTable:
+        """On what Clark et al. (2019) measured, and on what we do."""
+        clark = {row.quantity: row.value for row in read_published("clark_text_claims")}
+        n, lengths, model = len(self.lengths), self.lengths, self.specimen
+        segments = f"{clark['segments analysed (paper)']} (released: {clark['segments in released data']})"
+        return TextTable(
+            ["what", "Clark et al. 2019", "here"],
+            [
+                [
+                    "model",
+                    "BERT-base: 12 layers of 12 heads",
+                    f"specimen: {model.n_layers} layers of {model.n_heads} heads",
+                ],
+                ["texts", segments, str(n)],
+                [
+                    "tokens a text",
+                    f"mean {CLARK_LENGTH:.0f}, at most {clark['maximum segment length']}",
+                    f"mean {lengths.mean():.0f}, from {lengths.min()} to {lengths.max()}",
+                ],
+                ["source", "Wikipedia", "written for this course"],
+            ],
+        )
+
+    @cached_property
+    def neighbour_heads(self) -> list[tuple[str, str, Estimate]]:
+        """(head, "previous" or "next", share) of each head that gives one neighbour more than half."""
+        return [
+            (head_label(layer, head), name, _of_head(self.profile, name, layer, head))
+            for name in _NEIGHBOURS
+            for layer, head in np.argwhere(self.profile.mean(name) > 0.5)
+        ]
+
+    @property
+    def neighbour_letter(self) -> str:
+        return letter(len(self.neighbour_heads), [1, 4, 10])
+
+    def said_neighbours(self) -> str:
+        """These heads as a list in Markdown."""
+        lines = [
+            f"- at the {name} token: "
+            + "; ".join(f"**{head}** {share}" for head, to, share in self.neighbour_heads if to == name)
+            for name in _NEIGHBOURS
+        ]
+        even = self.profile.mean("previous, uniform").mean()
+        return (
+            "\n".join(lines) + f"\n\nShare [95 %], n = {self.profile.n}; uniform attention gives {even:.3f}."
+        )
+
+    def position_maps(self) -> dict[str, np.ndarray]:
+        """What each head gives its neighbours and the token itself, for a head map."""
+        names = {"to the previous token": "previous", "to the next token": "next", "to itself": "self"}
+        return {title: self.profile.mean(name) for title, name in names.items()}
+
+    def profile_picture(self, layer: int, head: int) -> Picture:
+        """What a head gives each offset."""
+        near = {-1: "previous", 0: "self", 1: "next"}
+        values = [self.profile.mean(near.get(o, f"offset{o:+d}"))[layer, head] for o in OFFSETS]
+        title = f"Head {head_label(layer, head)} (n = {self.profile.n})"
+        even = float(self.profile.mean("self, uniform").mean())
+        return render_offset_bars(np.array(values), title=title, baseline=even)
+
+    def twin_table(self) -> TextTable:
+        """The best heads for both neighbours, of the specimen and of its twin, chosen on half of the texts."""
+        body = []
+        for name in _NEIGHBOURS:
+            row = [name]
+            for chosen, reported in (self.halves, self.twin_halves):
+                head = best_index(chosen.mean(name))
+                label = head_label(*head).replace("-", "‑")
+                row.append(replace(_of_head(reported, name, *head), after=f" in {label}"))
+            even = self.halves[1].mean(name + ", uniform").mean()
+            body.append([*row, Estimate(even, form=".3f")])
+        return TextTable(
+            ["to", "specimen, best head", "random twin, best head", "uniform (baseline)"],
+            body,
+            f"Best head chosen on {self.halves[0].n} texts, share [95 %] measured on the other {self.halves[1].n}.",
+        )
+
+    # ---- special tokens and marks -----------------------------------------------------------------------------
+
+    def baseline_table(self) -> TextTable:
+        """What uniform attention would give special tokens and marks, in our texts and in the paper's."""
+        rows = (
+            ("[CLS]", "cls", "1 of 128: 0.008"),
+            ("[SEP], both", "sep", "2 of 128: 1/64 = 0.016"),
+            (". and ,", "punct", "not printed"),
+        )
+        return TextTable(
+            ["keys", f"uniform attention, our {self.profile.n} texts", "in Clark's 128 tokens"],
+            [
+                [name, Estimate(self.profile.mean(key + ", uniform").mean(), form=".3f"), example]
+                for name, key, example in rows
+            ],
+            f"Our texts have {self.lengths.mean():.0f} tokens on average. For two [SEP] in 128 tokens "
+            "Clark et al. print 1/64 = 0.016.",
+        )
+
+    def special_pictures(self, recording) -> dict[str, Picture]:
+        """What goes to [SEP], [CLS] and to marks, by layer, for a menu; and to [SEP] in a recorded BERT-base."""
+        keys = {"[SEP]": "sep", "[CLS]": "cls", ". and ,": "punct"}
+        pictures = {
+            title: self.layer_picture(key, f"to {title}", published_layers(key), uniform=f"{key}, uniform")
+            for title, key in keys.items()
+        }
+        return pictures | {"[SEP], recorded": self._recorded_picture(recording)}
+
+    def _on_recorded_texts(self, model, recording) -> Profile:
+        wanted = {name: self.quantities[name] for name in ("sep", "sep, uniform")}
+        return profile_heads(model, list(recording), wanted)
+
+    def _recorded_picture(self, recording) -> Picture:
+        """What goes to [SEP] in a recorded BERT-base and in the specimen on the same short inputs."""
+        n, base = len(recording), self._on_recorded_texts(recording, recording)
+        level = float(base.mean("sep, uniform").mean())
+        figure = interval_curves(
+            {
+                f"{recording.badge}, {n} inputs": base.layer_mean("sep"),
+                "specimen, the same inputs": self._on_recorded_texts(self.specimen, recording).layer_mean(
+                    "sep"
+                ),
+            },
+            published={"Clark et al. 2019": published_layers("sep")},
+            baseline=("uniform, these inputs", level),
+            ylabel="to [SEP]",
+        )
+        over = ", ".join(_layers(base.layer_mean("sep")[0] > 0.5)) or "none"
+        return figure_picture(
+            figure,
+            f"BERT-base, recorded, gives over half to [SEP] in layers {over}. "
+            f"Bands: 95 %, n = {n} inputs; uniform {level:.3f}.",
+        )
+
+    def said_sep(self, recording) -> str:
+        """How much the layer that gives [SEP] most gives it, and whether layers 6 to 9 of a recorded BERT-base give over half."""
+        found = self.profile.layer_mean("sep")
+        top = Estimate(*(values[found[0].argmax()] for values in found), ".3f")
+        times = top.value / self.profile.mean("sep, uniform").mean()
+        answer = "D" if top.value > 0.5 else "C" if times >= 10 else "B" if times >= 2 else "A"
+        over = _layers(self._on_recorded_texts(recording, recording).layer_mean("sep")[0] > 0.5)
+        still = "**yes**" if {"6", "7", "8", "9"} <= set(over) else "**no**"
+        return (
+            f"**{answer}: {top}**, {times:.0f} times uniform (n = {self.profile.n} texts). "
+            f"BERT-base, short inputs: {still}, over half in layers {', '.join(over) or 'none'}."
+        )
+
+    def sep_pictures(self) -> dict[str, Picture]:
+        """Who looks at [SEP], by layer, for a menu."""
+        return {
+            title: self.layer_picture(key, title, published_layers(key), uniform="sep, uniform")
+            for title, key in (("SEP → SEP", "sep_to_sep"), ("other → SEP", "other_to_sep"))
+        }
+
+    # ---- how widely heads look --------------------------------------------------------------------------------
+
+    @property
+    def broadest(self) -> tuple[int, int]:
+        """Layer and head with the largest normalised entropy."""
+        return best_index(self.profile.mean("entropy_normalized"))
+
+    def focus_maps(self) -> dict[str, np.ndarray]:
+        """Entropies of each head, for an explorer."""
+        names = {
+            "entropy / ln n": "entropy_normalized",
+            "entropy (nats)": "entropy",
+            "entropy from [CLS] (nats)": "entropy_from_cls",
+        }
+        return {title: self.profile.mean(name) for title, name in names.items()}
+
+    def focus_pictures(self) -> dict[str, Picture]:
+        """Normalised entropy by layer, of all tokens and from [CLS], for a menu."""
+        base = {
+            name: published_layers(name) / np.log(CLARK_LENGTH)
+            for name in ("entropy_clark", "entropy_from_cls")
+        }
+        return {
+            "all tokens": self.layer_picture(
+                "entropy_normalized", "entropy / ln n", base["entropy_clark"], SCALED
+            ),
+            "from [CLS]": self.layer_picture(
+                "cls_normalized", "entropy from [CLS] / ln n", base["entropy_from_cls"], SCALED
+            ),
+        }
+
+    # ---- the answer -------------------------------------------------------------------------------------------
+
+    def answer(self) -> str:
+        """The lesson's answer, a list in Markdown."""
+        n_heads = self.specimen.n_layers * self.specimen.n_heads
+        where, where_twin = (best_index(half[0].mean("next")) for half in (self.halves, self.twin_halves))
+        best, twin = self.halves[1].mean("next")[where], self.twin_halves[1].mean("next")[where_twin]
+        low, high = (end[where] for end in self.halves[1].interval("next"))
+        together = replace(
+            self.profile,
+            sums={
+                end: sum(self.profile.sums[key + end] for key in ("cls", "sep", "punct")).mean(
+                    axis=(1, 2), keepdims=True
+                )
+                for end in ("", ", uniform")
+            },
+        )
+        marks, even = ([float(value[0]) for value in together.layer_mean(end)] for end in ("", ", uniform"))
+        wide = np.exp(self.profile.mean("entropy"))
+        return (
+            f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give one neighbour over half. The best "
+            f"next-token head gives {best:.2f} [{low:.2f}, {high:.2f}], the twin's {twin:.2f}{': learnt' if low > 2 * twin else ''}.\n"
+            f"- **At special tokens and marks:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
+            f"uniform attention would give them {even[0]:.2f}.\n"
+            f"- **From narrow to broad:** the sharpest head is as spread as over {wide.min():.1f} tokens, the broadest as over "
+            f"{wide.max():.0f} of {self.lengths.mean():.0f}."
+        )
+
+    # ---- behind the end ---------------------------------------------------------------------------------------
+
+    def segment_picture(self) -> Picture:
+        """What goes to [SEP] by layer, with segment ids and with zeros in their place."""
+        zeros = halves(self.specimen, segments="zeros", only=("sep",))
+        zeros = zeros[0].merge(zeros[1])
+        difference, low, high = layer_difference(self.profile, zeros, "sep")
+        moved = int(np.abs(difference).argmax())
+        curves = {
+            "specimen, segments A and B": self.profile.layer_mean("sep"),
+            "specimen, all zeros": zeros.layer_mean("sep"),
+        }
+        largest = Estimate(difference[moved], low[moved], high[moved], ".3f")
+        return figure_picture(
+            interval_curves(curves, ylabel="to [SEP]"),
+            f"{'Hardly' if np.abs(difference).max() < 0.02 else 'It does'}: the largest change is in layer {moved + 1}: {largest}, "
+            f"paired over n = {self.profile.n} texts; {int(((low > 0) | (high < 0)).sum())} of {self.specimen.n_layers} layers "
+            "change beyond chance.",
+        )
+
+    def resampling_picture(self) -> Picture:
+        """`bertlook_course.render.bootstrap_picture` of twelve texts, of what the best previous-token head gives."""
+        measure = {"previous": self.quantities["previous"]}
+        few = (profile_heads(self.specimen, [pair], measure) for pair in load_pairs()[:12])
+        shares = [float(one.mean("previous")[self.best_previous]) for one in few]
+        label = head_label(*self.best_previous)
+        return bootstrap_picture(shares, axis=f"attention to the previous token, head {label}")
+
+
+def _of_head(profile: Profile, measure: str, layer: int, head: int) -> Estimate:
+    low, high = profile.interval(measure)
+    return Estimate(profile.mean(measure)[layer, head], low[layer, head], high[layer, head], ".3f")

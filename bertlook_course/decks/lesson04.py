@@ -1,0 +1,442 @@
+"""What the slides of lesson 04 show: how much [SEP] gets, how much it gives, and what changes without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+
+import numpy as np
+
+from bertlook_teach.measures import attention_gradients, special_token_attention
+from bertlook_teach.model import read
+from bertlook_teach.stats import best_index
+from bertlook_teach.views import Picture
+
+from ..analyses.anatomy import attention_against_importance
+from ..claims import Evidence, Resources, collect_evidence
+from ..published import published_gradients, published_layers, published_norm_share
+from ..render import Estimate, TextTable, figure_picture, interval_curves
+from .common import LessonDeck, letter
+
+KINDS = ("cls", "sep", "punct", "other")
+REPLICATES = 300
+Statistic = Callable[[Callable], object]  # of a function that gives the mean of a quantity over texts
+
+
+# --- statistics of means over texts ----------------------------------------------------------------------------
+@cache  # several slides show the same curve
+def banded(evidence: Evidence, statistic: Statistic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A statistic of means over texts, and the ends of its 95 % interval: texts are drawn again and again."""
+    n = evidence.n
+    draws = np.random.default_rng(0).multinomial(n, [1 / n] * n, REPLICATES)
+
+    def of(weights):
+        return np.asarray(
+            statistic(
+                lambda name: np.average(evidence.values[name], axis=0, weights=weights[evidence.inputs[name]])
+            )
+        )
+
+    value, others = of(np.ones(n)), [of(weights) for weights in draws]
+    low, high = np.quantile(others, [0.025, 0.975], axis=0)
+    return value, np.minimum(low, value), np.maximum(high, value)
+
+
+def gradient_ratio(mean):
+    return mean("grad_sep").mean(axis=1) / mean("grad_all").mean(axis=1)
+
+
+def norm_ratio(mean):
+    return mean("norm_sep").mean(axis=1) / mean("norm_other").mean(axis=1)
+
+
+def turn(mean):
+    return mean("angle_sep") / mean("angle_other")
+
+
+def turn_per_weight(mean):
+    return (mean("angle_sep") / mean("given_sep")) / (mean("angle_other") / mean("given_other"))
+
+
+def share_of_weights(mean):
+    return _share(mean, "weight")
+
+
+def share_of_norms(mean):
+    return _share(mean, "added")
+
+
+def _share(mean, name: str):
+    return mean(f"{name}_sep").mean(axis=1) / sum(mean(f"{name}_{kind}").mean(axis=1) for kind in KINDS)
+
+
+@cache
+def layer_means(name: str) -> Statistic:
+    """The mean of a quantity over the heads of each layer."""
+    return lambda mean: mean(name).mean(axis=1)
+
+
+@cache
+def just(name: str) -> Statistic:
+    """The mean of a quantity, as it is."""
+    return lambda mean: mean(name)
+
+
+def correlations(mean):
+    """Of weight and gradient over heads, and the same with the norm held fixed."""
+    found = attention_against_importance(mean("weight_sep"), mean("grad_sep"), mean("norm_sep"))
+    return [found[name] for name in ("over heads", "over heads given norm")]
+
+
+# What [SEP] would be, which quantity would then be small, in which evidence it is, and under which line.
+LOOKS = (
+    ("gathering", "[SEP] to [SEP]", "surface", layer_means("sep_to_sep"), 0.5),
+    ("resting", "length of f", "norms", norm_ratio, 0.25),
+    ("resting", "gradient", "importance", gradient_ratio, 0.5),
+    ("resting", "turn per weight", "zeroing", turn_per_weight, 0.5),
+    ("resting", "turn", "zeroing", turn, 1.0),
+)
+
+
+# --- what is not of our models ---------------------------------------------------------------------------------
+def idle_head(recording) -> tuple[int, int]:
+    """Layer and head of a recorded model that give [SEP] most, over all texts of the recording."""
+    return best_index(np.mean([special_token_attention(one, "sep") for one in recording.values()], axis=0))
+
+
+def on_cross_the_street(recording) -> dict:
+    """Options of a `RecordedExplorer` that opens on the word *cross* in the head that gives [SEP] most."""
+    tired = next(text for text in recording if "cross the street" in text)
+    layer, head = idle_head(recording)
+    return {
+        "sentences": list(recording)[3:7],
+        "sentence": tired,
+        "layer": layer,
+        "head": head,
+        "query": recording[tired].tokens.index("cross"),
+        "measure": "to [SEP]",
+    }
+
+
+def nudge_table(weights: np.ndarray, values: np.ndarray) -> TextTable:
+    """The gradient of a made-up loss by each weight, which is g · v, beside what nudging the weight changes."""
+
+    def loss(given):  # how far what the head writes is from (1, 1)
+        return ((given @ values - 1) ** 2).sum()
+
+    g = 2 * (weights @ values - 1)
+    nudged = [(loss(weights + 1e-6 * one) - loss(weights)) / 1e-6 for one in np.eye(len(weights))]
+    return TextTable(
+        ["token", "weight", "g · v"],
+        [
+            [
+                f"token {j}, v = ({value[0]:g}, {value[1]:g})",
+                Estimate(weight, form=".1f"),
+                Estimate(value @ g, form="+.2f"),
+            ]
+            for j, (weight, value) in enumerate(zip(weights, values), 1)
+        ],
+        "The largest weight has the gradient nearest 0. Nudged by a millionth, each weight changes the loss at the same "
+        f"rate as g · v: {', '.join(f'{n:+.2f}' for n in nudged)}.",
+    )
+
+
+# --- what our models do ----------------------------------------------------------------------------------------
+class Deck(LessonDeck):
+    """The slides of lesson 04, on all shipped texts."""
+
+    lesson = "04"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources())
+        names = {
+            "surface": "surface",
+            "norms": "norms",
+            "importance": "importance",
+            "zeroing": "value zeroing",
+        }
+        self.ours, self.chance = (
+            {key: collect_evidence(name, model, self.resources) for key, name in names.items()}
+            for model in (specimen, twin)
+        )
+        self.n_texts = self.ours["norms"].n
+        by_head = self.ours["norms"].values["weight_sep"].mean(axis=0)
+        self.resting = int(by_head.mean(axis=1).argmax())  # the layer that gives [SEP] most
+        self.sep_head = best_index(by_head)
+        self.base_layer = int(published_layers("sep").argmax())  # the same of BERT-base
+
+    def _there(self, key: str, statistic: Statistic) -> list[float]:
+        """A statistic of the specimen and its interval, in the layer that gives [SEP] most."""
+        return [values[self.resting] for values in banded(self.ours[key], statistic)]
+
+    def _compared(
+        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other"
+    ) -> Picture:
+        """A statistic by layer, of the specimen, its twin and, where it was printed, of BERT-base."""
+        curves = {
+            "specimen": banded(self.ours[key], statistic),
+            "its random twin": banded(self.chance[key], statistic),
+        }
+        published = None if printed is None else {name: printed}
+        figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline)
+        tops = {"specimen": curves["specimen"][0]} | ({} if printed is None else {"BERT-base": printed})
+        said = ", ".join(
+            f"{who} lies between {c.min():.2f} (layer {c.argmin() + 1}) and {c.max():.2f} (layer {c.argmax() + 1})"
+            for who, c in tops.items()
+        )
+        return figure_picture(figure, f"{what}: {said}. Bands: 95 %, n = {self.n_texts} texts.")
+
+    # ---- what [SEP] gets and whom it looks at -----------------------------------------------------------------
+
+    def sep_picture(self) -> Picture:
+        """Attention to [SEP] by layer."""
+        return self._compared(
+            "norms",
+            layer_means("weight_sep"),
+            published_layers("sep"),
+            "Attention to [SEP]",
+            "BERT-base, Clark et al. 2019",
+            ylabel="to [SEP]",
+        )
+
+    @cached_property
+    def own(self) -> list[float]:
+        """What [SEP] gives to [SEP], with its interval, in the layer where the texts' tokens give it most."""
+        layer = banded(self.ours["surface"], layer_means("sep"))[0].argmax()
+        return [values[layer] for values in banded(self.ours["surface"], layer_means("sep_to_sep"))]
+
+    @property
+    def own_in_base(self) -> float:
+        return published_layers("sep_to_sep")[self.base_layer]
+
+    def said_own(self) -> str:
+        """Whom [SEP] itself looks at."""
+        share = self.own[0]
+        return (
+            f"**Specimen: {'A' if share < 0.1 else 'B' if share <= 0.5 else 'C'}**, {Estimate(*self.own)} (n = {self.n_texts}). "
+            f"BERT-base: {self.own_in_base:.2f} in its layer {self.base_layer + 1} (Clark et al., figure)."
+        )
+
+    # ---- gradients --------------------------------------------------------------------------------------------
+
+    @property
+    def published_ratio(self) -> np.ndarray:
+        """BERT-base's gradient on [SEP], as a share of that on all tokens, by layer."""
+        return published_gradients("sep") / published_gradients("all")
+
+    def said_ratio(self) -> str:
+        """How large the gradient on [SEP] is beside that on all tokens."""
+        found, base = self._there("importance", gradient_ratio), self.published_ratio[4:9]
+        return (
+            f"**Specimen: {letter(-found[0], [-1, -0.5, -0.1])}**, {Estimate(*found)} (layer {self.resting + 1}, n = {self.n_texts}). "
+            f"BERT-base, layers 5 to 9: {base.min():.2f} to {base.max():.2f} (derived from the figure)."
+        )
+
+    def ratio_picture(self) -> Picture:
+        """The same by layer."""
+        return self._compared(
+            "importance",
+            gradient_ratio,
+            self.published_ratio,
+            "Gradient on [SEP] / on all",
+            "BERT-base, Clark et al. 2019",
+            baseline=("equal", 1.0),
+            ylabel="[SEP] / all",
+        )
+
+    def bound_picture(self) -> Picture:
+        """Gradients of single weights against what their values allow, of the first text."""
+        from matplotlib.figure import Figure
+
+        found = attention_gradients(read(self.specimen, self.resources.pairs[0]))
+        inside = found.importance <= 1.001 * found.bound
+        above_zero = np.flatnonzero(found.importance > 0)
+        shown = np.random.default_rng(0).choice(above_zero, 600, replace=False)
+        drawing = Figure(figsize=(9.8, 2.6), layout="constrained")
+        axes = drawing.subplots()
+        bounds, importance = found.bound.ravel()[shown], found.importance.ravel()[shown]
+        ends = np.sort(bounds)[[0, -1]]
+        axes.loglog(ends, ends, color="#555555", linestyle=":", linewidth=2)
+        axes.plot(bounds, importance, "o", color="#0072b2", markersize=5, alpha=0.6)
+        axes.set_ylim(ends[0] / 100, ends[1])
+        axes.set_xlabel("‖dL/dout‖ ‖f(x)‖ (dotted: as large as it can be)", fontsize=18)
+        axes.set_ylabel("|dL/dα|", fontsize=18)
+        axes.set(xticks=[], yticks=[])
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        return figure_picture(
+            drawing,
+            f"{len(shown)} of {inside.size:,} weights of one text, logarithmic axes. No gradient is above its bound: "
+            f"{100 * inside.mean():.0f} % of all weights lie under the line.",
+        )
+
+    # ---- what [SEP] gives -------------------------------------------------------------------------------------
+
+    def said_share(self) -> str:
+        """The share of [SEP] by weights and by what is added."""
+        weight, added = (self._there("norms", share) for share in (share_of_weights, share_of_norms))
+        kept = added[0] / weight[0]
+        base_weight, base_added = (published_norm_share("sep", weights=w) for w in (True, False))
+        top = int(base_weight.argmax())
+        return (
+            f"**Specimen: {'A' if kept > 0.95 else 'B' if kept >= 0.5 else 'C'}**, {Estimate(*weight)} of the weights, "
+            f"{Estimate(*added)} of the norms (n = {self.n_texts}). BERT-base, layer {top + 1}: {base_weight[top]:.2f} and "
+            f"{base_added[top]:.2f} (read off a figure)."
+        )
+
+    def share_pictures(self) -> dict[str, Picture]:
+        """The same by layer, for a menu."""
+        return {
+            title: self._compared(
+                "norms",
+                share,
+                published_norm_share("sep", weights=title == "weights"),
+                f"[SEP]'s share of the {title}",
+                "BERT-base, Kobayashi et al. 2020",
+                ylabel="share of [SEP]",
+            )
+            for title, share in (("weighted norms", share_of_norms), ("weights", share_of_weights))
+        }
+
+    # ---- what changes without it ------------------------------------------------------------------------------
+
+    @property
+    def degrees(self) -> list[float]:
+        """How far the other tokens turn without a [SEP], and without another token, in the layer that gives [SEP] most."""
+        found = self.ours["zeroing"].values
+        return [np.degrees(found[f"angle_{kind}"][:, self.resting].mean()) for kind in ("sep", "other")]
+
+    def said_turn(self) -> str:
+        """How far the others turn without a [SEP]."""
+        found, (sep, other) = self._there("zeroing", turn), self.degrees
+        return (
+            f"**Specimen: {'A' if found[0] > 1 else 'B' if found[0] >= 0.1 else 'C'}**, {Estimate(*found)} times as far "
+            f"(layer {self.resting + 1}, n = {self.n_texts}): "
+            f"**{sep:.3f}°** without a `[SEP]`, **{other:.3f}°** without another token."
+        )
+
+    def turn_pictures(self) -> dict[str, Picture]:
+        """The same by layer, and for each unit of weight, for a menu."""
+        equal = ("equal", 1.0)
+        return {
+            "a unit of weight": self._compared(
+                "zeroing",
+                turn_per_weight,
+                None,
+                "Turn per unit of weight, [SEP] / other tokens",
+                baseline=equal,
+            ),
+            "a token": self._compared(
+                "zeroing", turn, None, "Turn, without [SEP] / without another token", baseline=equal
+            ),
+        }
+
+    # ---- the answer -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def came_out(self) -> list[str]:
+        """For each of `LOOKS`: "yes", "no", or "undecided" where the interval is not whole under the line or the twin is under it."""
+        said = []
+        for _, _, key, statistic, line in LOOKS:
+            found = self._there(key, statistic)
+            twin_too = banded(self.chance[key], statistic)[0][self.resting] < line
+            over, under = min(found) >= line, max(found) < line
+            said.append("no" if over else "yes" if under and not twin_too else "undecided")
+        return said
+
+    @property
+    def rests(self) -> list[str]:
+        """What came out of the rows that say that attention rests on [SEP]."""
+        return [said for said, look in zip(self.came_out, LOOKS) if look[0] == "resting"]
+
+    def answer_table(self) -> TextTable:
+        """What would be small if [SEP] gathered, or if attention rested there, and whether it is."""
+        base = f"{self.own_in_base:.2f}", "near 0", f"{self.published_ratio[self.base_layer]:.2f}", "-", "-"
+        body = []
+        for (who, what, key, statistic, line), printed, said in zip(LOOKS, base, self.came_out):
+            twin = banded(self.chance[key], statistic)[0][self.resting]
+            specimen = Estimate(*self._there(key, statistic))
+            body.append([who, what, f"{line:g}", printed, specimen, f"{twin:.2f}", said])
+        undecided = " Undecided: not whole under the line, or the twin is under it, too."
+        return TextTable(
+            ["if it is ...", "then ...", "under", "BERT-base", "specimen [95 %]", "twin", "came out"],
+            body,
+            "[SEP] / other tokens (gradient: / all tokens; first row: by itself), in the layer that gives [SEP] most; "
+            f"n = {self.n_texts} texts.{undecided * ('undecided' in self.came_out)}",
+        )
+
+    def said_answer(self) -> str:
+        """How many rows came out."""
+        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} rows came out; length and gradient are one observation.** "
+        if self.rests[-2:] != ["yes", "no"]:
+            return said + "Name the measure and the layer."
+        return said + (
+            "A unit of weight on `[SEP]` does little; but so much lies there that taking its value away turns the others "
+            f"{self._there('zeroing', turn)[0]:.0f} times as far as taking another token's."
+        )
+
+    def answer(self) -> str:
+        """The lesson's answer, a list in Markdown."""
+        unit = self._there("zeroing", turn_per_weight)
+        weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
+        (sep, other), itself = self.degrees, self.own[0] >= 0.5
+        more = "Not nothing.** So much weight lies there that without"
+        fits = "Resting fits better" if 2 * self.rests.count("yes") > len(self.rests) else "Neither fits well"
+        return (
+            f"- **{'Little' if unit[0] < 0.5 else 'Not little'} for its weight.** In layer {self.resting + 1}, `[SEP]` has "
+            f"{weight:.2f} of the weights and {added:.2f} of what is added. A unit of weight on it turns the others "
+            f"{Estimate(*unit)} times as far as elsewhere (n = {self.n_texts}).\n"
+            f"- **{more if sep > other else 'No more than elsewhere.** Without'} a `[SEP]` the others turn {sep:.2f}°, "
+            f"without another token {other:.2f}°.{' Both are small.' if max(sep, other) < 5 else ''}\n"
+            f"- **{fits}; gathering is {'less likely' if itself else 'not excluded'}.** Here `[SEP]` gives {self.own[0]:.2f} to "
+            f"`[SEP]`: it looks at {'itself' if itself else 'its text'}. "
+            f"In BERT-base, layer {self.base_layer + 1}: {self.own_in_base:.2f}."
+        )
+
+    # ---- behind the end ---------------------------------------------------------------------------------------
+
+    def left_table(self) -> TextTable:
+        """How weight and gradient on [SEP] go together over heads, and whether short vectors explain it."""
+        models = {"specimen": self.ours, "random twin": self.chance}
+        found = {who: banded(evidence["importance"], correlations) for who, evidence in models.items()}
+        return TextTable(
+            ["rank correlation of weight and gradient on [SEP]", "over heads", "with the norm held fixed"],
+            [[who, *(Estimate(*bands) for bands in zip(*three))] for who, three in found.items()],
+            f"Each head minus the mean of its layer; 95 % intervals over n = {self.n_texts} texts.",
+        )
+
+    def said_left(self) -> str:
+        """What holding the norm fixed does to the correlation."""
+        before, after = banded(self.ours["importance"], correlations)[0]
+        if before > -0.1:
+            said = "there was hardly a negative relation to explain"
+        elif abs(after) < abs(before) - 0.05:
+            said = "it shrinks, so short vectors explain part of it"
+        else:
+            said = "it does not shrink, so short vectors do not explain it"
+        return f"In the specimen {before:+.2f} becomes {after:+.2f}: {said}."
+
+    def rollout_table(self) -> TextTable:
+        """The share of [SEP] in the last layer by both rollouts."""
+        rows = {
+            "rollout of weights": "rollout_sep",
+            "rollout of norms": "rollout_norms_sep",
+            "its share of the tokens": "sep_tokens",
+        }
+        both = self.ours["norms"], self.chance["norms"]
+        return TextTable(
+            ["share of [SEP] in the last layer", "specimen", "random twin"],
+            [
+                [title, *(Estimate(*banded(one, just(name)), ".3f") for one in both)]
+                for title, name in rows.items()
+            ],
+            f"95 % intervals over n = {self.n_texts} texts. Norms: length of what all heads of a layer add together, "
+            "rows made to sum to 1.",
+        )
+
+    def said_rollout(self) -> str:
+        """How much of its share by weights [SEP] has by norms."""
+        weight, norm = (
+            banded(self.ours["norms"], just(name))[0] for name in ("rollout_sep", "rollout_norms_sep")
+        )
+        return f"In the specimen, `[SEP]` has by norms {100 * norm / weight:.0f} % of the share that it has by weights."

@@ -1,0 +1,247 @@
+"""What the slides of lesson 05 show: maps put into five classes by a rule, and how far that can be trusted."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach.measures import CLASSES, DEFAULT_THRESHOLDS, highest_scores, stack_scores
+from bertlook_teach.model import iter_attention
+from bertlook_teach.stats import best_index
+from bertlook_teach.views import Picture
+
+from ..analyses.anatomy import (
+    Fractions,
+    Robustness,
+    class_fractions,
+    class_rates,
+    input_kinds,
+    published_fractions,
+    threshold_robustness,
+)
+from ..claims import Resources
+from ..corpora import load_pairs, load_texts, load_treebank
+from ..metrics import accuracy, cohen_kappa
+from ..render import Estimate, TextTable, fraction_bars
+from .common import LessonDeck
+
+LONG, ONE, TWO = "two paragraphs", "one sentence", "two sentences"
+LETTERS = dict(zip(CLASSES, "ABCDE"))
+USEFUL = [CLASSES.index("block"), CLASSES.index("heterogeneous")]
+
+
+# --- the rule --------------------------------------------------------------------------------------------------
+def rule_table() -> TextTable:
+    """The classes in the order in which they are asked for, with their thresholds."""
+    t = DEFAULT_THRESHOLDS
+    return TextTable(
+        ["class", "if", "because"],
+        [
+            [
+                "vertical+diagonal",
+                f"vertical and diagonal both ≥ {t.both:g}",
+                "asked first, or it would be one of the two",
+            ],
+            ["vertical", f"vertical ≥ {t.vertical:g}", "two columns hold half, on top of an even share"],
+            ["diagonal", f"diagonal ≥ {t.diagonal:g}", "one neighbour gets half"],
+            ["block", f"block ≥ {t.block:g} and spread ≥ {t.spread:g}", "in its own sentence, and evenly"],
+            ["heterogeneous", "otherwise", "not classified"],
+        ],
+        "Our rule, not the paper's. Five thresholds, written down before anything was counted.",
+    )
+
+
+def limit_table() -> TextTable:
+    """The highest scores that any map of some inputs can reach."""
+    segments = {
+        "3 tokens": [0] * 3,
+        "20 tokens, one text": [0] * 20,
+        "10 + 10 tokens": [0] * 10 + [1] * 10,
+        "36 + 4 tokens": [0] * 36 + [1] * 4,
+    }
+    t = DEFAULT_THRESHOLDS
+    return TextTable(
+        ["input", "highest vertical", "highest block"],
+        [[name, *map(Estimate, highest_scores(ids).values())] for name, ids in segments.items()],
+        f"The rule wants {t.vertical:g} for vertical, {t.block:g} for block. What cannot reach that is never found.",
+    )
+
+
+def agreement_table(confusion: np.ndarray, by_chance: float) -> TextTable:
+    """How far two people agree who both called most maps vertical."""
+    values = {"the same answer": accuracy(confusion), "by chance": by_chance, "kappa": cohen_kappa(confusion)}
+    return TextTable(
+        ["measure", "value"],
+        [[name, Estimate(value)] for name, value in values.items()],
+        "They agree less than by chance: kappa is below 0.",
+    )
+
+
+# --- what was published ----------------------------------------------------------------------------------------
+def published_table() -> TextTable:
+    """The shares of the classes in BERT-base fine-tuned on seven tasks."""
+    inputs = {"SST-2": "1 sentence", "mean": "7 tasks"}
+    return TextTable(
+        ["task", "inputs", *("vertical", "diagonal", "v.+d.", "block", "hetero.")],
+        [
+            [task, inputs.get(task, "pair"), *(Estimate(v, form=".3f", short=True) for v in values)]
+            for task, values in published_fractions().items()
+        ],
+        "BERT-base uncased, fine-tuned on each task; classified by a trained network. Kovaleva et al. (2019), Figure 2 in "
+        "the authors' post of 2020, read off: ± .004.",
+    )
+
+
+def block_table() -> TextTable:
+    """The share of blocks for each task: only SST-2 has one sentence."""
+    shares = {task: values[CLASSES.index("block")] for task, values in published_fractions().items()}
+    del shares["mean"]
+    smaller = sum(share < shares["SST-2"] for share in shares.values())
+    return TextTable(
+        ["task", "blocks"],
+        [[task, Estimate(share, form=".3f")] for task, share in shares.items()],
+        f"Kovaleva et al. 2019. In {smaller} of the six pair tasks the share is smaller than in SST-2.",
+    )
+
+
+# --- what our models do ----------------------------------------------------------------------------------------
+class Deck(LessonDeck):
+    """The slides of lesson 05, on the first 40 texts and pairs of texts.
+
+    Attributes
+    ----------
+    kinds : dict of str to list
+        The inputs of each kind: one sentence, two, a sentence twice, two paragraphs.
+    attentions, scores, fractions : dict
+        What the specimen does with each kind: its attention, the scores of its maps, the shares of the classes.
+    """
+
+    lesson = "05"
+
+    def __init__(self, specimen, twin):
+        texts, pairs = load_texts()[:40], load_pairs()[:40]
+        super().__init__(specimen, twin, Resources(pairs, texts, load_treebank()[:160]))
+        self.n_pairs, self.kinds = len(pairs), input_kinds(texts, pairs)
+        self.attentions = {kind: list(iter_attention(specimen, items)) for kind, items in self.kinds.items()}
+        self.scores = {kind: stack_scores(found) for kind, found in self.attentions.items()}
+        self.fractions = {kind: class_fractions(found) for kind, found in self.scores.items()}
+
+    @cached_property
+    def twin_fractions(self) -> Fractions:
+        """Of the twin's maps of two paragraphs."""
+        return class_fractions(stack_scores(iter_attention(self.twin, self.kinds[LONG])))
+
+    @cached_property
+    def sturdy(self) -> Robustness:
+        """How far the classes depend on the thresholds."""
+        return threshold_robustness(self.scores[LONG])
+
+    @property
+    def largest(self) -> str:
+        """The class with most maps of two paragraphs."""
+        return CLASSES[int(self.fractions[LONG].mean.argmax())]
+
+    def clearest_diagonal(self, *text: str) -> tuple[int, int]:
+        """Layer and head whose map of a text has the highest score for a diagonal."""
+        return best_index(stack_scores(iter_attention(self.specimen, [text])).diagonal[0])
+
+    def said_largest(self) -> str:
+        """Which class holds most maps."""
+        share = Estimate(*self.fractions[LONG][self.largest])
+        return f"**{LETTERS[self.largest]}: {self.largest}**, {share} of all maps."
+
+    def same_inputs_picture(self, recording) -> Picture:
+        """The classes in a recorded BERT-base, and in our models on the same short inputs."""
+        models = {"specimen": self.specimen, "its random twin": self.twin, recording.badge: recording}
+        found = {
+            name: class_fractions(stack_scores(iter_attention(model, list(recording))))
+            for name, model in models.items()
+        }
+        base = found[recording.badge].mean
+        name = CLASSES[int(base.argmax())]
+        return fraction_bars(
+            found,
+            sentence=f"All three read the same {len(recording)} short inputs; 95 % intervals. "
+            f"In BERT-base{', too,' * (name == self.largest)} the largest class is {name}, {base.max():.2f}.",
+        )
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """In which share of the texts each head draws each class: shape (class, layer, head)."""
+        return class_rates(self.scores[LONG])
+
+    def rate_maps(self) -> dict[str, np.ndarray]:
+        """The same for a head map."""
+        return {f"{name} maps (share)": rate for name, rate in zip(CLASSES, self.rates)}
+
+    @property
+    def common(self) -> str:
+        """The class, but for heterogeneous, that heads draw most often: a name of `rate_maps`."""
+        return list(self.rate_maps())[int(self.rates[:4].sum(axis=(1, 2)).argmax())]
+
+    def said_steady(self) -> str:
+        """How many heads nearly always draw the same class."""
+        steady = 100 * float((self.rates.max(axis=0) >= 0.9).mean())
+        return (
+            f"**{steady:.0f} %** of the heads draw one and the same class on nine texts in ten or more "
+            f"(n = {self.n_pairs})."
+        )
+
+    def said_moved(self) -> str:
+        """Which classes grow and shrink most when a second sentence is added."""
+        change = self.fractions[TWO].mean - self.fractions[ONE].mean
+        moved = [(n, c) for n, c in zip(CLASSES, change) if abs(c) > 0.9 * np.abs(change).max()]
+        named = " and ".join(f"**{LETTERS[name]}: {name}** ({shift:+.2f})" for name, shift in moved)
+        twice = ": shares sum to 1, so one move is seen twice" if len(moved) > 1 else ""
+        return f"{named}{twice}. All of them on the next slide."
+
+    def fraction_picture(self) -> Picture:
+        """The specimen's classes beside the range of the published ones, and what our rule says of a BERT-base."""
+        published = published_fractions()
+        tasks = np.array([values for task, values in published.items() if task != "mean"])
+        vertical, heterogeneous = (100 * published["SST-2"][i] for i in (0, 4))
+        return fraction_bars(
+            {"specimen, our rule": self.fractions[LONG]},
+            ranges={"theirs, 7 tasks": (tasks.min(axis=0), tasks.max(axis=0))},
+            sentence="BERT-base fine-tuned on SST-2, vertical: 31.3 % by our rule (200 sentences, docs/results.md), "
+            f"{vertical:.1f} % by their network; heterogeneous: 60.4 and {heterogeneous:.1f} %.",
+        )
+
+    def said_useful(self) -> str:
+        """What the published count of potentially useful maps counts, and what it gives for our models."""
+        useful = {task: values[USEFUL].sum() for task, values in published_fractions().items()}
+        tasks = list(useful)[:-1]  # without their mean
+        low, high = min(useful, key=useful.get), max(tasks, key=useful.get)
+        ours, twin = (found.mean[USEFUL].sum() for found in (self.fractions[LONG], self.twin_fractions))
+        return (
+            f"**B**, by their figure: {low} {useful[low]:.3f}, {high} {useful[high]:.3f}. It is an **upper bound**: "
+            f"heterogeneous means *not classified*. By this count {ours:.2f} of the specimen's maps would be useful, and "
+            f"{twin:.2f} of the random twin's."
+        )
+
+    def answer(self, confusion: np.ndarray) -> str:
+        """The lesson's answer, a list in Markdown; ``confusion`` is of the two people on the slide."""
+        [robust] = self.verdicts_on("robust")
+        unclassified, twin = self.fractions[LONG].mean[4], self.twin_fractions.mean[USEFUL].sum()
+        return (
+            "- **A rule can, and its thresholds matter**: when they are moved at random by up to a fifth, "
+            f"{100 * self.sturdy.kept:.0f} % of the maps keep their class; when all are moved one way, {100 * robust.value:.0f} %. "
+            f"And {100 * unclassified:.0f} % of the specimen's maps fit *no* class.\n"
+            "- **Your neighbour**: the game compares you with the rule, the exercises compare two people. "
+            f"Agreement alone says little: {accuracy(confusion):.2f} went with a kappa of {cohen_kappa(confusion):.2f}.\n"
+            f"- **A kind is not a use**: by the published count {100 * twin:.0f} % of an untrained model's maps are “potentially useful”."
+        )
+
+    def robust_table(self) -> TextTable:
+        """The shares of the classes over other texts, and over other thresholds."""
+        found, sturdy = self.fractions[LONG], self.sturdy
+        return TextTable(
+            ["class", "other texts [95 %]", "other thresholds [smallest, largest]"],
+            [
+                [name, Estimate(*found[name]), Estimate(found[name][0], sturdy.low[i], sturdy.high[i])]
+                for i, name in enumerate(CLASSES)
+            ],
+            f"{sturdy.draws} random sets of thresholds; on average {100 * sturdy.kept:.0f} % of the maps keep their class, "
+            f"at least {100 * sturdy.kept_low:.0f} %.",
+        )

@@ -1,0 +1,400 @@
+"""Slides of lesson 07: heads against rules that find the antecedent of a mention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bertlook_teach.model import extract_attention, head_label
+from bertlook_teach.stats import ratio_interval
+from bertlook_teach.views import Picture
+
+from ..analyses.coreference import (
+    PRONOUN_BASELINES,
+    antecedent_gains,
+    antecedent_table,
+    ask_heads,
+    both_right,
+    find_antecedents,
+    pronoun_table,
+)
+from ..claims import Verdict, decide, ledger
+from ..claims.lessons.lesson07 import antecedent_evidence
+from ..corpora import CorefDocument, anaphors, excerpts, load_minimal_pairs
+from ..published import measured, published_table_2
+from ..render import (
+    Estimate,
+    TextTable,
+    antecedent_cells,
+    figure_picture,
+    points_figure,
+    published_antecedents,
+    signed_gain,
+)
+from .common import LessonDeck, letter
+
+_RULES = {  # as Table 2 names them: how docs/results.md does
+    "nearest": "nearest",
+    "head match": "same head",
+    "four sieves": "four sieves",
+    "best head": "best head of the specimen",
+}
+
+
+# --- what was recorded and published -------------------------------------------------------------------------
+def head_5_4(recording) -> dict:
+    """Three sights of BERT-base's head 5-4, as choices of a `RecordedExplorer`, on texts of a recording."""
+    tired = next(text for text in recording if "the animal didn't cross the street because it was" in text)
+    apples = next(text for text in recording if "i bought seven apples today" in text)
+    cats = ("the cat sat on the mat", "the cat lay on the rug")
+    choices = {"it, and the animal": tired, "the same word again": cats, "they, and the apples": apples}
+    return {
+        "sentences": [tired, cats, apples],
+        "choices": {name: (text, 4, 3) for name, text in choices.items()},
+        "level": "word",
+        "hide_special": True,
+    }
+
+
+def said_left_out() -> str:
+    """The two rules of Table 2 that are left out where the result is retold."""
+    table = published_table_2()
+    other, better = sorted(table[name].all for name in ("head match", "four sieves"))
+    return (
+        f"**{letter(better, [30, 50, 65])}**: {better:.0f} %, more than the head. The other one reaches "
+        f"{other:.0f} %. Both stand in the same table."
+    )
+
+
+def published_by_kind() -> TextTable:
+    """Table 2 as printed, a row for each kind of mention."""
+    table = published_antecedents(published_table_2())
+    return TextTable(
+        ["mentions", *(row[0] for row in table.rows)],
+        [[kind, *(row[k] for row in table.rows)] for k, kind in enumerate(table.header) if k],
+        table.caption,
+    )
+
+
+# --- what the models found in the treebank -------------------------------------------------------------------
+class Deck(LessonDeck):
+    """The slides of lesson 07, on some documents.
+
+    Attributes
+    ----------
+    found, twin_found : Antecedents
+        What the heads of the specimen and of its twin name.
+    rows, twin_rows : list
+        `antecedent_table` of both, one head for all kinds of mention.
+    """
+
+    lesson = "07"
+
+    def __init__(self, specimen, twin, documents: Sequence[CorefDocument]):
+        super().__init__(specimen, twin)
+        self.documents = documents
+        self.found, self.twin_found = (find_antecedents(model, documents) for model in (specimen, twin))
+        self.rows, self.twin_rows = (
+            antecedent_table(found, one_head=True) for found in (self.found, self.twin_found)
+        )
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the lesson's claims, from the answers that were found for the tables."""
+
+        def evidence(encoder, resources):
+            return antecedent_evidence(self.found if encoder is self.specimen else self.twin_found)
+
+        return decide(ledger("07"), self.specimen, twin=self.twin, evidence={"antecedents": evidence})
+
+    @cached_property
+    def pairs(self) -> AskedPairs:
+        """What the specimen answers to the course's sentences with one pronoun and two candidates."""
+        right, cases = ask_heads(self.specimen, load_minimal_pairs())
+        return AskedPairs(cases, right, *both_right(right, cases))
+
+    @cached_property
+    def of(self) -> dict:
+        """The row of each predictor for all mentions, by its name."""
+        return {row.predictor.partition(",")[0]: row for row in self.rows if row.kind == "all"}
+
+    @cached_property
+    def rate(self) -> np.ndarray:
+        """How often each head finds the antecedent among earlier mentions: shape (layer, head)."""
+        return self.found.heads["mentions"].mean(axis=0)
+
+    @cached_property
+    def best(self) -> tuple[int, int]:
+        """Layer and head that find most in these very texts."""
+        return tuple(int(i) for i in np.unravel_index(self.rate.argmax(), self.rate.shape))
+
+    @cached_property
+    def short(self) -> list[CorefDocument]:
+        """Eight excerpts with a pronoun of the third person that refers back to something other than a pronoun."""
+
+        def tells(document):
+            return any(
+                m.kind == "pronoun"
+                and m.person == "3"
+                and all(b.kind != "pronoun" for b in before if b.cluster == m.cluster)
+                for m, before in anaphors(document)
+            )
+
+        return list(filter(tells, excerpts(self.documents, most_words=14, most_letters=54)))[:8]
+
+    @cached_property
+    def short_maps(self) -> list:
+        """The specimen's attention between the words of the excerpts."""
+        return [extract_attention(self.specimen, words=list(d.words)).to_words() for d in self.short]
+
+    @cached_property
+    def gains(self) -> dict:
+        """The best head minus each rule, all mentions."""
+        return {gain.rule: gain for gain in antecedent_gains(self.found) if gain.kind == "all"}
+
+    @cached_property
+    def litbank(self) -> dict:
+        """What docs/results.md says of each rule and of the best head on 100 novels."""
+        books = measured("LitBank")
+        return {rule: books.value(row, "all") for rule, row in _RULES.items()}
+
+    @property
+    def beaten_there(self) -> list[str]:
+        """Rules that the best head beats on the novels: its interval lies above theirs."""
+        *rules, head = self.litbank
+        return [rule for rule in rules if self.litbank[head].low > self.litbank[rule].high]
+
+    def arc_view(self):
+        """`bertlook_course.widgets.AntecedentView` of the excerpts, at the best head."""
+        from ..widgets import AntecedentView
+
+        return AntecedentView(self.short, self.short_maps, layer=self.best[0], head=self.best[1])
+
+    def said_won(self) -> str:
+        """Which rules the best head beats in our texts, and by how much, in Markdown."""
+        won = [name for name, gain in self.gains.items() if gain.low > 0]
+        letters = {
+            (): "A",
+            ("nearest",): "B",
+            ("nearest", "head match"): "C",
+            tuple(self.gains): "D",
+        }
+        found = letters.get(tuple(won), "None of these")
+        lines = []
+        for g in self.gains.values():
+            gain, low, high = (signed_gain(100 * x) for x in (g.gain, g.low, g.high))
+            lines.append(f"- head minus {g.rule}: {gain} points [{low}, {high}]")
+        return (
+            f"**{found}**: it beats {' and '.join(won) or 'none of them'}. "
+            f"To beat: the whole interval of the gain is above 0 (n = {len(self.found)}).\n\n"
+            + "\n".join(lines)
+        )
+
+    def said_won_there(self) -> str:
+        """The same question on the novels."""
+        beaten, (*rules, _) = self.beaten_there, self.litbank
+        there = "ABCD"[len(beaten)] if beaten == rules[: len(beaten)] else f"only {' and '.join(beaten)}"
+        nearest, match, sieves, head = (f"{found.value:.1f}" for found in self.litbank.values())
+        return (
+            f"On **14,738** cases of LitBank, 100 novels, {measured('LitBank').whose}'s best head finds {head} %, "
+            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} (docs/results.md): **{there}** there."
+        )
+
+    def points_picture(self) -> Picture:
+        """Rules and best heads on one scale: BERT-base as printed, the specimen on our texts and on novels."""
+        table_2, of, books = published_table_2(), self.of, measured("LitBank")
+        twin = next(row for row in self.twin_rows if row.heads)
+        theirs = [(name, table_2[name].all / 100, None, None) for name in _RULES]
+        ours = [(name, of[name].accuracy, of[name].low, of[name].high) for name in _RULES]
+        there = [(name, *self.litbank[name].share) for name in _RULES]
+        theirs.append(("random twin", None, None, None))
+        ours.append(("random twin", twin.accuracy, twin.low, twin.high))
+        there.append(("random twin", *books.value("best head of the random twin", "all").share))
+        printed = signed_gain(table_2["best head"].all - table_2["four sieves"].all)
+        found = signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy))
+        return figure_picture(
+            points_figure({"BERT-base": theirs, "specimen": ours, "… on LitBank": there}),
+            f"Head minus four sieves: BERT-base {printed} points on CoNLL-2012 (printed), specimen {found} on our short "
+            f"texts. LitBank: {books.whose}, 14,738 cases of 100 novels (docs/results.md).",
+        )
+
+    def head_maps(self) -> dict[str, np.ndarray]:
+        """In per cent, how often each head finds the antecedent: among earlier mentions, and among all words."""
+        nearest = f"{100 * self.of['nearest'].accuracy:.0f} %"
+        return {
+            f"earlier mentions, nearest: {nearest}": 100 * self.rate,
+            "all words": 100 * self.found.heads["open"].mean(axis=0),
+        }
+
+    def said_heads_above(self) -> str:
+        """How many heads find more than each rule."""
+        nearest, match, sieves = (
+            (self.rate > self.of[rule].accuracy).sum() for rule in ("nearest", "head match", "four sieves")
+        )
+        return (
+            f"{nearest} of {self.rate.size} heads find more than *nearest*, {match} more than *head match*, "
+            f"{sieves} more than *four sieves*."
+        )
+
+    def said_open(self) -> str:
+        """What is left of the best head's accuracy when it may name any other word."""
+        rows = antecedent_table(self.found, candidates="open", one_head=True)
+        best = next(row for row in rows if row.heads)
+        kept, *ends = (
+            share / self.of["best head"].accuracy for share in (best.accuracy, best.low, best.high)
+        )
+        low, high = (letter(end, [0.5, 0.9, 1.0], "DCBA") for end in ends)
+        return (
+            f"**{low if low == high else f'{high} or {low}, a tie'}**: "
+            f"{100 * best.accuracy:.0f} % [{100 * best.low:.0f}, {100 * best.high:.0f}], "
+            f"which is {100 * kept:.0f} % of it [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]. "
+            "For one and the same head it can only fall: every antecedent is an earlier mention."
+        )
+
+    def limits(self) -> str:
+        """What the accuracies leave out, a list in Markdown."""
+        shares = []
+        for one in self.short_maps:
+            special = np.array(one.special)
+            shares.append(one.weights[self.best][~special][:, special].sum(-1).mean())
+        lines = [
+            (
+                "**How sure the head was.** Left out before the choice: attention to `[CLS]` and `[SEP]`, "
+                f"in head {head_label(*self.best)} on average {100 * np.mean(shares):.0f} % in the texts shown."
+            ),
+            "**Why it looks there.** Nearest, same word, agreement: a head can follow any of them and score the same.",
+            "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
+            (
+                f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
+                f"{self.specimen.max_tokens} tokens back are never asked for."
+            ),
+        ]
+        return "\n".join(f"- {line}" for line in lines)
+
+    def cells(self, kinds: Sequence[str], note: str) -> TextTable:
+        """`bertlook_course.render.antecedent_cells` for some kinds of mention, with the twin."""
+        return antecedent_cells(self.rows, twin=self.twin_rows, kinds=kinds, note=note)
+
+    def answer(self) -> str:
+        """The lesson's answer, a list in Markdown."""
+        table_2, of, pairs = published_table_2(), self.of, self.pairs
+        gender = pairs.winogender
+        current = measured("LitBank").current
+        more = ""
+        if "nearest" in self.beaten_there:
+            more = "; on more cases it does" if current else "; on more cases an earlier one did"
+        clearly = self.gains["nearest"].low > 0
+        said = "beats *nearest*" if clearly else f"does not clearly beat *nearest* here{more}"
+        head, nearest = (
+            f"{100 * row.accuracy:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+            for row in (of["best head"], of["nearest"])
+        )
+        low, high = (100 * end for end in pairs.interval)
+        return (
+            f"- **BERT-base's 5-4 knows more than distance**: right in {table_2['best head'].all:.0f} %, "
+            f"*nearest* in {table_2['nearest'].all:.0f}, the same word in {table_2['head match'].all:.0f}. "
+            f"But four rules of thumb reach {table_2['four sieves'].all:.0f}.\n"
+            f"- **The specimen's best head {said}**: {head} against {nearest} of {len(self.found)}, "
+            f"{self.litbank['best head']} against {self.litbank['nearest']} of 14,738 in LitBank"
+            f"{'' if current else ' (an earlier specimen)'}.\n"
+            f"- **Where only the meaning decides{', it fails' if gender.share[1] <= 0.5 else ''}**: "
+            f"right in {gender} of {measured('pronoun pairs').cell('Winogender', 'n')} cases of Winogender, guessing 50. "
+            f"Of our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
+            f"the best of {pairs.both.size} readings; a rule of place {100 * pairs.best_rule:.0f}, guessing 25."
+        )
+
+
+# --- what the specimen answers to sentences that differ in their ends -------------------------------------------
+class AskedPairs(NamedTuple):
+    """Pairs of sentences in which one pronoun means one of two people, and what each head answers.
+
+    Attributes
+    ----------
+    cases : list
+        The sentences that could be asked.
+    right : array of shape (case, direction, layer, head)
+    both : array of shape (direction, layer, head)
+        In which share of the pairs both sentences are right.
+    n_pairs : int
+    """
+
+    cases: Sequence
+    right: np.ndarray
+    both: np.ndarray
+    n_pairs: int
+
+    @property
+    def winogender(self):
+        """What docs/results.md says of the best head on Winogender."""
+        return measured("pronoun pairs").value("Winogender", "best head")
+
+    @property
+    def rules(self) -> Mapping[str, float]:
+        """In which share of the pairs each rule is right in both sentences."""
+        return {
+            name: float(both_right([rule(c) == c.answer for c in self.cases], self.cases)[0])
+            for name, rule in PRONOUN_BASELINES.items()
+        }
+
+    @property
+    def best_rule(self) -> float:
+        return max(self.rules.values())
+
+    @property
+    def best(self) -> tuple[int, int, int]:
+        """Direction, layer and head of the reading that is right in most pairs."""
+        return tuple(int(i) for i in np.unravel_index(self.both.argmax(), self.both.shape))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the best reading's share, over sentences: *she* and *he* in one sentence are one case."""
+        hits = self.right[(slice(None), *self.best)]
+        totals = []  # of each sentence, its pairs and how many of them are right
+        for name in sorted({c.pair for c in self.cases}):
+            members = [i for i, c in enumerate(self.cases) if c.pair == name]
+            share, n = both_right(hits[members], [self.cases[i] for i in members])
+            totals.append([share * n, n])
+        return ratio_interval(totals)
+
+    def examples(self) -> TextTable:
+        """Two pairs, and whom the pronoun means in each."""
+        shown = {("baker.driver", "female"), ("guard.visitor", "male")}
+        return TextTable(
+            ["one pronoun, two candidates", "means"],
+            [
+                [" ".join(c.words[:-1]), " ".join(c.words[slice(*c.candidates[c.answer])])]
+                for c in self.cases
+                if (c.pair, c.group) in shown
+            ],
+        )
+
+    def table(self) -> TextTable:
+        """Rules and the best head: right in a sentence, and in both of a pair."""
+        shares = self.rules | {"best head": self.both.max()}
+        return TextTable(
+            ["predictor", f"right, n = {len(self.cases)}", f"both of a pair, n = {self.n_pairs}"],
+            [
+                [
+                    row.predictor,
+                    Estimate.per_cent(row.accuracy, row.low, row.high),
+                    Estimate.per_cent(shares[row.predictor]),
+                ]
+                for row in pronoun_table(self.right, self.cases)
+                if row.group == "all"
+            ],
+            "Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head: chosen fairly for the first column; "
+            f"for the second the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
+        )
+
+    def said_on_larger_sets(self) -> str:
+        """What docs/results.md says of Winogender and GAP."""
+        names = measured("pronoun pairs")
+        gap, nearer = names.value("GAP", "best head"), names.value("GAP", "nearer")
+        return (
+            f"On larger sets (docs/results.md) {names.whose}'s best head is right in {self.winogender} of "
+            f"{names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
+            f"where the nearer name is right in {nearer}."
+        )

@@ -1,0 +1,51 @@
+"""A few small attention maps beside each other, to compare their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bertlook_teach.views import Picture
+
+from ..drawing.figure_pictures import figure_picture
+
+
+def small_maps(
+    maps: Mapping[str, tuple],
+    sentence: str,
+    *,
+    size: tuple[float, float] = (9.8, 3.9),
+    words: Sequence[str] = (),
+    aspect: str = "equal",
+    font_size: float = 18,
+) -> Picture:
+    """Maps in one row: rows look, columns are looked at, and what is said of each map stands below it.
+
+    All have one scale: the largest weight of all maps is darkest.
+
+    Parameters
+    ----------
+    maps : mapping of title to (array of shape (query, key), str)
+    sentence : str
+        What the picture shows; its caption.
+    size : (float, float)
+        In inches.
+    words : sequence of str
+        Of the queries and the keys. Default: none are written.
+    aspect : {"equal", "auto"}
+        Whether the cells are squares, or fill their panel.
+    font_size : float
+        In points.
+    """
+    from matplotlib.figure import Figure
+
+    darkest = max(weights.max() for weights, _ in maps.values())
+    figure = Figure(figsize=size, layout="constrained")
+    for number, (axes, (title, (weights, said))) in enumerate(
+        zip(figure.subplots(1, len(maps)), maps.items())
+    ):
+        axes.imshow(weights, cmap="Blues", vmin=0, vmax=darkest, aspect=aspect)
+        axes.set_title(title, fontsize=font_size)
+        axes.set_xlabel(said, fontsize=font_size)
+        axes.set_xticks(range(len(words)), words, fontsize=font_size, rotation=90)
+        axes.set_yticks(range(len(words)), words if not number else [""] * len(words), fontsize=font_size)
+    return figure_picture(figure, sentence)
