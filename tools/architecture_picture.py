@@ -37,7 +37,7 @@ HOUSE = {
     "bertlook_teach": ["disk", "model", "stats", "measures", "views"],
     "bertlook_course": [
         "storage", "options", "published", "syllabus", "metrics", "corpora", *(f"analyses.{topic}" for topic in TOPICS), "claims", "render",
-        "checks", "widgets",
+        "checks", "widgets", "decks",
     ],
     "bertlook_press": ["bertviz", "pages", "classroom", "commands"],
     "bertlook_bench": [],

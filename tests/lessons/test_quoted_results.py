@@ -72,6 +72,7 @@ def test_the_file_names_the_weights_that_ship():
 @pytest.mark.parametrize("name", quoted_results.QUOTED)
 def test_every_table_that_is_kept_is_quoted_and_says_whose_it_is(name):
     read = "".join(cell.source for path in NOTEBOOKS for cell in cells(path) if cell.cell_type == "code")
+    read += "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("bertlook_course/decks/*.py"))
     first = name.partition(": ")[0]
     assert f'measured("{name}")' in read or f'measured(f"{first}: {{' in read or f'"{name}"' in read, (
         "nobody reads it"

@@ -1,0 +1,2 @@
+from .common import LessonDeck as LessonDeck
+from .common import letter as letter
