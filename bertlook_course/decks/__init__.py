@@ -1,6 +1,8 @@
-"""What only one lesson's slides show, in one file for each lesson: its pictures, its tables and the sentences that say its numbers.
+"""What only the slides of one lesson show: one file for each lesson, with the tables, pictures and sentences of its deck.
 
-A deck loads the models, asks for what they found and shows it. What another deck or a reader could use stands in the rooms below."""
+Each file has a class `Deck`, made from the specimen and its random twin. It measures when it is first asked, keeps what it has found, and has
+one method or property for each thing that a slide shows. What two decks need stands in `bertlook_course.render` or in `bertlook_course.analyses`.
+"""
 
 import lazy_loader
 

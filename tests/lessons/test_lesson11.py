@@ -1,5 +1,7 @@
 """Lesson 11 beside its measures: the claims' statistics, what was published, tables and figures, the ablation lens."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,10 @@ from bertlook_course.analyses.ablation import (
 from bertlook_course.claims import Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson11 as collectors
 from bertlook_course.claims.lessons import lesson11 as lesson
+from bertlook_course.decks.lesson11 import best_to_remove
+from bertlook_course.decks.lesson11_published import MRPC_ANSWERS
 from bertlook_course.metrics import CannotDecide
+from bertlook_course.published import published_masking
 from bertlook_course.render import (
     chance_band_figure,
     chance_figure,
@@ -210,3 +215,29 @@ def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
     for wrong in ({}, {"a": np.zeros(3)}, {"a": np.full((2, 2), np.nan)}):
         with pytest.raises(ValueError, match="shape \\(layer, head\\)"):
             heat_figure(wrong)
+
+
+# --- the deck -------------------------------------------------------------------------------------------------
+
+
+def effects_of(change):
+    """Effects of which only the losses are read: a base of 2 nats, and what each head adds to each text."""
+    change = np.asarray(change, dtype=float)
+    base = np.full(change.shape[-1], 2.0)
+    return SimpleNamespace(base_losses=base, losses=base + change.reshape(1, *change.shape))
+
+
+def test_a_head_that_is_always_better_away_gains_the_same_on_both_halves():
+    always = effects_of([[0, 0, 0, 0], [-0.25, -0.25, -0.25, -0.25]])
+    assert best_to_remove(always) == pytest.approx([0.25, 0.25])
+
+
+def test_what_chance_chose_loses_on_the_other_half_what_it_gained_on_its_own():
+    """Each head's changes sum to nothing, so the two halves of the texts are each other's opposite."""
+    noise = np.random.default_rng(3).normal(size=(5, 40))
+    chose, other = best_to_remove(effects_of(noise - noise.mean(axis=1, keepdims=True)))
+    assert chose > 0.05 and other == pytest.approx(-chose)
+
+
+def test_the_published_f1_is_the_fraction_that_one_answer_is_counted_in():
+    assert published_masking("MRPC").base == pytest.approx(532 / MRPC_ANSWERS, abs=5e-7)

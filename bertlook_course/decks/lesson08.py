@@ -1,0 +1,368 @@
+"""What the slides of lesson 08 show: probes that read all heads together, beside distances, words and a made-up grammar."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach.views import Picture
+
+from ..analyses import probing
+from ..claims import Resources, Verdict, decide, ledger
+from ..claims.lessons import lesson08
+from ..claims.lessons.lesson08 import table_3
+from ..published import MeasuredTable, measured
+from ..render import (
+    Estimate,
+    TextTable,
+    count_verdicts,
+    evidence_line,
+    figure_picture,
+    largest_heads,
+    learning_figure,
+    learning_sentence,
+    pair_vectors,
+    points_figure,
+    score_cell,
+    signed_gain,
+)
+from .common import LessonDeck, letter
+
+PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
+    "right-branching": "right-branching",
+    "distances and words": "distances + GloVe",
+    "random attention and words": "random-init attention + GloVe",
+    "attention only": "attention only",
+    "attention and words": "attention + GloVe",
+}
+
+CONTROLS = ("right-branching", "distances and words", "random attention and words")
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 08: probes fitted on one half of the treebank's documents, scored on the other."""
+
+    lesson = "08"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources(limit=lesson08.N_SENTENCES))
+        self.found = lesson08.measured(specimen, twin)
+        self.scores, self.probe = self.found.scores, self.found.probe
+        self.n_heads = specimen.n_layers * specimen.n_heads
+
+    # ---- weights, question, table -------------------------------------------------------------------------
+
+    @property
+    def largest(self) -> tuple[int, int, int]:
+        """The largest weight: its direction (0: the governor looks), layer and head."""
+        place = int(np.abs(self.probe.between).argmax())
+        direction, head = divmod(place, self.n_heads)
+        return direction, *divmod(head, self.specimen.n_heads)
+
+    def weight_maps(self) -> dict[str, np.ndarray]:
+        """The size of each head's two weights, the direction of the largest first."""
+        shape = (2, self.specimen.n_layers, self.specimen.n_heads)
+        forth, back = np.abs(self.probe.between).reshape(shape)
+        maps = [
+            (f"|w|, dependent looks: {largest_heads(back)}", back),
+            (f"|w|, governor looks: {largest_heads(forth)}", forth),
+        ]
+        return dict(maps if self.largest[0] else reversed(maps))
+
+    def weights_sentence(self) -> str:
+        """How many weights there are, and on what they were fitted."""
+        return (
+            f"BERT-base: 2 · 144 = **288** weights. Specimen: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root. "
+            f"Fitted on {self.found.n_train} sentences, scored on {self.found.n_test} of other documents."
+        )
+
+    @property
+    def leads(self) -> dict[str, str]:
+        """What probes lead distances and words by, on the same documents, as it is printed."""
+        return {
+            name: f"{_points(lead.difference)} points [{_points(lead.low)}, {_points(lead.high)}]"
+            for name, lead in self.found.leads.items()
+        }
+
+    def rivals_answer(self) -> str:
+        """The strongest control on the specimen, and what attention leads it by."""
+        strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
+        return (
+            f"**{'ABC'[CONTROLS.index(strongest)]}**: {strongest}, {self.cell(strongest)} %. Attention only: "
+            f"{self.cell('attention only')} %; minus distances and words {self.leads['attention only']}."
+        )
+
+    def cell(self, name: str) -> str:
+        """The score of a probe with its interval, per cent."""
+        return score_cell(self.scores[name])
+
+    def probes_picture(self) -> Picture:
+        """The probes on the specimen, as published of BERT-base, and on a larger treebank."""
+        names, ewt = list(PRINTED), on_ewt()
+        panels = {
+            "BERT-base": [(name, printed(name) / 100, None, None) for name in names],
+            "specimen": [(name, s.uas, s.low, s.high) for name in names for s in [self.scores[name]]],
+            "… on EWT": [(name, *ewt_value(name).share) for name in names],
+        }
+        elsewhere = [ewt.cell(f"{name} minus distances and words", "value") for name in self.found.leads]
+        return figure_picture(
+            points_figure(panels, xlabel="UAS, per cent"),
+            f"Minus distances and words: attention alone {self.leads['attention only']}, attention and words "
+            f"{self.leads['attention and words']} on {self.found.n_test} sentences of the specimen; "
+            f"{' and '.join(elsewhere).replace('-', '−')} on 943 of EWT (11,021 words, {ewt.whose}, docs/results.md). "
+            "BERT-base as printed.",
+        )
+
+    def fits_sentence(self) -> str:
+        """How the fits ended."""
+        fits = self.found.fits
+        stopped = ", ".join(how.split()[0] for name, how in fits.items() if name.startswith("distances"))
+        unfinished = [name for name, how in fits.items() if how == probing.NOT_CONVERGED]
+        ended = "not converged: " + ", ".join(unfinished) if unfinished else "converged"
+        seeds = [100 * score.uas for score in self.found.seeds.values()]
+        return (
+            f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
+            f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty "
+            f"{self.probe.l2:g})."
+        )
+
+    # ---- controls -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def scored(self) -> list:
+        """The sentences that the probes are scored on, as they read them."""
+        return lesson08.read_halves(self.specimen, self.resources)[1]
+
+    @cached_property
+    def first_word(self) -> float:
+        """How much of the made-up grammar the rule "always the first word" finds, per cent."""
+        rule = probing.evaluate(
+            lambda sentence: np.zeros(len(sentence), int), probing.control_task(self.scored)
+        )
+        return 100 * rule.uas
+
+    @property
+    def controlled(self) -> dict[str, list[probing.AttachmentScore]]:
+        """Of two probes the scores on the specimen, on the random twin, and on a made-up grammar."""
+        rows = {
+            "attention only": ("attention only", "twin's attention only", "attention only, made up"),
+            "attention and words": (
+                "attention and words",
+                "random attention and words",
+                "attention and words, made up",
+            ),
+        }
+        return {name: [self.scores[one] for one in row] for name, row in rows.items()}
+
+    def controls_table(self) -> TextTable:
+        """Both probes beside the random twin and the made-up grammar."""
+        return TextTable(
+            ["probe", "specimen", "random twin", "made-up grammar"],
+            [[name, *map(score_cell, row)] for name, row in self.controlled.items()],
+            f"UAS in per cent [95 %]; n = {self.scores['attention only'].n_words:,} words. With words the twin keeps the trained "
+            f"embeddings. Made-up grammar, rival “always the first word”: {self.first_word:.1f}.",
+        )
+
+    def selectivity_sentence(self) -> str:
+        """The treebank minus the made-up grammar, on the specimen and on a larger treebank."""
+        ours = ", ".join(
+            f"{name} {100 * (row[0].uas - row[2].uas):+.0f}" for name, row in self.controlled.items()
+        )
+        ewt = on_ewt()
+        alone, both = (
+            ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
+            for name in ("attention only", "attention and words")
+        )
+        return (
+            f"**Selectivity**, treebank minus made-up grammar: {ours} points. On EWT: {alone:+.0f} and {both:+.0f} "
+            f"({ewt.whose}, docs/results.md)."
+        )
+
+    def shifted_sentence(self) -> str:
+        """What it costs to read each candidate with its neighbour's vector, as released."""
+        shifted = self.scores["shifted"]
+        cost = 100 * (self.scores["attention and words"].uas - shifted.uas)
+        return (
+            f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be, "
+            f"{score_cell(shifted)} as released (specimen, {shifted.n_words:,} words). The printed **77** was presumably made "
+            "with it: the released code gives 78.0, and about 3 points more without."
+        )
+
+    # ---- few sentences, single pairs ----------------------------------------------------------------------
+
+    def few_answer(self) -> str:
+        """How many sentences suffice for nine tenths of the score."""
+        curve = self.found.curves["attention only"]
+        final = curve[self.found.n_train].uas
+        needed = next(n for n, score in curve.items() if score.uas >= 0.9 * final)
+        return (
+            f"**{letter(needed, (10, 30, 90))}**: of {', '.join(map(str, curve))} sentences, **{needed}** is the first number "
+            f"that suffices ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
+        )
+
+    def learning_picture(self) -> Picture:
+        """The score by the number of sentences fitted on."""
+        baseline = ("right-branching", self.scores["right-branching"].uas)
+        curves = self.found.curves
+        return figure_picture(learning_figure(curves, baseline=baseline), learning_sentence(curves))
+
+    def pairs_picture(self) -> Picture:
+        """What one word gives to another in each head, for linked pairs and others."""
+        example = next(sentence for sentence in self.scored if "Forecasters" in sentence.words)
+        shape, maps = (self.specimen.n_layers, self.specimen.n_heads), {}
+        for one, other in (("drier", "weather"), ("weather", "by"), ("by", "weekend"), ("drier", "by")):
+            i, j = example.words.index(one), example.words.index(other)
+            name = f"{one} → {other}: {'linked' if example.governors[i] == j else 'not'}"
+            maps[name] = example.between[i, j, self.n_heads :].reshape(shape)
+        return pair_vectors(
+            maps,
+            f"“{' '.join(example.words[:-1])}”: attention in each of the specimen's {self.n_heads} heads (BERT-base: 144).",
+        )
+
+    def pairs_answer(self) -> str:
+        """How often the distance alone tells a linked pair from another."""
+        rule = self.found.pairs["uniform"][0]
+        return (
+            f"**{letter(rule.accuracy, (0.6, 0.7, 0.8))}**: {100 * rule.accuracy:.0f} % on our sentences "
+            f"[{100 * rule.low:.0f}, {100 * rule.high:.0f}], n = {rule.n_pairs:,} pairs. No attention, no model, no words."
+        )
+
+    def pairs_table(self) -> TextTable:
+        """Linked pairs told from others: by distance, by all heads, by the random twin's."""
+        pairs = self.found.pairs
+        rows = []
+        for name, row in pairs.items():
+            cells = (Estimate(100 * s.accuracy, 100 * s.low, 100 * s.high, ".1f") for s in row)
+            rows.append([name, f"{row[0].n_pairs:,}", *cells])
+        return TextTable(
+            ["unlinked pairs", "n", "distance rule", "all heads", "random twin"],
+            rows,
+            f"Accuracy in per cent [95 %], chance 50; pairs of {pairs['uniform'][1].n_sentences} sentences.",
+        )
+
+    def pairs_sentence(self) -> str:
+        """What all heads lead the distance by, and what is left where distances are matched."""
+        (rule, heads, *_), (matched_rule, matched, *_) = (
+            self.found.pairs[name] for name in ("uniform", "distance-matched")
+        )
+        loss, lead = 100 * (heads.accuracy - matched.accuracy), 100 * (heads.accuracy - rule.accuracy)
+        return (
+            f"All heads together are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the distance rule. With negatives "
+            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule has "
+            f"{100 * matched_rule.accuracy:.0f} %, chance 50."
+        )
+
+    # ---- the ledger and the answer ------------------------------------------------------------------------
+
+    def limits(self) -> str:
+        """What a probe does not show."""
+        lines = [
+            "**That BERT uses it.** What can be read need not be read by anyone. Lesson 11 switches heads off.",
+            "**Which head does it.** Heads that look alike share a weight in any proportion.",
+            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without any.",
+            f"**How good it would be elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
+        ]
+        return "\n".join(f"- {line}" for line in lines)
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts on all claims of the lesson, from the probes that the slides show."""
+        evidence = self.found.evidence(self.specimen)
+        return decide(ledger(self.lesson), self.specimen, twin=self.twin, evidence=evidence)
+
+    def verdict_count(self) -> str:
+        """How many claims hold, on how many documents, and where the numbers come from."""
+        [claim] = self.verdicts_on("attention-only")
+        return (
+            f"{count_verdicts(self.verdicts)} Here on {claim.n} documents; `bertlook claims --lesson 08` reads all. "
+            f"{evidence_line()}"
+        )
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        [ahead] = self.verdicts_on("attention-alone-distances")  # attention alone minus distances and words
+        rank = {"holds": "less", "does not hold": "as much or more"}.get(ahead.verdict, "about as much")
+        alone, words, untrained = "attention only", "distances and words", "twin's attention only"
+        return (
+            f"- **A part of it**: all heads together find {self.cell(alone)} % of the governors, the next word "
+            f"{self.cell('right-branching')}, an untrained network's heads {self.cell(untrained)}.\n"
+            f"- **Distances and words know {rank}**: without attention they find {self.cell(words)} %; attention alone minus "
+            f"them, {self.leads[alone]}. On EWT {ewt_value(alone).value:.0f} against {ewt_value(words).value:.0f}; BERT-base, as "
+            f"printed: {printed(alone):.0f} against {printed(words):.0f}.\n"
+            f"- **The reader itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
+            f"a made-up grammar, *always the first word* {self.first_word:.1f}."
+        )
+
+    # ---- behind the answer --------------------------------------------------------------------------------
+
+    def punctuation_table(self) -> TextTable:
+        """The same probes with and without punctuation."""
+        full = self.found.with_punctuation
+        return TextTable(
+            ["probe", "without punctuation", "with punctuation"],
+            [[name, self.cell(name), score_cell(score)] for name, score in full.items()],
+            f"UAS in per cent [95 %]; {self.scores['attention only'].n_words:,} words, {full['attention only'].n_words:,} with "
+            "punctuation.",
+        )
+
+    def punctuation_sentence(self) -> str:
+        """What punctuation changes."""
+        change = self.found.with_punctuation["attention only"].uas - self.scores["attention only"].uas
+        return f"The same probe, the same sentences, {_points(change)} points: **a UAS without its rule is half a number**."
+
+    def links_table(self) -> TextTable:
+        """Undirected links: each word with the next, and the structural probe."""
+        links, fits = self.found.links, self.found.fits
+        trained = " and ".join(
+            f"{name}: {how}" for name, how in fits.items() if name.startswith("structural")
+        )
+        chain = links["each word with the next"]
+        return TextTable(
+            ["undirected links, specimen", "UUAS [95 %]"],
+            [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
+            f"Per cent, without punctuation. Stopped early, {trained}. n = {chain.n_links:,} links of {chain.n_sentences} "
+            f"sentences. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+        )
+
+
+def printed(name: str) -> float:
+    """The published UAS of a probe of BERT-base, per cent."""
+    return table_3(PRINTED[name])
+
+
+def printed_answer() -> str:
+    """The control that came nearest to attention in print."""
+    nearest = max(CONTROLS, key=printed)
+    gap = printed("attention only") - printed(nearest)
+    answer = "D" if gap >= 20 else "ABC"[CONTROLS.index(nearest)]
+    others = " and ".join(f"{printed(name):.0f}" for name in CONTROLS if name != nearest)
+    return f"**{answer}**: {nearest}, {printed(nearest):.0f} %, only {gap:.0f} points below. The other two: {others} %."
+
+
+def on_ewt() -> MeasuredTable:
+    """The probes on a larger treebank: docs/results.md."""
+    return measured("probes")
+
+
+def ewt_value(name: str):
+    """The score of a probe there."""
+    return on_ewt().value(
+        "attention and words, random attention" if name.startswith("random") else name, "value"
+    )
+
+
+def shifted_place() -> TextTable:
+    """With which vector each candidate should be read, and with which it is, as released."""
+    return TextTable(
+        ["candidate", "ROOT", "the", "cat", "sat"],
+        [
+            ["should be read with", "ROOT", "the", "cat", "sat"],
+            ["is read with", "the", "cat", "sat", "ROOT"],
+        ],
+    )
+
+
+def _points(share: float) -> str:
+    """A difference of shares, in points with its sign."""
+    return signed_gain(100 * share, 1)

@@ -1,0 +1,412 @@
+"""What the slides of lesson 09 show: distances between heads, their neighbours and kinds, and maps of them in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach import head_label, measures, stats
+from bertlook_teach.views import Picture
+
+from ..claims import Resources, collect_evidence
+from ..metrics import average_linkage, metric_mds, procrustes
+from ..published import published_map
+from ..render import (
+    Estimate,
+    TextTable,
+    count_verdicts,
+    distance_map_figure,
+    family_figure,
+    figure_picture,
+    label_table,
+)
+from .common import LessonDeck
+
+N_TEXTS = 40
+
+DIMENSIONS = (1, 2, 3, 4)
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 09: the distances of all heads of both models, mean over some texts."""
+
+    lesson = "09"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources(limit=N_TEXTS))
+        self.seen = {m: collect_evidence("families", m, self.resources) for m in (specimen, twin)}
+        each = [evidence.values for evidence in self.seen.values()]
+        means = [{name: values.mean(axis=0) for name, values in values_of.items()} for values_of in each]
+        self.each, self.twin_each = (values_of["distance"] for values_of in each)  # (text, head, head)
+        self.distances, self.twin_distances = (one["distance"] for one in means)
+        self.labels, self.twin_labels = map(measures.behaviour_labels, means)
+        n_layers, self.n_heads = specimen.n_layers, specimen.n_heads  # in a layer
+        self.layers = np.repeat(np.arange(n_layers), self.n_heads)
+        self.names = [head_label(*divmod(i, self.n_heads)) for i in range(n_layers * self.n_heads)]
+        self.published = published_map()
+        self.upper = np.triu_indices(len(self.names), 1)  # every pair of heads once
+
+    @cached_property
+    def map(self):
+        """The specimen's heads in the plane."""
+        return metric_mds(self.distances)
+
+    @cached_property
+    def twin_map(self):
+        """The random twin's heads in the plane."""
+        return metric_mds(self.twin_distances)
+
+    # ---- neighbours ---------------------------------------------------------------------------------------
+
+    def nearest_of_two_layers(self) -> tuple[int, int]:
+        """The two nearest heads of different layers: places in `names`."""
+        same = self.layers[:, None] == self.layers
+        return closest_pair(np.where(same, np.inf, self.distances))
+
+    @property
+    def chance(self) -> float:
+        """How often another head is of the same layer."""
+        return (self.n_heads - 1) / (len(self.names) - 1)
+
+    @cached_property
+    def same_layer(self) -> tuple[tuple[float, float, float], ...]:
+        """Of each model, the share of heads whose nearest head is of their layer, with its interval over texts."""
+        return tuple(share_of_own_layer(each, self.layers) for each in (self.each, self.twin_each))
+
+    def nearest_question(self) -> str:
+        """How often is the nearest head in the same layer?"""
+        return (
+            f"Take each of the {len(self.names)} heads and find its **nearest** head. In how many cases are the two "
+            "in the **same layer**?\n\n"
+            f"**A** hardly ever · **B** about as often as by chance (1 in {1 / self.chance:.0f}) · **C** about half · **D** most"
+        )
+
+    def nearest_table(self) -> TextTable:
+        """How often it is, for both models and on the published map."""
+        published = nearest_heads(self.published.distances) // 12 == self.published.layers
+        shares = {
+            "specimen": (self.same_layer[0], self.chance),
+            "its random twin": (self.same_layer[1], self.chance),
+            "BERT-base, on its map": ((published.mean(),), 11 / 143),
+        }
+        return TextTable(
+            ["nearest head in the same layer", "share", "by chance"],
+            [[name, Estimate(*share), Estimate(chance)] for name, (share, chance) in shares.items()],
+            f"{N_TEXTS} texts [95 %]; BERT-base: from the published Figure 6, where only places are known.",
+        )
+
+    def nearest_answer(self) -> str:
+        """The letter of the answer, and both shares."""
+        own, chance = self.same_layer[0][0], self.chance
+        answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
+        return (
+            f"The answer for this specimen: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
+            f"layer, against {100 * chance:.0f} % by chance."
+        )
+
+    def family_picture(self) -> Picture:
+        """The heads joined to families, and how many of the closest pairs the rule "same layer" names."""
+        first, second = closest_pair(self.distances)
+        between = self.distances[self.upper]
+        n_same = len(self.names) * (self.n_heads - 1) // 2  # pairs that the rule names
+        same_layer = (self.layers[:, None] == self.layers)[self.upper]
+        named = same_layer[np.argsort(between, kind="stable")[:n_same]].mean()
+        return figure_picture(
+            family_figure(
+                self.distances,
+                average_linkage(self.distances),
+                self.names,
+                self.labels.ravel(),
+                layers=self.layers,
+            ),
+            f"Closest: {self.names[first]} and {self.names[second]}, {self.distances[first, second]:.3f} nats a token; half of "
+            f"all pairs: under {np.median(between):.3f}. Rival rule, same layer: it names {100 * named:.0f} % of the {n_same} "
+            f"closest pairs; by chance {100 * self.chance:.0f} %.",
+        )
+
+    # ---- maps ---------------------------------------------------------------------------------------------
+
+    def stress_introduction(self) -> str:
+        """What a map in the plane cannot keep."""
+        return (
+            f"Each head has {len(self.names) - 1} distances. A map in the plane must bend most of them.\n\n"
+            "**Multidimensional scaling** moves points until the distances drawn fit the distances measured, "
+            "in least squares.\n\n"
+            "What is left over is the **stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
+        )
+
+    def loner(self) -> tuple[int, int]:
+        """The head that is far from all others: (layer, head)."""
+        return divmod(int(self.distances.sum(axis=1).argmax()), self.n_heads)
+
+    def stress_table(self) -> TextTable:
+        """What maps of one to four dimensions cannot keep: of the specimen, of its twin, and of shuffled distances."""
+        shuffled = np.zeros_like(self.distances)
+        shuffled[self.upper] = np.random.default_rng(0).permutation(self.distances[self.upper])
+        shuffled += shuffled.T
+        sides = {
+            "specimen": (self.distances, {}),
+            "its random twin": (self.twin_distances, {"max_iter": 300}),
+            "specimen, distances shuffled": (shuffled, {"max_iter": 300}),
+        }
+        stresses = {
+            name: [metric_mds(matrix, n_dims=k, starts=2, **options).stress for k in DIMENSIONS]
+            for name, (matrix, options) in sides.items()
+        }
+        ordered = all(list(values) == sorted(values) for values in zip(*stresses.values()))
+        return TextTable(
+            ["dimensions", *stresses],
+            [
+                [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
+                for i, k in enumerate(DIMENSIONS)
+            ],
+            "In every dimension the specimen's map bends its distances least, shuffled distances bend most."
+            if ordered
+            else "What is left over in maps of one to four dimensions.",
+        )
+
+    def both_maps_picture(self) -> Picture:
+        """The maps of the specimen and of its twin side by side."""
+        both = {
+            f"specimen, stress {self.map.stress:.2f}": (self.map.points, self.labels),
+            f"random twin, stress {self.twin_map.stress:.2f}": (self.twin_map.points, self.twin_labels),
+        }
+        medians = [np.median(matrix[self.upper]) for matrix in (self.distances, self.twin_distances)]
+        return figure_picture(
+            distance_map_figure(both),
+            f"Median distance of two heads: specimen {medians[0]:.3f}, twin {medians[1]:.4f} nats a token. "
+            "Each map has its own scale.",
+        )
+
+    # ---- kinds of heads -----------------------------------------------------------------------------------
+
+    @property
+    def unlabelled(self) -> tuple[float, float]:
+        """The share of heads without a label: of the specimen, and of BERT-base as published."""
+        return tuple((labels == "unlabelled").mean() for labels in (self.labels, self.published.labels))
+
+    def labels_question(self) -> str:
+        """How many heads have no label?"""
+        base = self.published.labels
+        return (
+            "In BERT-base this rule, with the six linguistic heads, leaves "
+            f"**{(base == 'unlabelled').sum()} of 144** heads without a label ({100 * self.unlabelled[1]:.0f} %). "
+            f"How many of the specimen's {self.labels.size}?"
+        )
+
+    def labels_table(self) -> TextTable:
+        """How many heads have each label."""
+        kinds = [label for label, _ in measures.THRESHOLDS.values()] + ["linguistic", "unlabelled"]
+        commonest = max(kinds, key=lambda kind: (self.twin_labels == kind).sum())
+        sides = {
+            "BERT-base (Fig. 6)": self.published.labels,
+            "specimen": self.labels,
+            "random twin": self.twin_labels,
+        }
+        return label_table(
+            sides,
+            kinds,
+            f"Heads with each label: {self.published.labels.size} of BERT-base (Fig. 6), {self.labels.size} of the specimen; "
+            "there no linguistic heads were looked for. Not drawn: the random twin, "
+            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads {commonest}.",
+        )
+
+    def labels_answer(self) -> str:
+        """The letter of the answer, and the share."""
+        left = self.unlabelled[0]
+        answer = "ABCD"[min(3, int(left * 4))]
+        return f"The answer for this specimen: **{answer}** ({100 * left:.0f} % without a label; n = {N_TEXTS} texts)."
+
+    def groups_table(self) -> TextTable:
+        """Whether layers and behaviours are groups: distances within and between them."""
+        sides = {
+            "specimen, layers": (self.distances, self.layers),
+            "specimen, behaviours": (self.distances, self.labels.ravel()),
+            "twin, layers": (self.twin_distances, self.layers),
+            "twin, behaviours": (self.twin_distances, self.twin_labels.ravel()),
+        }
+        rows = []
+        for name, (matrix, groups) in sides.items():
+            try:
+                found = measures.group_test(matrix, groups)
+            except ValueError:  # all heads in one group
+                rows.append([f"{name}, no test", "-", "-"])
+                continue
+            within, between = (Estimate(value, form=".4f") for value in (found.within, found.between))
+            rows.append([f"{name}, p {found.p:.3f}", within, between])
+        labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
+        return TextTable(
+            ["groups", "within", "between"],
+            rows,
+            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. A behaviour: "
+            f"{labelled[0]} heads of the specimen, {labelled[1]} of the twin. n = {N_TEXTS} texts.",
+        )
+
+    # ---- the ledger and the answer ------------------------------------------------------------------------
+
+    def whole_heads(self) -> str:
+        """How far the number of heads that rest on [SEP] moves with the texts."""
+        reporting = {
+            name: values[1::2] for name, values in self.seen[self.specimen].values.items()
+        }  # the others chose
+        resting = [_resting(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
+        now = _resting(reporting, np.ones(len(reporting["sep"])))
+        low, high = (int(end) for end in stats.percentile_interval(resting))
+        return (
+            f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high} "
+            "in 95 % of rounds. So an interval can begin or end at its own number; of "
+            f"{len(reporting['sep'])} texts it is made a little wider, and its end need not be a whole head."
+        )
+
+    def verdict_count(self) -> str:
+        """How many claims hold, and where all of them can be read."""
+        return f"{count_verdicts(self.verdicts)} All of them: `bertlook claims --lesson 09`, and the handout."
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        own, untrained = (
+            f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]" for share, low, high in self.same_layer
+        )
+        left, base_left = (f"{100 * share:.0f} %" for share in self.unlabelled)
+        stress = self.map.stress
+        if stress < 0.1:
+            how = "good" if stress < 0.05 else "between good and fair"
+        else:
+            how = "between fair and poor" if stress < 0.2 else "poor"
+        return (
+            f"- **Neighbours in a layer**: for {own} of the heads the nearest head is of their own layer, by chance "
+            f"{100 * self.chance:.0f} %; untrained {untrained}.\n"
+            f"- **Kinds of heads, perhaps**: {left} of the specimen's heads have no simple label, {base_left} of BERT-base's, "
+            "some of whose labels come from a treebank.\n"
+            f"- **A map shows it roughly**: a stress of {stress:.2f} is {how}, and an untrained model fills the plane as well "
+            f"({self.twin_map.stress:.2f})."
+        )
+
+    # ---- behind the answer --------------------------------------------------------------------------------
+
+    def turning_introduction(self) -> str:
+        """What can be turned onto what."""
+        return (
+            "Turning lays each head's point on the same head's point in the other map. A map of "
+            f"{len(self.names)} heads and one of {self.published.labels.size} are not of the same heads: `metrics.procrustes` "
+            "refuses them. Two halves of the texts are:"
+        )
+
+    def turned_picture(self) -> Picture:
+        """The maps of two halves of the texts, one turned onto the other."""
+        one, other = (metric_mds(self.each[half::2].mean(axis=0), starts=20).points for half in (0, 1))
+        fitted, disparity = procrustes(one, other, self.names, self.names)
+        longer = np.argsort(
+            -np.ptp(other, axis=0)
+        )  # up and down mean nothing: the longer side lies along the slide
+        return figure_picture(
+            _turned_figure(fitted[:, longer], other[:, longer]),
+            "Each head on two halves of the texts, a circle and a square, after turning. Left over: "
+            f"{100 * disparity:.1f} % of the variance.",
+        )
+
+
+def nearest_heads(distances: np.ndarray) -> np.ndarray:
+    """For each head the place of its nearest other head; distances of shape (head, head)."""
+    return np.where(np.eye(len(distances), dtype=bool), np.inf, distances).argmin(axis=1)
+
+
+def closest_pair(distances: np.ndarray) -> tuple[int, int]:
+    """The two different heads that are closest; distances of shape (head, head), ``inf`` where a pair does not count."""
+    others = np.where(np.eye(len(distances), dtype=bool), np.inf, distances)
+    first, second = np.unravel_index(others.argmin(), others.shape)
+    return int(first), int(second)
+
+
+def share_of_own_layer(distances: np.ndarray, layers: np.ndarray) -> tuple[float, float, float]:
+    """The share of heads whose nearest head is of their own layer, and its interval over texts.
+
+    Parameters
+    ----------
+    distances : array of shape (text, head, head)
+    layers : int array of shape (head,)
+
+    Returns
+    -------
+    share, low, high : float
+        Whole heads are counted, in steps; so there is no tail that the interval could lean to.
+    """
+
+    def share_in(matrix):
+        return (layers[nearest_heads(matrix)] == layers).mean()
+
+    n_texts = len(distances)
+    drawn = [share_in(np.tensordot(w / w.sum(), distances, 1)) for w in stats.draws(n_texts)]
+    share = share_in(distances.mean(axis=0))
+    return share, *stats.sample_interval(drawn, share, n_texts, acceleration=0)
+
+
+def divergence_table(divergence: Callable) -> TextTable:
+    """Three pairs of rows and how far apart they are, by the function that the slide shows."""
+    first, second, half = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0]])
+    rows = {"same row": first, "half in common": half, "no common key": second}
+    return TextTable(
+        ["two rows", "divergence"],
+        [[name, Estimate(divergence(first, row), form=".3f")] for name, row in rows.items()],
+        "Rows of three keys: all on the first; half on the first and half on the second; all on the second. ln 2 is "
+        f"{np.log(2):.3f}.",
+    )
+
+
+def thresholds_table() -> TextTable:
+    """Above what a head gets a label."""
+    return TextTable(
+        ["measure (mean over texts)", "above", "label"],
+        [
+            [name.replace("_normalized", " / ln n"), f"{line:.2f}", label]
+            for name, (label, line) in measures.THRESHOLDS.items()
+        ],
+    )
+
+
+def halves_picture(one: np.ndarray, other: np.ndarray) -> Picture:
+    """Each distance on two halves of the texts."""
+    return figure_picture(
+        _halves_figure(one, other),
+        f"{len(one)} distances, each on two halves of the texts: correlation {np.corrcoef(one, other)[0, 1]:.4f}. "
+        "Dotted: the same on both.",
+    )
+
+
+def _resting(quantities: dict[str, np.ndarray], weights: np.ndarray) -> int:
+    """How many heads rest on [SEP], in the weighted mean over texts."""
+    means = {name: np.tensordot(weights / weights.sum(), values, 1) for name, values in quantities.items()}
+    return (measures.behaviour_labels(means) == "[SEP]").sum()
+
+
+def _turned_figure(fitted: np.ndarray, other: np.ndarray):
+    """Two maps of the same heads over each other, a line between the two places of each head; shape (head, 2)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(*np.transpose([fitted, other], (2, 0, 1)), color="#777777", linewidth=1.5)
+    axes.plot(
+        *other.T, "o", markersize=13, markerfacecolor="white", markeredgecolor="#0072b2", markeredgewidth=2
+    )
+    axes.plot(*fitted.T, "s", markersize=6, color="#d55e00")
+    axes.set(xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def _halves_figure(one: np.ndarray, other: np.ndarray):
+    """The same distances from two halves of the texts, beside the line on which they would be equal."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, one.max()], [0, one.max()], color="#555555", linestyle=":", linewidth=2)
+    axes.plot(one, other, "o", color="#0072b2", markersize=5, alpha=0.5)
+    axes.set_xlabel("distance on one half of the texts, nats a token", fontsize=18)
+    axes.set_ylabel("on the other half", fontsize=18)
+    axes.tick_params(labelsize=18)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

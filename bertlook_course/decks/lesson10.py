@@ -1,0 +1,380 @@
+"""What the slides of lesson 10 show: what each layer lets a linear probe read, and how far layers can be told apart by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach.views import Picture
+
+from ..analyses.probing import Counts, centre_of_gravity, expected_layer, mixing_bits, typed_beliefs
+from ..claims.lessons import lesson10
+from ..claims.lessons.lesson10 import NAMES
+from ..corpora import load_treebank
+from ..published import measured, published_probing
+from ..render import (
+    Estimate,
+    TextTable,
+    depth_figure,
+    depth_panels_figure,
+    describe_curves,
+    f1_cell,
+    figure_picture,
+    fits_said,
+    published_layers_table,
+    table_dots,
+    where_table,
+)
+from .common import LessonDeck, letter
+
+PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 10: probes of every layer of both models, on the treebank."""
+
+    lesson = "10"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin)
+        self.n_layers, self.sentences = specimen.n_layers, load_treebank()
+        fits, twin_fits = (lesson10.fitted(model, self.sentences) for model in (specimen, twin))
+        self.shown = lesson10.shown(specimen, self.sentences)
+        self.scores, self.twin_scores = fits.scores, twin_fits.scores
+        self.mixes, self.twin_mixes = fits.mixes, twin_fits.mixes
+        self.made_up = fits.made_up
+
+    def beliefs(self, text: str):
+        """What the probes of each layer believe of the words of a text."""
+        return typed_beliefs(self.shown.words, self.specimen, text)
+
+    # ---- each layer alone ---------------------------------------------------------------------------------
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """Of each task what the best layer adds to the embeddings, in points."""
+        return {task: 100 * score.so_far.gain for task, score in self.scores.items()}
+
+    @property
+    def best(self) -> dict[str, str]:
+        """Of each task the best layer, by name."""
+        return {
+            task: f"layer {score.best[-1]}" if score.best[-1] else "the embeddings"
+            for task, score in self.scores.items()
+        }
+
+    def gains_answer(self) -> str:
+        """The letter of the task that gains most, and all gains."""
+        most = max(self.gains, key=self.gains.get)
+        said = ", ".join(f"{NAMES[task]} {gain:+.1f}" for task, gain in self.gains.items())
+        return f"**{'ABCD'[list(self.gains).index(most)]}**: {said} points, from the embeddings to the best layer."
+
+    def layers_picture(self) -> Picture:
+        """F1 by the layer that the probe reads, for both models."""
+        curves, twin_curves = _bands(self.scores), _bands(self.twin_scores)
+        panels = {name: {"specimen": curves[name], "random twin": twin_curves[name]} for name in curves}
+        fits = fits_said(self.scores | self.twin_scores)
+        added = "; ".join(
+            f"{name} {self.gains[task]:+.1f} (twin {100 * self.twin_scores[task].so_far.gain:+.1f})"
+            for task, name in NAMES.items()
+            if task in self.gains
+        )
+        return figure_picture(
+            depth_panels_figure(panels, xlabel="the one layer that the probe reads (0: embeddings)"),
+            f"{fits}{' ' if fits else ''}F1 of each layer alone, with 95 % bands over documents. The best layer, chosen on "
+            f"training documents, adds: {added} points.",
+        )
+
+    def best_sentence(self) -> str:
+        """The best layer of each task, and where even the gain is not sure."""
+        where = ", ".join(
+            f"{NAMES[task]} {self.best[task]}{'' if score.so_far.sure else ' (the gain is not sure)'}"
+            for task, score in self.scores.items()
+        )
+        return f"Best layer of the specimen: {where}. For which of them would you name a depth?"
+
+    # ---- mixes, runs, controls ----------------------------------------------------------------------------
+
+    def stopped_picture(self) -> Picture:
+        """What a mix of layers would say if its fit were stopped too early."""
+        stopped, fixed = self.shown.stopped, self.shown.fixed
+        early = {n: f1 for n, f1 in stopped.f1.items() if n}
+        curves = {f"{n} steps": 100 * f1 for n, f1 in early.items()} | {"the end": 100 * fixed.f1}
+        would_say = "; ".join(
+            f"{n} steps: layer {expected_layer(f1):.1f}, {100 * (f1[-1] - f1[0]):+.1f} points"
+            for n, f1 in early.items()
+        )
+        return figure_picture(
+            depth_figure(curves, xlabel="last layer that the mix may read", size=(9.8, 3.0)),
+            f"Word classes, mixes P(0) to P({self.n_layers}) under penalties that nobody chose; {stopped.why}. "
+            f"Expected layer and gain, {would_say}.",
+        )
+
+    def stopped_sentence(self) -> str:
+        """What the mix says at its end, and with penalties that were chosen."""
+        fixed, chosen = self.shown.fixed, self.shown.chosen
+        return (
+            f"Fitted to its end, the mix reads layer {fixed.weights.argmax()} ({100 * fixed.weights.max():.0f} %) and gains "
+            f"**{100 * fixed.gain:+.1f}**. With penalties **chosen on training documents** it gains **{100 * chosen.gain:+.1f}**; "
+            f"the best layer alone **{self.gains['pos']:+.1f}**."
+        )
+
+    @property
+    def runs(self) -> dict[str, np.ndarray]:
+        """F1 of each layer in three runs on other documents, per cent."""
+        names = ("first run", "second run", "third run")
+        return {name: 100 * run.f1 for name, run in zip(names, self.shown.runs, strict=True)}
+
+    def runs_picture(self) -> Picture:
+        """The curves of three runs."""
+        ends = "; ".join(
+            f"{name} {curve[0]:.1f}, {curve[1]:.1f}, {curve[-1]:.1f} %" for name, curve in self.runs.items()
+        )
+        return figure_picture(
+            depth_figure(self.runs, xlabel="layer (0: embeddings)"),
+            "Specimen, word classes, each layer alone, fitted on three draws of four fifths of the documents. Layers 0, 1 and "
+            f"{self.n_layers}: {ends}.",
+        )
+
+    def runs_sentence(self) -> str:
+        """How much neighbouring layers differ, and how much runs."""
+        stack, half = np.stack(list(self.runs.values())), self.n_layers // 2
+        span = (stack.max(axis=0) - stack.min(axis=0))[half:].mean()  # at the layers of the steps below
+        steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
+        best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
+        return (
+            f"On average neighbours in the upper half differ by **{steps:.1f}** points, three runs at one of these layers span "
+            f"**{span:.1f}**. Best layer of the three runs: {best}."
+        )
+
+    def controls_table(self) -> TextTable:
+        """The best layer beside the random twin, a list of words and the commonest label."""
+        rows = []
+        for task, rivals in self.shown.rivals.items():
+            both = [Counts(s[task].so_far.counts[-1]) for s in (self.scores, self.twin_scores)]
+            simple = (Estimate(100 * rival.f1, form=".0f") for rival in rivals)
+            rows.append([NAMES[task], *map(f1_cell, both), *simple])
+        n = [score.n_test for score in self.scores.values()]
+        return TextTable(
+            ["best layer", "specimen [95 %]", "random twin [95 %]", "word list", "commonest label"],
+            rows,
+            f"F1 in per cent; n = {min(n):,} to {max(n):,} cases. Word list: each form's commonest label; for coreference: "
+            "the same words.",
+        )
+
+    def made_up_sentence(self) -> str:
+        """How well labels that were made up can be learnt."""
+        invented = self.made_up.so_far.f1[-1]
+        return (
+            f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. Easy to pass: "
+            "few of the pairs that are scored were fitted on."
+        )
+
+    # ---- an order of tasks --------------------------------------------------------------------------------
+
+    @cached_property
+    def orders(self) -> tuple[int, dict[str, float]]:
+        """The number of bootstrap samples, and in how many of them each order of two tasks holds, per cent."""
+        pos, dep, coref = (
+            expected_layer(np.maximum.accumulate(self.scores[task].resampled(seed=i), axis=1))
+            for i, task in enumerate(PIPELINE)
+        )
+        held = {
+            "word classes before dependencies": pos < dep,
+            "the two tie": pos == dep,
+            "dependencies before coreference": dep < coref,
+        }
+        return len(pos), {name: 100 * float(np.mean(samples)) for name, samples in held.items()}
+
+    def orders_table(self) -> TextTable:
+        """In how many samples each order holds."""
+        n_samples, shares = self.orders
+        return TextTable(
+            ["expected layers of the specimen", "samples"],
+            [[name, Estimate(share, form=".0f", after=" %")] for name, share in shares.items()],
+            f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far. "
+            "The random twin gains nothing, so it has no order.",
+        )
+
+    def expected_sentence(self) -> str:
+        """The expected layers of the specimen, and the best ones of a larger model on more data."""
+        ours = []
+        for task in PIPELINE:
+            layer = self.scores[task].so_far.expected_layer
+            ours.append(
+                f"{NAMES[task]} "
+                + (f"**{layer:.1f}**" if np.isfinite(layer) else "**none, the gain is not sure**")
+            )
+        tables = {name: measured(f"layers: {name}") for name in ("word classes", "relations", "coreference")}
+        theirs = ", ".join(
+            f"**{table.cell('model', 'best layer')}** for {name} "
+            f"({table.cell('model', 'adds').partition(' [')[0]} points)"
+            for name, table in tables.items()
+        )
+        return (
+            f"Expected layers of the specimen: {', '.join(ours)}. On more data (docs/results.md: EWT and GUM, 3,000 cases to fit "
+            f"on) the best layer of {tables['relations'].whose} is {theirs}."
+        )
+
+    # ---- the ledger and the answer ------------------------------------------------------------------------
+
+    def limits(self) -> str:
+        """What a probe of a layer does not show."""
+        lines = [
+            "**That BERT uses it there.** What can be read at layer 3 need not be read by layer 4. Lesson 11 switches heads off.",
+            "**That it is not there earlier.** A stronger probe may find it sooner; this one is linear.",
+            f"**Anything about another model.** Layer 3 of {self.n_layers}, of 12, of 24: three different things.",
+            f"**How it is elsewhere.** {len(self.sentences)} sentences, one author.",
+        ]
+        return "\n".join(f"- {line}" for line in lines)
+
+    def _gain(self, task: str) -> str:
+        """What the best layer adds, with a depth only where the gain is sure."""
+        curve = self.scores[task].so_far
+        low, high = curve.gain_interval()
+        depth = f" in {self.best[task]}" if curve.sure else ", so no depth can be named"
+        twin = 100 * self.twin_scores[task].so_far.gain
+        return (
+            f"{self.gains[task]:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]{depth} (twin {twin:+.1f})"
+        )
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        _, shares = self.orders
+        return (
+            f"- **Word classes:** {self._gain('pos')}. **Dependencies:** {self._gain('dep')}.\n"
+            f"- **Antecedents:** {self._gain('coref')}. **Entities:** {self._gain('entity')}.\n"
+            f"- **A pipeline?** Word classes and dependencies tie in {shares['the two tie']:.0f} % of the samples; dependencies "
+            f"come before coreference in {shares['dependencies before coreference']:.0f} %. In BERT-base the whole order is "
+            "published, without an interval."
+        )
+
+    # ---- behind the answer --------------------------------------------------------------------------------
+
+    def where_table(self) -> TextTable:
+        """Where each task is solved, by several rules."""
+        return where_table({NAMES[task]: score for task, score in self.scores.items()})
+
+    def mixes_table(self) -> TextTable:
+        """The centres and the entropies of the mixes, for both models, with their range over fits."""
+        rows, bits = [], []
+        for task in lesson10.MIXED:
+            sides = []
+            for fits in (self.mixes, self.twin_mixes):
+                weights = [fit[task].weights for fit in fits]
+                sides.append([list(map(centre_of_gravity, weights)), list(map(mixing_bits, weights))])
+            centres, entropies = ([_span(side[i]) for side in sides] for i in (0, 1))
+            rows.append([NAMES[task], *centres, *entropies])
+            bits.append(f"{NAMES[task]} " + ", twin ".join(f"{np.mean(side[1]):.2f}" for side in sides))
+        return TextTable(
+            ["mix of P(L)", "specimen", "random twin", "K(s), specimen", "K(s), twin"],
+            rows,
+            f"Mean (smallest to largest) of {len(self.mixes)} fits, each on other four fifths of the documents, penalties chosen "
+            f"on training documents. K(s), 0 to {np.log2(self.n_layers + 1):.2f} bits: {'; '.join(bits)}.",
+        )
+
+
+# ---- what was published: BERT-base and BERT-large, never in one table ------------------------------------------
+
+
+def two_depths_picture(shares: np.ndarray, f1: np.ndarray, centre: float, expected: float) -> Picture:
+    """Made-up shares and scores of five layers, and the two depths that they give."""
+    return figure_picture(
+        depth_figure({"F1": f1, "share": shares}, ylabel="", xlabel="layer", ylim=(0, 1), size=(9.8, 2.5)),
+        f"Made up. Centre of gravity of the shares: layer {centre:.2f}. Expected layer of the gains in F1: {expected:.2f}.",
+    )
+
+
+def large_answer() -> str:
+    """The centre of the mix for word classes in BERT-large, beside its expected layer."""
+    pos = published_probing("BERT-large")["POS"]
+    return (
+        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. Its mix is not far from flat: "
+        f"K(s) = {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
+    )
+
+
+def base_answer() -> str:
+    """The expected layer of word classes in BERT-base, and both models' shares of their depth."""
+    pos, large = published_probing("BERT-base")["POS"], published_probing("BERT-large")["POS"]
+    return (
+        f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model is not a layer number of "
+        f"the other.** Shares of the depth can be compared: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
+    )
+
+
+def published_layers(model: str, source: str) -> Picture:
+    """The two depths of each task as published for a model; the source is said in the picture's sentence."""
+    found, table = published_probing(model), published_layers_table(model)
+    said = (
+        f"{model}, {source}. By expected layer {_ends(found, 'expected')}; by centre {_ends(found, 'centre')}. "
+        "No intervals were published."
+    )
+    return table_dots(
+        TextTable(table.header, table.rows, said),
+        ["expected layer", "centre"],
+        axis=f"layer, of {len(found['POS'].f1) - 1}",
+        together=True,
+    )
+
+
+def mixes_picture() -> Picture:
+    """BERT-large's mixes for three tasks, beside equal shares."""
+    large = published_probing("BERT-large")
+    mixes = {name: 100 * large[name].weights for name in ("SPR", "POS", "Coreference")}
+    said = " ".join(f"{n}: centre {large[n].centre:.2f}, K(s) {large[n].mixing_bits:.2f}." for n in mixes)
+    return figure_picture(
+        depth_figure(
+            mixes,
+            ylabel="share (per cent)",
+            baseline=("equal shares", 100 / 25),
+            ylim=(0, None),
+            xlabel="layer (0 = embeddings)",
+        ),
+        f"BERT-large's published mixes. {said}",
+    )
+
+
+def equal_shares() -> str:
+    """What equal shares of 25 layers give."""
+    equal = np.full(25, 1 / 25)
+    return f"**Equal shares**: centre of gravity {centre_of_gravity(equal):.2f}, K(s) {mixing_bits(equal):.2f} bits."
+
+
+def base_picture() -> Picture:
+    """BERT-base's scores by the last layer that a mix may read."""
+    curves = _base_curves()
+    return figure_picture(depth_figure(curves), f"BERT-base, F1 of P(0) to P(12). {describe_curves(curves)}")
+
+
+def base_steps() -> str:
+    """How small the steps between its upper layers are."""
+    largest = max(np.diff(curve)[6:].max() for curve in _base_curves().values())
+    return f"From layer 7 on no step is larger than **{largest:.1f} points**. What would another training run have given?"
+
+
+def _base_curves() -> dict[str, np.ndarray]:
+    base = published_probing("BERT-base")
+    return {task: base[task].f1 for task in ("POS", "Dependencies", "Coreference")}
+
+
+def _ends(found: Mapping, what: str) -> str:
+    """The first and the last task by a layer number."""
+    known = {task: getattr(row, what) for task, row in found.items() if np.isfinite(getattr(row, what))}
+    first, *_, last = sorted(known, key=known.get)
+    return f"first {first} ({known[first]:.2f}), last {last} ({known[last]:.2f})"
+
+
+def _bands(found: Mapping) -> dict[str, tuple]:
+    """Of each task, F1 by layer with the ends of its band, per cent."""
+    return {
+        NAMES[task]: (100 * score.f1, *(100 * end for end in score.interval(lambda f1: f1)))
+        for task, score in found.items()
+    }
+
+
+def _span(values) -> Estimate:
+    """A mean, and the smallest and the largest that it is the mean of."""
+    return Estimate(np.mean(values), min(values), max(values), between="({} to {})")

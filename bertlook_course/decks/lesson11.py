@@ -1,0 +1,396 @@
+"""What the slides of lesson 11 show: heads taken away, one by one and together, and how far that was known beforehand."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach import head_label, stats
+from bertlook_teach.views import Picture
+
+from ..analyses import ablation
+from ..claims import collect_evidence
+from ..claims.lessons import lesson11
+from ..published import published_number, published_wmt_significant
+from ..render import (
+    Estimate,
+    TextTable,
+    figure_picture,
+    heat_figure,
+    prediction_figure,
+    pruning_figure,
+    ranked_effects_figure,
+)
+from .common import LessonDeck, heads_where, letter
+
+SHARE_OFF = 0.4  # of the heads, where the slides compare orders of removal
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 11, on as many sentences as a lesson has time for."""
+
+    lesson = "11"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, lesson11.class_resources())
+        self.n_heads = specimen.n_layers * specimen.n_heads
+        self.n_texts = len(self.resources.texts)
+
+    # ---- one head away ------------------------------------------------------------------------------------
+
+    @cached_property
+    def found(self) -> dict[str, dict[str, object]]:
+        """What the loss becomes without each head ("zero", "uniform") and each layer ("layer"), for both models."""
+        return {name: lesson11.measured(model, self.resources) for name, model in self.models.items()}
+
+    @property
+    def effects(self) -> ablation.HeadEffects:
+        """What the specimen loses without each of its heads."""
+        return self.found["specimen"]["zero"]
+
+    @property
+    def twin_effects(self) -> ablation.HeadEffects:
+        """The same for the random twin."""
+        return self.found["random twin"]["zero"]
+
+    @cached_property
+    def matters(self) -> tuple[ablation.HeadsThatMatter, ...]:
+        """Which heads matter beyond chance: of the specimen, and of the twin."""
+        return tuple(ablation.heads_that_matter(e, by="loss") for e in (self.effects, self.twin_effects))
+
+    @cached_property
+    def sure(self) -> tuple[np.ndarray, ...]:
+        """Of each model, which heads are not chance after Holm's correction: (layer, head)."""
+        return tuple(m.corrected[0] < m.level for m in self.matters)
+
+    @cached_property
+    def unnoticed(self) -> tuple[float, ...]:
+        """Of each model, the share of heads without which the loss rises by less than 1 %."""
+        both = (self.effects, self.twin_effects)
+        return tuple(float((e.loss_change / e.base_losses.mean() < 0.01).mean()) for e in both)
+
+    def dearest(self, layer: int) -> str:
+        """The head of a layer (from 0) without which the loss rises most."""
+        return head_label(layer, int(self.effects.loss_change[layer].argmax()))
+
+    def unnoticed_question(self) -> str:
+        """How many heads would nobody miss?"""
+        return (
+            f"We take away each of the {self.n_heads} heads, one at a time, and measure the masked-LM loss "
+            f"on {self.n_texts} sentences. For **how many** does it rise by less than **1 %**?\n\n"
+            "**A** hardly any · **B** about a third · **C** about two thirds · **D** nearly all"
+        )
+
+    def unnoticed_table(self) -> TextTable:
+        """The shares of heads that nobody would miss, and what was published of a translation model."""
+        starred = published_wmt_significant()
+        return TextTable(
+            ["heads that nobody would miss", "share", "of"],
+            [
+                ["specimen", Estimate(self.unnoticed[0]), self.n_heads],
+                ["its random twin", Estimate(self.unnoticed[1]), self.n_heads],
+                ["translation model, BLEU (Michel)", Estimate(1 - starred.mean()), starred.size],
+            ],
+            f"Specimen and twin: loss up by less than 1 %, {self.n_texts} sentences. Translation model: change not "
+            "significant at p < .01, as printed.",
+        )
+
+    def unnoticed_answer(self) -> str:
+        """The letter of the answer, and the specimen's share."""
+        share = self.unnoticed[0]
+        return f"The answer for this specimen: **{letter(share, (0.15, 0.5, 0.85))}** ({100 * share:.0f} %)."
+
+    def effects_picture(self) -> Picture:
+        """The change of the loss without each head, as a heat map."""
+        change = self.effects.loss_change
+        return figure_picture(
+            heat_figure({"": change}, size=(9.8, 3.9)),
+            f"Change of the loss without the head, {change.min():+.2f} to {change.max():+.2f} nats, {self.n_texts} "
+            "sentences. Blue: the loss rises, the head was of use; + or −: a change of at least a quarter of the largest. "
+            f"Not chance after Holm's correction: {heads_where(self.sure[0])}.",
+        )
+
+    def effects_beside(self) -> str:
+        """What the changes are to be compared with: the loss itself, and the twin."""
+        largest = np.abs(self.twin_effects.loss_change).max()
+        return (
+            f"Loss with all heads {self.effects.base_losses.mean():.2f}. "
+            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} not chance."
+        )
+
+    def ranked_picture(self) -> Picture:
+        """All heads by what is lost without them, each with its interval."""
+        base, losses = self.effects.base_losses, self.effects.losses
+        intervals = np.array([[stats.paired_interval(base, head) for head in layer] for layer in losses])
+        sure = self.sure[0]
+        return figure_picture(
+            ranked_effects_figure(
+                self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
+            ),
+            f"95 % intervals over {self.n_texts} sentences, drawn in pairs. Filled: not chance after Holm's correction, "
+            f"{int(sure.sum())} of {self.n_heads}.",
+        )
+
+    def counts_table(self) -> TextTable:
+        """How many heads matter, before and after the correction, and how many of them are found again on other sentences."""
+        ours, twins = self.matters
+        largest = [np.abs(e.loss_change).max() for e in (self.effects, self.twin_effects)]
+        return TextTable(
+            ["heads with p < .05", "specimen", "random twin"],
+            [
+                ["uncorrected", ours.uncorrected[0], twins.uncorrected[0]],
+                [
+                    "expected by chance if none mattered",
+                    *(Estimate(m.expected_by_chance, form=".1f") for m in self.matters),
+                ],
+                ["after Holm's correction", ours.significant[0], twins.significant[0]],
+                [
+                    "found on a random half, median",
+                    *(Estimate(np.median(m.found), form="g") for m in self.matters),
+                ],
+                [
+                    "of these confirmed on the other half",
+                    *(Estimate(np.median(m.confirmed), form="g") for m in self.matters),
+                ],
+            ],
+            f"Paired t-tests of the loss, {self.n_heads} heads, {self.n_texts} sentences, 20 random halves. "
+            f"Largest change: specimen {largest[0]:.3f} nats, twin {largest[1]:.4f}.",
+        )
+
+    # ---- the best head to remove --------------------------------------------------------------------------
+
+    @cached_property
+    def gains(self) -> tuple[np.ndarray, ...]:
+        """Of each model, what the best head to remove gains: on the half that chose it, and on the other half."""
+        return tuple(best_to_remove(effects) for effects in (self.effects, self.twin_effects))
+
+    def halves_question(self) -> str:
+        """What becomes of the gain on other sentences?"""
+        return (
+            f"On one half of the sentences we look for the **best** of {self.n_heads} heads to remove: without it the loss "
+            "is *lowest*. Then we try it on the **other half**. What happens to its gain?\n\n"
+            "**A** it grows · **B** it stays · **C** it shrinks · **D** it turns into a loss"
+        )
+
+    def halves_table(self) -> TextTable:
+        """The gain of the best head to remove on both halves, for both models."""
+        return TextTable(
+            ["best head to remove, gain in nats", "half that chose", "other half"],
+            [
+                [name, *(Estimate(gain, form="+.4f") for gain in pair)]
+                for name, pair in zip(("specimen", "its random twin"), self.gains)
+            ],
+            f"Mean over 200 random halves of {self.n_texts} sentences; positive: the loss falls without the head.",
+        )
+
+    def halves_answer(self) -> str:
+        """The letter of the answer, and what to expect on new sentences."""
+        chose, other = self.gains[0]
+        return (
+            f"The answer for this specimen: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves share one mean, "
+            "so luck in one is bad luck in the other; on **new** sentences expect no more than that mean, "
+            f"{self.gains[0].mean():+.4f} nats."
+        )
+
+    # ---- many heads away ----------------------------------------------------------------------------------
+
+    @property
+    def layer_cost(self) -> np.ndarray:
+        """What the specimen loses without each layer's heads, all at once."""
+        return self.found["specimen"]["layer"].loss_change
+
+    @property
+    def head_sum(self) -> np.ndarray:
+        """What it loses without each of a layer's heads, one by one, summed."""
+        return self.effects.loss_change.sum(axis=1)
+
+    def layers_table(self) -> TextTable:
+        """Heads of a layer one by one and all at once."""
+        twin = self.found["random twin"]["layer"].loss_change
+        gap = int((self.layer_cost - self.head_sum).argmax())
+        return TextTable(
+            ["layer off", "its heads one by one, summed", "all at once", "twin, all at once"],
+            [
+                [
+                    f"layer {layer}",
+                    Estimate(one_by_one, form="+.3f"),
+                    Estimate(at_once, form="+.3f"),
+                    Estimate(untrained, form="+.4f"),
+                ]
+                for layer, (one_by_one, at_once, untrained) in enumerate(
+                    zip(self.head_sum, self.layer_cost, twin), 1
+                )
+            ],
+            f"Widest apart is layer {gap + 1}: all of it off costs {self.layer_cost[gap]:+.2f} nats, its heads one by one "
+            f"{self.head_sum[gap]:+.2f} together; {self.n_texts} sentences.",
+        )
+
+    @cached_property
+    def slopes(self) -> dict[str, np.ndarray]:
+        """Of each model, the derivative of each sentence's loss by each head's gate: (sentence, layer, head)."""
+        return {
+            name: collect_evidence("head effects", model, self.resources).values["signed"]
+            for name, model in self.models.items()
+        }
+
+    @property
+    def predictions(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Of each model, what the slope says that a head costs, and what it does cost."""
+        return {
+            name: (-slopes.mean(axis=0), self.found[name]["zero"].loss_change)
+            for name, slopes in self.slopes.items()
+        }
+
+    @cached_property
+    def fit(self) -> dict[str, float]:
+        """Of each model, the correlation of the predicted and the true effects."""
+        return {
+            name: np.corrcoef(predicted.ravel(), true.ravel())[0, 1]
+            for name, (predicted, true) in self.predictions.items()
+        }
+
+    def prediction_picture(self) -> Picture:
+        """Predicted and true effects of all heads."""
+        return figure_picture(
+            prediction_figure(self.predictions, size=(9.8, 3.7)),
+            f"Correlation over {self.n_heads} heads: specimen {self.fit['specimen']:.2f}, twin {self.fit['random twin']:.2f}. "
+            f"On the line: predicted exactly; named: the head farthest from it. {self.n_texts} sentences.",
+        )
+
+    @cached_property
+    def pruned(self) -> dict[str, dict[str, np.ndarray]]:
+        """Of each model, the loss added by an order of removal at each share of heads off; a mean over sentences."""
+        curves = {
+            name: collect_evidence("pruning curves", model, self.resources).values
+            for name, model in self.models.items()
+        }
+        return {
+            name: {key: curve[key].mean(axis=0) for key in ("worst", "best", "random", "orders")}
+            for name, curve in curves.items()
+        }
+
+    @property
+    def at_share_off(self) -> dict[str, float]:
+        """What the specimen's loss rises by where `SHARE_OFF` of the heads are off, by the order of removal."""
+        step = lesson11.SHARES.index(SHARE_OFF)
+        return {order: curve[..., step] for order, curve in self.pruned["specimen"].items()}
+
+    @cached_property
+    def from_above(self) -> float:
+        """The same for a rule without a gradient: the upper layers' heads go first."""
+        scorer = ablation.MaskedLM(self.specimen)
+        texts = scorer.encode(self.resources.texts, truncate=True, batch_size=16)
+        heads = ablation.all_heads(self.specimen)[::-1][: round(SHARE_OFF * self.n_heads)]
+        losses = [ablation.score_batches(scorer, texts, heads=off)[0] for off in (heads, ())]
+        return float((losses[0] - losses[1]).mean())
+
+    def pruning_picture(self) -> Picture:
+        """The loss as more and more heads go, in three orders."""
+        orders = {"least first": "worst", "most first": "best", "random": "random"}
+        lines = {
+            name: {said: curves[key] for said, key in orders.items()} for name, curves in self.pruned.items()
+        }
+        bands = {name: curves["orders"] for name, curves in self.pruned.items()}
+        added = self.at_share_off
+        return figure_picture(
+            pruning_figure(lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0)),
+            f"Ranked by I_h on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} "
+            f"sentences. 40 % off, least first: {added['worst']:+.2f} nats, at random {added['random']:+.2f}. "
+            f"Grey: {lesson11.DRAWS} random orders. Each panel has its own scale.",
+        )
+
+    # ---- the ledger and the answer ------------------------------------------------------------------------
+
+    def verdict_count(self) -> str:
+        """How many claims hold, and why the interval of one of them lies too high, if it does."""
+        [claim] = self.verdicts_on("first-order")
+        costs = (self.effects.losses - self.effects.base_losses[None, None]).reshape(self.n_heads, -1).T
+        slopes = self.slopes["specimen"]
+        alone = np.median([np.corrcoef(-slope.ravel(), cost)[0, 1] for slope, cost in zip(slopes, costs)])
+        at_the_low_end = claim.value - claim.low < (claim.high - claim.low) / 4
+        if not (at_the_low_end and alone > claim.high):
+            return super().verdict_count()
+        return (
+            f"{super().verdict_count()} Why does {claim.value:.2f} lie at the low end of its interval? In a single sentence "
+            f"slope and cost agree (median r = {alone:.2f}), so samples that hold a sentence twice agree more: "
+            "the interval lies too high."
+        )
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        change, base = self.effects.loss_change, self.effects.base_losses.mean()
+        costly = head_label(*map(int, np.unravel_index(change.argmax(), change.shape)))
+        [claim] = self.verdicts_on("first-order")
+        doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
+        fit, added = self.fit["specimen"], self.at_share_off
+        size = f"no size (r = {fit:.2f}{doubt})" if fit < 0.3 else f"something of the size (r = {fit:.2f})"
+        at_once, summed = self.layer_cost[0], self.head_sum[0]
+        return (
+            f"- **One head off:** {100 * self.unnoticed[0]:.0f} % of {self.n_heads} heads are not missed (loss up by less than "
+            f"1 %). Head {costly} costs most, {change.max():+.2f} nats of {base:.2f}; as the largest of {self.n_heads}, that is "
+            "too much.\n"
+            f"- **Many heads off:** all of layer 1 costs {at_once:+.2f} nats, its heads one by one add up to {summed:+.2f}: "
+            f"{'more' if at_once > summed else 'less'} than the sum.\n"
+            f"- **Known beforehand?** The slope tells {size}. I_h gives an order: 40 % off cost {added['worst']:+.2f} nats, at "
+            f"random {added['random']:+.2f}. So does a rule without a gradient, *upper layers first*: {self.from_above:+.2f}."
+        )
+
+    # ---- behind the answer --------------------------------------------------------------------------------
+
+    def versions_table(self) -> TextTable:
+        """Whether the quantities that go by the name I_h rank the heads alike."""
+        versions = lesson11.versions(self.specimen, self.resources)
+        names = {"paper": "paper", "released": "code", "script": "script"}
+        agree = ablation.disagreement(versions[self.n_texts])
+        rows = [[f"{names[a]} and {names[b]}", Estimate(rho)] for (a, b), rho in agree.items()]
+        for size, each in versions.items():
+            rho = ablation.disagreement(each)["paper", "script"]
+            rows.append([f"paper and script, batch {size}", Estimate(rho)])
+        low, high = lesson11.script_by_order(self.specimen, self.resources)
+        return TextTable(
+            ["pair", "rank correlation"],
+            rows,
+            f"Rank correlation over heads. Batch size 1, in 20 orders of the texts: {low:.2f} to {high:.2f}.",
+        )
+
+    def size_table(self) -> TextTable:
+        """Half of the heads pruned: what it gains in speed, as published, and in parameters."""
+        half = ablation.all_heads(self.specimen)[1::2]
+        masked = ablation.parameter_count(self.specimen)
+        pruned = ablation.parameter_count(ablation.prune(self.specimen, half))
+        rows = []
+        for size in (1, 4, 16, 64):
+            gain = float(published_number("michel_pruning_and_speed", f"gain, batch {size}"))
+            rows.append([f"batch {size}", Estimate(gain, form="+", after=" %")])
+        return TextTable(
+            ["half of the heads pruned", "faster by"],
+            rows,
+            "Half of the heads off. BERT, published speed: Michel et al. 2019, Table 4, one GTX 1080 Ti. Masked: the same "
+            f"answers, no gain. Specimen: {masked:,} parameters masked, {pruned:,} pruned "
+            f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
+        )
+
+
+def best_to_remove(effects: ablation.HeadEffects, runs: int = 200) -> np.ndarray:
+    """What the best head to remove gains: on the half of the sentences that chose it, and on the other half.
+
+    Parameters
+    ----------
+    effects : HeadEffects
+    runs : int
+        Random halves.
+
+    Returns
+    -------
+    array of shape (2,)
+        Mean gains in nats over all halves; positive where the loss falls without the head.
+    """
+    n_texts = len(effects.base_losses)
+    change = (effects.losses - effects.base_losses).reshape(-1, n_texts)
+    rng, gains = np.random.default_rng(0), []
+    for _ in range(runs):
+        half = rng.permutation(n_texts) < n_texts // 2
+        best = change[:, half].mean(axis=1).argmin()
+        gains.append((-change[best, half].mean(), -change[best, ~half].mean()))
+    return np.mean(gains, axis=0)

@@ -1,0 +1,179 @@
+"""What the slides of lesson 11 show of heads that others took away, as published, and of larger models in docs/results.md."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bertlook_teach import head_label
+from bertlook_teach.views import Picture
+
+from ..analyses.ablation import best_gain_by_chance
+from ..published import (
+    measured,
+    published_baseline,
+    published_disabled_heads,
+    published_masking,
+    published_number,
+    published_prunable,
+    published_wmt_heads,
+    published_wmt_significant,
+    read_published,
+)
+from ..render import (
+    Estimate,
+    TextTable,
+    chance_band_figure,
+    chance_figure,
+    figure_picture,
+    heat_figure,
+    pruning_figure,
+    signed_gain,
+)
+from .common import heads_where, letter
+
+MRPC_ANSWERS = 586  # F1 of MRPC = 2 x hits / (pairs said to be paraphrases + pairs that are) = 532 / 586
+
+
+def bleu_picture() -> Picture:
+    """BLEU lost by a translation model without each of its encoder heads."""
+    lost = -published_wmt_heads()
+    return figure_picture(
+        heat_figure({"": lost}, size=(9.8, 3.2)),
+        f"BLEU lost without one encoder head, {lost.min():+.2f} to {lost.max():+.2f}. Blue: of use; brown: better without it; a "
+        f"sign: a large change. Significant at p < .01: {heads_where(published_wmt_significant())}.",
+    )
+
+
+def chance_picture(n_items: int) -> Picture:
+    """The best of twelve gains on as many items as RTE has when no layer matters, beside the gain that was published."""
+    gain = published_number("kovaleva_layer_disabling_and_summary", "RTE gain from disabling layer 1")
+    flips = {
+        f"{100 * share:.0f} % of the answers flip": best_gain_by_chance(n_items, 12, changed=share)
+        for share in (0.05, 0.1, 0.2)
+    }
+    twentieth, tenth, fifth = (float((gains >= gain).mean()) for gains in flips.values())
+    return figure_picture(
+        chance_figure(flips, gain, xlabel="best of 12 gains when nothing matters, points"),
+        f"{letter(tenth, (0.003, 0.03, 0.2))}: 3.2 points or more in {100 * tenth:.0f} % of the runs if a tenth of the answers "
+        f"flips; in {100 * twentieth:.0f} % if a twentieth does, in {100 * fifth:.0f} % if a fifth.",
+    )
+
+
+def masking_question() -> str:
+    """On which of two tasks is the change without a head larger, on which surer?"""
+    mnli, mrpc = published_masking("MNLI"), published_masking("MRPC")
+    return (
+        f"**Predict:** {mnli.one_off.size} heads off, one at a time: accuracy on **{mnli.n:,}** items (MNLI), F1 on "
+        f"**{mrpc.n}** (MRPC). Where is the larger change, where the surer one?"
+    )
+
+
+def masking_picture() -> Picture:
+    """The published changes on two tasks without each head, and how far chance alone reaches."""
+    panels, said = {}, []
+    for task in ("MNLI", "MRPC"):
+        scores = published_masking(task)
+        one_answer = (
+            1 / MRPC_ANSWERS if task == "MRPC" else 1 / scores.n
+        )  # what one answer moves the score by
+        points, reach = 100 * (scores.one_off - scores.base), {}
+        for flipped in (0.05, 0.1):
+            lucky = best_gain_by_chance(scores.n, points.size, changed=flipped, runs=2000)
+            reach[f"chance, {100 * flipped:.0f} % flip"] = (
+                float(np.quantile(lucky, 0.975)) * scores.n * one_answer
+            )
+        panels[f"{task}, {scores.metric}, n = {scores.n:,}"] = (points, reach)
+        largest = points.flat[np.abs(points).argmax()]
+        order = np.argsort(points, axis=None)
+        far = [i for i in order if abs(points.flat[i]) > max(reach.values())]
+        names = ", ".join(head_label(*map(int, np.unravel_index(i, points.shape))) for i in far) or "none"
+        said.append(f"{task} {names} (largest change {signed_gain(largest, 2)})")
+    return figure_picture(
+        chance_band_figure(panels, ylabel="change, points"),
+        f"Published, one fine-tuned BERT-base a task. Outside the wide band: {'; '.join(said)}.",
+    )
+
+
+def agreement_picture() -> Picture:
+    """Accuracy on the course's task *agreement* as more and more heads go, from docs/results.md."""
+    fewer = measured("tasks: heads together")
+    off = np.array([int(row.split()[0]) for row in fewer.rows])  # of seed 0, n = 480; accuracy in per cent
+    columns = {"least first": "least", "most first": "most", "random": "random"}
+    order = {name: [fewer.value(row, column).value for row in fewer.rows] for name, column in columns.items()}
+    reached = np.transpose([fewer.value(row, "random")[1:] for row in fewer.rows])
+    return figure_picture(
+        pruning_figure(
+            off / off[-1],
+            {"agreement": order},
+            bands={"agreement": reached},
+            ylabel="accuracy, %",
+            size=(9.8, 3.7),
+        ),
+        "Is the verb's number right? Seed 0, n = 480, the commoner answer 50 %. Ranked on other examples than scored; "
+        "grey: 5 random orders.",
+    )
+
+
+def agreement_sentence() -> str:
+    """What one head costs there, and what many cost in three seeds."""
+    fewer, one_off = measured("tasks: heads together"), measured("tasks: one head")
+    off = [int(row.split()[0]) for row in fewer.rows]
+    first = "agreement (ours), seed 0"
+    dearest = one_off.cell(first, "head that costs most").partition(":")[0]
+    lost, holm = one_off.value(first, "head that costs most"), int(one_off.cell(first, "after Holm"))
+    reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
+    some, seeds = off[2], measured("tasks: seeds")
+    most, least = (
+        ", ".join(
+            f"{seeds.value(f'{some} of', f'{which} important first, seed {seed}').value:.0f}"
+            for seed in range(3)
+        )
+        for which in ("most", "least")
+    )
+    return (
+        f"Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
+        f"after Holm's correction **{holm}** of {off[-1]} are beyond chance. "
+        f"With {some} off, three seeds (they reach {reach} %) keep **{most} %** if the most important go first, "
+        f"**{least} %** if the least important do. ({fewer.whose[0].upper()}{fewer.whose[1:]}, docs/results.md.)"
+    )
+
+
+def heat_picture() -> Picture:
+    """What two tasks lose without each head of BERT-base, read off a figure's colours."""
+    heat = {
+        task: 100 * (published_baseline(task) - published_disabled_heads(task)) for task in ("MRPC", "RTE")
+    }
+    said = "; ".join(
+        f"{task} {change.min():+.1f} to {change.max():+.1f} points, the score is better without "
+        f"{100 * (change < 0).mean():.0f} % of the heads"
+        for task, change in heat.items()
+    )
+    return figure_picture(
+        heat_figure(heat),
+        "Kovaleva et al. 2019, Figure 8, read off its colours. Lost without the head (blue: it was of use; a sign: a large "
+        f"change): {said}.",
+    )
+
+
+def prunable_table() -> TextTable:
+    """How many heads can go before a score clearly falls, as published for each model and task."""
+    noticed, begins = published_prunable(), "heads prunable: "
+    rows = [
+        [name, Estimate(100 * noticed[name], form=".0f", after=" %"), "from notes"]
+        for name in ("WMT", "BERT MNLI")
+    ]
+    rows += [
+        [
+            row.quantity.removeprefix(begins),
+            Estimate(float(row.value), form="g", after=" %"),
+            "off a figure",
+        ]
+        for row in read_published("michel_pruning_and_speed")
+        if row.quantity.startswith(begins)
+    ]
+    return TextTable(
+        ["model and task", "heads that can go", "how known"],
+        rows,
+        "Michel et al. 2019: how many can go before the score clearly falls. WMT (a translation model) and MNLI: section 4.2; "
+        "the others: read off a figure of their appendix, not part of their conclusion.",
+    )

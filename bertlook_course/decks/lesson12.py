@@ -1,0 +1,446 @@
+"""What the slides of lesson 12 show: whether key words can be told by what heads look at, beside rules that read no head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach import head_label, stats
+from bertlook_teach.views import Picture
+
+from ..analyses import keywords
+from ..claims import Resources
+from ..claims.lessons import lesson12
+from ..metrics import rank_correlation
+from ..published import measured
+from ..render import (
+    Estimate,
+    NumberTable,
+    TextTable,
+    figure_picture,
+    heads_figure,
+    heat_figure,
+    pruning_figure,
+    signed_gain,
+)
+from .common import LessonDeck, letter
+
+N_LOWEST = 10  # heads with the lowest scores, named in the picture
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 12, on all texts with key phrases: one half chooses and fits, the other reports."""
+
+    lesson = "12"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin, Resources())
+        self.found = {name: lesson12.measured(model, self.resources) for name, model in self.models.items()}
+        self.ours, self.control = self.found.values()
+        self.compared, self.data = self.ours.comparison, self.ours.data
+        self.train, self.test = self.ours.train, self.ours.test
+        self.best = self.compared.best["mean"]  # (layer, head)
+        self.n_layers, self.n_heads = self.data.n_layers, self.data.n_heads
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, keywords.WordScore]]:
+        """How well each rule, head and mix finds key words, for both models."""
+        compared = {model: found.comparison for model, found in self.found.items()}
+        return {model: {name: c.score(name) for name in c.answers} for model, c in compared.items()}
+
+    @property
+    def halves(self) -> str:
+        """How many texts choose, and how many report."""
+        return f"{self.train.n_texts} texts, scored on {self.test.n_texts} others"
+
+    # ---- what a word receives -----------------------------------------------------------------------------
+
+    @cached_property
+    def documents(self) -> list[dict[str, object]]:
+        """The four shortest texts, each as `WeightedText` takes it: what a word receives, and what the regression says of it."""
+        lengths = np.bincount(self.test.text_ids)
+        shortest = [int(number) for number in lengths.argsort(kind="stable")[:4]]
+        documents = [self.test.documents[number] for number in shortest]
+        read = keywords.read_keywords(self.specimen, documents)  # once more, for what each word receives
+        log_odds = self.compared.answers[keywords.ALL_HEADS][0]
+        views = []
+        for place, (number, document) in enumerate(zip(shortest, documents)):
+            part = self.test.text(number)
+            views.append(
+                {
+                    "words": self.test.words[part],
+                    "scores": np.moveaxis(read.scores["mean"][read.text(place)], 0, -1),
+                    "key": self.test.is_key[part],
+                    "mix": 1 / (1 + np.exp(-log_odds[part])),
+                    "title": document.title,
+                }
+            )
+        return views
+
+    def documents_without_mix(self) -> list[dict[str, object]]:
+        """The same before any regression was fitted."""
+        return [{**view, "mix": None} for view in self.documents]
+
+    def columns_table(self, words: Sequence[str], mean, largest) -> TextTable:
+        """What the words of a short text receive in the best head."""
+        return TextTable(
+            ["word", "mean", "largest"],
+            [
+                [word, Estimate(one, form=".3f"), Estimate(other, form=".3f")]
+                for word, one, other in zip(words, mean, largest, strict=True)
+            ],
+            f"What each word receives in head {head_label(*self.best)}: the mean and the largest of its column.",
+        )
+
+    def texts_sentence(self) -> str:
+        """How many texts and words there are, and how many of these are key."""
+        return (
+            f"Our texts: {self.data.n_texts}, with {len(self.data.words):,} words and marks, "
+            f"**{100 * self.data.share_key:.0f} % key**. {self.train.n_texts} to choose on, {self.test.n_texts} to report on."
+        )
+
+    # ---- one head -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def auc(self) -> np.ndarray:
+        """The AUC of what a word receives on average, of each of the specimen's heads: (layer, head)."""
+        return self.ours.mean("mean")
+
+    def heads_table(self) -> NumberTable:
+        """The AUC of each head."""
+        layers, heads = ([str(i + 1) for i in range(n)] for n in (self.n_layers, self.n_heads))
+        return NumberTable(
+            self.auc,
+            layers,
+            heads,
+            name="AUC of the column mean",
+            axes=("layer", "head"),
+            shade=True,
+            shape=False,
+        )
+
+    def heads_sentence(self) -> str:
+        """The heads with the highest and the lowest AUC."""
+        top, low = (
+            np.unravel_index(place, self.auc.shape) for place in (self.auc.argmax(), self.auc.argmin())
+        )
+        return (
+            f"Highest: head {head_label(*top)}, {self.auc[top]:.2f}. Lowest: head {head_label(*low)}, {self.auc[low]:.2f}. "
+            f"Mean over {self.data.n_texts} texts."
+        )
+
+    def twin_answer(self) -> str:
+        """The AUC of a head that learnt nothing, on average, and the letter of the answer."""
+        auc = self.control.mean("mean")
+        return (
+            f"The answer: **{letter(auc.mean(), (0.55, 0.65, 0.75))}**. On average **{auc.mean():.2f}**, "
+            f"from {auc.min():.2f} to {auc.max():.2f}."
+        )
+
+    def pieces_table(self) -> TextTable:
+        """The best head of each model with the pieces of a word summed and averaged, and the number of pieces alone."""
+
+        def best_head(found, quantity):
+            chooses, reports = (half[quantity] for half in found.heads)
+            pick = int(chooses.mean(axis=0).argmax())
+            interval = keywords.mean_with_interval(reports.reshape(len(reports), -1)[:, pick])
+            return Estimate(*interval, before=f"{head_label(*divmod(pick, self.n_heads))}: ")
+
+        both = {"specimen": self.ours, "its random twin": self.control}
+        return TextTable(
+            ["best head, AUC [95 %]", "pieces summed", "per piece"],
+            [
+                *(
+                    [name, *(best_head(found, q) for q in ("mean", "a piece"))]
+                    for name, found in both.items()
+                ),
+                ["number of wordpieces alone", auc_of(self.scores["specimen"]["pieces"]), "-"],
+            ],
+            f"Chosen on {self.train.n_texts} texts, reported on {self.test.n_texts} others.",
+        )
+
+    # ---- rules, and all heads -----------------------------------------------------------------------------
+
+    @property
+    def lead(self) -> float:
+        """The AUC of the best head minus that of tf-idf."""
+        scores = self.scores["specimen"]
+        return scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
+
+    def rivals_question(self) -> str:
+        """Where does the best head come out beside tf-idf?"""
+        return (
+            f"**tf-idf**: how often the word stands in this text, times how rare it is in {self.train.n_texts} other texts. "
+            f"No model at all. Where does the **best of the specimen's {self.n_layers * self.n_heads} heads** come out?"
+        )
+
+    def rivals_table(self) -> TextTable:
+        """The best head of each model beside rules that read no head."""
+        names = ["position", "length", "tf-idf", "RAKE", keywords.BEST_HEAD]
+        rows = [[score.name, auc_of(score)] for score in map(self.scores["specimen"].get, names)]
+        return TextTable(
+            ["score", "AUC [95 %]"],
+            [*rows, ["the twin's best head", auc_of(self.scores["random twin"][keywords.BEST_HEAD])]],
+            f"{self.test.n_texts} texts that chose nothing; frequencies and heads from {self.train.n_texts} others.",
+        )
+
+    def rivals_answer(self) -> str:
+        """The letter of the answer, and the difference."""
+        said = letter(self.lead, (-0.08, -0.02, 0.02))
+        return (
+            f"The answer for this specimen: **{said}** (head minus tf-idf: {round(self.lead, 2) + 0.0:+.2f})."
+        )
+
+    @property
+    def gains(self) -> list[str]:
+        """What the heads of each model add to the rules, as it is printed."""
+        pairs = ((s[keywords.BOTH], s[keywords.RULES_TOGETHER]) for s in self.scores.values())
+        return [signed_gain(both.auc - rules.auc, 3) for both, rules in pairs]
+
+    def mixes_table(self) -> TextTable:
+        """One head, mixes of all, and rules, for both models."""
+        names = [keywords.MIX, keywords.ALL_HEADS, keywords.RULES_TOGETHER, keywords.BOTH]
+        shown = {"best head of each": keywords.BEST_HEAD} | {name: name for name in names}
+        bests = [scores[keywords.BEST_HEAD].name.partition(", ")[2] for scores in self.scores.values()]
+        return TextTable(
+            ["AUC [95 %]", *self.models],
+            [[said, *(auc_of(s[name]) for s in self.scores.values())] for said, name in shown.items()],
+            f"Fitted on {self.halves}. Best head, {'; twin: '.join(bests)}.",
+        )
+
+    def mixes_sentence(self) -> str:
+        """Where the mix puts its weight, and what the heads add to the rules."""
+        mix = self.compared.mix
+        top = int(mix.shares.argmax())
+        sign = ", and its sign is negative: little attention speaks for a key word" if mix.gamma < 0 else ""
+        gain, twin_gain = self.gains
+        return (
+            f"The mix, shares of 1, puts {100 * mix.shares[top]:.0f} % on head {head_label(*divmod(top, self.n_heads))}{sign}. "
+            f"Heads add {gain} to the rules, the twin's {twin_gain}."
+        )
+
+    # ---- published scores of heads ------------------------------------------------------------------------
+
+    @cached_property
+    def by_head(self) -> dict[str, dict[str, np.ndarray]]:
+        """Of each model, quantities of each head, mean over the texts that report: (layer, head)."""
+        return {
+            model: {name: values.mean(axis=0) for name, values in found.heads[1].items()}
+            for model, found in self.found.items()
+        }
+
+    @property
+    def lowest_first(self) -> np.ndarray:
+        """The specimen's heads by the score of the lecture slides, lowest first: places in a flat array."""
+        return self.by_head["specimen"]["score"].ravel().argsort()
+
+    @property
+    def thirds(self) -> tuple[float, float]:
+        """The mean AUC of the third of the heads with the lowest score, and of the others."""
+        order, auc = self.lowest_first, self.by_head["specimen"]["max"].ravel()
+        third = len(order) // 3
+        return auc[order[:third]].mean(), auc[order[third:]].mean()
+
+    def thirds_answer(self) -> str:
+        """The letter of the answer, and both numbers."""
+        low, others = self.thirds
+        said = letter(low, (0.47, 0.53), "CBA")
+        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}."
+
+    def correlations_table(self) -> TextTable:
+        """With what the score of the lecture slides goes together, for both models."""
+        kinds = {"spread of the maxima": "spread", "attention entropy": "entropy", "AUC": "max"}
+        rows = []
+        for name, kind in kinds.items():
+            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in self.by_head.values()]
+            rows.append([name, *(Estimate(value, form="+.2f") for value in rho)])
+        return TextTable(
+            ["rank correlation of the score with", *self.models],
+            rows,
+            f"Over {self.n_layers * self.n_heads} heads, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
+            "of a text's words.",
+        )
+
+    def scores_picture(self) -> Picture:
+        """The score of each head beside the spread and the AUC of its maxima."""
+        heads = self.by_head["specimen"]
+        lowest = [divmod(int(place), self.n_heads) for place in self.lowest_first[:N_LOWEST]]
+        below = sum(heads["max"][head] < 0.5 for head in lowest)
+        flat = sum(heads["spread"][head] < np.median(heads["spread"]) for head in lowest)
+        panels = {
+            "spread of the maxima": (heads["spread"], heads["score"]),
+            "AUC of the maxima": (heads["max"], heads["score"]),
+        }
+        return figure_picture(
+            heads_figure(
+                panels,
+                ylabel="score, nats a word",
+                marked=lowest,
+                chance={"AUC of the maxima": 0.5},
+                size=(9.8, 4.0),
+            ),
+            f"Each point a head; squares: the ten lowest scores. {below} of these have an AUC below .5, and {flat} of them a "
+            f"spread below the median head's. {self.test.n_texts} texts.",
+        )
+
+    # ---- without heads, and tuned -------------------------------------------------------------------------
+
+    def removal_picture(self) -> Picture:
+        """The AUC of the regression as more and more heads go."""
+        lines = {
+            model: {order: curves.mean(axis=0) for order, curves in found.removal.items()}
+            for model, found in self.found.items()
+        }
+        half = {
+            order: signed_gain(curve[2] - curve[0], 3)  # lesson12.SHARES[2] is a half
+            for order, curve in lines["specimen"].items()
+        }
+        return figure_picture(
+            pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9)),
+            "Regression of all heads; a head is removed by setting its score to the mean. Ranked on "
+            f"{self.halves}. Change of the AUC without half of the heads: worst first {half['worst first']}, "
+            f"at random {half['at random']}, best first {half['best first']}.",
+        )
+
+    def tuned_table(self) -> TextTable:
+        """A classifier of words fine-tuned from each model, beside the rules and the regression."""
+        taught = [lesson12.tuned(model, self.resources) for model in self.models.values()]
+        tuned = [
+            keywords.judge("tuned", found.test, t.log_odds, t.cutoff, self.train.share_key)
+            for found, t in zip(self.found.values(), taught)
+        ]
+        rows = {
+            "rules together": self.scores["specimen"][keywords.RULES_TOGETHER],
+            "all heads, regression": self.scores["specimen"][keywords.ALL_HEADS],
+            "specimen, fine-tuned": tuned[0],
+            "random twin, fine-tuned": tuned[1],
+        }
+        return TextTable(
+            ["score", "AUC [95 %]", "F1 [95 %]"],
+            [[name, auc_of(score), f1_of(score)] for name, score in rows.items()],
+            f"{len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
+        )
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        scores, (gain, twin_gain), (low, _) = self.scores["specimen"], self.gains, self.thirds
+        auc = {name: f"{score.auc:.2f}" for name, score in scores.items()}
+        if low < 0.47:
+            better = "still no" if 1 - low < scores["pieces"].auc else "then"
+            which = (
+                f"They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
+                "wordpieces (slide 7)."
+            )
+        else:
+            which = "Of key words they say next to nothing."
+        return (
+            f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50); tf-idf, without a model, {auc['tf-idf']}; "
+            f"a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
+            f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}, both "
+            f"{auc[keywords.BOTH]}. Heads add {gain} to the rules, the twin's heads {twin_gain}.\n"
+            f"- **Which heads?** Not those with the lowest “entropy”: {low:.2f}. {which}"
+        )
+
+    # ---- behind the answer --------------------------------------------------------------------------------
+
+    @property
+    def prior(self) -> float:
+        """The cross-entropy of who always says the share of key words, nats a word."""
+        return self.scores["specimen"][keywords.BEST_HEAD].prior
+
+    def fits_table(self) -> TextTable:
+        """What a regression on one number says of each word, in nats, and the F1 of its cut-off."""
+        compared, twin = self.compared, self.control.comparison
+        rows = [
+            self._fit(compared, keywords.BEST_HEAD),
+            self._fit(twin, keywords.BEST_HEAD, "the twin's best head"),
+            self._fit(compared, "length"),
+            self._fit(compared, "RAKE"),
+        ]
+        return TextTable(
+            ["fitted on one number", "nats a word [95 %]", "F1 [95 %]"],
+            rows,
+            f"Fitted, with the cut-off of F1, on {self.train.n_texts} texts; {self.test.n_texts} others, "
+            f"{len(self.test.words):,} words. F1, from top to bottom: {', '.join(str(row[2]) for row in rows)}.",
+        )
+
+    def _fit(self, compared, name: str, shown: str = "") -> list[object]:
+        """A row: the name, the loss a word with its interval over texts, and F1."""
+        loss = keywords.cross_entropies(compared.answers[name][0], self.test.is_key)
+        texts = self.test.text_ids
+        sums = np.stack([np.bincount(texts, loss), np.bincount(texts)], axis=1)
+        score = compared.score(name)
+        nats = Estimate(score.loss, *stats.ratio_interval(sums, share=False), ".3f")
+        return [shown or score.name, nats, f1_of(score)]
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The weight of each head in the regression: (layer, head)."""
+        return self.compared.regression.weights.reshape(self.n_layers, self.n_heads)
+
+    def coefficients_picture(self) -> Picture:
+        """The weight of each head in the regression, as a heat map."""
+        weights = self.coefficients
+        largest = head_label(*np.unravel_index(abs(weights).argmax(), weights.shape))
+        return figure_picture(
+            heat_figure({"": weights}, size=(9.8, 3.9), numbers=True),
+            "Weight of each head in the regression, features of spread 1. Blue above 0, brown below; the largest stands in head "
+            f"{largest}.",
+        )
+
+    def turned_sentence(self) -> str:
+        """For how many heads the weight has another sign than what the head says alone."""
+        turned = float(((self.coefficients > 0) != (self.auc > 0.5)).mean())
+        return (
+            f"For **{100 * turned:.0f} %** of the heads the sign is the opposite of what the head says alone "
+            "(AUC above or below .5)."
+        )
+
+
+def auc_of(score: keywords.WordScore) -> Estimate:
+    """The AUC of a score with its interval."""
+    return Estimate(score.auc, score.auc_low, score.auc_high)
+
+
+def f1_of(score: keywords.WordScore) -> Estimate:
+    """The F1 of a score with its interval."""
+    return Estimate(score.f1, score.f1_low, score.f1_high)
+
+
+def auc_examples(orders: dict[str, Sequence[float]], aucs: dict[str, float]) -> TextTable:
+    """Scores of four words, of which the first two are key words, and the AUC of each."""
+    return TextTable(
+        ["scores", "AUC"],
+        [[f"{name}: {' '.join(map(str, orders[name]))}", Estimate(value)] for name, value in aucs.items()],
+        "Four words; the first two are key words. Their scores, and how often a key word has the higher one.",
+    )
+
+
+def larger_models() -> str:
+    """The AUC of the best head of a larger model and of tf-idf, on other texts: docs/results.md."""
+    papers, news = measured("key words: Inspec"), measured("key words: news")
+    (head, tf_idf), (news_head, news_tf_idf) = (
+        [table.value(row, "AUC").share[0] for row in ("best head, column mean", "tf-idf")]
+        for table in (papers, news)
+    )
+    return (
+        f"AUC of the best head of {papers.whose} and of tf-idf on other texts (docs/results.md): **{head:.2f}** and "
+        f"**{tf_idf:.2f}** on 201 abstracts, **{news_head:.2f}** and **{news_tf_idf:.2f}** on 150 news texts."
+    )
+
+
+def published_heads_table() -> TextTable:
+    """Heads that lecture slides name for their low "entropy", and how much of their attention rests on [SEP]."""
+    listed = lesson12.published_scores()
+    first, second, *_ = (head["entropy"] for head in listed.values())
+    return TextTable(
+        ["head of BERT-base", "share to [SEP]"],
+        [
+            [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
+            for (layer, head), found in listed.items()
+        ][:6],
+        "The first six, with the number on the slides. Stefanik, lecture slides (sums, formula not given); share: Clark et al. "
+        f"2019, Figure 2. Entropy of the first two there: {first:.2f} and {second:.2f} nats.",
+    )

@@ -1,0 +1,352 @@
+"""What the slides of lesson 14 show: what fine-tuning on negation changes in the heads, beside a control task and a random twin."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from bertlook_teach import extract_attention, head_label
+from bertlook_teach.model import Attention
+from bertlook_teach.views import Picture
+
+from ..analyses import negation
+from ..analyses.anatomy import read_film
+from ..claims.lessons import lesson14
+from ..corpora import load_negation
+from ..published import measured, published_cosines, published_gains, published_mean_f1
+from ..render import Estimate, TextTable, depth_figure, figure_picture, layer_curves
+from .common import LessonDeck, letter
+
+FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
+    "A": "it rises after negation only",
+    "B": "it rises after both, after negation more in every seed",
+    "C": "it rises after both, and which is more depends on the seed",
+    "D": "it rises after neither",
+}
+
+
+class Deck(LessonDeck):
+    """The slides of lesson 14: both models, each before and after it was tuned."""
+
+    lesson = "14"
+
+    def __init__(self, specimen, twin):
+        super().__init__(specimen, twin)
+        self.ours, self.control = lesson14.measured(specimen), lesson14.measured(twin)
+        self.train, self.test = (negation.negated(load_negation(half)) for half in ("train", "test"))
+        self.n_texts, self.n_heads = len(self.test), specimen.n_layers * specimen.n_heads
+
+    # ---- how much the maps change -------------------------------------------------------------------------
+
+    @property
+    def change(self) -> dict[str, np.ndarray]:
+        """Of each task, the divergence of each head's maps before and after tuning, in nats: (layer, head)."""
+        return {task: found.js.mean(axis=0) for task, found in self.ours.moved.items()}
+
+    @property
+    def last_to_first(self) -> dict[str, float]:
+        """Of each task, how many times as much the last layer changes as the first."""
+        layers = {task: values.mean(axis=1) for task, values in self.change.items()}
+        return {task: values[-1] / values[0] for task, values in layers.items()}
+
+    def change_picture(self) -> Picture:
+        """How much the maps of each layer change after either task, and those of the twin."""
+        curves = {
+            "tuned on negation": self.change["negation"],
+            "tuned on the control": self.change["control"],
+            "random twin, on negation": self.control.moved["negation"].js.mean(axis=0),
+        }
+        late = {
+            task: Estimate(*found.late_minus_early(), form=".3f") for task, found in self.ours.moved.items()
+        }
+        return figure_picture(
+            layer_curves(curves, ylabel="divergence, nats", size=(9.6, 4.2), font_size=18),
+            f"Mean over the heads of a layer, {self.n_texts} sentences. Last third minus first, nats: negation "
+            f"{late['negation']}, control {late['control']}.",
+        )
+
+    def change_answer(self) -> str:
+        """The letters of both answers, and the numbers."""
+        said = {task: f"**{letter(times, (1, 2, 5))}**" for task, times in self.last_to_first.items()}
+        times = self.last_to_first
+        return (
+            f"Layer {self.specimen.n_layers} changes {times['negation']:.1f} times as much as layer 1 after negation "
+            f"({said['negation']}), {times['control']:.1f} times after the control ({said['control']})."
+        )
+
+    def change_maps(self) -> dict[str, np.ndarray]:
+        """The change of each head, with the name of each map."""
+        return {f"{task}: divergence before/after, nats": values for task, values in self.change.items()}
+
+    # ---- which heads --------------------------------------------------------------------------------------
+
+    @cached_property
+    def best(self) -> tuple[int, int]:
+        """The head that finds the cue best after tuning on negation, chosen on the sentences tuned on: (layer, head)."""
+        layer, head = lesson14.largest(np.mean([scores.f1 for scores in self.ours.chosen_on], axis=0))
+        return int(layer), int(head)
+
+    @cached_property
+    def shown(self) -> dict[str, Attention]:
+        """The attention in the example, of words, before and after tuning."""
+        words = list(lesson14.example().words)
+        return {"before": extract_attention(self.specimen, words=words).to_words(), "after": self.ours.shown}
+
+    def matches_table(self) -> TextTable:
+        """Whether a head is still the head that it was: after either task, and against the random twin."""
+        matched = self.ours.matched
+        sides = {
+            "after negation": (self.ours.moved["negation"], matched["negation"]),
+            "after the control": (self.ours.moved["control"], matched["control"]),
+            "random twin": lesson14.against(self.specimen, self.twin),
+        }
+        rows = [
+            _match_row(name, compared, m.kept, f"{m.kept} [{m.low:g}, {m.high:g}]")
+            for name, (compared, m) in sides.items()
+        ]
+        kept = self.control.matched["negation"].kept
+        rows.append(_match_row("twin, itself tuned", self.control.moved["negation"], kept, f"{kept}"))
+        return TextTable(
+            ["specimen against", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
+            rows,
+            f"Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: heads of {self.n_heads} matched "
+            "with themselves; a random pairing keeps 1.",
+        )
+
+    def sep_picture(self) -> Picture:
+        """The share of attention to [SEP] in each layer, before tuning and after either task."""
+        rows = {task: found.layers() for task, found in self.ours.moved.items()}
+        curves = {"specimen, before": [row["sep_before"] for row in rows["negation"]]}
+        for task, layers in rows.items():
+            name = f"tuned on {'the control' if task == 'control' else task}"
+            curves[name] = [row["sep_after"] for row in layers]
+        top = rows["negation"][-1]
+        change = Estimate(top["sep_change"], top["sep_change_low"], top["sep_change_high"])
+        return figure_picture(
+            layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
+            f"Mean over heads, {self.n_texts} sentences. Last layer, negation minus before: {change}.",
+        )
+
+    # ---- who finds the cue --------------------------------------------------------------------------------
+
+    @cached_property
+    def rules(self) -> dict[str, object]:
+        """The scores of rules that read no head; the distance is chosen on the other half of the sentences."""
+        offset = max(
+            negation.OFFSETS,
+            key=lambda o: float(negation.score_rule(negation.offset_rule(o), self.train).f1),
+        )
+        rules = {
+            f"the word at {offset:+d}": negation.offset_rule(offset),
+            "the word of most pieces": negation.most_pieces(self.specimen),
+            "the nearest word on a list of cues": negation.listed_cue,
+        }
+        scores = {name: negation.score_rule(rule, self.test) for name, rule in rules.items()}
+        return {"a random word": negation.random_word(self.test), **scores}
+
+    def cues_table(self) -> TextTable:
+        """Rules and heads of both models before tuning: who finds the cue?"""
+        before, habit, twin = self.ours.before["test"], self.ours.habit, self.control.before
+        best = negation.best_head(self.ours.before["train"], before)
+        twin_best = negation.best_head(twin["train"], twin["test"])
+        specimens, twins = before.mean_interval(), twin["test"].mean_interval()
+        scored = {name: score.interval() for name, score in self.rules.items()} | {
+            f"specimen, best head ({best.label})": (best.f1, best.low, best.high),
+            "... another word as the cue": habit.interval(best.layer, best.head),
+            "specimen, mean of heads": specimens,
+            "random twin, mean of heads": twins,
+        }
+        return TextTable(
+            ["who finds the cue", "F1, per cent [95 %]"],
+            [
+                [name, Estimate(*(100 * number for number in interval), ".0f")]
+                for name, interval in scored.items()
+            ],
+            f"Black: rules; {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
+            f"{self.n_heads} heads: specimen {100 * specimens[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
+            f"{100 * twin_best.f1:.0f}.",
+        )
+
+    def cues_models(self) -> list[str]:
+        """Whose each row of `cues_table` is."""
+        return ["baseline"] * len(self.rules) + ["specimen"] * 3 + ["random twin"]
+
+    def seeds_question(self) -> str:
+        """Do heads find the cue more often after tuning?"""
+        return (
+            f"Looking from the scope to the cue: F1, mean over all {self.n_heads} heads, before and after tuning. "
+            "Three seeds for each task. What do we find?"
+        )
+
+    @cached_property
+    def contrast(self) -> negation.Contrast:
+        """Tuned on negation against tuned on the control, seed by seed."""
+        after = self.ours.after
+        return negation.contrast(self.ours.before["test"], after["negation"], after["control"])
+
+    def seeds_picture(self) -> Picture:
+        """The mean F1 of all heads before and after either task: each seed, the twin, and what was published."""
+        found, twin = self.contrast, self.control
+        lines = {
+            f"seed {seed}": (on_negation, found.before, on_control)
+            for seed, (on_negation, on_control) in enumerate(zip(found.negation, found.control))
+        }
+        on_negation, on_control = (twin.after[task][0].f1.mean() for task in negation.TASKS)
+        lines["twin"] = (on_negation, twin.before["test"].f1.mean(), on_control)
+        lines["BERT-base"] = [published_mean_f1(condition) for condition in ("neg", "pretrained", "control")]
+        return figure_picture(
+            depth_figure(
+                {name: 100 * np.array(values) for name, values in lines.items()},
+                ylabel="mean F1, per cent",
+                ticks=("negation", "before", "control"),
+                ylim=(0, 40),
+                xlabel="before tuning, and after it on either task",
+                size=(9.8, 3.2),
+            ),
+            f"{self.n_texts} sentences not tuned on; both tunings start in the middle. BERT-base: published, stories.",
+        )
+
+    def seeds_answer(self) -> str:
+        """The letter of the answer, what it says, and how sure three seeds can make it."""
+        found = self.contrast
+        up = {task: np.mean(getattr(found, task)) - found.before > 0.005 for task in negation.TASKS}
+        if not any(up.values()):
+            said = "D"
+        elif not up["control"]:
+            said = "A"
+        else:
+            said = "B" if (np.subtract(found.negation, found.control) > 0).all() else "C"
+        return (
+            f"**{said}: {FINDINGS[said]}.** Negation minus control {100 * found.difference:+.1f} points, p = {found.p:.2f}; "
+            f"with {self.ours.n_seeds} seeds p cannot be below {found.least_p:.2f}."
+        )
+
+    # ---- one head -----------------------------------------------------------------------------------------
+
+    @property
+    def best_f1(self) -> dict[str, list[float]]:
+        """The F1 of the best head: before, and after either task for each seed."""
+        runs = {"before": [self.ours.before["test"]], **self.ours.after}
+        return {name: [run.f1[self.best] for run in scores] for name, scores in runs.items()}
+
+    def f1_maps(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The F1 of each head after either task, and the same before, for a map of their difference."""
+        after = {
+            f"F1, {task}": np.mean([run.f1 for run in self.ours.after[task]], axis=0)
+            for task in negation.TASKS
+        }
+        return after, dict.fromkeys(after, self.ours.before["test"].f1)
+
+    def best_head_sentence(self) -> str:
+        """The best head before and after, seed by seed."""
+        f1 = self.best_f1
+        _, low, high = self.ours.before["test"].interval(*self.best)
+        seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
+        return (
+            f"Head {head_label(*self.best)}: before {Estimate(f1['before'][0], low, high)}; negation {seeds['negation']}; "
+            f"control {seeds['control']}."
+        )
+
+    def answer(self) -> str:
+        """The lesson's question, answered in three lines."""
+        times, found, f1 = self.last_to_first, self.contrast, self.best_f1
+        more, twin, whose = _longer_training()
+        [over_sentences] = self.verdicts_on("negation-over-control")
+        learnt = min(f1["negation"]) > max(*f1["control"], f1["before"][0])
+        title = "One head may learn it" if learnt else "We cannot say that the best head learns it"
+        listed = float(self.rules["the nearest word on a list of cues"].f1)
+        return (
+            f"- **Change:** after negation layer {self.specimen.n_layers} changes {times['negation']:.1f} times as much as layer "
+            f"1, after the control {times['control']:.1f} times (first seed). {self.ours.matched['negation'].kept} of "
+            f"{self.n_heads} heads are still matched with themselves.\n"
+            f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "
+            f"{self.ours.n_seeds} seeds cannot tell. After ten rounds and five seeds ({whose}) {more:+.1f}, the twin {twin:+.1f}. "
+            f"Over sentences, without the seeds (slide 18): {over_sentences.verdict}.\n"
+            f"- **{title}:** {head_label(*self.best)} goes from {f1['before'][0]:.2f} to {np.mean(f1['negation']):.2f} after "
+            f"negation, {np.mean(f1['control']):.2f} after the control. A list of cues, which reads no head, has {listed:.2f} "
+            "(slide 13)."
+        )
+
+
+def next_word_head() -> tuple[int, int]:
+    """The head of the training film that looks most at the next word in the end: (layer, head)."""
+    layer, head = map(int, lesson14.largest(read_film().values["next"][-1]))
+    return layer, head
+
+
+def gains_table() -> TextTable:
+    """What pretraining and tuning gain on each task, as published."""
+    gains = published_gains()
+    ahead = {gain.task: gain.tuned - max(gain.pretrained, gain.random_tuned) for gain in gains}
+    least, most = min(ahead, key=ahead.get), max(ahead, key=ahead.get)
+    return TextTable(
+        ["task", "pretrained only", "random, tuned", "pretrained, tuned"],
+        [[gain.task, gain.pretrained, gain.random_tuned, gain.tuned] for gain in gains],
+        "BERT-base: Kovaleva et al. 2019, Table 1. Pretrained and tuned is ahead of the better other by "
+        f"{ahead[least]:.1f} points ({least.partition(' ')[0]}) to {ahead[most]:.1f} ({most.partition(' ')[0]}).",
+    )
+
+
+def tasks_table() -> TextTable:
+    """The labels of a short sentence in both tasks."""
+    sentences = load_negation("train")
+    places = [
+        i
+        for i, sentence in enumerate(sentences)
+        if len(sentence.negations) == 1 and 3 <= len(sentence.negations[0].scope) < len(sentence) - 2
+    ]
+    place = min(places, key=lambda i: len(sentences[i]))
+    rows = [[task, *negation.task_labels(task, sentences)[place]] for task in negation.TASKS]
+    return TextTable(["task", *sentences[place].words], rows)
+
+
+def cosines_picture() -> Picture:
+    """The cosine of BERT-base's maps before and after tuning, layer by layer, as published."""
+    cosines = {task: published_cosines(task).mean(axis=1) for task in ("MRPC", "RTE", "MNLI", "QQP")}
+    first, last = ([curve[layer] for curve in cosines.values()] for layer in (0, -1))
+    return figure_picture(
+        layer_curves(cosines, ylabel="cosine", size=(9.6, 4.0), font_size=18),
+        f"BERT-base, mean over the heads of a layer: {min(first):.2f} to {max(first):.2f} in layer 1, {min(last):.2f} to "
+        f"{max(last):.2f} in layer {len(cosines['MRPC'])} (Kovaleva et al. 2019, read off Figure 5).",
+    )
+
+
+def scope_table() -> TextTable:
+    """The words of the example, and whether each is the cue, in its scope or outside."""
+    example = lesson14.example()
+    [one] = example.negations
+    parts = [
+        "cue" if i in one.cue else "scope" if i in one.scope else "out" for i in range(len(example.words))
+    ]
+    return TextTable(["word", *example.words], [["part", *parts]])
+
+
+def longer_training() -> str:
+    """What more rounds and more seeds say: docs/results.md."""
+    more, twin, whose = _longer_training()
+    least = measured("negation: differences").cell("control", "p over")[:3]
+    ranges = measured("negation")
+    scope, made_up = (
+        ranges.cell(f"tuned on {task}", "mean").partition("from ")[2] for task in ("negation", "the control")
+    )
+    return (
+        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {least} (five seeds allow no less); "
+        f"the untrained twin {twin:+.1f}. Seeds: {scope} after negation, {made_up} after the control."
+    )
+
+
+def _longer_training() -> tuple[float, float, str]:
+    """Negation minus control after ten rounds and five seeds, the same for the twin, and whose numbers these are."""
+    longer = measured("negation: differences")
+    return (
+        longer.value("control", "difference").value,
+        longer.value("control, random twin", "difference").value,
+        longer.whose,
+    )
+
+
+def _match_row(name: str, compared, kept: int, of_all: str) -> list[object]:
+    """A row of `Deck.matches_table`."""
+    cosine, floor = Estimate(compared.cosine.mean()), Estimate(compared.floor.mean())
+    return [f"{name}: {kept} kept", cosine, floor, f"{compared.js.mean():.3f}", of_all]
