@@ -49,12 +49,6 @@ _SIZES = (
 
 def read_config(folder: Path) -> dict:
     if not folder.is_dir():
-        twin = str(folder).removesuffix("-random")
-        if twin != str(folder):
-            raise FileNotFoundError(
-                f"there is no model folder {folder}. A random twin is not a folder: it is drawn from its model, "
-                f"random_twin(load_encoder({twin!r}))."
-            )
         raise FileNotFoundError(
             f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
             "the model that ships with the course is called 'specimen'."
