@@ -1,6 +1,6 @@
 """What the tables of the model card say, in words: sentences that would be false for other weights are made, not written.
 
-    python training/card_words.py            write them into data/model/MODEL_CARD.md, between the two marks
+    python training/card_words.py            write them into the cards of both shipped models, between the two marks
     python training/card_words.py --check    write nothing; exit 1 if they are not what the tables say
 
 The tables come from `training/specimen_report.py --card`; `training/remake.py` puts them there and calls this.
@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-CARD = Path(__file__).resolve().parent.parent / "data" / "model" / "MODEL_CARD.md"
+DATA = Path(__file__).resolve().parent.parent / "data"
+CARD, MINILM_CARD = (DATA / folder / "MODEL_CARD.md" for folder in ("model", "minilm"))
 BEGIN, END = "<!-- from the tables: training/card_words.py -->", "<!-- end of what is from the tables -->"
 COMMON, HIGH, NEAR = 800, 0.1, 0.02  # cases of a common relation; ten points; what is no gain worth reporting
 
@@ -91,15 +92,19 @@ def words(card):
     ):
         if chosen:
             lines.append(f"{begin}: {listed([f'`{r[0]}`' for r in chosen])}.")
-    order, commoner = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "next-sentence accuracy"))
-    lines.append(
-        f"It tells a next sentence from a random one in {two(order)} of the held-out pairs; the commoner answer is right in {two(commoner)}."
-    )
-    model, unigram = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "masked-LM perplexity"))
-    lines.append(
-        f"A masked wordpiece has perplexity {model:.1f} for it, {unigram:.0f} for the frequencies of these very texts."
-    )
+    if "| next-sentence accuracy" in card:
+        lines += _held_out_words(card)
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _held_out_words(card):
+    """What a model with pre-training heads says of text it never saw."""
+    order, commoner = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "next-sentence accuracy"))
+    model, unigram = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "masked-LM perplexity"))
+    return [
+        f"It tells a next sentence from a random one in {two(order)} of the held-out pairs; the commoner answer is right in {two(commoner)}.",
+        f"A masked wordpiece has perplexity {model:.1f} for it, {unigram:.0f} for the frequencies of these very texts.",
+    ]
 
 
 def with_words(card):
@@ -116,13 +121,14 @@ def main(arguments=None):
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are others")
     options = parser.parse_args(arguments)
-    old = CARD.read_text(encoding="utf-8")
-    new = with_words(old)
-    if not options.check:
-        CARD.write_text(new, encoding="utf-8", newline="\n")
-    elif new != old:
-        print("the words of the card are not what its tables say; run training/card_words.py")
-        return 1
+    for path in (CARD, MINILM_CARD):
+        old = path.read_text(encoding="utf-8")
+        new = with_words(old)
+        if not options.check:
+            path.write_text(new, encoding="utf-8", newline="\n")
+        elif new != old:
+            print(f"the words of {path} are not what its tables say; run training/card_words.py")
+            return 1
     return 0
 
 

@@ -31,7 +31,8 @@ FORMAT, VERSION, ENDING = "bertlook recording", 1, ".bertlook"
 # The published models, by what readers call them; these come with the course.
 LABELS = {"bert-base-uncased": "BERT-base", "bert-base-cased": "BERT-base (cased)"}
 SHIPPED_RECORDINGS = tuple(LABELS)
-_TAKEN = ("specimen", "specimen-random", *LABELS, *LABELS.values())  # names that say which model it is
+_SHIPPED = ("specimen", "specimen-random", "minilm", "minilm-random")
+_TAKEN = (*_SHIPPED, *LABELS, *LABELS.values())  # names that say which model it is
 
 RECORDED = "recorded, not computed here"
 
@@ -233,9 +234,9 @@ class Recording(Mapping):
 
     def _computes(self) -> str:
         """What to do about anything that was not recorded."""
-        if self.twin_of and self.name != "specimen-random":
+        if self.twin_of and self.name not in _SHIPPED:
             return "The twin can be drawn again from its model: random_twin(load_encoder(...))"
-        if self.name in ("specimen", "specimen-random"):
+        if self.name in _SHIPPED:
             return f"The model itself can, and comes with the course: load_encoder({self.name!r}), or --model {self.name}"
         return (
             f"The model itself can: load_encoder({self.name!r}), or --model {self.name}, which fetches it the first time and so needs a "
