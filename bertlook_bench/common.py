@@ -17,9 +17,9 @@ from bertlook_course.options import add_force, add_out, at_least, bar, describe
 
 __all__ = ["add_force", "add_out", "at_least", "bar", "describe"]  # handed on beside the functions below
 
-MODELS = "specimen, specimen-random, a hub name or a folder (default: specimen)"
+MODELS = "specimen, minilm, a hub name or a folder, with -random for its random twin (default: specimen)"
 RECORDED = "recorded:"
-MODELS_TOO_RECORDED = "specimen, specimen-random, a hub name, a folder, or recorded:FILE, recorded:FOLDER, recorded:bert-base-uncased (default: specimen)"
+MODELS_TOO_RECORDED = "specimen, minilm, a hub name, a folder (with -random: its random twin), or recorded:FILE, recorded:FOLDER, recorded:bert-base-uncased (default: specimen)"
 RECORD_WORDS = (
     "A treebank cuts words otherwise than a text (ca n't): `bertlook record --data` records them as it does."
 )

@@ -1,6 +1,6 @@
 """What the tables of the model card say, in words: sentences that would be false for other weights are made, not written.
 
-    python training/card_words.py            write them into data/model/MODEL_CARD.md, between the two marks
+    python training/card_words.py            write them into the cards of both shipped models, between the two marks
     python training/card_words.py --check    write nothing; exit 1 if they are not what the tables say
 
 The tables come from `training/specimen_report.py --card`; `training/remake.py` puts them there and calls this.
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 
 from tools.written import write_or_check
 
-CARD = ROOT / "data" / "model" / "MODEL_CARD.md"
+CARD, MINILM_CARD = (ROOT / "data" / folder / "MODEL_CARD.md" for folder in ("model", "minilm"))
 BEGIN, END = "<!-- from the tables: training/card_words.py -->", "<!-- end of what is from the tables -->"
 COMMON, HIGH, NEAR = 800, 0.1, 0.02  # cases of a common relation; ten points; what is no gain worth reporting
 
@@ -95,15 +95,19 @@ def words(card):
     ):
         if chosen:
             lines.append(f"{begin}: {listed([f'`{r[0]}`' for r in chosen])}.")
-    order, commoner = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "next-sentence accuracy"))
-    lines.append(
-        f"It tells a next sentence from a random one in {two(order)} of the held-out pairs; the commoner answer is right in {two(commoner)}."
-    )
-    model, unigram = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "masked-LM perplexity"))
-    lines.append(
-        f"A masked wordpiece has perplexity {model:.1f} for it, {unigram:.0f} for the frequencies of these very texts."
-    )
+    if "| next-sentence accuracy" in card:
+        lines += _held_out_words(card)
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _held_out_words(card):
+    """What a model with pre-training heads says of text it never saw."""
+    order, commoner = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "next-sentence accuracy"))
+    model, unigram = (float(re.match(r"[\d.]+", cell)[0]) for cell in row(card, "masked-LM perplexity"))
+    return [
+        f"It tells a next sentence from a random one in {two(order)} of the held-out pairs; the commoner answer is right in {two(commoner)}.",
+        f"A masked wordpiece has perplexity {model:.1f} for it, {unigram:.0f} for the frequencies of these very texts.",
+    ]
 
 
 def with_words(card):
@@ -115,9 +119,16 @@ def with_words(card):
 
 
 def main(arguments=None):
-    otherwise = "the words of the card are not what its tables say; run training/card_words.py"
-    return write_or_check(
-        arguments, __doc__, CARD, lambda: with_words(CARD.read_text(encoding="utf-8")), otherwise
+    otherwise = "the words of a card are not what its tables say; run training/card_words.py"
+    return max(
+        write_or_check(
+            arguments,
+            __doc__,
+            card,
+            lambda card=card: with_words(card.read_text(encoding="utf-8")),
+            otherwise,
+        )
+        for card in (CARD, MINILM_CARD)
     )
 
 

@@ -1,10 +1,10 @@
-"""Measure a trained specimen on text it never saw: the numbers in data/model/MODEL_CARD.md and data/model/film.csv.
+"""Measure a model on text it never saw: the numbers in the cards of the shipped models, and in data/model/film.csv.
 
     python training/specimen_report.py MODEL --data FILE.conllu [...]   the card's tables, beside the random twin
     python training/specimen_report.py MODEL --film RUN --out film.csv      every film point of a training run
     python training/specimen_report.py MODEL --film-baselines --data FILE.conllu [...] --out film_baselines.csv
 
-MODEL is "specimen" or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
+MODEL is "specimen", "minilm" (which has no held-out scores: --no-heldout) or a folder. Relations are scored as Clark et al. (2019, section 4.2) do, with two changes: the
 best head, its direction and the best offset are all chosen on one half of the documents and scored on the other
 (both ways, added up), and offsets run from -4 to +4 (`bertlook_course.analyses.syntax.relations`). Scores are in UD.
 """
@@ -208,7 +208,7 @@ def card_tables(report):
         ("broad heads (normalised entropy > .8)", lambda m: str(m["broad_heads"])),
         ("relations 10 points above the best offset", lambda m: str(m["relations_10_above"])),
     ]
-    lines = ["| measure | specimen | random twin |", "|---|---|---|"]
+    lines = [f"| measure | {report.get('model', 'specimen')} | random twin |", "|---|---|---|"]
     lines += [f"| {name} | {value(model)} | {value(twin) if twin else ''} |" for name, value in rows]
     for key, common in (("relations", 800), ("own_relations", 100)):
         if model[key]:

@@ -23,6 +23,7 @@ import numpy as np
 from ..disk import data_path
 from .devices import choose_device, products_in, torch_model, wants_gpu
 from .folders import (
+    SHIPPED,
     checked,
     hub_folder,
     import_torch,
@@ -34,7 +35,7 @@ from .folders import (
     refuse_relative_positions,
     require_safe_weights,
 )
-from .numpy_bert import NumpyBert, as_array, draw_bert, open_bert
+from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
 from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
 
 if TYPE_CHECKING:
@@ -266,9 +267,9 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     Parameters
     ----------
     name : str or path
-        ``"specimen"``, the small BERT in this repository; ``"specimen-random"``, its randomly initialised
-        twin (same shape, fixed seed); the name of a model on the Hugging Face hub, for example
-        ``"bert-base-uncased"``; or a folder with a model in transformers' format.
+        ``"specimen"`` or ``"minilm"``, which come with the course: a small BERT made for it, and all-MiniLM-L6-v2 with 8 bits a
+        weight; the name of a model on the Hugging Face hub, for example ``"bert-base-uncased"``; or a folder with a model in
+        transformers' format. Any of these with ``-random`` at its end is the random twin: same shape, untrained weights, fixed seed.
     device : str
         ``"auto"`` runs a BERT by NumPy until torch is needed (see :class:`Encoder`), unless it is large and there is a GPU; where
         torch runs, it takes CUDA, else Apple's MPS, else the CPU. The name of a torch device loads torch at once.
@@ -304,10 +305,10 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
         )
     if device != "auto":
         choose_device(device)
-    if name == "specimen":
-        return _load_folder(data_path("model"), name, device, mapped=True)
-    if name == "specimen-random":
-        return random_twin(load_encoder("specimen", device=device))
+    if name in SHIPPED:
+        return _load_folder(data_path(SHIPPED[name]), name, device, mapped=True)
+    if name.endswith("-random") and not Path(name).expanduser().exists():
+        return random_twin(load_encoder(name.removesuffix("-random"), device=device))
     looks_like_path = (
         name.startswith((".", "~", "/", "\\"))
         or "\\" in name
@@ -404,11 +405,21 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     refuse_decoders(name, config)
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
-    if device == "auto" and not wants_gpu(folder):
+    in_8_bits = has_8_bits(folder)
+    if in_8_bits or (device == "auto" and not wants_gpu(folder)):
         bert = open_bert(folder, config, mapped=mapped)
         tokenizer = None if bert is None else wordpiece_tokenizer(folder)
         if bert is not None and tokenizer is not None and len(tokenizer) == bert.config.vocab_size:
-            return Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
+            encoder = Encoder(name, None, tokenizer, None, folder=Path(folder), numpy_bert=bert)
+            if device != "auto":
+                vars(encoder)["device"] = choose_device(device)
+                encoder.model  # noqa: B018 - asking for it loads it
+            return encoder
+        if in_8_bits:
+            raise ValueError(
+                f"{folder} keeps weights in 8 bits, which is read of a plain BERT with its own tokenizer only, whole and undamaged. "
+                "Use the model in float16 or float32."
+            )
     torch_device = choose_device(device)
     model, tokenizer = read_model(folder), read_tokenizer(folder)
     return checked(Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder)))

@@ -13,6 +13,9 @@ import numpy as np
 
 from ..disk import count_in, data_path, read_json
 
+SHIPPED = {"specimen": "model", "minilm": "minilm"}  # the models in this repository: name -> folder in data
+SHIPPED_MODELS = tuple(name + twin for name in SHIPPED for twin in ("", "-random"))
+
 HUB_SECONDS = 5  # to connect, and as many to answer
 
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -49,15 +52,9 @@ _SIZES = (
 
 def read_config(folder: Path) -> dict:
     if not folder.is_dir():
-        twin = str(folder).removesuffix("-random")
-        if twin != str(folder):
-            raise FileNotFoundError(
-                f"there is no model folder {folder}. A random twin is not a folder: it is drawn from its model, "
-                f"random_twin(load_encoder({twin!r}))."
-            )
         raise FileNotFoundError(
             f"there is no model folder {folder}. A folder is made by model.save_pretrained(...) and tokenizer.save_pretrained(...); "
-            "the model that ships with the course is called 'specimen'."
+            "the models that ship with the course are called 'specimen' and 'minilm'."
         )
     _refuse_odd_files(folder)
     try:

@@ -15,7 +15,8 @@ from types import SimpleNamespace
 import numpy as np
 
 _PARTS = {"query": "queries", "key": "keys", "value": "values"}
-_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I8": np.dtype("i1")}
+SCALE = ".scale"  # NAME.scale beside an 8-bit NAME: for each row, one number a group of neighbouring weights
 _NUMBERS = (
     "hidden_size",
     "intermediate_size",
@@ -251,6 +252,11 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
         Its config.json.
     mapped : bool
         Leave float32 weights in the file, so that processes share its pages; for files that nobody writes to.
+
+    Raises
+    ------
+    ValueError
+        If weights are 8-bit integers without the scales that make numbers of them.
     """
     if not _is_plain_bert(config) or [path.name for path in folder.glob("*.safetensors")] != [
         "model.safetensors"
@@ -266,6 +272,7 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
         name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias"): array
         for name, array in tensors.items()
     }
+    renamed = dequantised(renamed, folder)
     shapes = tensor_shapes(config)
     weights = {name: renamed.pop(name) for name in shapes if name in renamed}
     heads = {name: array for name, array in renamed.items() if name.startswith("cls.")}
@@ -274,6 +281,37 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
     if not fits or left or not all(np.isfinite(array).all() for array in weights.values()):
         return None
     return NumpyBert(config, weights, heads)
+
+
+def has_8_bits(folder: Path) -> bool:
+    """Whether a folder keeps weights as 8-bit integers, by the header of its file. transformers would not know what scales them."""
+    try:
+        _, header = _read_header(np.memmap(folder / "model.safetensors", np.uint8, "r"))
+        return any(about["dtype"] == "I8" for about in header.values())
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False  # damaged, or another kind of folder: whoever reads it says so
+
+
+def dequantised(tensors: dict[str, np.ndarray], folder: Path) -> dict[str, np.ndarray]:
+    """Matrices of 8-bit integers, (row, column), times their scales, (row, group of neighbouring columns); all else as it is.
+
+    The result is float32. A table of embeddings gets the type of its scales: it is the largest part, and its rows are copied anyway.
+    """
+    found = {name: array for name, array in tensors.items() if not name.endswith(SCALE)}
+    for name, array in found.items():
+        if array.dtype != np.int8:
+            continue
+        scale = tensors.get(name + SCALE)
+        fits = scale is not None and array.ndim == scale.ndim == 2 and len(scale) == len(array)
+        if not fits or array.shape[1] % scale.shape[1]:
+            held = "no such tensor" if scale is None else f"shape {scale.shape} for {array.shape}"
+            raise ValueError(
+                f"{name} in {folder} holds 8-bit integers and needs {name + SCALE}, one number for each row and group of columns; "
+                f"found {held}. Use the model in float16 or float32."
+            )
+        matrix = (array.reshape(*scale.shape, -1) * scale[:, :, None].astype(np.float32)).reshape(array.shape)
+        found[name] = matrix.astype(scale.dtype) if name in _TABLES else matrix
+    return found
 
 
 def draw_bert(config: dict, seed: int) -> NumpyBert | None:
@@ -343,17 +381,23 @@ def _is_plain_bert(config: dict) -> bool:
 _MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 
 
+def _read_header(data: np.ndarray) -> tuple[int, dict]:
+    """Where the tensors of a safetensors file start, and name -> what is said of each."""
+    start = 8 + int(data[:8].view("<u8")[0])
+    if start > min(len(data), _MOST_HEADER):
+        raise ValueError("its header is longer than the file, or than any header")
+    header = json.loads(data[8:start].tobytes())
+    header.pop("__metadata__", None)
+    return start, header
+
+
 def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
     """Name -> array over the bytes of the file: the length of the header, the header as JSON, the tensors.
 
     safetensors itself copies every tensor, and no two processes would share one.
     """
     data = np.memmap(path, np.uint8, "r") if mapped else np.fromfile(path, np.uint8)
-    start = 8 + int(data[:8].view("<u8")[0])
-    if start > min(len(data), _MOST_HEADER):
-        raise ValueError("its header is longer than the file, or than any header")
-    header = json.loads(data[8:start].tobytes())
-    header.pop("__metadata__", None)
+    start, header = _read_header(data)
     tensors = {}
     for name, about in header.items():
         if name.endswith(

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from .attention import Attention
+from .folders import SHIPPED_MODELS
 from .head_names import head_label
 from .matching import NotRecorded, input_key, regrouped
 from .tokenizing import check_segments
@@ -217,9 +218,9 @@ class Recording(Mapping):
 
     def _computes(self) -> str:
         """What to do about anything that was not recorded."""
-        if self.twin_of and self.name != "specimen-random":
+        if self.twin_of and self.name not in SHIPPED_MODELS:
             return "The twin can be drawn again from its model: random_twin(load_encoder(...))"
-        if self.name in ("specimen", "specimen-random"):
+        if self.name in SHIPPED_MODELS:
             return f"The model itself can, and comes with the course: load_encoder({self.name!r}), or --model {self.name}"
         return (
             f"The model itself can: load_encoder({self.name!r}), or --model {self.name}, which fetches it the first time and so needs a "

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..disk import MOST_VALUES, TooLarge, data_path, load_arrays, parse_json, replacing, save_arrays
 from .attention import Attention
+from .folders import SHIPPED_MODELS
 from .head_names import head_label
 from .matching import MATCHING, input_key
 from .recording import (
@@ -42,7 +43,7 @@ from .tokenizing import SEGMENT_RULES
 ENDING = ".bertlook"
 
 SHIPPED_RECORDINGS = tuple(LABELS)
-_TAKEN = ("specimen", "specimen-random", *LABELS, *LABELS.values())  # names that say which model it is
+_TAKEN = (*SHIPPED_MODELS, *LABELS, *LABELS.values())  # names that say which model it is
 
 _SAME_NAME = re.compile(r"[\W_]+")  # "BERT base" is read as BERT-base
 

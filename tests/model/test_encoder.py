@@ -56,10 +56,12 @@ def test_the_specimen_loads_without_network_or_name():
     assert not encoder.model.training and encoder.model.dtype == torch.float32
 
 
-@pytest.mark.parametrize("name", ["./mine-random", "~/models/mine-random"])
-def test_a_random_twin_is_drawn_and_no_folder(name):
-    with pytest.raises(FileNotFoundError, match=r"random_twin\(load_encoder\('.*mine'\)\)"):
-        load_encoder(name)
+def test_the_twin_of_any_model_is_its_name_and_random(folder):
+    twin = load_encoder(f"{folder}-random")
+    assert twin.name == f"{folder}-random"
+    assert twin.fingerprint == random_twin(load_encoder(folder)).fingerprint
+    with pytest.raises(FileNotFoundError, match="no model folder .*mine"):
+        load_encoder("./mine-random")
 
 
 def test_half_precision_weights_are_computed_in_single(folder):

@@ -37,6 +37,7 @@ FORMS = {
 
 MODELS = {
     "specimen": Mark(OKABE_ITO["blue"], "disc", filled=False),
+    "MiniLM": Mark(OKABE_ITO["purple"], "hexagon", dash=(0, (5, 1))),
     "random twin": Mark(MUTED, "square", dash="--"),
     "BERT-base": Mark(OKABE_ITO["green"], "disc", dash="-."),
     "baseline": Mark(INK, "tick", dash=(0, (1, 2))),

@@ -47,6 +47,7 @@ LINE = OKABE_ITO["blue"]
 MODEL_WORDS = {
     "random twin": r"twin|random network|untrained",
     "BERT-base": r"\bBERT\b(?!-large)|\bpublished\b",
+    "MiniLM": r"(?i:minilm)",
     "specimen": r"specimen",
     "baseline": r"\bchance\b|\bguessing\b|\bbaseline\b|\b(best|fixed) (offset|distance)\b|\bnearest\b|\bcommonest\b",
 }
@@ -54,6 +55,7 @@ MODEL_WORDS = {
 # The badge of a model: paper, frame and words. The colours of drawing/marks.py, dark enough to be read; the specimen's is hollow, too.
 BADGES = {
     "specimen": (PAPER, "#005a8c", "#005a8c"),
+    "MiniLM": ("#8a3a70", "#8a3a70", PAPER),
     "random twin": (MUTED, MUTED, PAPER),
     "BERT-base": ("#00705a", "#00705a", PAPER),
 }
