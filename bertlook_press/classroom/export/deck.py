@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bertlook_teach import __version__
 
-from ...pages import specimen_source
+from ...pages import model_source, specimen_source
 from .cells import Slide, live_output, slides_of
 from .frames import shared_frames
 from .links import page_links
@@ -81,6 +81,7 @@ def render_deck(
         page_file("fill.js"),
         page_file("start.js"),
     ]
+    host = f"{model_source()}\n{page_file('host.js')}"
     stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
@@ -105,7 +106,7 @@ def render_deck(
                 if live.computed
                 else ()
             ),
-            f"<script>\n(() => {{\n{as_script(page_file('host.js'))}\nbringToLife();\n}})();\n</script>",
+            f"<script>\n(() => {{\n'use strict';\n{as_script(host)}\nbringToLife();\n}})();\n</script>",
             "</body>",
             "</html>",
             "",
