@@ -18,7 +18,6 @@ THEME = sorted((SLIDES / "theme").glob("*.css"))
 LOOKS = ("", "dark", "projector")
 PART_NAMES = ("head", "looking", "knowing", "mattering")  # of course.PARTS, as the decks' metadata has them
 HOSTS = Path(__file__).resolve().parent.parent / "bertlook_press" / "classroom"
-RISES = (HOSTS / "labextension" / "static" / "remoteEntry.js", HOSTS / "nbextension" / "main.js")
 
 
 def without_comments(text: str) -> str:
@@ -109,10 +108,10 @@ def test_no_type_of_the_theme_is_smaller_than_24_pixels():
     assert sizes and min(sizes) >= 24
 
 
-def test_both_rises_know_the_same_looks():
-    for script in RISES:
-        listed = re.search(r"const LOOKS = \[(.*?)\]", script.read_text(encoding="utf-8"))[1]
-        assert tuple(name.strip().strip('"') for name in listed.split(",")) == LOOKS
+def test_the_script_of_every_host_knows_the_same_looks():
+    script = (HOSTS / "export" / "page" / "fill.js").read_text(encoding="utf-8")
+    listed = re.search(r"const LOOKS = \[(.*?)\]", script)[1]
+    assert tuple(name.strip().strip('"') for name in listed.split(",")) == LOOKS
 
 
 def test_the_palette_of_the_slides_is_that_of_the_views():

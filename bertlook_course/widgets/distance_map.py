@@ -19,6 +19,7 @@ from ..render import (
     checked_map,
     describe_distance_map,
     group_styles,
+    map_neighbours,
     render_distance_map,
 )
 from .assets import module_source, view_style
@@ -66,17 +67,14 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
     # The choice. Linked with other views in the browser, reported to Python.
     by_index = traitlets.Int(0, min=0, max=len(BY) - 1).tag(sync=True)
 
-    # float32, little-endian: (head, 2) and (head, head).
-    points = traitlets.Bytes(b"").tag(sync=True)
-    distances = traitlets.Bytes(b"").tag(sync=True)
+    points = traitlets.Bytes(b"").tag(sync=True)  # float32, little-endian, (head, 2)
+    nearest = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)  # of each head, nearest first
+    sentences = traitlets.List(traitlets.Unicode()).tag(sync=True)  # of each head
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     styles = traitlets.List([]).tag(sync=True)  # name, colour and shape of each group
     disc = traitlets.Unicode(SHAPES["disc"]).tag(sync=True)
 
-    neighbours = traitlets.Int(NEIGHBOURS, min=0).tag(sync=True)
-    unit = traitlets.Unicode(DISTANCE_UNIT).tag(sync=True)
-    stress = traitlets.Float(-1).tag(sync=True)  # below 0: not said
     height = traitlets.Float(0).tag(sync=True)
 
     def __init__(
@@ -100,19 +98,25 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
         groups = np.asarray(groups, dtype=object)
         if groups.ndim != 2:
             raise ValueError(f"groups must have shape (layer, head); got {groups.shape}.")
+        if neighbours < 0:
+            raise ValueError(
+                f"neighbours counts the nearest heads that are named, 0 or more; got {neighbours}."
+            )
         self._points, self._distances, flat = checked_map(points, distances, groups, groups.shape)
+        self._said = {"k": neighbours, "unit": unit, "stress": stress}
         super().__init__(
             layer=layer,
             head=head,
             by_index=BY.index(by),
             points=self._points.astype("<f4").tobytes(),
-            distances=self._distances.astype("<f4").tobytes(),
+            nearest=[map_neighbours(self._distances, head, neighbours) for head in range(groups.size)],
+            sentences=[
+                describe_distance_map(self._distances, flat, groups.shape, head, **self._said)
+                for head in np.ndindex(*groups.shape)
+            ],
             shape=list(groups.shape),
             groups=flat,
             styles=[[name, colour, SHAPES[form]] for name, (colour, form) in group_styles(flat).items()],
-            neighbours=neighbours,
-            unit=unit,
-            stress=-1 if stress is None else stress,
             font_size=font_size,
             height=height,
             **options,
@@ -122,26 +126,21 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
     def by(self) -> str:
         return BY[self.by_index]
 
-    def _said(self) -> dict:
-        return {"k": self.neighbours, "unit": self.unit, "stress": None if self.stress < 0 else self.stress}
-
     @property
     def sentence(self) -> str:
-        """The caption in view, computed from the data."""
-        chosen = (self.layer, self.head)
-        drawn = self._distances.astype("<f4")  # what the page has, so that the same digits are rounded
-        return describe_distance_map(drawn, self.groups, self.shape, chosen, **self._said())
+        """The caption in view."""
+        return self.sentences[self.layer * self.shape[1] + self.head]
 
     def picture(self) -> Picture:
         """The map as it stands now: a standalone SVG and its sentence."""
         drawn = render_distance_map(
             self._points,
-            self._distances.astype("<f4"),
+            self._distances,
             self.groups,
             tuple(self.shape),
             selected=(self.layer, self.head),
             by=self.by,
-            **self._said(),
+            **self._said,
         )
         return replace(drawn, caption=self.sentence)
 

@@ -85,9 +85,11 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
     data = traitlets.Bytes(b"").tag(sync=True)
     packing = traitlets.Enum(("plain", "deflate"), "plain").tag(sync=True)
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
-    texts = traitlets.List([]).tag(
+    texts = traitlets.List(
+        []
+    ).tag(
         sync=True
-    )  # [{"words", "key" (null: not said), "title", "mix" (is there one?)}, ...]
+    )  # [{"words", "key" (null: not said), "title", "mix" (is there one?), "said" (of each head, then of the mix)}, ...]
     difference = traitlets.Bool(False).tag(sync=True)
     unit = traitlets.Unicode("weight").tag(sync=True)
     mix_name = traitlets.Unicode("learnt mix").tag(sync=True)
@@ -129,6 +131,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         if minus is not None:
             before = _before(minus, texts)
             self._subtract(texts, *before)
+        self._tell(texts, unit, mix_name, minus is not None)
         numbers = [
             part.astype("<f4").tobytes()
             for scores, mix in zip(self._scores, self._mixes)
@@ -175,6 +178,23 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             if mix is not None:
                 self._mixes[number] = self._mixes[number] - checked_scores(mix, text["words"])
 
+    def _tell(self, texts, unit: str, mix_name: str, difference: bool) -> None:
+        """The caption of every head, and of the mix, into the texts: the page says it, and no second program words it."""
+        for text, scores, mix in zip(texts, self._scores, self._mixes):
+            rows = [(f"Head {head_label(*head)}", scores[head]) for head in np.ndindex(scores.shape[:2])]
+            rows += [] if mix is None else [(mix_name, mix)]
+            text["said"] = [
+                describe_words(
+                    values.astype("<f4"),  # as the page has them, so that the same digits are rounded
+                    text["words"],
+                    key=text["key"],
+                    name=f"{name}, after minus before" if difference else name,
+                    unit=unit,
+                    difference=difference,
+                )
+                for name, values in rows
+            ]
+
     def limits(self) -> dict[str, int]:
         return super().limits() | {"document": max(1, len(self.texts))}
 
@@ -217,10 +237,9 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
 
     @property
     def sentence(self) -> str:
-        """The caption in view, computed from the data."""
-        return describe_words(
-            self.weights(), self.texts[self.document]["words"], name=self.name, **self._about()
-        )
+        """The caption in view."""
+        row = -1 if self.show == "mix" else self.layer * self.shape[1] + self.head
+        return self.texts[self.document]["said"][row]
 
     def picture(self) -> Picture:
         """The view as it stands now: a standalone SVG and its sentence."""

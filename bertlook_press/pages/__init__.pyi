@@ -7,6 +7,7 @@ from .recording import picture_tables as picture_tables
 from .recording import record as record
 from .recording import tables as tables
 from .saved_page import live_views as live_views
+from .saved_page import model_source as model_source
 from .saved_page import page_source as page_source
 from .saved_page import precision_note as precision_note
 from .saved_page import save_page as save_page

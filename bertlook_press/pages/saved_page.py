@@ -157,10 +157,15 @@ def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
     scripts = [
         f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',
         *(_script(_registered(name), kind="module") for name in modules),
-        _script(asset("page.js", (FOLDER,)), kind="module"),
+        _script(f"{model_source()}\n{asset('page.js', (FOLDER,))}", kind="module"),
     ]
     styles = dict.fromkeys([*(one._css for one in modules.values()), asset("page.css", (FOLDER,))])
     return "\n".join(styles), "\n".join(scripts)
+
+
+def model_source() -> str:
+    """What stands in for the models of a kernel in a page, the class `SavedModel`."""
+    return asset("model.js", (FOLDER,))
 
 
 def precision_note(views) -> str:

@@ -43,7 +43,7 @@ class Model {
   set(key, value) {
     if (this.state[key] === value) return;
     this.state[key] = value;
-    for (const call of [...(this.listeners["change:" + key] ?? [])]) call();
+    for (const event of ["change:" + key, "change"]) for (const call of [...(this.listeners[event] ?? [])]) call();
   }
   save_changes() { this.saved += 1; }
   on(event, call) { (this.listeners[event] ??= []).push(call); }

@@ -3,18 +3,14 @@
 
 // A sentence with one token masked; a click, or arrows and Enter, ask for another one (`chosen`).
 function maskableSentence(get, emit) {
-  const node = element("div", "bl-switch-sentence", {
-    role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
-  });
+  const node = control("div", "bl-switch-sentence", { role: "group", tabindex: "0" });
   let word = -1; // the token the keys are on
 
   function paint() {
     const { tokens, special, masked, mask } = get("text");
     node.replaceChildren(
       ...tokens.map((token, i) => {
-        const one = element("span", "bl-switch-word");
-        one.textContent = i === masked ? mask : visibleToken(token);
-        one.dataset.index = i;
+        const one = element("span", "bl-switch-word", { "data-index": i }, i === masked ? mask : visibleToken(token));
         if (i === masked) one.classList.add("bl-masked");
         else if (special[i]) one.classList.add("bl-dim");
         if (i === word) one.classList.add("bl-cursor");
@@ -29,27 +25,23 @@ function maskableSentence(get, emit) {
 
   function maskWord(index) {
     const { special, masked } = get("text");
-    if (index === masked || special[index]) return;
-    emit({ chosen: index });
+    return index === masked || special[index] ? {} : { chosen: index };
   }
   node.addEventListener("click", (event) => {
     const one = event.target.closest?.(".bl-switch-word");
-    if (one) maskWord(Number(one.dataset.index));
+    const changes = one ? maskWord(Number(one.dataset.index)) : {};
+    if ("chosen" in changes) emit(changes);
   });
-  node.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+  onKeys(node, emit, (key) => {
     const { tokens, special, masked } = get("text");
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step) {
-      keep(event);
-      let next = (word < 0 ? masked : word) + step;
-      while (next >= 0 && next < tokens.length && special[next]) next += step;
-      if (next >= 0 && next < tokens.length) word = next;
-      paint();
-    } else if (event.key === " " || event.key === "Enter") {
-      keep(event);
-      if (word >= 0) maskWord(word);
-    }
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (key === " " || key === "Enter") return word >= 0 ? maskWord(word) : {};
+    if (!step) return null;
+    let next = (word < 0 ? masked : word) + step;
+    while (next >= 0 && next < tokens.length && special[next]) next += step;
+    if (next >= 0 && next < tokens.length) word = next;
+    paint();
+    return {};
   });
   node.addEventListener("blur", () => {
     word = -1;
@@ -60,57 +52,36 @@ function maskableSentence(get, emit) {
 
 // Bars of both lists share one scale; the number says the share itself.
 function guessList(title, guesses, truth, largest) {
-  const table = element("table", "bl-switch-list");
-  const head = element("caption");
-  head.textContent = title;
-  table.append(head);
-  for (const [piece, share, said] of guesses) {
-    const row = element("tr");
-    const name = element("th", "", { scope: "row", dir: "auto" });
-    name.textContent = visibleToken(piece);
-    if (piece === truth) name.classList.add("bl-lit");
-    const value = element("td");
-    const stripe = element("span", "bl-lens-bar");
-    stripe.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
-    const text = element("span", "bl-switch-share");
-    text.textContent = said;
-    value.append(stripe, text);
-    row.append(name, value);
-    table.append(row);
-  }
-  return table;
+  const rows = guesses.map(([piece, share, said]) => {
+    const bar = element("span", "bl-lens-bar");
+    bar.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
+    return element(
+      "tr", "", {},
+      element("th", piece === truth ? "bl-lit" : "", { scope: "row", dir: "auto" }, visibleToken(piece)),
+      element("td", "", {}, bar, element("span", "bl-switch-share", {}, said)),
+    );
+  });
+  return element("table", "bl-switch-list", {}, element("caption", "", {}, title), ...rows);
 }
 
 function createBench(host, get, emit) {
   const root = element("div", "bertlook bertlook-bench");
-  const bar = element("div", "bl-switch-bar");
-  const howLabel = element("label", "bl-switch-how");
-  const how = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
-  howLabel.append("off means ", how);
-  for (const [value, text] of [["zero", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]]) {
-    const option = element("option");
-    option.value = value;
-    option.textContent = text;
-    how.append(option);
-  }
-  const modelLabel = element("label", "bl-switch-how");
-  const model = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
-  modelLabel.append("model ", model);
-  const reset = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
-  reset.textContent = "all on";
-  const allOff = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
-  allOff.textContent = "all off";
-  bar.append(howLabel, modelLabel, reset, allOff);
-  const body = element("div", "bl-switch-body");
-  const grid = element("div", "bl-heads bl-switches", { role: "grid", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
-  const side = element("div", "bl-switch-side");
+  const how = menuNamed("off means", (value) => emit({ how: value }), "bl-switch-how");
+  const model = menuNamed("model", (value) => emit({ model_index: value }), "bl-switch-how");
+  const bar = element(
+    "div", "bl-switch-bar", {},
+    how.box,
+    model.box,
+    button("bl-switch-button", "all on", () => emit({ off: [] })),
+    button("bl-switch-button", "all off", () => emit({ off: every(...shape(), () => true) })),
+  );
+  const grid = control("div", "bl-heads bl-switches", { role: "grid", tabindex: "0" });
   const sentence = maskableSentence(get, emit);
   const lists = element("div", "bl-switch-lists");
+  const body = element("div", "bl-switch-body", {}, grid, element("div", "bl-switch-side", {}, sentence.node, lists));
   const scores = element("div", "bl-switch-scores");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const readout = element("p", "bl-readout", { "aria-live": "polite" });
-  side.append(sentence.node, lists);
-  body.append(grid, side);
   root.append(bar, body, scores, caption, readout);
   host.append(root);
   const prefix = `bl-switch-${(createBench.count = (createBench.count || 0) + 1)}`;
@@ -129,12 +100,12 @@ function createBench(host, get, emit) {
   };
 
   // One head, a layer, one head number in every layer, or all: off if any of them is on, else on.
-  function toggle(layer, head) {
+  function toggled(layer, head) {
     const [layers, heads] = shape();
     const off = offSet();
     const meant = (l, h) => (layer < 0 || l === layer) && (head < 0 || h === head);
     const turnOff = every(layers, heads, meant).some(([l, h]) => !off.has(key(l, h)));
-    emit({ off: every(layers, heads, (l, h) => (meant(l, h) ? turnOff : off.has(key(l, h)))) });
+    return { off: every(layers, heads, (l, h) => (meant(l, h) ? turnOff : off.has(key(l, h)))) };
   }
 
   function build() {
@@ -150,22 +121,16 @@ function createBench(host, get, emit) {
       for (let h = -1; h < heads; h++) {
         const header = l < 0 || h < 0;
         const role = l < 0 ? "columnheader" : h < 0 ? "rowheader" : "gridcell";
-        const cell = element("span", header ? "bl-switch-header" : "bl-switch", { role, id: `${prefix}-${l}-${h}` });
-        cell.dataset.layer = l;
-        cell.dataset.head = h;
-        if (header) cell.textContent = l < 0 && h < 0 ? "all" : String((l < 0 ? h : l) + 1);
+        const words = !header ? "" : l < 0 && h < 0 ? "all" : String((l < 0 ? h : l) + 1);
+        const place = { role, id: `${prefix}-${l}-${h}`, "data-layer": l, "data-head": h };
+        const cell = element("span", header ? "bl-switch-header" : "bl-switch", place, words);
         cells.set(key(l, h), cell);
         row.append(cell);
       }
       rows.push(row);
     }
-    const [across, down] = [element("span", "bl-switch-axis"), element("span", "bl-side")];
-    across.textContent = "head";
-    down.textContent = "layer";
-    for (const name of [across, down]) name.setAttribute("aria-hidden", "true");
-    rows[0].append(across);
-    const last = element("div", "bl-row", { "aria-hidden": "true" });
-    last.append(down);
+    rows[0].append(element("span", "bl-switch-axis", { "aria-hidden": "true" }, "head"));
+    const last = element("div", "bl-row", { "aria-hidden": "true" }, element("span", "bl-side", { "aria-hidden": "true" }, "layer"));
     grid.replaceChildren(...rows, last);
   }
 
@@ -236,13 +201,7 @@ function createBench(host, get, emit) {
       guessList("all heads on", before, result.truth, largest),
       guessList(result.title ?? "now", after, result.truth, largest),
     );
-    scores.replaceChildren(
-      ...(result.scores ?? []).map((line) => {
-        const node = element("p");
-        node.textContent = line;
-        return node;
-      }),
-    );
+    scores.replaceChildren(...(result.scores ?? []).map((line) => element("p", "", {}, line)));
     setSentence(caption, fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)");
     caption.classList.toggle("bl-alert", fresh && Boolean(result.message));
   }
@@ -250,18 +209,9 @@ function createBench(host, get, emit) {
   function update() {
     setType(root, get("font_size"));
     const names = get("models");
-    if (model.options.length !== names.length || [...model.options].some((o, i) => o.textContent !== names[i]))
-      model.replaceChildren(
-        ...names.map((name, i) => {
-          const option = element("option");
-          option.value = String(i);
-          option.textContent = name;
-          return option;
-        }),
-      );
-    modelLabel.hidden = names.length < 2;
-    model.value = String(get("model_index"));
-    how.value = get("how");
+    model.fill(names.map((name, i) => [i, name]), get("model_index"));
+    model.box.hidden = names.length < 2;
+    how.fill([["zero", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]], get("how"));
     build();
     layOut();
     paintSwitches();
@@ -276,41 +226,21 @@ function createBench(host, get, emit) {
     const cell = cellOf(event);
     if (!cell) return;
     cursor = [Number(cell.dataset.layer), Number(cell.dataset.head)];
-    toggle(...cursor);
+    emit(toggled(...cursor));
     paintSwitches();
   });
-  grid.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+  onKeys(grid, emit, (key) => {
+    if (key === " " || key === "Enter") return toggled(...cursor);
     const [layers, heads] = shape();
-    if (event.key === " " || event.key === "Enter") {
-      keep(event);
-      toggle(...cursor);
-      return;
-    }
     // The headers are row and column -1: moved() counts from 0.
-    const next = moved(event.key, cursor[0] + 1, cursor[1] + 1, layers + 1, heads + 1);
-    if (!next) return;
-    keep(event);
+    const next = moved(key, cursor[0] + 1, cursor[1] + 1, layers + 1, heads + 1);
+    if (!next) return null;
     cursor = [next[0] - 1, next[1] - 1];
     paintSwitches();
+    return {};
   });
-  for (const menu of [how, model]) menu.addEventListener("keydown", (event) => event.stopPropagation());
-  how.addEventListener("change", () => emit({ how: how.value }));
-  model.addEventListener("change", () => emit({ model_index: Number(model.value) }));
-  for (const button of [reset, allOff])
-    button.addEventListener("keydown", (event) => {
-      if (event.key === " " || event.key === "Enter") event.stopPropagation(); // presses, and turns no slide
-    });
-  reset.addEventListener("click", () => emit({ off: [] }));
-  allOff.addEventListener("click", () => emit({ off: every(...shape(), () => true) }));
 
   return hosted(root, update, [host], layOut);
 }
 
-const BENCH_TRAITS = [
-  "shape", "off", "how", "models", "model_index", "text", "result", "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, BENCH_TRAITS, createBench),
-};
+export default { render: (context) => mount(context, createBench) };

@@ -1,7 +1,6 @@
 // Arcs over one sentence: the treebank's above the words, the chosen head's below. The same geometry and the same
 // sentence as bertlook_course/render/texts/arcs.py.
 
-const SVG = "http://www.w3.org/2000/svg";
 const [RIGHT, WRONG, GOLD, MARK] = ["#009E73", "#D55E00", "#565d66", "#1b1f24"]; // a mark is text: it needs more contrast than its arc
 
 function arcLevels(spans) {
@@ -38,25 +37,13 @@ function describeArcs(words, arcs, layer, head, reading) {
 
 function createArcView(host, get, emit) {
   const root = element("div", "bertlook bertlook-arcs");
-  const bar = element("div", "bl-arc-bar");
   const menus = {};
-  for (const [name, label] of [["sentence", "sentence"], ["relation", "relation"], ["layer", "layer"], ["head", "head"], ["direction", "reading"]]) {
-    const box = element("label", "bl-arc-menu");
-    const title = element("span", "");
-    title.textContent = name === "relation" ? get("relation_name") : label;
-    const select = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
-    box.append(title, select);
-    bar.append(box);
-    menus[name] = select;
-    select.addEventListener("keydown", (event) => event.stopPropagation());
-    select.addEventListener("change", () => emit({ [name]: name === "relation" ? select.value : Number(select.value) }));
+  for (const [name, label] of [["sentence", "sentence"], ["relation", get("relation_name")], ["layer", "layer"], ["head", "head"], ["direction", "reading"]]) {
+    menus[name] = menuNamed(label, (value) => emit({ [name]: value }));
   }
-  const stage = element("div", "bl-arc-stage", {
-    tabindex: "0",
-    role: "group",
-    "aria-label": "Arcs. Arrows choose a head, Page Up and Page Down a sentence.",
-    "data-lm-suppress-shortcuts": "true",
-  });
+  const bar = element("div", "bl-arc-bar", {}, ...Object.values(menus).map(({ box }) => box));
+  const label = "Arcs. Arrows choose a head, Page Up and Page Down a sentence.";
+  const stage = control("div", "bl-arc-stage", { tabindex: "0", role: "group", "aria-label": label });
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   root.append(bar, stage, caption);
   host.append(root);
@@ -90,29 +77,6 @@ function createArcView(host, get, emit) {
     return found;
   }
 
-  function fill(select, options, chosen) {
-    const key = JSON.stringify(options);
-    if (select.dataset.key !== key) {
-      select.dataset.key = key;
-      select.replaceChildren(
-        ...options.map(([value, label]) => {
-          const option = element("option", "");
-          option.value = value;
-          option.textContent = label;
-          return option;
-        }),
-      );
-    }
-    select.value = String(chosen);
-  }
-
-  function node(tag, attributes, content) {
-    const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (content !== undefined) made.textContent = content;
-    return made;
-  }
-
   function draw() {
     const tree = get("trees")[get("sentence")];
     const found = arcs();
@@ -120,7 +84,7 @@ function createArcView(host, get, emit) {
     setSentence(caption, said);
     const em = parseFloat(getComputedStyle(root).fontSize);
     if (!root.isConnected || !(em > 0)) return; // not on the page yet: the observer draws when it is
-    const svg = node("svg", { role: "img", "font-size": em });
+    const svg = drawn("svg", { role: "img", "font-size": em });
     const measure = element("span", "bl-arc-measure");
     root.append(measure);
     const shown = tree.words.map(visibleToken);
@@ -156,13 +120,13 @@ function createArcView(host, get, emit) {
       const turn = end > start ? bend : -bend;
       const top = y + rise;
       const d = `M${start} ${y}C${start} ${top} ${start} ${top} ${start + turn} ${top}L${end - turn} ${top}C${end} ${top} ${end} ${top} ${end} ${y}`;
-      const path = node("path", { d, fill: "none", stroke: colour, "stroke-width": em / 11 });
+      const path = drawn("path", { d, fill: "none", stroke: colour, "stroke-width": em / 11 });
       if (dashed) path.setAttribute("stroke-dasharray", `${0.3 * em} ${0.22 * em}`);
       const tip = 0.34 * em * (rise < 0 ? 1 : -1);
       const arrow = `M${end} ${y}L${end - 0.16 * em} ${y - tip}L${end + 0.16 * em} ${y - tip}Z`;
-      svg.append(path, node("path", { d: arrow, fill: colour }));
+      svg.append(path, drawn("path", { d: arrow, fill: colour }));
       labels.push(
-        node("text", { x: (start + end) / 2, y: top, dy: ".35em", class: "bl-arc-label", fill: ink }, label),
+        drawn("text", { x: (start + end) / 2, y: top, dy: ".35em", class: "bl-arc-label", fill: ink }, label),
       );
     }
     found.forEach((one, i) => arc(one.governor, one.dependent, line - 0.75 * em, -step * above[i], GOLD, false, one.relation, "#1b1f24"));
@@ -173,7 +137,7 @@ function createArcView(host, get, emit) {
     });
     svg.append(...labels);
     shown.forEach((word, i) => {
-      svg.append(node("text", { x: middles[i], y: line, dy: ".35em", class: "bl-arc-word" }, word));
+      svg.append(drawn("text", { x: middles[i], y: line, dy: ".35em", class: "bl-arc-word" }, word));
     });
     svg.setAttribute("aria-label", said);
     stage.replaceChildren(svg);
@@ -182,27 +146,18 @@ function createArcView(host, get, emit) {
   function update() {
     setType(root, get("font_size"));
     const [layers, heads] = get("shape");
-    const count = (n) => Array.from({ length: n }, (_, i) => [i, String(i + 1)]);
-    fill(menus.sentence, count(get("trees").length), get("sentence"));
-    fill(menus.relation, get("relations").map((name) => [name, name]), get("relation"));
-    fill(menus.layer, count(layers), get("layer"));
-    fill(menus.head, count(heads), get("head"));
-    fill(menus.direction, get("readings").map((name, i) => [i, name]), get("direction"));
+    menus.sentence.fill(counted(get("trees").length), get("sentence"));
+    menus.relation.fill(get("relations").map((name) => [name, name]), get("relation"));
+    menus.layer.fill(counted(layers), get("layer"));
+    menus.head.fill(counted(heads), get("head"));
+    menus.direction.fill(get("readings").map((name, i) => [i, name]), get("direction"));
     draw();
   }
 
-  stage.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const turn = { PageUp: -1, PageDown: 1 }[event.key];
-    if (turn) {
-      keep(event);
-      emit({ sentence: Math.max(0, Math.min(get("trees").length - 1, get("sentence") + turn)) });
-      return;
-    }
-    const next = moved(event.key, get("layer"), get("head"), ...get("shape"));
-    if (!next) return;
-    keep(event);
-    emit({ layer: next[0], head: next[1] });
+  onKeys(stage, emit, (key) => {
+    const turn = { PageUp: -1, PageDown: 1 }[key];
+    if (turn) return { sentence: Math.max(0, Math.min(get("trees").length - 1, get("sentence") + turn)) };
+    return movedHead(key, get);
   });
   let lastSize = "";
 
@@ -213,11 +168,4 @@ function createArcView(host, get, emit) {
   });
 }
 
-const ARC_VIEW_TRAITS = [
-  "data", "shape", "trees", "relations", "readings", "layer", "head", "direction", "relation", "sentence", "font_size",
-  "relation_name", "turned",
-];
-
-export default {
-  render: (context) => mount(context, ARC_VIEW_TRAITS, createArcView),
-};
+export default { render: (context) => mount(context, createArcView) };

@@ -1,47 +1,24 @@
 // Heads as points on a map; the chosen one is tied to its nearest heads, by their distance and not by their place.
-// The same drawing as bertlook_course/render/heads/distance_map.py; the sentence is held together with it by a test.
+// The same drawing as bertlook_course/render/heads/distance_map.py; the sentences come from there.
 
-const SVG = "http://www.w3.org/2000/svg";
 const SIDES = [
   [1, 0, "start"], [-1, 0, "end"], [0, -1.05, "middle"], [0, 1.05, "middle"],
   [0.7, -0.8, "start"], [-0.7, -0.8, "end"], [0.7, 0.8, "start"], [-0.7, 0.8, "end"],
 ];
 
-function drawn(tag, attributes = {}, words = "") {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  if (words) node.textContent = words;
-  return node;
-}
-
 function overlap(a, b) {
   return Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
 }
 
-function floats(value) {
-  const bytes = bytesOf(value);
-  return new Float32Array(bytes.slice().buffer); // four-byte numbers must start at an even address: copy
-}
-
 function createDistanceMap(host, get, emit) {
   const root = element("div", "bertlook bertlook-distances");
-  const title = element("div", "bl-title");
-  const label = element("label", "bl-by");
-  const select = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true", "aria-label": "what colour and shape show" });
-  const stage = element("div", "bl-points", { role: "application", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
+  const menu = menuNamed("shown by", (value) => emit({ by_index: value }), "bl-by");
   const picture = drawn("svg", { "aria-hidden": "true" });
+  const tip = element("div", "bl-tip", { "aria-hidden": "true" });
+  const stage = control("div", "bl-points", { role: "application", tabindex: "0" }, picture, tip);
   const legend = element("div", "bl-groups");
   const caption = element("p", "bl-caption bl-near", { "aria-live": "polite" });
-  const tip = element("div", "bl-tip", { "aria-hidden": "true" });
-  for (const name of ["behaviour", "layer"]) {
-    const option = element("option");
-    option.value = option.textContent = name;
-    select.append(option);
-  }
-  label.append("shown by ", select);
-  title.append(label);
-  stage.append(picture, tip);
-  root.append(title, stage, legend, caption);
+  root.append(element("div", "bl-title", {}, menu.box), stage, legend, caption);
   host.append(root);
 
   let places = [];
@@ -56,22 +33,8 @@ function createDistanceMap(host, get, emit) {
   const em = () => parseFloat(getComputedStyle(root).fontSize);
   const radius = () => em() * (byLayer() ? 0.5 : 0.36) * (count() <= 72 ? 1 : 0.8);
 
-  function nearest(index) {
-    const all = floats(get("distances"));
-    const n = count();
-    const order = Array.from({ length: n }, (_, i) => i).filter((i) => i !== index);
-    order.sort((a, b) => all[index * n + a] - all[index * n + b] || a - b);
-    return order.slice(0, get("neighbours")).map((i) => [i, all[index * n + i]]);
-  }
-
-  function sentence() {
-    const i = chosen();
-    const groups = get("groups");
-    const named = nearest(i).map(([j, distance]) => `${nameOf(j)} (${groups[j]}) ${number(distance)}`);
-    const near = named.length ? `Nearest: ${named.join(", ")} ${get("unit")}.` : "There is no other head.";
-    const fit = get("stress") < 0 ? "" : ` Stress of the map: ${number(get("stress"))}.`;
-    return `Head ${nameOf(i)} (${groups[i]}). ${near}${fit}`;
-  }
+  const nearest = () => get("nearest")[chosen()];
+  const sentence = () => get("sentences")[chosen()];
 
   function layOut() {
     const width = root.clientWidth;
@@ -86,8 +49,8 @@ function createDistanceMap(host, get, emit) {
       picture.setAttribute("height", height);
       picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     }
-    const points = floats(get("points"));
     const n = count();
+    const points = floatsAt(bytesOf(get("points")), 0, 2 * n);
     const [left, top, right, bottom] = [1.1 * size, 0.9 * size, width - 1.1 * size, height - 0.9 * size];
     const range = [0, 1].map((axis) => {
       const values = Array.from({ length: n }, (_, i) => points[2 * i + axis]);
@@ -115,7 +78,7 @@ function createDistanceMap(host, get, emit) {
     if (byLayer()) {
       const step = layerStep(layer);
       group.append(drawn("path", { d: get("disc"), transform: move, fill: PALETTE.magnitude[step], stroke: PALETTE.ink, "stroke-width": 0.06 }));
-      group.append(drawn("text", { x, y, dy: ".35em", "text-anchor": "middle", "font-size": r * 1.3, fill: PALETTE.onMagnitude[step] }, String(layer + 1)));
+      group.append(drawn("text", { x, y, dy: ".35em", "text-anchor": "middle", "font-size": r * 1.3, fill: PALETTE.onMagnitude[step] }, layer + 1));
     } else {
       const [, colour, path] = get("styles").find(([name]) => name === get("groups")[i]);
       group.append(drawn("path", { d: path, transform: move, fill: colour, stroke: PALETTE.paper, "stroke-width": 0.12 }));
@@ -155,7 +118,7 @@ function createDistanceMap(host, get, emit) {
     if (!layOut()) return;
     const r = radius();
     const at = chosen();
-    const near = nearest(at).map(([i]) => i);
+    const near = nearest();
     const [x, y] = places[at];
     picture.replaceChildren();
     for (const i of near)
@@ -167,14 +130,11 @@ function createDistanceMap(host, get, emit) {
     nameTags([at, ...near], r);
     stage.setAttribute("aria-label", `Map of ${count()} heads. Arrows go to the head in that direction, Page Down and Page Up through all. ${sentence()}`);
     setSentence(caption, sentence());
-    select.value = byLayer() ? "layer" : "behaviour";
+    menu.fill([[0, "behaviour"], [1, "layer"]], get("by_index"));
     const groups = get("groups");
     const key = (path, colour, words) => {
-      const entry = element("span", "bl-group");
-      const mark = drawn("svg", { viewBox: "-1.5 -1.5 3 3", "aria-hidden": "true" });
-      mark.append(drawn("path", { d: path, fill: colour }));
-      entry.append(mark, words);
-      return entry;
+      const mark = drawn("svg", { viewBox: "-1.5 -1.5 3 3", "aria-hidden": "true" }, drawn("path", { d: path, fill: colour }));
+      return element("span", "bl-group", {}, mark, words);
     };
     legend.replaceChildren(
       ...(byLayer()
@@ -191,9 +151,7 @@ function createDistanceMap(host, get, emit) {
 
   // -- pointer and keys --
 
-  function choose(i) {
-    emit({ layer: Math.floor(i / heads()), head: i % heads() });
-  }
+  const headOf = (i) => ({ layer: Math.floor(i / heads()), head: i % heads() });
 
   // The point under the pointer, or the nearest one within a finger's width.
   function under(event) {
@@ -225,18 +183,12 @@ function createDistanceMap(host, get, emit) {
     return best;
   }
 
-  function onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+  function onKey(key) {
     const [at, last] = [chosen(), count() - 1];
-    let next = null;
-    if (event.key.startsWith("Arrow")) next = towards(event.key);
-    else if (event.key === "PageDown") next = Math.min(last, at + 1);
-    else if (event.key === "PageUp") next = Math.max(0, at - 1);
-    else if (event.key === "Home") next = 0;
-    else if (event.key === "End") next = last;
-    if (next === null) return;
-    keep(event);
-    if (next !== at) choose(next);
+    const steps = { PageDown: Math.min(last, at + 1), PageUp: Math.max(0, at - 1), Home: 0, End: last };
+    const next = key.startsWith("Arrow") ? towards(key) : steps[key];
+    if (next === undefined) return null;
+    return next === at ? {} : headOf(next);
   }
 
   function onMove(event) {
@@ -257,14 +209,12 @@ function createDistanceMap(host, get, emit) {
   }
   function onClick(event) {
     const i = under(event);
-    if (i >= 0) choose(i);
+    if (i >= 0) emit(headOf(i));
   }
   stage.addEventListener("pointermove", onMove);
   stage.addEventListener("pointerleave", onLeave);
   stage.addEventListener("click", onClick);
-  stage.addEventListener("keydown", onKey);
-  select.addEventListener("keydown", (event) => event.stopPropagation());
-  select.addEventListener("change", () => emit({ by_index: select.value === "layer" ? 1 : 0 }));
+  onKeys(stage, emit, onKey);
   let seen = "";
 
   return hosted(root, update, [host, root], () => {
@@ -275,11 +225,4 @@ function createDistanceMap(host, get, emit) {
   });
 }
 
-const DISTANCE_MAP_TRAITS = [
-  "points", "distances", "groups", "styles", "shape", "layer", "head", "by_index", "neighbours", "unit", "stress",
-  "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, DISTANCE_MAP_TRAITS, createDistanceMap),
-};
+export default { render: (context) => mount(context, createDistanceMap) };

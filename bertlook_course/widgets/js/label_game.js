@@ -1,91 +1,53 @@
 // One map at a time, five buttons, five keys. All state is in Python; this draws it and reports what is pressed.
-function make(tag, className, parent) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (parent) parent.append(node);
-  return node;
-}
 
-function render({ model, el }) {
-  const root = make("div", "bertlook bl-game", el);
-  root.setAttribute("role", "group");
-  root.setAttribute("aria-label", "Labelling game: choose one of five classes for each map. Keys 1 to 5 choose, u takes back, arrow keys turn pages.");
-  const stage = make("div", "bl-game-stage", root);
-  const side = make("div", "bl-game-side", root);
-  const status = make("p", "bl-game-status", side);
-  status.setAttribute("aria-live", "polite");
-  const send = (kind, value) => model.send({ kind, value });
-  const button = (label, action, parent) => {
-    const node = make("button", "bl-game-button", parent);
-    node.type = "button";
-    node.textContent = label;
-    node.dataset.lmSuppressShortcuts = "true";
-    node.addEventListener("click", action);
-    return node;
-  };
-  const choices = model.get("names").map((name, i) => button(`${i + 1} ${name}`, () => send("label", i), side));
-  const tools = make("div", "bl-game-tools", side);
-  button("undo", () => send("undo"), tools);
-  button("back", () => send("turn", -1), tools);
-  button("next", () => send("turn", 1), tools);
-  const result = button("result", () => send("result"), tools);
-  const words = make("details", "bl-game-words", side);
-  make("summary", "", words).textContent = "this map in words";
-  const said = make("p", "", words);
-  const more = make("details", "bl-game-more", side);
-  make("summary", "", more).textContent = "partner, saving";
-  const field = (label, kind, trait) => {
-    const line = make("label", "", more);
-    line.append(label);
-    const input = make(kind, "", line);
-    input.dataset.lmSuppressShortcuts = "true";
-    if (trait) input.readOnly = true;
-    return input;
-  };
-  const code = field("your code", "input", "code");
-  const partner = field("partner's code or CSV", "textarea");
-  button("compare", () => send("partner", partner.value), more);
-  const path = field("save as", "input");
-  path.placeholder = "labels.csv";
-  button("save", () => send("save", path.value), more);
-  const message = make("p", "bl-game-message", side);
-  message.setAttribute("role", "alert");
+function createGame(host, get, emit, send) {
+  const label = "Labelling game: choose one of five classes for each map. Keys 1 to 5 choose, u takes back, arrow keys turn pages.";
+  const root = control("div", "bertlook bl-game", { role: "group", tabindex: "0", "aria-label": label });
+  const stage = element("div", "bl-game-stage");
+  const status = element("p", "bl-game-status", { "aria-live": "polite" });
+  const press = (words, kind, value = () => undefined) => button("bl-game-button", words, () => send({ kind, value: value() }));
+  const choices = get("names").map((name, i) => press(`${i + 1} ${name}`, "label", () => i));
+  const result = press("result", "result");
+  const tools = [press("undo", "undo"), press("back", "turn", () => -1), press("next", "turn", () => 1), result];
+  const said = element("p");
+  const [code, partner, path] = [control("input"), control("textarea"), control("input", "", { placeholder: "labels.csv" })];
+  code.readOnly = true;
+  const message = element("p", "bl-game-message", { role: "alert" });
+  const more = element(
+    "details", "bl-game-more", {},
+    element("summary", "", {}, "partner, saving"),
+    element("label", "", {}, "your code", code),
+    element("label", "", {}, "partner's code or CSV", partner),
+    press("compare", "partner", () => partner.value),
+    element("label", "", {}, "save as", path),
+    press("save", "save", () => path.value),
+  );
+  const words = element("details", "bl-game-words", {}, element("summary", "", {}, "this map in words"), said);
+  root.append(stage, element("div", "bl-game-side", {}, status, ...choices, element("div", "bl-game-tools", {}, ...tools), words, more, message));
+  host.append(root);
 
-  const draw = () => {
-    const showing = model.get("result");
-    stage.innerHTML = showing || model.get("picture"); // made and escaped by the package
-    status.textContent = model.get("status");
-    said.textContent = model.get("words");
-    message.textContent = model.get("message");
-    code.value = model.get("code");
+  function update() {
+    const showing = get("result");
+    stage.innerHTML = showing || get("picture"); // made and escaped by the package
+    status.textContent = get("status");
+    said.textContent = get("words");
+    message.textContent = get("message");
+    code.value = get("code");
     result.textContent = showing ? "maps" : "result";
     result.setAttribute("aria-pressed", String(Boolean(showing)));
-    const chosen = model.get("chosen");
-    choices.forEach((node, i) => node.setAttribute("aria-pressed", String(i === chosen)));
-  };
-  const pressed = (event) => {
-    if (/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) {
-      event.stopPropagation();
-      return;
-    }
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const turn = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (/^[1-9]$/.test(event.key) && Number(event.key) <= choices.length) send("label", Number(event.key) - 1);
-    else if (event.key === "u" || event.key === "Backspace") send("undo");
-    else if (turn) send("turn", turn);
-    else {
-      if (event.key === "Enter" || event.key === " ") event.stopPropagation(); // presses the button, does not turn the slide
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  root.tabIndex = 0;
-  root.dataset.lmSuppressShortcuts = "true";
-  root.addEventListener("keydown", pressed);
-  model.on("change", draw);
-  draw();
-  return () => model.off("change", draw);
+    choices.forEach((node, i) => node.setAttribute("aria-pressed", String(i === get("chosen"))));
+  }
+
+  keepKeys(code, partner, path);
+  onKeys(root, emit, (key) => {
+    const turn = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (/^[1-9]$/.test(key) && Number(key) <= choices.length) send({ kind: "label", value: Number(key) - 1 });
+    else if (key === "u" || key === "Backspace") send({ kind: "undo" });
+    else if (turn) send({ kind: "turn", value: turn });
+    else return null;
+    return {};
+  });
+  return hosted(root, update, [], () => {});
 }
 
-export default { render };
+export default { render: (context) => mount(context, createGame) };

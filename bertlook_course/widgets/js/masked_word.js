@@ -16,15 +16,12 @@ function describeHidden({ guesses, truth, reply, count }) {
 function createMaskedWord(host, get, emit) {
   const root = element("div", "bertlook bertlook-masked-word");
   const sentence = maskableSentence(get, emit);
-  const bar = element("div", "bl-switch-bar");
-  const label = element("label", "bl-switch-how");
-  const input = element("input", "bl-select", { type: "text", size: "14", maxlength: "100", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
-  const button = element("button", "bl-switch-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  const input = control("input", "bl-select", { type: "text", size: "14", maxlength: "100", spellcheck: "false" });
+  const label = element("label", "bl-switch-how", {}, "your guess ", input);
+  const show = button("bl-switch-button", "", () => emit({ shown: !get("shown") }));
   const lists = element("div", "bl-switch-lists");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
-  label.append("your guess ", input);
-  bar.append(label, button);
-  root.append(sentence.node, bar, lists, caption);
+  root.append(sentence.node, element("div", "bl-switch-bar", {}, label, show), lists, caption);
   host.append(root);
 
   function update() {
@@ -32,7 +29,7 @@ function createMaskedWord(host, get, emit) {
     sentence.paint();
     const [shown, truth, all] = [get("shown"), get("truth"), get("guesses")];
     if (document.activeElement !== input || !get("answer")) input.value = get("answer");
-    button.textContent = shown ? "hide the model's guesses" : "show the model's guesses";
+    show.textContent = shown ? "hide the model's guesses" : "show the model's guesses";
     const guesses = all.map(([piece, share]) => [piece, share, percent(share).replace("under ", "<").replace("over ", ">")]);
     lists.replaceChildren(guessList("the model's guesses", guesses, truth[0] ?? null, guesses[0][1]));
     lists.style.visibility = shown ? "" : "hidden"; // its room is kept, so that nothing moves when they come
@@ -42,14 +39,8 @@ function createMaskedWord(host, get, emit) {
   }
 
   input.addEventListener("change", () => input.value.trim() && emit({ answer: input.value, shown: true }));
-  for (const kind of ["keydown", "keypress", "keyup"]) input.addEventListener(kind, (event) => event.stopPropagation()); // no keys of the slides
-  button.addEventListener("keydown", (event) => [" ", "Enter"].includes(event.key) && event.stopPropagation());
-  button.addEventListener("click", () => emit({ shown: !get("shown") }));
+  keepKeys(input); // no keys of the slides
   return hosted(root, update, [], () => {});
 }
 
-const MASKED_WORD_TRAITS = ["text", "guesses", "truth", "answer", "reply", "message", "shown", "count", "font_size"];
-
-export default {
-  render: (context) => mount(context, MASKED_WORD_TRAITS, createMaskedWord),
-};
+export default { render: (context) => mount(context, createMaskedWord) };

@@ -3,7 +3,6 @@
 const NEURON_KEYS_HELP =
   "Left and right arrows change the head, up and down the layer. Page Up and Page Down choose the query. " +
   "Shift with up and down arrow chooses a key, Escape lets it go. The letter A shows all dimensions, or the largest.";
-const SVG = "http://www.w3.org/2000/svg";
 
 // The same numbers and sentences as bertlook_course/render/heads/neurons.py, held together by a test.
 function signed(value) {
@@ -51,33 +50,23 @@ function describeNeurons(view, { tokens, special }, { own, rest }, key, layer, h
 
 function createNeuronView(host, get, emit) {
   const root = element("div", "bertlook bertlook-view bertlook-neurons");
-  const controls = element("div", "bl-neuron-controls");
-  const name = element("span", "bl-heading");
-  const queryLabel = element("label");
-  const querySelect = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
-  const allLabel = element("label", "bl-all");
-  const allBox = element("input", "", { type: "checkbox", "data-lm-suppress-shortcuts": "true" });
-  const allText = element("span");
-  const scroller = element("div", "bl-neuron-scroller", {
-    tabindex: "0",
-    role: "group",
-    "aria-label": `The neurons behind one row of weights. ${NEURON_KEYS_HELP}`,
-    "data-lm-suppress-shortcuts": "true",
-  });
-  const table = element("table", "bl-neuron-table");
-  const legend = element("span", "bl-neuron-legend");
-  const caption = element("p", "bl-caption", { "aria-live": "polite" });
-  queryLabel.append("query ", querySelect);
-  allLabel.append(allBox, allText);
   const badge = element("span", "bl-badge");
-  controls.append(badge, name, queryLabel, allLabel, legend);
-  scroller.append(table);
+  const name = element("span", "bl-heading");
+  const queries = menuNamed("query", (value) => emit({ query: value }));
+  const allBox = control("input", "", { type: "checkbox" });
+  const allText = element("span");
+  const allLabel = element("label", "bl-all", {}, allBox, allText);
+  const legend = element("span", "bl-neuron-legend");
+  const controls = element("div", "bl-neuron-controls", {}, badge, name, queries.box, allLabel, legend);
+  const table = element("table", "bl-neuron-table");
+  const label = `The neurons behind one row of weights. ${NEURON_KEYS_HELP}`;
+  const scroller = control("div", "bl-neuron-scroller", { tabindex: "0", role: "group", "aria-label": label }, table);
+  const caption = element("p", "bl-caption", { "aria-live": "polite" });
   root.append(controls, scroller, caption);
   host.append(root);
 
   let vectors = null; // what the bytes hold
   let source = null; // the bytes `vectors` was made from
-  let listed = ""; // tokens in the menu
   let gone = false;
 
   function load() {
@@ -104,17 +93,9 @@ function createNeuronView(host, get, emit) {
   }
 
   function strip(values, rest, largest) {
-    const picture = document.createElementNS(SVG, "svg");
     const slots = values.length + (rest === null ? 0 : 1.8);
-    picture.setAttribute("viewBox", `0 -1 ${slots} 2`);
-    picture.setAttribute("preserveAspectRatio", "none");
-    picture.setAttribute("aria-hidden", "true");
-    const path = (d, className) => {
-      const node = document.createElementNS(SVG, "path");
-      node.setAttribute("d", d);
-      node.setAttribute("class", className);
-      picture.append(node);
-    };
+    const picture = drawn("svg", { viewBox: `0 -1 ${slots} 2`, preserveAspectRatio: "none", "aria-hidden": "true" });
+    const path = (d, className) => picture.append(drawn("path", { d, class: className }));
     path(`M0 0H${slots}`, "bl-zero");
     const wide = values.length > 40 ? 1 : 0.84;
     const bar = (k, value) => `M${k} 0h${wide}v${(-value / largest).toFixed(3)}h${-wide}z`;
@@ -125,11 +106,7 @@ function createNeuronView(host, get, emit) {
     return picture;
   }
 
-  function cell(tag, className, content, attributes = {}) {
-    const node = element(tag, className, attributes);
-    node.append(content);
-    return node;
-  }
+  const cell = (tag, className, content, attributes = {}) => element(tag, className, attributes, content);
 
   function tabulate(view, text, split, key) {
     const head = element("tr");
@@ -161,11 +138,7 @@ function createNeuronView(host, get, emit) {
       );
       return row;
     });
-    const top = element("thead");
-    top.append(head, query);
-    const body = element("tbody");
-    body.append(...rows);
-    table.replaceChildren(top, body);
+    table.replaceChildren(element("thead", "", {}, head, query), element("tbody", "", {}, ...rows));
   }
 
   function layOut(tokens) {
@@ -177,26 +150,13 @@ function createNeuronView(host, get, emit) {
     scroller.style.maxHeight = `${Math.ceil(Math.max(room, 6 * em))}px`;
   }
 
-  function menu(text) {
-    const now = JSON.stringify(text.tokens);
-    if (now === listed) return;
-    listed = now;
-    const options = text.tokens.map((token, i) => {
-      const option = element("option", "", { value: i });
-      option.textContent = `${i}  ${visibleToken(token)}`;
-      return option;
-    });
-    querySelect.replaceChildren(...options);
-  }
-
   function update() {
     if (gone || !load()) return;
     setType(root, get("font_size"));
     const text = { tokens: get("tokens"), special: get("special") };
     const [layer, head, key] = [get("layer"), get("head"), get("key")];
     const [, , tokens, size] = get("shape");
-    menu(text);
-    querySelect.value = String(get("query"));
+    queries.fill(text.tokens.map((token, i) => [i, `${i}  ${visibleToken(token)}`]), get("query"));
     showBadge(badge, get("badge") ?? "");
     name.textContent = `Head ${headLabel(layer, head)}`;
     allBox.checked = get("all_dimensions");
@@ -223,40 +183,20 @@ function createNeuronView(host, get, emit) {
     const row = event.target.closest?.(".bl-key-row");
     if (row) emit({ key: Number(row.dataset.key) === get("key") ? -1 : Number(row.dataset.key) });
   }
-  function onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const [layers, heads, tokens] = get("shape");
-    const [query, key] = [get("query"), get("key")];
-    if (event.shiftKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      keep(event);
-      const down = event.key === "ArrowDown";
-      emit({ key: key < 0 ? (down ? 0 : tokens - 1) : Math.max(0, Math.min(tokens - 1, key + (down ? 1 : -1))) });
-      return;
-    }
-    const next = moved(event.key, get("layer"), get("head"), layers, heads);
-    if (next) {
-      keep(event);
-      emit({ layer: next[0], head: next[1] });
-    } else if (event.key === "PageDown" || event.key === "PageUp") {
-      keep(event);
-      emit({ query: Math.max(0, Math.min(tokens - 1, query + (event.key === "PageDown" ? 1 : -1))) });
-    } else if (event.key === "Escape" && key >= 0) {
-      keep(event);
-      emit({ key: -1 });
-    } else if (event.key === "a" || event.key === "A") {
-      keep(event);
-      emit({ all_dimensions: !get("all_dimensions") });
-    }
+  function onKey(key, { shiftKey }) {
+    const last = get("shape")[2] - 1;
+    const within = (value) => Math.max(0, Math.min(last, value));
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    const page = { PageDown: 1, PageUp: -1 }[key];
+    if (shiftKey && step) return { key: get("key") >= 0 ? within(get("key") + step) : step > 0 ? 0 : last };
+    if (page) return { query: within(get("query") + page) };
+    if (key === "Escape") return get("key") >= 0 ? { key: -1 } : null;
+    return key.toLowerCase() === "a" ? { all_dimensions: !get("all_dimensions") } : movedHead(key, get);
   }
-  const onQuery = () => emit({ query: Number(querySelect.value) });
-  const onAll = () => emit({ all_dimensions: allBox.checked });
-  const own = (event) => event.stopPropagation(); // a menu's keys are not the slides'
-
   scroller.addEventListener("click", onClick);
-  scroller.addEventListener("keydown", onKey);
-  controls.addEventListener("keydown", own);
-  querySelect.addEventListener("change", onQuery);
-  allBox.addEventListener("change", onAll);
+  onKeys(scroller, emit, onKey);
+  keepKeys(controls); // a menu's keys are not the slides'
+  allBox.addEventListener("change", () => emit({ all_dimensions: allBox.checked }));
   let width = 0;
 
   return hosted(root, update, [root], () => {
@@ -268,11 +208,4 @@ function createNeuronView(host, get, emit) {
   });
 }
 
-const NEURON_VIEW_TRAITS = [
-  "data", "scales", "carried", "shape", "tokens", "special", "layer", "head", "query", "key", "all_dimensions", "most",
-  "badge", "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, NEURON_VIEW_TRAITS, createNeuronView),
-};
+export default { render: (context) => mount(context, createNeuronView) };

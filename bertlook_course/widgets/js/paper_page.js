@@ -20,10 +20,7 @@ function rememberPage(name, page) {
 export default {
   render({ model, el }) {
     const exported = document.getElementById("bertlook-widgets") !== null; // there is no Python to ask
-    const root = element("p", "bertlook-paper", { title: model.get("full") });
-    const said = element("span");
-    said.textContent = model.get("reference");
-    root.append(said);
+    const root = element("p", "bertlook-paper", { title: model.get("full") }, element("span", "", {}, model.get("reference")));
     el.append(root);
     if (exported) return;
 
@@ -32,30 +29,22 @@ export default {
     root.append(more);
     let panel = null;
     let address = "";
-    let button = null;
+    let opener = null;
 
     const close = () => {
       if (!panel) return;
       panel.remove();
       panel = null;
       window.removeEventListener("hashchange", close);
-      button?.focus({ preventScroll: true });
+      opener?.focus({ preventScroll: true });
     };
     const open = () => {
       close();
-      panel = element("section", "bertlook-paper-panel", {
-        role: "dialog", "aria-label": model.get("full"), "data-lm-suppress-shortcuts": "true",
-      });
-      const bar = element("div", "bertlook-paper-bar");
-      const title = element("strong");
-      title.textContent = model.get("reference");
       const page = element("input", "", { type: "number", min: "1", "aria-label": "page of the PDF" });
       page.value = rememberedPage(memory, model.get("page"));
-      const end = element("button", "", { type: "button" });
-      end.textContent = "close";
-      end.addEventListener("click", close);
-      bar.append(title, "page ", page, end);
-      panel.append(bar);
+      const end = button("", "close", close);
+      const bar = element("div", "bertlook-paper-bar", {}, element("strong", "", {}, model.get("reference")), "page ", page, end);
+      panel = control("section", "bertlook-paper-panel", { role: "dialog", "aria-label": model.get("full") }, bar);
       const show = () => { // a new frame each time: not every reader follows when only the page in the address changes
         panel.querySelector("iframe")?.remove();
         const at = Math.max(1, Math.floor(Number(page.value)) || 1);
@@ -77,16 +66,12 @@ export default {
 
     const listen = (content, buffers) => {
       if (content.there === true) {
-        button = element("button", "", { type: "button", "data-lm-suppress-shortcuts": "true" });
-        button.textContent = "show the paper";
-        button.addEventListener("click", () => (address ? open() : model.send({ ask: "pdf" })));
-        more.replaceChildren(button);
+        opener = button("", "show the paper", () => (address ? open() : model.send({ ask: "pdf" })));
+        more.replaceChildren(opener);
       } else if (content.there === false && onSlide(el)) {
         root.title = `${model.get("full")} Shown here if it lies in ${model.get("file")}.`; // for the teacher; the class would read it, too
       } else if (content.there === false) {
-        const name = element("code");
-        name.textContent = model.get("file");
-        more.replaceChildren("shown here if it lies in ", name);
+        more.replaceChildren("shown here if it lies in ", element("code", "", {}, model.get("file")));
       } else if (content.pdf) {
         address = URL.createObjectURL(new Blob([buffers[0]], { type: "application/pdf" }));
         open();

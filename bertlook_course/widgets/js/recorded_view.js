@@ -5,23 +5,18 @@ const RECORDED_BOX = ".bertlook-two"; // around this view and those of the other
 
 function createRecordedView(host, get, emit) {
   const root = element("div", "bertlook bertlook-recorded");
-  const bar = element("div", "bl-recorded-bar");
   const models = element("div", "bl-models", { role: "radiogroup", "aria-label": "model" });
-  const controls = element("div", "bl-recorded-bar bl-recorded-controls");
-  const body = element("div", "bl-recorded-body");
   const mapHost = element("div", "bl-recorded-map");
   const headHost = element("div", "bl-recorded-head");
   // Each view has a module of its own: what they count together stands outside.
   const group = `bl-models-${(globalThis.bertlookSwitches = (globalThis.bertlookSwitches ?? 0) + 1)}`;
 
   const radios = [0, 1].map((value) => {
-    const label = element("label", "bl-model");
-    const input = element("input", "", { type: "radio", name: group, value, "data-lm-suppress-shortcuts": "true" });
+    const input = control("input", "", { type: "radio", name: group, value });
     const words = element("span");
-    label.append(input, words);
     input.addEventListener("change", () => emit({ shows: value }));
-    input.addEventListener("keydown", (event) => event.stopPropagation()); // an arrow chooses, and turns no slide
-    models.append(label);
+    keepKeys(input); // an arrow chooses, and turns no slide
+    models.append(element("label", "bl-model", {}, input, words));
     return { input, words };
   });
   const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
@@ -33,17 +28,18 @@ function createRecordedView(host, get, emit) {
   const heads = menuNamed("head", (value) => emit({ head: value }));
   const styles = menuNamed("view", (value) => emit({ style_index: value }));
   const levels = menuNamed("of", (value) => emit({ level_index: value, query: -1 }));
-  const hiding = element("label", "bl-all");
-  const hide = element("input", "", { type: "checkbox", "data-lm-suppress-shortcuts": "true" });
-  hiding.append(hide, "hide special tokens");
+  const hide = control("input", "", { type: "checkbox" });
+  const hiding = element("label", "bl-all", {}, hide, "hide special tokens");
   hide.addEventListener("change", () => emit({ hide_special: hide.checked }));
-  hide.addEventListener("keydown", (event) => event.stopPropagation());
+  keepKeys(hide);
   sentences.box.classList.add("bl-sentences");
-  bar.append(models, sentences.box);
   chosen.box.classList.add("bl-choices");
-  controls.append(chosen.box, layers.box, heads.box, styles.box, levels.box, hiding);
-  body.append(mapHost, headHost);
-  root.append(bar, controls, body);
+  const menus = [chosen, layers, heads, styles, levels].map(({ box }) => box);
+  root.append(
+    element("div", "bl-recorded-bar", {}, models, sentences.box),
+    element("div", "bl-recorded-bar bl-recorded-controls", {}, ...menus, hiding),
+    element("div", "bl-recorded-body", {}, mapHost, headHost),
+  );
   host.append(root);
 
   // -- one sentence of the recording, as the map and the view of a single text expect it --
@@ -91,8 +87,6 @@ function createRecordedView(host, get, emit) {
 
   // -- what is in view --
 
-  const counted = (n) => Array.from({ length: n }, (_, i) => [i, i + 1]);
-
   function update() {
     const shown = !get("other") || get("shows") === 1;
     setType(root, get("font_size"));
@@ -103,15 +97,15 @@ function createRecordedView(host, get, emit) {
     });
     root.classList.toggle("bl-recorded-hidden", !shown);
     const [l, h] = get("shape");
-    fillMenu(sentences.select, get("names").map((name, i) => [i, name]), get("sentence"));
-    fillMenu(layers.select, counted(l), get("layer"));
-    fillMenu(heads.select, counted(h), get("head"));
-    fillMenu(styles.select, STYLE_NAMES.map((name, i) => [i, name]), get("style_index"));
-    fillMenu(levels.select, LEVEL_NAMES.map((name, i) => [i, `${name}s`]), get("level_index"));
+    sentences.fill(get("names").map((name, i) => [i, name]), get("sentence"));
+    layers.fill(counted(l), get("layer"));
+    heads.fill(counted(h), get("head"));
+    styles.fill(STYLE_NAMES.map((name, i) => [i, name]), get("style_index"));
+    levels.fill(LEVEL_NAMES.map((name, i) => [i, `${name}s`]), get("level_index"));
     const among = get("choices");
     const is = ([, sentence, layer, head]) => sentence === get("sentence") && layer === get("layer") && head === get("head");
     const none = among.some(is) ? [] : [[-1, "a head of your own"]]; // what no choice names
-    fillMenu(chosen.select, [...none, ...among.map(([name], i) => [i, name])], among.findIndex(is));
+    chosen.fill([...none, ...among.map(([name], i) => [i, name])], among.findIndex(is));
     for (const menu of [styles, levels]) menu.box.hidden = among.length > 0; // there is no room for them then
     chosen.box.hidden = !among.length;
     hide.checked = get("hide_special");
@@ -134,11 +128,4 @@ function createRecordedView(host, get, emit) {
   });
 }
 
-const RECORDED_TRAITS = [
-  "data", "places", "choices", "texts", "names", "ranges", "measures", "measure", "shape", "bits", "shows", "other", "badge", "sentence", "layer",
-  "head", "style_index", "level_index", "hide_special", "query", "with_map", "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, RECORDED_TRAITS, createRecordedView),
-};
+export default { render: (context) => mount(context, createRecordedView) };

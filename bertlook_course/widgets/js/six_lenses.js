@@ -39,17 +39,12 @@ function describeLenses(maps, { tokens, special }, layer, head, query) {
 
 function createSixLenses(host, get, emit) {
   const root = element("div", "bertlook bertlook-view bertlook-lenses");
-  const scroller = element("div", "bl-scroller bl-lens-scroller", {
-    tabindex: "0",
-    role: "application",
-    "aria-label": `One head under several lenses. ${LENS_KEYS}`,
-    "data-lm-suppress-shortcuts": "true",
-  });
   const sheet = element("div", "bl-lens-sheet", { "aria-hidden": "true" });
+  const label = `One head under several lenses. ${LENS_KEYS}`;
+  const scroller = control("div", "bl-scroller bl-lens-scroller", { tabindex: "0", role: "application", "aria-label": label }, sheet);
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const about = element("p", "bl-about", { "aria-live": "polite" });
   const table = element("table", "bl-unseen");
-  scroller.append(sheet);
   root.append(scroller, caption, about, table);
   host.append(root);
 
@@ -95,13 +90,6 @@ function createSixLenses(host, get, emit) {
 
   // -- layout: when the text, the lenses, the style, the width or the type size change --
 
-  const pen = document.createElement("canvas").getContext("2d");
-  function textWidth(value, bold = false) {
-    const look = getComputedStyle(root);
-    pen.font = `${bold ? "600" : look.fontWeight} ${look.fontSize} ${look.fontFamily}`;
-    return pen.measureText(value).width;
-  }
-
   function build() {
     const em = parseFloat(getComputedStyle(root).fontSize);
     const width = Math.floor(root.clientWidth);
@@ -112,10 +100,10 @@ function createSixLenses(host, get, emit) {
     if (key === builtFor) return true;
     builtFor = key;
     const shown = tokens.map(visibleToken);
-    const widest = Math.max(3 * em, ...shown.map((label) => textWidth(label, true)));
+    const widest = Math.max(3 * em, ...shown.map((label) => textWidth(root, label, true)));
     const aside = Math.min(widest, Math.max(4 * em, 0.22 * width)) + 1.7 * em;
     const across = Math.max(3.6 * em, (width - aside) / maps.length);
-    const twoLines = maps.some(({ title }) => title.includes(" ") && textWidth(title, true) > across - 0.5 * em);
+    const twoLines = maps.some(({ title }) => title.includes(" ") && textWidth(root, title, true) > across - 0.5 * em);
     const header = (twoLines ? 2.45 : 1.35) * em;
     const foot = 1.4 * em;
     const room = (get("height") * enlarged(host) || 0.9 * tallest(host, em)) - header - foot;
@@ -125,18 +113,11 @@ function createSixLenses(host, get, emit) {
     caption.style.minHeight = `${2.5 * em}px`;
     sheet.style.gridTemplateColumns = `${aside}px repeat(${maps.length}, ${across}px)`;
     sheet.style.gridTemplateRows = `${header}px repeat(${n}, ${pitch}px) ${foot}px`;
-    const corner = element("span", "bl-lens-corner");
-    corner.textContent = style() === "bars" ? "key" : "query";
-    const titles = maps.map(({ title }, lens) => {
-      const node = element("span", "bl-lens-title", { "data-lens": lens });
-      node.textContent = title;
-      if (twoLines) node.classList.add("bl-two-lines");
-      return node;
-    });
+    const corner = element("span", "bl-lens-corner", {}, style() === "bars" ? "key" : "query");
+    const titled = `bl-lens-title${twoLines ? " bl-two-lines" : ""}`;
+    const titles = maps.map(({ title }, lens) => element("span", titled, { "data-lens": lens }, title));
     labels = shown.map((label, i) => {
-      const node = element("span", "bl-token bl-query bl-lens-token", { dir: "auto", "data-index": i });
-      node.textContent = label;
-      node.title = label;
+      const node = element("span", "bl-token bl-query bl-lens-token", { dir: "auto", "data-index": i, title: label }, label);
       node.style.gridRow = i + 2;
       return node;
     });
@@ -153,17 +134,15 @@ function createSixLenses(host, get, emit) {
       }
       cells.push(
         shown.map((_, i) => {
-          const cell = element("span", "bl-lens-cell");
           const [bar, value] = [element("span", "bl-lens-bar"), element("span", "bl-lens-value")];
-          cell.append(bar, value);
+          const cell = element("span", "bl-lens-cell", {}, bar, value);
           cell.style.gridArea = `${i + 2} / ${lens + 2}`;
           panels.push(cell);
           return { bar, value };
         }),
       );
     });
-    const hundred = element("span", "bl-lens-foot bl-lens-hundred");
-    hundred.textContent = "100 is";
+    const hundred = element("span", "bl-lens-foot bl-lens-hundred", {}, "100 is");
     scales = maps.map((_, lens) => {
       const node = element("span", "bl-lens-foot");
       node.style.gridArea = `${n + 2} / ${lens + 2}`;
@@ -198,10 +177,7 @@ function createSixLenses(host, get, emit) {
 
   function drawGrid(canvas, values, full, n, chosen) {
     const box = canvas.getBoundingClientRect();
-    const scale = Math.min(3, window.devicePixelRatio || 1);
-    const [width, height] = [canvas.clientWidth || box.width, canvas.clientHeight || box.height];
-    canvas.width = Math.max(1, Math.round(width * scale));
-    canvas.height = Math.max(1, Math.round(height * scale));
+    const scale = sizeCanvas(canvas, canvas.clientWidth || box.width, canvas.clientHeight || box.height);
     const brush = canvas.getContext("2d");
     const [across, down] = [canvas.width / n, canvas.height / n];
     for (let i = 0; i < n; i++) {
@@ -230,25 +206,10 @@ function createSixLenses(host, get, emit) {
     if (gone) return;
     const { tokens } = get("text");
     const n = tokens.length;
-    const title = element("caption");
-    title.textContent = caption.textContent;
-    const line = (name, cells, tag) => {
-      const row = element("tr");
-      const header = element("th", "", { scope: "row" });
-      header.textContent = name;
-      row.append(header);
-      for (const text of cells) {
-        const cell = element(tag, "", tag === "th" ? { scope: "col" } : {});
-        cell.textContent = text;
-        row.append(cell);
-      }
-      return row;
-    };
     const share = ({ full, values }, j) => Math.floor(full > 0 ? (100 * values[query() * n + j]) / full + 0.5 : 0);
-    const rows = tokens.map((token, j) => line(visibleToken(token), maps.map((map) => share(map, j)), "td"));
-    const top = line("key", maps.map((map) => map.title), "th");
-    const last = line("100 is", maps.map((map) => twoDigits(map.full)), "td");
-    table.replaceChildren(title, top, ...rows, last);
+    const rows = tokens.map((token, j) => [visibleToken(token), ...maps.map((map) => share(map, j))]);
+    const last = ["100 is", ...maps.map((map) => twoDigits(map.full))];
+    fillTable(table, caption.textContent, ["key", ...maps.map((map) => map.title)], [...rows, last]);
   }
 
   function update() {
@@ -274,24 +235,19 @@ function createSixLenses(host, get, emit) {
     }
     emit(change);
   }
-  function onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const [layers, heads, n] = get("shape");
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const page = { PageDown: 1, PageUp: -1 }[event.key]; // a presenter's remote owns these on a slide
+  onKeys(scroller, emit, (key, event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    const page = { PageDown: 1, PageUp: -1 }[key]; // a presenter's remote owns these on a slide
     const by = page ?? (event.shiftKey ? step : undefined);
-    const next = moved(event.key, get("layer"), get("head"), layers, heads);
     if (by !== undefined) {
-      emit({ query: Math.max(0, Math.min(n - 1, query() + by)) });
-      labels[query()]?.scrollIntoView({ block: "nearest" });
-    } else if (next) emit({ layer: next[0], head: next[1] });
-    else if (/^[1-9]$/.test(event.key) && Number(event.key) <= maps.length) emit({ lens: Number(event.key) - 1 });
-    else if (event.key.toLowerCase() === "g") emit({ style_index: 1 - get("style_index") });
-    else return; // not ours: the slides may have it
-    keep(event);
-  }
+      const next = Math.max(0, Math.min(labels.length - 1, query() + by));
+      labels[next]?.scrollIntoView({ block: "nearest" });
+      return { query: next };
+    }
+    if (/^[1-9]$/.test(key) && Number(key) <= maps.length) return { lens: Number(key) - 1 };
+    return key.toLowerCase() === "g" ? { style_index: 1 - get("style_index") } : movedHead(key, get);
+  });
   scroller.addEventListener("click", onClick);
-  scroller.addEventListener("keydown", onKey);
 
   return hosted(root, update, [root], () => {
     if (steps && maps.length && build()) draw();
@@ -301,11 +257,4 @@ function createSixLenses(host, get, emit) {
   });
 }
 
-const SIX_LENSES_TRAITS = [
-  "data", "full", "shape", "names", "titles", "sentences", "text", "layer", "head", "query", "lens", "style_index",
-  "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, SIX_LENSES_TRAITS, createSixLenses),
-};
+export default { render: (context) => mount(context, createSixLenses) };

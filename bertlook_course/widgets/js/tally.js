@@ -44,17 +44,12 @@ function describeVotes({ counts, elsewhere, refused }, answer, shown) {
 
 function createTally(host, get, emit) {
   const root = element("div", "bertlook bl-tally", { role: "group", "aria-label": "Tally of the room's predictions" });
-  const side = element("div", "bl-tally-side");
-  const label = element("label");
-  const input = element("textarea", "", { rows: "1", spellcheck: "false", "data-lm-suppress-shortcuts": "true" });
-  const button = element("button", "bl-tally-show", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  const words = element("span");
+  const input = control("textarea", "", { rows: "1", spellcheck: "false" });
+  const show = button("bl-tally-show", "", () => emit({ shown: !get("shown") }));
   const bars = element("table", "bl-tally-bars");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
-  const words = element("span");
-  label.append(words, input);
-  side.append(label, button);
-  side.append(caption);
-  root.append(bars, side);
+  root.append(bars, element("div", "bl-tally-side", {}, element("label", "", {}, words, input), show, caption));
   host.append(root);
 
   const letters = () => get("choices").map(([letter]) => letter);
@@ -65,25 +60,21 @@ function createTally(host, get, emit) {
     const [lesson, question, shown] = [get("lesson"), get("question"), get("shown")];
     words.textContent = `Votes, such as ${lesson}-${question}${letters()[0]}`;
     if (input.value !== get("votes")) input.value = get("votes");
-    button.textContent = shown ? "hide" : "show the room";
-    button.setAttribute("aria-pressed", String(shown));
+    show.textContent = shown ? "hide" : "show the room";
+    show.setAttribute("aria-pressed", String(shown));
     const found = countVotes(get("votes"), lesson, question, letters());
     const most = Math.max(1, ...Object.values(found.counts));
     const answer = shown ? get("answer") : "";
     for (const [letter, meaning] of get("choices")) {
       if (!rows.has(letter)) {
-        const row = element("tr");
-        const [name, track, count] = [element("th", "", { scope: "row" }), element("td", "bl-tally-track"), element("td")];
-        const bar = element("span");
+        const [bar, count] = [element("span"), element("td")];
         // A hand that goes up, or a reader's own commitment, is one press.
-        const press = element("button", "bl-tally-choice", { type: "button", "data-lm-suppress-shortcuts": "true" });
-        press.addEventListener("click", () => {
+        const press = button("bl-tally-choice", "", () => {
           const before = get("votes").trimEnd();
           emit({ votes: `${before}${before && "\n"}${get("lesson")}-${get("question")}${letter}\n` });
         });
-        name.append(press);
-        track.append(bar);
-        row.append(name, track, count);
+        const name = element("th", "", { scope: "row" }, press);
+        const row = element("tr", "", {}, name, element("td", "bl-tally-track", {}, bar), count);
         bars.append(row);
         rows.set(letter, { row, press, bar, count });
       }
@@ -94,20 +85,12 @@ function createTally(host, get, emit) {
       bar.style.width = shown ? `${(100 * found.counts[letter]) / most}%` : "0";
       count.textContent = shown ? String(found.counts[letter]) : "";
     }
-    const said = describeVotes(found, answer, shown);
-    setSentence(caption, said);
+    setSentence(caption, describeVotes(found, answer, shown));
   }
 
   input.addEventListener("input", () => emit({ votes: input.value }));
-  button.addEventListener("click", () => emit({ shown: !get("shown") }));
-  for (const kind of ["keydown", "keypress", "keyup"]) {
-    input.addEventListener(kind, (event) => event.stopPropagation()); // letters and Enter are votes here, no keys of the slides
-  }
+  keepKeys(input); // letters and Enter are votes here, no keys of the slides
   return hosted(root, update, [], () => {});
 }
 
-const TALLY_TRAITS = ["lesson", "question", "choices", "answer", "votes", "shown", "font_size"];
-
-export default {
-  render: (context) => mount(context, TALLY_TRAITS, createTally),
-};
+export default { render: (context) => mount(context, createTally) };

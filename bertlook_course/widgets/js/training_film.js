@@ -2,7 +2,6 @@
 // head_map.js, which stands before this; the sentence is that of bertlook_course/render/heads/film.py, held together by a test.
 
 const FILM_STEP = 700; // milliseconds a checkpoint while it plays
-const SVG_NAMES = "http://www.w3.org/2000/svg";
 const HARDLY = 0.05;
 
 function halfWay(curve) {
@@ -14,17 +13,15 @@ function halfWay(curve) {
 
 function createFilm(host, get, emit) {
   const root = element("div", "bertlook bertlook-film");
-  const body = element("div", "bl-film-body");
   const mapHost = element("div", "bl-film-map");
   const curveHost = element("div", "bl-film-curve");
-  const time = element("div", "bl-film-time");
-  const play = element("button", "", { type: "button", "data-lm-suppress-shortcuts": "true" });
-  const slider = element("input", "", { type: "range", step: "1", min: "0", "aria-label": "checkpoint", "data-lm-suppress-shortcuts": "true" });
+  const body = element("div", "bl-film-body", {}, mapHost, curveHost);
+  const play = button("", "", onPlay);
+  const slider = control("input", "", { type: "range", step: "1", min: "0", "aria-label": "checkpoint" });
   const reached = element("output");
+  const time = element("div", "bl-film-time", {}, play, slider, reached);
   const caption = element("p", "bl-caption bl-near", { "aria-live": "polite" });
   const table = element("table", "bl-unseen");
-  body.append(mapHost, curveHost);
-  time.append(play, slider, reached);
   root.append(body, time, caption, table);
   host.append(root);
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -76,15 +73,9 @@ function createFilm(host, get, emit) {
     const width = curveHost.clientWidth;
     if (!width || !(em > 0)) return;
     const height = Math.max(9 * em, Math.min(mapHeight(), 0.8 * width));
-    const node = (tag, attributes, words) => {
-      const made = document.createElementNS(SVG_NAMES, tag);
-      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-      if (words !== undefined) made.textContent = words;
-      return made;
-    };
     const whose = `head ${headLabel(get("layer"), get("head"))}`;
     const words = `Curve of ${whose}, ${get("labels")[index()]}, from ${get("reached")[0]} to ${get("reached")[last()]} tokens; numbers in the sentence and the table below.`;
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": words });
+    const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": words });
     const baseline = get("baselines")[index()];
     const [low, most] = get("ranges")[index()];
     const high = Math.max(most, baseline ? baseline[1] : most);
@@ -96,12 +87,12 @@ function createFilm(host, get, emit) {
       const places = curve.map((value, i) => [x(i), y(value)]).filter((at) => !Number.isNaN(at[1]));
       return `M${places.map((at) => `${at[0].toFixed(1)} ${at[1].toFixed(1)}`).join("L")}`;
     };
-    const line = (d, attributes) => svg.append(node("path", { d, fill: "none", ...attributes }));
+    const line = (d, attributes) => svg.append(drawn("path", { d, fill: "none", ...attributes }));
     const label = (x, y, words, anchor, name = "") =>
-      svg.append(node("text", { x, y, dy: ".35em", "text-anchor": anchor, class: name }, words));
+      svg.append(drawn("text", { x, y, dy: ".35em", "text-anchor": anchor, class: name }, words));
     label(left, 0.8 * em, `${whose}; other heads grey`, "start", "bl-film-name");
     for (const value of [low, high]) {
-      svg.append(node("path", { d: `M${left} ${y(value)}H${right}`, stroke: PALETTE.rule }));
+      svg.append(drawn("path", { d: `M${left} ${y(value)}H${right}`, stroke: PALETTE.rule }));
       label(left - 0.3 * em, y(value), shortNumber(value), "end");
     }
     const chosen = get("layer") * get("shape")[1] + get("head");
@@ -109,15 +100,15 @@ function createFilm(host, get, emit) {
     line(others.map((i) => track(curveOf(i))).join(""), { stroke: PALETTE.muted, "stroke-width": 1, opacity: 0.3 }); // one for all: faster
     if (baseline) {
       const at = y(baseline[1]);
-      svg.append(node("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
+      svg.append(drawn("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
       label(left + 0.3 * em, at + (at < (top + bottom) / 2 ? 0.8 : -0.8) * em, baseline[0], "start");
     }
     const curve = curveOf(chosen);
     line(track(curve), { stroke: PALETTE.line, "stroke-width": em / 8 });
     const here = x(get("point"));
-    svg.append(node("path", { d: `M${here} ${top}V${bottom}`, stroke: PALETTE.selected, "stroke-width": 2 }));
+    svg.append(drawn("path", { d: `M${here} ${top}V${bottom}`, stroke: PALETTE.selected, "stroke-width": 2 }));
     const now = curve[get("point")];
-    if (!Number.isNaN(now)) svg.append(node("circle", { cx: here, cy: y(now), r: 0.34 * em, fill: PALETTE.selected }));
+    if (!Number.isNaN(now)) svg.append(drawn("circle", { cx: here, cy: y(now), r: 0.34 * em, fill: PALETTE.selected }));
     const short = (i) => get("reached")[i].replace(" thousand", " k").replace(" million", " M").replace(" billion", " G");
     label(left, bottom + 0.9 * em, short(0), "start");
     label(right, bottom + 0.9 * em, short(last()), "end");
@@ -149,16 +140,12 @@ function createFilm(host, get, emit) {
     slider.max = last();
     slider.value = point;
     slider.setAttribute("aria-valuetext", reached.textContent);
-    const row = (tag, cells) => {
-      const line = element("tr");
-      line.append(...cells.map((cell) => Object.assign(element(tag), { textContent: cell })));
-      return line;
-    };
     clearTimeout(tableTimer); // for screen readers, once the film rests
-    tableTimer = setTimeout(() => table.replaceChildren(
-      row("th", ["tokens read", `head ${name(i)}`, "best head"]),
-      ...curve.map((value, at) => row("td", [get("reached")[at], Number.isNaN(value) ? "-" : number(value), `${number(curves[best(at)][at])} (${name(best(at))})`])),
-    ), 150);
+    const rows = curve.map((value, at) => {
+      const shown = Number.isNaN(value) ? "-" : number(value);
+      return [get("reached")[at], shown, `${number(curves[best(at)][at])} (${name(best(at))})`];
+    });
+    tableTimer = setTimeout(() => fillTable(table, "", ["tokens read", `head ${name(i)}`, "best head"], rows), 150);
   }
 
   function update() {
@@ -184,7 +171,7 @@ function createFilm(host, get, emit) {
     if (get("point") >= last()) stop();
     else timer = setTimeout(advance, FILM_STEP);
   }
-  play.addEventListener("click", () => {
+  function onPlay() {
     if (timer) return stop();
     const next = get("point") >= last() ? 0 : get("point") + 1;
     emit({ point: next });
@@ -192,20 +179,19 @@ function createFilm(host, get, emit) {
       timer = setTimeout(advance, FILM_STEP);
       showButton();
     }
-  });
+  }
   const onMotion = () => stop();
   still.addEventListener("change", onMotion);
   slider.addEventListener("input", () => {
     stop();
     emit({ point: Number(slider.value) });
   });
-  for (const one of [slider, play]) one.addEventListener("keydown", (event) => event.stopPropagation());
-  root.addEventListener("keydown", (event) => {
-    const turn = { PageUp: -1, PageDown: 1 }[event.key];
-    if (!turn || event.altKey || event.ctrlKey || event.metaKey) return;
-    keep(event);
+  keepKeys(slider, play);
+  onKeys(root, emit, (key) => {
+    const turn = { PageUp: -1, PageDown: 1 }[key];
+    if (!turn) return null;
     stop();
-    emit({ point: Math.max(0, Math.min(last(), get("point") + turn)) });
+    return { point: Math.max(0, Math.min(last(), get("point") + turn)) };
   });
   showButton();
 
@@ -217,11 +203,4 @@ function createFilm(host, get, emit) {
   });
 }
 
-const FILM_TRAITS = [
-  "data", "shape", "tokens", "reached", "measures", "labels", "ranges", "baselines", "point", "layer", "head", "measure", "font_size",
-  "height",
-];
-
-export default {
-  render: (context) => mount(context, FILM_TRAITS, createFilm),
-};
+export default { render: (context) => mount(context, createFilm) };

@@ -29,7 +29,7 @@ from ...analyses.anatomy import sample_maps
 from ...metrics import FEWEST_FOR_INTERVAL, Agreement, agree
 from ...render import TextTable, describe_map, render_map
 from ...storage import csv_rows
-from ..assets import asset, view_style
+from ..assets import module_source, view_style
 
 NO_LABEL = "not answered yet"
 
@@ -68,7 +68,7 @@ class LabelGame(anywidget.AnyWidget):
         The rule's.
     """
 
-    _esm = asset("label_game.js")
+    _esm = module_source("label_game")
     _css = style_source() + view_style("label_game")
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
 

@@ -44,7 +44,7 @@ class LayerBeliefs(anywidget.AnyWidget):
     # The choice: in the page and in Python.
     sentence = traitlets.Int(0).tag(sync=True)
     target = traitlets.Int(0).tag(sync=True)
-    # Plain dicts: words as text, beliefs of a few labels and layers.
+    # Plain dicts: words as text, beliefs of a few labels and layers, and for each question what is said of it.
     cases = traitlets.List([]).tag(sync=True)
     font_size = traitlets.Float(0).tag(sync=True)
 
@@ -58,7 +58,7 @@ class LayerBeliefs(anywidget.AnyWidget):
             raise ValueError("all cases must be of one task and one model.")
         # The sentence first: whether a question is there depends on it.
         refuse_unknown(type(self), options)
-        super().__init__(cases=cases, font_size=font_size, **options)
+        super().__init__(cases=[_told(case) for case in cases], font_size=font_size, **options)
         self.choose(sentence, target)
 
     def choose(self, sentence: int, target: int = 0) -> None:
@@ -83,8 +83,8 @@ class LayerBeliefs(anywidget.AnyWidget):
 
     @property
     def sentence_text(self) -> str:
-        """The caption in view, computed from the data."""
-        return describe_beliefs(self.cases[self.sentence], self.target)
+        """The caption in view."""
+        return self.cases[self.sentence]["targets"][self.target]["said"]
 
     def picture(self) -> Picture:
         """The question as it stands now: a standalone SVG and its sentence."""
@@ -101,6 +101,14 @@ class LayerBeliefs(anywidget.AnyWidget):
             f"LayerBeliefs({case['task']}, {len(self.cases)} sentences, {layers} layers; sentence {self.sentence}, "
             f"question {self.target} of {len(case['targets'])})"
         )
+
+
+def _told(case: Mapping) -> dict:
+    """The case with the caption of each of its questions, for the page."""
+    targets = [
+        {**target, "said": describe_beliefs(case, number)} for number, target in enumerate(case["targets"])
+    ]
+    return {**case, "targets": targets}
 
 
 class BeliefExplorer(ipywidgets.VBox):
@@ -137,7 +145,7 @@ class BeliefExplorer(ipywidgets.VBox):
         case = checked_case(self._read(text))
         with self.beliefs.hold_sync():
             self.beliefs.choose(0, 0)
-            self.beliefs.cases = [case]
+            self.beliefs.cases = [_told(case)]
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.beliefs.picture()])

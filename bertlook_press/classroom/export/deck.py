@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bertlook_teach import __version__
 
-from ...pages import specimen_source
+from ...pages import model_source, specimen_source
 from .cells import Slide, live_output, slides_of
 from .frames import shared_frames
 from .links import page_links
@@ -66,6 +66,8 @@ def render_deck(
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
     settings["routes"] = sorted({minutes for slide in slides for minutes in slide.routes})
+    host = f"{model_source()}
+{page_file('host.js')}"
     stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
@@ -90,7 +92,7 @@ def render_deck(
                 if live.computed
                 else ()
             ),
-            f"<script>\n(() => {{\n{as_script(page_file('host.js'))}\nbringToLife();\n}})();\n</script>",
+            f"<script>\n(() => {{\n'use strict';\n{as_script(host)}\nbringToLife();\n}})();\n</script>",
             "</body>",
             "</html>",
             "",

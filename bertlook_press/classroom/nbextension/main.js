@@ -10,16 +10,13 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     while (!condition() && Date.now() < end) await pause(50);
   }
 
-  // Which cells: ?run=all|init|none in the address, else the notebook's metadata rise.autorun (true means "all").
-  function cellsToRun() {
-    const asked = new URLSearchParams(window.location.search).get("run");
-    const setting = asked ?? (Jupyter.notebook.metadata.rise || {}).autorun;
-    const which = setting === true ? "all" : setting;
-    if (which !== "all" && which !== "init") return [];
-    return Jupyter.notebook.get_cells().filter((cell) => {
-      if (cell.cell_type !== "code" || !cell.get_text().trim()) return false;
-      return which === "all" || cell.metadata.init_cell === true || (cell.metadata.tags || []).includes("init");
-    });
+  function ownCells() {
+    const { notebook } = Jupyter;
+    return cellsToRun(notebook.get_cells(), (notebook.metadata.rise || {}).autorun, (cell) => ({
+      code: cell.cell_type === "code" && cell.get_text().trim(),
+      init: cell.metadata.init_cell,
+      tags: cell.metadata.tags,
+    }));
   }
 
   // As in ../labextension: nothing of a notebook that is not trusted is run, until the reader says so.
@@ -28,23 +25,10 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     return said ? said.trusted === true : Jupyter.notebook.get_cells().every((cell) => cell.cell_type !== "code" || cell.output_area.trusted);
   }
 
-  function offerTrust() {
-    const line = document.createElement("div");
-    line.id = "bertlook-status";
-    line.setAttribute("role", "status");
-    line.style.cssText =
-      "position: fixed; right: 12px; top: 8px; z-index: 40; font: 18px system-ui, sans-serif; color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px";
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Trust it" });
-    button.addEventListener("click", async () => {
-      if (!window.confirm("Trust this notebook? Its cells run when it is opened, with all that you may do on this computer.")) return;
-      const path = Jupyter.notebook.notebook_path.split("/").map(encodeURIComponent).join("/");
-      const secret = document.cookie.match(/\b_xsrf=([^;]*)/)?.[1] ?? "";
-      const reply = await fetch(`${Jupyter.notebook.base_url}api/contents/${path}/trust`, { method: "POST", headers: { "X-XSRFToken": secret } });
-      if (reply.ok) window.location.reload();
-      else button.textContent = `It could not be trusted: ${reply.statusText}`;
-    });
-    line.append("This notebook is not trusted: nothing was run. ", button);
-    document.body.append(line);
+  function trust() {
+    const path = Jupyter.notebook.notebook_path.split("/").map(encodeURIComponent).join("/");
+    const secret = document.cookie.match(/\b_xsrf=([^;]*)/)?.[1] ?? "";
+    return fetch(`${Jupyter.notebook.base_url}api/contents/${path}/trust`, { method: "POST", headers: { "X-XSRFToken": secret } });
   }
 
   // The widget manager takes its place a moment after it appears; cells run before that show empty areas.
@@ -108,8 +92,8 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     await loadRise();
     await until(() => document.getElementById("RISE"), 10000); // its button: added when it has its settings
     const preview = /[?&]receiver\b/i.test(window.location.search);
-    if (!isTrusted() && !preview) offerTrust();
-    const cells = preview || !isTrusted() ? [] : cellsToRun();
+    if (!isTrusted() && !preview) offerTrust(statusLine(), trust);
+    const cells = preview || !isTrusted() ? [] : ownCells();
     if (cells.length) {
       Jupyter.notebook.set_autosave_interval(0); // a lecture must not rewrite the file on disk
       await widgetManager();
@@ -133,35 +117,12 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     return notebook._fully_loaded && notebook.kernel && notebook.kernel.is_connected();
   }
 
-  // As in ../labextension: inside a widget a key belongs to the widget, but for those of a remote control and Escape.
+  // As in ../labextension, while slides are shown: keys of widgets, and D for the next look.
   function guardKeys() {
-    const textFields = "textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
-    const inWidget = (target) => target instanceof Element && target.closest(".output_subarea");
     const presenting = () => document.body.classList.contains("rise-enabled");
-
-    window.addEventListener("keydown", (event) => {
-      const remote = event.key === "PageUp" || event.key === "PageDown";
-      if (!remote || !presenting() || !inWidget(event.target) || event.target.closest(textFields)) return;
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      const { key, code, keyCode } = event;
-      document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
-    }, { capture: true });
-
-    for (const type of ["keydown", "keypress"]) {
-      document.body.addEventListener(type, (event) => {
-        if (!presenting() || !inWidget(event.target)) return;
-        event.stopPropagation();
-        if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
-      });
-    }
-  }
-
-  // How the slides look, as in ../labextension: ?look=dark|projector, else the metadata rise.look; D goes on to the next.
-  const LOOKS = ["", "dark", "projector"];
-
-  function wear(look) {
-    for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === look);
+    const inWidget = (target) => presenting() && target.closest(".output_subarea");
+    guardWidgets(inWidget, () => document.body, TEXT_FIELDS);
+    guardLetters({ d: wearNext }, (target) => !presenting() || target.closest(".output_subarea, textarea, select, input, [contenteditable]"));
   }
 
   // How a slide fills its room, and what else every host does alike (../export/page/fill.js): JupyterLab's extension brings the file.
@@ -169,26 +130,13 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     return new Promise((done, failed) => require([`${Jupyter.notebook.base_url}lab/extensions/bertlook-rise/static/fill.js`], done, failed));
   }
 
-  function guardLook() {
-    window.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() !== "d" || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (!document.body.classList.contains("rise-enabled") || !(event.target instanceof Element)) return;
-      if (event.target.closest(".output_subarea, textarea, select, input, [contenteditable]")) return;
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
-      wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
-    }, { capture: true });
-  }
-
   async function load_ipython_extension() {
-    guardKeys();
-    guardLook();
     await until(loaded, 60000);
     keepViews();
     const rise = Jupyter.notebook.metadata.rise || {};
-    wear(new URLSearchParams(window.location.search).get("look") ?? rise.look);
     await loadFill();
+    guardKeys();
+    wearFirst(rise.look);
     showPlace(rise);
     keepFilled();
     await bringToLife();

@@ -305,7 +305,7 @@ const bertlookMakeSpecimen = () => {
     function run(text, pair = null, { off = [], how = "zero", mask = -1, vectors = false, norms = false } = {}) {
       const read = tokenize(text, pair);
       if (mask >= 0) read.ids[mask] = vocabulary.get("[MASK]");
-      return { ...forward(read, { off, how, vectors, norms }), asked: [text, pair, { off, how, mask }] };
+      return forward(read, { off, how, vectors, norms });
     }
 
     function forward(read, { off = [], how = "zero", vectors = false, norms = false }) {
@@ -424,28 +424,12 @@ const bertlookMakeSpecimen = () => {
       return scores[0];
     }
 
-    // Queries, keys and values (n, size) of one head, and its scores before softmax (n, n).
-    function head(found, layer, number) {
-      if (!(layer >= 0 && layer < layers && number >= 0 && number < heads)) throw new Error(`There is no head ${layer + 1}-${number + 1}.`);
-      if (!found.queries) found = run(found.asked[0], found.asked[1], { ...found.asked[2], vectors: true });
-      const n = found.n, at = (layer * heads + number) * n * size;
-      const [query, key, value] = [found.queries, found.keys, found.values].map((all) => all.slice(at, at + n * size));
-      const scores = new Float32Array(n * n);
-      for (let i = 0; i < n; i++)
-        for (let j = 0; j < n; j++) {
-          let sum = 0;
-          for (let k = 0; k < size; k++) sum += query[i * size + k] * key[j * size + k];
-          scores[i * n + j] = sum / Math.sqrt(size);
-        }
-      return { query, key, value, scores, size };
-    }
-
     const said = { name: about.name, fingerprint: about.fingerprint, n_layers: layers, n_heads: heads, max_length: longest, bits: about.bits };
-    return { about: said, tokenize, run, guesses, probability, losses, next_sentence, head };
+    return { about: said, tokenize, run, guesses, probability, losses, next_sentence };
   }
 
   // --- the same in a worker, so that a page never stutters ---------------------------------------------------------------
-  const CALLS = ["tokenize", "run", "guesses", "probability", "losses", "next_sentence", "head"];
+  const CALLS = ["tokenize", "run", "guesses", "probability", "losses", "next_sentence"];
 
   // What a worker runs: it opens what it is sent first, then answers one call after another. The twin is its second model.
   function serve(scope) {

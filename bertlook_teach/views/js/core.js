@@ -348,22 +348,52 @@ function toWords(weights, n, groups) {
 
 // ---- page ----
 
-function element(tag, className, attributes = {}) {
+// An element with its class, its attributes, and what is in it: nodes, and strings, which become text.
+function element(tag, className = "", attributes = {}, ...content) {
   const node = document.createElement(tag);
   if (className) node.className = className;
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...content);
   return node;
+}
+
+// A part of a drawing.
+function drawn(tag, attributes = {}, ...content) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...content);
+  return node;
+}
+
+// An element that takes keys: JupyterLab's shortcuts leave it alone.
+function control(tag, className = "", attributes = {}, ...content) {
+  return element(tag, className, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...content);
+}
+
+// Space and Enter press the button, and turn no slide.
+function button(className, words, press) {
+  const node = control("button", className, { type: "button" }, words);
+  node.addEventListener("click", press);
+  node.addEventListener("keydown", (event) => [" ", "Enter"].includes(event.key) && event.stopPropagation());
+  return node;
+}
+
+// The first cell of a row says what the row is about; in the row at the top every cell heads its column.
+function tableRow(cells, top = false) {
+  const cell = (content, i) => (top || !i ? element("th", "", { scope: top ? "col" : "row" }, content) : element("td", "", {}, content));
+  return element("tr", "", {}, ...cells.map(cell));
+}
+
+function fillTable(table, title, top, rows) {
+  const caption = title ? [element("caption", "", {}, title)] : [];
+  table.replaceChildren(...caption, tableRow(top, true), ...rows.map((cells) => tableRow(cells)));
 }
 
 // A sentence whose numbers keep their unit on their line; its text, which is read and copied, stays as it is.
 function setSentence(node, sentence) {
   if (node.textContent === sentence) return; // a reader of the screen would say it again
-  const glued = (part) => {
-    const together = element("span", "bl-glued");
-    together.textContent = part;
-    return together;
-  };
-  node.replaceChildren(...sentence.split(/(\S+ (?:%|(?:nats|points?)\b))/).map((part, i) => (i % 2 ? glued(part) : part)));
+  const parts = sentence.split(/(\S+ (?:%|(?:nats|points?)\b))/);
+  node.replaceChildren(...parts.map((part, i) => (i % 2 ? element("span", "bl-glued", {}, part) : part)));
 }
 
 function place(node, left, top, width) {
@@ -381,33 +411,25 @@ function differenceStep(share) {
   return 127 + Math.max(-127, Math.min(127, Math.round(share * 127)));
 }
 
-// A labelled menu; `options` of `fillMenu` are [value, label] pairs.
-function menuNamed(label, choose) {
-  const box = element("label", "bl-arc-menu");
-  const title = element("span");
-  const select = element("select", "bl-select", { "data-lm-suppress-shortcuts": "true" });
-  title.textContent = label;
-  box.append(title, select);
-  select.addEventListener("keydown", (event) => event.stopPropagation());
-  select.addEventListener("change", () => choose(Number(select.value)));
-  return { box, select };
+// A labelled menu. `fill` takes [value, label] pairs and the chosen value; `choose` gets the value that a reader takes.
+function menuNamed(label, choose, className = "bl-arc-menu") {
+  const select = control("select", "bl-select");
+  const box = element("label", className, {}, element("span", "", {}, label), select);
+  let options = [];
+  function fill(wanted, chosen) {
+    if (JSON.stringify(wanted) !== JSON.stringify(options)) {
+      select.replaceChildren(...wanted.map(([value, words]) => element("option", "", { value }, String(words))));
+    }
+    options = wanted;
+    select.value = String(chosen);
+  }
+  keepKeys(select);
+  select.addEventListener("change", () => choose(options[select.selectedIndex][0]));
+  return { box, select, fill };
 }
 
-function fillMenu(select, options, chosen) {
-  const key = JSON.stringify(options);
-  if (select.dataset.key !== key) {
-    select.dataset.key = key;
-    select.replaceChildren(
-      ...options.map(([value, label]) => {
-        const option = element("option");
-        option.value = value;
-        option.textContent = label;
-        return option;
-      }),
-    );
-  }
-  select.value = String(chosen);
-}
+// Layers or heads as the options of a menu.
+const counted = (n) => Array.from({ length: n }, (_, i) => [i, i + 1]);
 
 // Float32, little-endian, from byte `start` on: copied, because such numbers must start at a multiple of four.
 function floatsAt(bytes, start, count) {
@@ -433,10 +455,54 @@ function showBadge(node, text) {
   Object.assign(node.style, fill ? { background: fill, color: ink, boxShadow: `inset 0 0 0 0.1em ${edge}` } : { background: "", color: "", boxShadow: "" });
 }
 
+// What is said of a part of a view, above it and inside the view.
+function showTip(tip, root, part, words) {
+  tip.textContent = words;
+  tip.classList.add("bl-open");
+  const [box, outer] = [part.getBoundingClientRect(), root.getBoundingClientRect()];
+  const left = box.left - outer.left + (box.width - tip.offsetWidth) / 2;
+  place(tip, Math.max(0, Math.min(left, outer.width - tip.offsetWidth)), box.top - outer.top - tip.offsetHeight - 4);
+}
+
+// The colours of a scale from left to right.
+const gradient = (colours) => `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
+
+// A canvas as sharp as the screen; returns how many of its pixels are one of the page.
+function sizeCanvas(canvas, width, height) {
+  const scale = Math.min(3, window.devicePixelRatio || 1);
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  return scale;
+}
+
+// How wide a text is in the type of a view.
+function textWidth(root, words, bold = false) {
+  const { fontWeight, fontSize, fontFamily } = getComputedStyle(root);
+  const pen = (textWidth.pen ??= document.createElement("canvas").getContext("2d"));
+  pen.font = `${bold ? "600" : fontWeight} ${fontSize} ${fontFamily}`;
+  return pen.measureText(words).width;
+}
+
 // Keys that a view uses must reach neither the notebook nor the slides.
 function keep(event) {
   event.preventDefault();
   event.stopPropagation();
+}
+
+// What is typed into a control reaches neither the view around it nor the slides.
+function keepKeys(...nodes) {
+  for (const node of nodes) for (const kind of ["keydown", "keypress", "keyup"]) node.addEventListener(kind, (event) => event.stopPropagation());
+}
+
+// The keys of a view. `meaning` gives the changes that a key asks for, none if it changes nothing, or null if the view has no use for it.
+function onKeys(node, emit, meaning) {
+  node.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const changes = meaning(event.key, event);
+    if (!changes) return;
+    keep(event);
+    if (Object.keys(changes).length) emit(changes);
+  });
 }
 
 // Arrows through the heads, the same in every view. Returns the new place, or null if the key means nothing.
@@ -449,6 +515,11 @@ function moved(key, layer, head, layers, heads) {
   if (key === "Home") return [layer, 0];
   if (key === "End") return [layer, heads - 1];
   return null;
+}
+
+function movedHead(key, get) {
+  const place = moved(key, get("layer"), get("head"), ...get("shape"));
+  return place && { layer: place[0], head: place[1] };
 }
 
 // Call `draw` once after any number of changes, in the same turn of the event loop.
@@ -485,19 +556,19 @@ function hosted(root, update, watched, resized, stop = () => {}) {
 }
 
 // A host keeps its view in step with a model (anywidget's, or a plain stand-in on a saved page):
-// `create` gets the page element and returns {update, destroy}; `names` are the traits that redraw it.
-function mount({ model, el }, names, create) {
+// `create` gets the page element, how to read a trait, to set some and to send Python a message, and returns {update, destroy}.
+function mount({ model, el }, create) {
   const emit = (changes) => {
     for (const [name, value] of Object.entries(changes)) model.set(name, value);
     model.save_changes();
   };
-  const view = create(el, (name) => model.get(name), emit);
+  const view = create(el, (name) => model.get(name), emit, (message) => model.send(message));
   const redraw = oncePerTurn(view.update);
-  for (const name of names) model.on(`change:${name}`, redraw);
+  model.on("change", redraw);
   view.update();
   globalThis.bertlookMounted?.(model); // in Jupyter, our extension: it answers where Python does not
   return () => {
-    for (const name of names) model.off(`change:${name}`, redraw);
+    model.off("change", redraw);
     view.destroy();
   };
 }

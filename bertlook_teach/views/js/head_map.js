@@ -4,18 +4,13 @@ function createHeadMap(host, get, emit) {
   const root = element("div", "bertlook bertlook-map");
   const title = element("div", "bl-title");
   const heading = element("span", "bl-heading");
-  const select = element("select", "bl-select", {
-    "aria-label": "measure shown in the map",
-    "data-lm-suppress-shortcuts": "true",
-  });
-  const grid = element("div", "bl-heads", { role: "grid", tabindex: "0", "data-lm-suppress-shortcuts": "true" });
-  const foot = element("div", "bl-foot");
+  const { select, fill } = menuNamed("", (measure) => emit({ measure }));
+  const grid = control("div", "bl-heads", { role: "grid", tabindex: "0" });
   const readout = element("p", "bl-readout", { "aria-live": "polite" });
-  const legend = element("span", "bl-legend", { "aria-hidden": "true" });
   const [low, bar, high] = [element("span"), element("span", "bl-bar"), element("span")];
+  const foot = element("div", "bl-foot", {}, readout, element("span", "bl-legend", { "aria-hidden": "true" }, low, bar, high));
   const tip = element("div", "bl-tip", { "aria-hidden": "true" });
-  legend.append(low, bar, high);
-  foot.append(readout, legend);
+  select.setAttribute("aria-label", "measure shown in the map");
   const badge = element("span", "bl-badge");
   title.append(badge, heading, select);
   root.append(title, grid, foot, tip);
@@ -47,44 +42,18 @@ function createHeadMap(host, get, emit) {
     if (key === built) return;
     built = key;
     laidOut = "";
-    select.replaceChildren(
-      ...names.map((name) => {
-        const option = element("option");
-        option.value = option.textContent = name;
-        return option;
-      }),
-    );
     select.hidden = names.length < 2;
     heading.hidden = names.length > 1;
-    const top = element("div", "bl-row", { role: "row" });
-    const corner = element("span", "bl-corner", { role: "columnheader" });
-    corner.textContent = "head";
-    top.append(corner);
-    for (let h = 0; h < heads; h++) {
-      const label = element("span", "bl-column", { role: "columnheader", "aria-label": `head ${h + 1}` });
-      label.textContent = h + 1;
-      top.append(label);
-    }
-    cells = [];
-    const rows = Array.from({ length: layers }, (_, l) => {
-      const row = element("div", "bl-row", { role: "row" });
-      const label = element("span", "bl-layer", { role: "rowheader", "aria-label": `layer ${l + 1}` });
-      label.textContent = l + 1;
-      row.append(label);
-      for (let h = 0; h < heads; h++) {
-        const cell = element("span", "bl-cell", { role: "gridcell", id: `${prefix}-${l}-${h}` });
-        cell.dataset.layer = l;
-        cell.dataset.head = h;
-        cells.push(cell);
-        row.append(cell);
-      }
-      return row;
-    });
-    const side = element("div", "bl-row", { "aria-hidden": "true" });
-    const layerTitle = element("span", "bl-side");
-    layerTitle.textContent = "layer";
-    side.append(layerTitle);
-    grid.replaceChildren(top, ...rows, side);
+    const row = (...content) => element("div", "bl-row", { role: "row" }, ...content);
+    const label = (role, name, what, i) => element("span", name, { role, "aria-label": `${what} ${i + 1}` }, String(i + 1));
+    const cell = (l, h) => element("span", "bl-cell", { role: "gridcell", id: `${prefix}-${l}-${h}`, "data-layer": l, "data-head": h });
+    const rows = Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, h) => cell(l, h)));
+    cells = rows.flat();
+    grid.replaceChildren(
+      row(element("span", "bl-corner", { role: "columnheader" }, "head"), ...rows[0].map((_, h) => label("columnheader", "bl-column", "head", h))),
+      ...rows.map((own, l) => row(label("rowheader", "bl-layer", "layer", l), ...own)),
+      element("div", "bl-row", { "aria-hidden": "true" }, element("span", "bl-side", {}, "layer")),
+    );
   }
 
   function layOut() {
@@ -134,10 +103,10 @@ function createHeadMap(host, get, emit) {
     }
     showBadge(badge, get("badge") ?? "");
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
-    select.value = get("measure");
+    fill(get("measures").map((name) => [name, name]), get("measure"));
     low.textContent = (difference ? "less " : "") + short(bottom);
     high.textContent = short(top) + (difference ? " more" : "");
-    bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
+    bar.style.background = gradient(colours);
     grid.setAttribute("aria-label", `${get("measures")[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);
   }
 
@@ -170,12 +139,7 @@ function createHeadMap(host, get, emit) {
     const cell = cellOf(event);
     if (!cell) return onLeave();
     const [l, h] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
-    tip.textContent = `Head ${headLabel(l, h)}: ${said(value(l, h))}`;
-    tip.classList.add("bl-open");
-    const [box, outer] = [cell.getBoundingClientRect(), root.getBoundingClientRect()];
-    const left = box.left - outer.left + box.width / 2 - tip.offsetWidth / 2;
-    const top = box.top - outer.top - tip.offsetHeight - 4;
-    place(tip, Math.max(0, Math.min(left, outer.width - tip.offsetWidth)), top);
+    showTip(tip, root, cell, `Head ${headLabel(l, h)}: ${said(value(l, h))}`);
   }
   function onLeave() {
     tip.classList.remove("bl-open");
@@ -184,19 +148,10 @@ function createHeadMap(host, get, emit) {
     const cell = cellOf(event);
     if (cell) emit({ layer: Number(cell.dataset.layer), head: Number(cell.dataset.head) });
   }
-  function onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const next = moved(event.key, get("layer"), get("head"), ...shape());
-    if (!next) return;
-    keep(event);
-    emit({ layer: next[0], head: next[1] });
-  }
   grid.addEventListener("pointermove", onMove);
   grid.addEventListener("pointerleave", onLeave);
   grid.addEventListener("click", onClick);
-  grid.addEventListener("keydown", onKey);
-  select.addEventListener("keydown", (event) => event.stopPropagation());
-  select.addEventListener("change", () => emit({ measure: select.value }));
+  onKeys(grid, emit, (key) => movedHead(key, get));
 
   return hosted(root, update, [host, root, foot], () => {
     const before = numbers;
@@ -204,11 +159,4 @@ function createHeadMap(host, get, emit) {
   });
 }
 
-const HEAD_MAP_TRAITS = [
-  "data", "shape", "measures", "measure", "ranges", "layer", "head", "font_size", "height",
-  "difference", "badge",
-];
-
-export default {
-  render: (context) => mount(context, HEAD_MAP_TRAITS, createHeadMap),
-};
+export default { render: (context) => mount(context, createHeadMap) };

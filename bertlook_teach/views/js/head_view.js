@@ -21,21 +21,11 @@ function createHeadView(host, get, emit) {
   const keyTitle = element("span", "bl-axis");
   const stage = element("div", "bl-stage");
   const canvas = element("canvas", "", { "aria-hidden": "true" });
-  const scroller = element("div", "bl-scroller", {
-    tabindex: "0",
-    role: "application",
-    "aria-label": `Attention of one head. ${KEYS_HELP}`,
-    "data-lm-suppress-shortcuts": "true",
-  });
+  const scroller = control("div", "bl-scroller", { tabindex: "0", role: "application" });
   const sheet = element("div", "bl-sheet", { "aria-hidden": "true" });
-  const changeKey = element("div", "bl-change-key", { "aria-hidden": "true" });
   const strongest = element("span", "bl-change-full");
-  for (const [way, words] of [["more", "more"], ["less", "less"]]) {
-    const part = element("span", `bl-change-${way}`);
-    part.textContent = words;
-    changeKey.append(part);
-  }
-  changeKey.append(strongest);
+  const ways = ["more", "less"].map((way) => element("span", `bl-change-${way}`, {}, way));
+  const changeKey = element("div", "bl-change-key", { "aria-hidden": "true" }, ...ways, strongest);
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
   const badge = element("span", "bl-badge");
   const said = element("span");
@@ -111,14 +101,9 @@ function createHeadView(host, get, emit) {
 
   // -- layout: only when the text, the style, the width or the type size changes --
 
-  function measure() {
+  function layOut() {
     const em = parseFloat(getComputedStyle(root).fontSize);
     const width = Math.floor(root.clientWidth);
-    return { em, width };
-  }
-
-  function layOut() {
-    const { em, width } = measure();
     if (!width) return false; // hidden: the observer calls again once there is room
     const [, , pieces] = get("shape");
     const style = STYLE_NAMES[get("style_index")];
@@ -137,7 +122,7 @@ function createHeadView(host, get, emit) {
     caption.style.minHeight = `${(1.25 * captionLines(width) + 0.2) * em}px`;
     const keys = text.keys ?? text;
     const labels = [shown.map((i) => visibleToken(text.tokens[i])), columns.map((j) => visibleToken(keys.tokens[j]))];
-    const widest = 1.08 * Math.max(em, ...labels.flat().map((label) => textWidth(label))); // bold is wider
+    const widest = 1.08 * Math.max(em, ...labels.flat().map((label) => textWidth(root, label))); // bold is wider
     const pair = !text.keys && new Set(shown.map((i) => text.segments[i])).size > 1;
     layout = { em, width, height, n, style, pair };
     sheet.replaceChildren();
@@ -146,26 +131,18 @@ function createHeadView(host, get, emit) {
     if (style === "grid") layOutGrid(labels, widest);
     else if (style === "rows") layOutRows(labels);
     else layOutLines(labels, widest);
-    sizeCanvas();
+    layout.scale = sizeCanvas(canvas, width, height);
     return true;
   }
 
   // Room for a sentence of the usual length, so that the page does not move from head to head.
   function captionLines(width) {
     const usual = `${get("badge") ?? ""} Head 12-12: over 99 % of “something” goes to “somebody”. On average, 99 % goes to the previous token.`;
-    return Math.max(1, Math.min(4, Math.ceil((1.06 * textWidth(usual)) / width)));
-  }
-
-  const pen = document.createElement("canvas").getContext("2d");
-  function textWidth(value) {
-    const style = getComputedStyle(root);
-    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-    return pen.measureText(value).width;
+    return Math.max(1, Math.min(4, Math.ceil((1.06 * textWidth(root, usual)) / width)));
   }
 
   function token(side, index, label) {
-    const node = element("span", `bl-token bl-${side}`, { dir: "auto", "data-side": side, "data-index": index });
-    node.textContent = label;
+    const node = element("span", `bl-token bl-${side}`, { dir: "auto", "data-side": side, "data-index": index }, label);
     node.title = side === "query" || !text.keys ? visibleToken(text.tokens[shown[index]]) : label;
     if (layout.pair) node.classList.add(text.segments[shown[index]] ? "bl-segment-b" : "bl-segment-a");
     return node;
@@ -215,7 +192,7 @@ function createHeadView(host, get, emit) {
   function layOutRows(labels) {
     const { em, width, height, n } = layout;
     makeTokens(labels);
-    const widths = Array.from({ length: n }, (_, i) => 1.08 * Math.max(0.9 * em, ...labels.map((side) => textWidth(side[i] ?? ""))) + 0.5 * em);
+    const widths = Array.from({ length: n }, (_, i) => 1.08 * Math.max(0.9 * em, ...labels.map((side) => textWidth(root, side[i] ?? ""))) + 0.5 * em);
     const total = widths.reduce((sum, one) => sum + one, 0);
     const more = Math.max(0, Math.min(1.2 * em, (width - total) / Math.max(1, n)));
     const numbers = 1.3 * em; // below the keys, room for the weights of a chosen token
@@ -287,13 +264,13 @@ function createHeadView(host, get, emit) {
     const { em, width, style } = layout;
     const middle = style === "rows" ? width / 2 : (layout.x0 + layout.x1) / 2;
     const roomForQuery = style === "grid" ? keyAt - queryAt : middle - 4 * em - queryAt;
-    queryTitle.textContent = query.find((title) => textWidth(title) <= roomForQuery) ?? query[1];
+    queryTitle.textContent = query.find((title) => textWidth(root, title) <= roomForQuery) ?? query[1];
     const latest = style === "grid" ? keyAt : middle + 4 * em;
-    keyTitle.textContent = key.find((title) => Math.min(keyAt, width - textWidth(title)) >= latest) ?? key[1];
-    const keyWidth = textWidth(keyTitle.textContent);
+    keyTitle.textContent = key.find((title) => Math.min(keyAt, width - textWidth(root, title)) >= latest) ?? key[1];
+    const keyWidth = textWidth(root, keyTitle.textContent);
     const at = Math.min(keyAt, width - keyWidth);
     place(keyTitle, at, 0);
-    return { query: textWidth(queryTitle.textContent), key: keyWidth, keyAt: at, name: 1.1 * textWidth(norms ? "Head 12-12, norms" : "Head 12-12") };
+    return { query: textWidth(root, queryTitle.textContent), key: keyWidth, keyAt: at, name: 1.1 * textWidth(root, norms ? "Head 12-12, norms" : "Head 12-12") };
   }
 
   // The head's name where there is room for it; the caption says it in any case.
@@ -301,13 +278,6 @@ function createHeadView(host, get, emit) {
     const before = layout.style === "grid" ? layout.width : titles.keyAt;
     place(name, at, 0, titles.name);
     name.style.visibility = at < after || at + titles.name > before ? "hidden" : "";
-  }
-
-  function sizeCanvas() {
-    const scale = Math.min(3, window.devicePixelRatio || 1);
-    canvas.width = Math.max(1, Math.round(layout.width * scale));
-    canvas.height = Math.max(1, Math.round(layout.height * scale));
-    layout.scale = scale;
   }
 
   // -- drawing --
@@ -464,49 +434,27 @@ function createHeadView(host, get, emit) {
     if (gone) return;
     if (changes) return tabulateChanges();
     const n = keyCount();
-    const title = element("caption");
     const what = norms ? "where most of each token's norm comes from" : "where each token looks most";
-    title.textContent = `Head ${headLabel(get("layer"), get("head"))}: ${what}`;
+    const quantity = norms ? "norm" : "weight";
     const rows = shown.map((i) => {
-      const row = element("tr");
       let best = columns[0];
       for (const j of columns) if (weights[i * n + j] > weights[i * n + best]) best = j;
-      const header = element("th", "", { scope: "row" });
-      header.textContent = visibleToken(text.tokens[i]);
-      const [key, share] = [element("td"), element("td")];
-      key.textContent = best === i && !text.keys ? "itself" : visibleToken((text.keys ?? text).tokens[best]);
-      share.textContent = norms ? number(norms[i * n + best]) : percent(weights[i * n + best]);
-      row.append(header, key, share);
-      return row;
+      const key = best === i && !text.keys ? "itself" : visibleToken((text.keys ?? text).tokens[best]);
+      return [visibleToken(text.tokens[i]), key, norms ? number(norms[i * n + best]) : percent(weights[i * n + best])];
     });
-    const top = element("tr");
-    const quantity = norms ? "norm" : "weight";
-    for (const label of ["query", `key with the largest ${quantity}`, quantity]) {
-      const cell = element("th", "", { scope: "col" });
-      cell.textContent = label;
-      top.append(cell);
-    }
-    table.replaceChildren(title, top, ...rows);
+    const title = `Head ${headLabel(get("layer"), get("head"))}: ${what}`;
+    fillTable(table, title, ["query", `key with the largest ${quantity}`, quantity], rows);
   }
 
   function tabulateChanges() {
     const n = text.tokens.length;
-    const title = element("caption");
-    title.textContent = `Head ${headLabel(get("layer"), get("head"))}, after minus before, in points`;
-    const line = (tag, cells) => {
-      const row = element("tr");
-      row.append(...cells.map((cell, i) => Object.assign(element(i ? tag : "th"), { textContent: cell })));
-      return row;
-    };
     const rows = shown.map((i) => {
       const order = [...shown].sort((a, b) => changes[i * n + b] - changes[i * n + a]);
-      const ends = [order[0], order[order.length - 1]];
-      return line("td", [
-        visibleToken(text.tokens[i]),
-        ...ends.flatMap((j) => [j === i ? "itself" : visibleToken(text.tokens[j]), signedPoints(changes[i * n + j])]),
-      ]);
+      const end = (j) => [j === i ? "itself" : visibleToken(text.tokens[j]), signedPoints(changes[i * n + j])];
+      return [visibleToken(text.tokens[i]), ...end(order[0]), ...end(order[order.length - 1])];
     });
-    table.replaceChildren(title, line("th", ["query", "looks most more at", "points", "looks most less at", "points"]), ...rows);
+    const title = `Head ${headLabel(get("layer"), get("head"))}, after minus before, in points`;
+    fillTable(table, title, ["query", "looks most more at", "points", "looks most less at", "points"], rows);
   }
 
   function update() {
@@ -539,54 +487,36 @@ function createHeadView(host, get, emit) {
     return null;
   }
 
-  function onMove(event) {
-    refocus(under(event));
-  }
-  function onLeave() {
-    refocus(null);
-  }
   function onClick(event) {
     const spot = under(event);
     if (!spot || spot.side !== "query") return;
     const position = shown[spot.position];
     emit({ query: get("query") === position ? -1 : position });
   }
-  function onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const [layers, heads] = get("shape");
+  function onKey(pressed, event) {
     const tokenKey = { ArrowDown: "PageDown", ArrowUp: "PageUp" }; // a presenter's remote owns the page keys on a slide
-    const key = event.shiftKey ? (tokenKey[event.key] ?? event.key) : event.key;
-    if (key.toLowerCase() === "n" && keyNorms()) {
-      keep(event);
-      emit({ quantity_index: 1 - get("quantity_index") });
-      return;
-    }
-    const next = moved(key, get("layer"), get("head"), layers, heads);
-    if (next) {
-      keep(event);
-      emit({ layer: next[0], head: next[1] });
-      return;
-    }
-    if (!["PageDown", "PageUp", "Escape"].includes(key)) return;
+    const key = event.shiftKey ? (tokenKey[pressed] ?? pressed) : pressed;
+    if (key.toLowerCase() === "n" && keyNorms()) return { quantity_index: 1 - get("quantity_index") };
+    const next = movedHead(key, get);
     const at = shown.indexOf(get("query"));
-    if (key === "Escape" && at < 0) return; // let the slides have it
-    keep(event);
+    // Without a query to let go, Escape is the slides'.
+    if (next || !["PageDown", "PageUp", "Escape"].includes(key) || (key === "Escape" && at < 0)) return next;
     hover = null;
-    let to = -1;
-    if (key === "PageDown") to = at < 0 ? 0 : Math.min(shown.length - 1, at + 1);
-    if (key === "PageUp") to = at < 0 ? shown.length - 1 : Math.max(0, at - 1);
-    emit({ query: to < 0 ? -1 : shown[to] });
-    if (to >= 0) layout?.queries[to]?.scrollIntoView({ block: "nearest" });
+    if (key === "Escape") return { query: -1 };
+    const last = shown.length - 1;
+    const to = key === "PageDown" ? (at < 0 ? 0 : Math.min(last, at + 1)) : at < 0 ? last : Math.max(0, at - 1);
+    layout?.queries[to]?.scrollIntoView({ block: "nearest" });
+    return { query: shown[to] ?? -1 };
   }
   function onScroll() {
     if (layout && layout.style !== "grid") draw();
   }
 
-  scroller.addEventListener("pointermove", onMove);
-  scroller.addEventListener("pointerleave", onLeave);
+  scroller.addEventListener("pointermove", (event) => refocus(under(event)));
+  scroller.addEventListener("pointerleave", () => refocus(null));
   scroller.addEventListener("click", onClick);
-  scroller.addEventListener("keydown", onKey);
   scroller.addEventListener("scroll", onScroll, { passive: true });
+  onKeys(scroller, emit, onKey);
 
   return hosted(root, update, [root], () => {
     if (all && weights && layOut()) draw();
@@ -596,15 +526,7 @@ function createHeadView(host, get, emit) {
   });
 }
 
-const MAGNITUDE_RGB = PALETTE.magnitude.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
+const rgb = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+const [MAGNITUDE_RGB, DIFFERENCE_RGB] = [PALETTE.magnitude.map(rgb), PALETTE.difference.map(rgb)];
 
-const DIFFERENCE_RGB = PALETTE.difference.map((colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
-
-const HEAD_VIEW_TRAITS = [
-  "data", "difference", "texts", "shape", "layer", "head", "style_index", "level_index", "quantity_index", "norms",
-  "hide_special", "query", "badge", "font_size", "height",
-];
-
-export default {
-  render: (context) => mount(context, HEAD_VIEW_TRAITS, createHeadView),
-};
+export default { render: (context) => mount(context, createHeadView) };

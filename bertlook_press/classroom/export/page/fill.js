@@ -1,5 +1,6 @@
 // A slide fills its room: its one picture takes what the words leave, and words alone grow. A live view fits itself.
-// The exported page holds this file, and the extensions for the two RISEs load it.
+// Below: what every host of a deck does alike, how it looks, which keys are whose, which cells run. The exported page holds this file,
+// and the extensions for the two RISEs load it.
 "use strict";
 
 // The part of the course gives the deck its colour, the lesson its place in the strip at the foot (rise.part, rise.lesson).
@@ -213,4 +214,98 @@ function keepFilled() {
   window.addEventListener("resize", fill);
   document.addEventListener("load", () => ((left = null), soon()), { capture: true }); // a picture inside a slide; the window never hears of it
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
+}
+
+// How the slides look (slides/theme/looks.css): ?look=dark or ?look=projector in the address, else the deck's own (rise.look).
+const LOOKS = ["", "dark", "projector"];
+
+function wear(chosen) {
+  for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === chosen);
+}
+
+const wearFirst = (own) => wear(new URLSearchParams(window.location.search).get("look") ?? own);
+
+function wearNext() {
+  const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
+  wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
+}
+
+// Letters that mean something on every slide, such as D for the next look; `busy` says where a letter is typed, or is a widget's.
+function guardLetters(letters, busy) {
+  window.addEventListener("keydown", (event) => {
+    const meant = letters[event.key.toLowerCase()];
+    if (!meant || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.target instanceof Element) || busy(event.target)) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    meant();
+  }, { capture: true });
+}
+
+// Inside a widget every key belongs to the widget, but for PageUp and PageDown, the keys of a presenter's remote control (where no text
+// is typed), and Escape, the way out. Both go to the deck: `deck` gets what has the focus.
+function guardWidgets(inside, deck, typed) {
+  const around = (target) => target instanceof Element && inside(target);
+  window.addEventListener("keydown", (event) => {
+    if (!around(event.target)) return;
+    if (!["PageUp", "PageDown"].includes(event.key) || event.target.closest(typed)) {
+      event.target.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab's shortcuts listen before the widget
+      return;
+    }
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    const { key, code, keyCode } = event;
+    deck(event.target).dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
+  }, { capture: true });
+  for (const type of ["keydown", "keypress"]) {
+    document.body.addEventListener(type, (event) => {
+      if (!around(event.target)) return;
+      event.stopPropagation();
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      event.target.blur();
+      deck(event.target).focus({ preventScroll: true });
+    });
+  }
+}
+
+const TEXT_FIELDS = "textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
+
+// Which cells run when a deck is opened: "all", or "init" (tagged so), as ?run=all|init|none says, else the notebook's metadata
+// rise.autorun (true means "all"). `own` gives a cell's metadata and whether it holds code.
+function cellsToRun(cells, autorun, own) {
+  const setting = new URLSearchParams(window.location.search).get("run") ?? autorun;
+  const which = setting === true ? "all" : setting;
+  if (which !== "all" && which !== "init") return [];
+  return cells.filter((cell) => {
+    const { code, init, tags } = own(cell);
+    return code && (which === "all" || init === true || (tags ?? []).includes("init"));
+  });
+}
+
+// A line at the top for what is going on.
+function statusLine() {
+  const node = document.createElement("div");
+  node.id = "bertlook-status";
+  node.setAttribute("role", "status");
+  node.style.cssText =
+    "position: fixed; right: 12px; top: 8px; z-index: 40; font: 18px system-ui, sans-serif;" +
+    " color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px; border-radius: 4px";
+  document.body.append(node);
+  return (text) => {
+    node.textContent = text;
+    node.hidden = !text;
+  };
+}
+
+// Of a notebook that is not trusted nothing is run until the reader says so; `trust` tells the server.
+function offerTrust(note, trust) {
+  note("This notebook is not trusted: nothing was run. ");
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Trust it" });
+  button.addEventListener("click", async () => {
+    if (!window.confirm("Trust this notebook? Its cells run when it is opened, with all that you may do on this computer.")) return;
+    const reply = await trust();
+    if (reply.ok) window.location.reload();
+    else button.textContent = `It could not be trusted: ${reply.statusText}`;
+  });
+  document.getElementById("bertlook-status").append(button);
 }

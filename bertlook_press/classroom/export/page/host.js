@@ -2,62 +2,22 @@
 // of Jupyter (3.6 MB) and knows the few kinds of widgets that our decks have; export/state.py refuses the others before
 // they get here. Choices that only Python can draw were recorded by the exporter and are looked up; what cannot be
 // looked up (a new sentence) says so.
-"use strict";
 
 const parts = JSON.parse(document.getElementById("bertlook-widgets").textContent);
 const models = new Map();
 const modules = new Map();
 const kernelNeeded = [];
 
-// ---- models: anywidget's interface over the saved state ----
+// ---- models: those of ../../../pages/js/model.js, which stands before this, with what a widget is ----
 
-function bytesFrom(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  return new DataView(bytes.buffer);
-}
-
-function decoded(value) {
-  if (value && typeof value === "object" && typeof value.base64 === "string") return bytesFrom(value.base64);
-  return value;
-}
-
-function same(a, b) {
-  return a === b || (typeof a === "object" && typeof b === "object" && !ArrayBuffer.isView(a) && JSON.stringify(a) === JSON.stringify(b));
-}
-
-class Model {
+class Model extends SavedModel {
   constructor(id, { kind, state, bytes = {}, module = null }) {
-    Object.assign(this, { id, kind, module, listeners: new Map() });
-    this.state = { ...state };
-    for (const [name, text] of Object.entries(bytes)) this.state[name] = bytesFrom(text);
+    super({ ...state, ...Object.fromEntries(Object.entries(bytes).map(([name, base64]) => [name, { base64 }])) });
+    Object.assign(this, { id, kind, module });
     this.widget_manager = { get_model: async (name) => modelOf(name) };
-  }
-  get(name) {
-    return this.state[name];
-  }
-  set(name, value) {
-    const changes = Object.entries(typeof name === "string" ? { [name]: value } : name);
-    const changed = changes.filter(([key, content]) => !same(this.state[key], content));
-    for (const [key, content] of changed) this.state[key] = content;
-    for (const [key, content] of changed) this.emit(`change:${key}`, content);
-    if (changed.length) this.emit("change");
   }
   save_changes() {
     this.send(); // what a change means in the page has happened in set(); who waits for Python's answer is told
-  }
-  on(names, listener) {
-    for (const name of names.split(/\s+/)) this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
-  }
-  off(names, listener) {
-    for (const name of names ? names.split(/\s+/) : [...this.listeners.keys()]) {
-      const left = listener ? (this.listeners.get(name) ?? []).filter((one) => one !== listener) : [];
-      this.listeners.set(name, left);
-    }
-  }
-  emit(name, value) {
-    for (const listener of this.listeners.get(name) ?? []) listener(this, value);
   }
   send() {
     for (const say of kernelNeeded.filter(([id]) => id === this.id)) say[1]();
@@ -373,31 +333,6 @@ async function view(model) {
   return VIEWS[model.kind](model);
 }
 
-// ---- keys: inside a view they are the view's, but for the remote control's, and Escape, the way out ----
-
-function guardKeys() {
-  const inside = (target) => target instanceof Element && target.closest(".bertlook-live");
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (!["PageUp", "PageDown"].includes(event.key) || !inside(event.target)) return;
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      const { key, code, keyCode } = event;
-      event.target.blur();
-      document.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true }));
-    },
-    { capture: true },
-  );
-  for (const type of ["keydown", "keypress"]) {
-    document.body.addEventListener(type, (event) => {
-      if (!inside(event.target)) return;
-      event.stopPropagation();
-      if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
-    });
-  }
-}
-
 // ---- start ----
 
 async function bringToLife() {
@@ -408,7 +343,8 @@ async function bringToLife() {
     const always = () => true;
     parts.computed.forEach(globalThis.bertlookPageAnswers({ modelOf, specimen: theSpecimen, mine: always, alone: always }));
   }
-  guardKeys();
+  // The slides hear no key while a field has the focus. Nothing typed in an exported deck needs the page keys.
+  guardWidgets((target) => target.closest(".bertlook-live"), (target) => (target.blur(), document.body), ":not(*)");
   let failed = false;
   for (const place of document.querySelectorAll("[data-model]")) {
     try {

@@ -61,22 +61,9 @@ Reveal.initialize({
   keyboard: { 84: () => Reveal.getPlugin("notes").open(), 87: () => Reveal.toggleOverview() }, // t and w
 });
 
-// ?look=dark|projector, else the deck's own; the key D goes on to the next.
-const LOOKS = ["", "dark", "projector"];
-function wear(chosen) {
-  for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === chosen);
-}
-wear(new URLSearchParams(window.location.search).get("look") ?? look);
+wearFirst(look);
 showPlace(rise);
 keepFilled();
 if (Reveal.isReady()) fillSlide();
-window.addEventListener("keydown", (event) => {
-  const key = event.key.toLowerCase();
-  if (!(key === "d" || (key === "r" && routes.length > 1)) || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (!(event.target instanceof Element) || event.target.closest(".bertlook-live, textarea, select, input")) return;
-  event.stopImmediatePropagation();
-  event.preventDefault();
-  if (key === "r") return nextRoute();
-  const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
-  wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
-}, { capture: true });
+const letters = routes.length > 1 ? { d: wearNext, r: nextRoute } : { d: wearNext };
+guardLetters(letters, (target) => target.closest(".bertlook-live, textarea, select, input"));

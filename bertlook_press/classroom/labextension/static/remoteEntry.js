@@ -5,7 +5,6 @@
 (() => {
   const NAME = "bertlook-rise";
   const CONSOLE = "@jupyterlab/console";
-  const TEXT_FIELDS = "textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
   let scope = null; // webpack's table of modules shared between extensions
 
   // 1. The module that jupyterlab-rise does not ship. ipywidgets' manager imports one optional token
@@ -34,18 +33,13 @@
   }
 
   // 2. Run the deck's cells on opening, because a saved widget is only a picture of itself.
-  //    Which cells: ?run=all|init|none in the address, else the notebook's metadata rise.autorun
-  //    (true means "all"). An "init" cell is one tagged "init" or with metadata init_cell: true.
-  function cellsToRun(panel) {
-    const asked = new URLSearchParams(window.location.search).get("run");
-    const setting = asked ?? (panel.content.model.getMetadata("rise") || {}).autorun;
-    const which = setting === true ? "all" : setting;
-    if (which !== "all" && which !== "init") return [];
-    return panel.content.widgets.filter((cell) => {
-      if (cell.model.type !== "code" || !cell.model.sharedModel.getSource().trim()) return false;
-      if (which === "all") return true;
-      return cell.model.getMetadata("init_cell") === true || (cell.model.getMetadata("tags") || []).includes("init");
-    });
+  function ownCells(panel) {
+    const autorun = (panel.content.model.getMetadata("rise") || {}).autorun;
+    return cellsToRun(panel.content.widgets, autorun, ({ model }) => ({
+      code: model.type === "code" && model.sharedModel.getSource().trim(),
+      init: model.getMetadata("init_cell"),
+      tags: model.getMetadata("tags"),
+    }));
   }
 
   function mayFail(cell) {
@@ -53,7 +47,7 @@
   }
 
   async function runCells(panel, note) {
-    const cells = cellsToRun(panel);
+    const cells = ownCells(panel);
     if (!cells.length) return true;
     const { CodeCell } = await shared("@jupyterlab/cells");
     let allWell = true;
@@ -68,20 +62,6 @@
       }
     }
     return allWell;
-  }
-
-  function statusLine() {
-    const node = document.createElement("div");
-    node.id = "bertlook-status";
-    node.setAttribute("role", "status");
-    node.style.cssText =
-      "position: fixed; right: 12px; top: 8px; z-index: 40; font: 18px system-ui, sans-serif;" +
-      " color: #333; background: rgb(255 255 255 / 85%); padding: 2px 8px; border-radius: 4px";
-    document.body.append(node);
-    return (text) => {
-      node.textContent = text;
-      node.hidden = !text;
-    };
   }
 
   // Our server says whether a notebook is trusted, and of one that is not it gives what is inert (../../trust.py). Nothing of it is run here
@@ -105,20 +85,11 @@
     }
   }
 
-  function offerTrust(app, panel) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Trust it";
-    button.addEventListener("click", async () => {
-      if (!window.confirm("Trust this notebook? Its cells run when it is opened, with all that you may do on this computer.")) return;
-      const { ServerConnection } = await shared("@jupyterlab/services");
-      const settings = app.serviceManager.serverSettings;
-      const path = panel.context.path.split("/").map(encodeURIComponent).join("/");
-      const reply = await ServerConnection.makeRequest(`${settings.baseUrl}api/contents/${path}/trust`, { method: "POST" }, settings);
-      if (reply.ok) window.location.reload();
-      else button.textContent = `It could not be trusted: ${reply.statusText}`;
-    });
-    document.getElementById("bertlook-status").append(" ", button);
+  async function trust(app, panel) {
+    const { ServerConnection } = await shared("@jupyterlab/services");
+    const settings = app.serviceManager.serverSettings;
+    const path = panel.context.path.split("/").map(encodeURIComponent).join("/");
+    return ServerConnection.makeRequest(`${settings.baseUrl}api/contents/${path}/trust`, { method: "POST" }, settings);
   }
 
   // A lecture must not rewrite the deck on disk: what stands open for two minutes would be saved, with all its outputs.
@@ -133,14 +104,13 @@
       await until(() => document.querySelector(".reveal.ready"), 60000);
       const panel = await until(() => app.shell.currentWidget, 60000);
       const rise = panel.content.model?.getMetadata("rise") || {};
-      wear(new URLSearchParams(window.location.search).get("look") ?? rise.look);
+      wearFirst(rise.look);
       showPlace(rise);
       fillSlide();
       saveByHandOnly(documents);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
       if (!isTrusted(panel)) {
-        note("This notebook is not trusted: nothing was run.");
-        offerTrust(app, panel);
+        offerTrust(note, () => trust(app, panel));
         document.body.classList.add("bertlook-ready");
         return;
       }
@@ -159,62 +129,16 @@
     }
   }
 
-  // 3. Keys. JupyterLab's shortcuts listen on the document before a widget, Reveal after it; so a
-  //    focused slider would turn the slides. Inside a widget every key belongs to the widget, but
-  //    for PageUp and PageDown, the keys of a presenter's remote control, and Escape, the way out.
-  function widgetAround(target) {
-    return target instanceof Element && target.closest(".jp-OutputArea-output"); // not .jupyter-widgets: anywidget has no such class
-  }
-
+  // 3. Keys. JupyterLab's shortcuts listen on the document before a widget, Reveal after it; so a focused slider would turn the slides.
+  //    The key D goes on to the next look; in JupyterLab, D twice would delete the cell.
   function guardKeys() {
-    const remote = ["PageUp", "PageDown"];
-    const deck = () => document.querySelector(".jp-Notebook.slides") || document.body;
-
-    window.addEventListener("keydown", (event) => {
-      if (!widgetAround(event.target)) return;
-      if (remote.includes(event.key) && !event.target.closest(TEXT_FIELDS)) {
-        event.stopImmediatePropagation();
-        event.preventDefault();
-        const { key, code, keyCode } = event;
-        deck().dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
-        return;
-      }
-      event.target.setAttribute("data-lm-suppress-shortcuts", "true");
-    }, { capture: true });
-
-    for (const type of ["keydown", "keypress"]) {
-      document.body.addEventListener(type, (event) => {
-        if (!widgetAround(event.target)) return;
-        event.stopPropagation();
-        if (event.key === "Escape" && !event.defaultPrevented) {
-          event.target.blur();
-          deck().focus({ preventScroll: true });
-        }
-      });
-    }
+    const widgetAround = (target) => target.closest(".jp-OutputArea-output"); // not .jupyter-widgets: anywidget has no such class
+    guardWidgets(widgetAround, () => document.querySelector(".jp-Notebook.slides") || document.body, TEXT_FIELDS);
+    guardLetters({ d: wearNext }, (target) => widgetAround(target) || target.closest(TEXT_FIELDS));
   }
 
-  // 4. How the slides look (slides/theme/looks.css): ?look=dark or ?look=projector in the address, else the notebook's
-  //    metadata rise.look. The key D goes on to the next; in JupyterLab, D twice would delete the cell.
-  const LOOKS = ["", "dark", "projector"];
-
-  function wear(look) {
-    for (const name of LOOKS.slice(1)) document.body.classList.toggle(`bertlook-${name}`, name === look);
-  }
-
-  function guardLook() {
-    window.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() !== "d" || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (widgetAround(event.target) || (event.target instanceof Element && event.target.closest(TEXT_FIELDS))) return;
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      const now = LOOKS.findIndex((name) => name && document.body.classList.contains(`bertlook-${name}`));
-      wear(LOOKS[(Math.max(0, now) + 1) % LOOKS.length]);
-    }, { capture: true });
-  }
-
-  // 5. What every host of a deck does alike, the exported page too, stands in one file beside this one: how a slide fills its room, which
-  //    part of the course it belongs to, how code folds, how numbers are set (../../export/page/fill.js).
+  // 4. What every host of a deck does alike, the exported page too, stands in one file beside this one: how a slide fills its room, which
+  //    part of the course it belongs to, how it looks, how code folds, how numbers are set, keys (../../export/page/fill.js).
   const BESIDE = document.currentScript.src;
 
   function loadFill() {
@@ -225,7 +149,7 @@
     });
   }
 
-  // 6. Links to notebooks and pages of text. JupyterLab turns a relative link into the address of the bare file, which a browser
+  // 5. Links to notebooks and pages of text. JupyterLab turns a relative link into the address of the bare file, which a browser
   //    shows as it is typed or saves, and the command that would open it does not exist here. A deck beside this one opens as
   //    a slideshow, what else there is in JupyterLab (which shows Markdown as a page: launch.py).
   function guideLink(event) {
@@ -242,7 +166,7 @@
     for (const type of ["pointerover", "focusin", "click", "auxclick"]) window.addEventListener(type, guideLink, { capture: true });
   }
 
-  // 7. A text that is typed while the kernel is busy, dead or not there is answered by the specimen in the page
+  // 6. A text that is typed while the kernel is busy, dead or not there is answered by the specimen in the page
   //    (../../../widgets/js/page_answers.js), with scripts and weights from this server. Every view of ours calls bertlookMounted.
   function answerWithoutKernel() {
     const base = JSON.parse(document.getElementById("jupyter-config-data").textContent).baseUrl;
@@ -285,6 +209,13 @@
     };
   }
 
+  // Without the file beside this one a deck is only its text: that is said to whoever opens it.
+  function notStarted(error) {
+    console.error(error);
+    document.body.append(`The deck could not be started: ${error.message}`);
+    document.body.classList.add("bertlook-failed");
+  }
+
   const plugin = {
     id: NAME + ":plugin",
     description: "Brings the widgets of a RISE deck to life.",
@@ -294,10 +225,8 @@
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
       if (app.name === "Rise") keepFromCommands();
       if (app.name !== "Rise" || speakerPreview) return;
-      guardKeys();
-      guardLook();
       guideLinks();
-      void loadFill().then(() => keepFilled(), console.error).then(() => bringToLife(app, documents));
+      void loadFill().then(() => (guardKeys(), keepFilled(), bringToLife(app, documents)), notStarted);
     },
   };
 
