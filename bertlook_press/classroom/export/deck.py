@@ -66,8 +66,7 @@ def render_deck(
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
     settings["routes"] = sorted({minutes for slide in slides for minutes in slide.routes})
-    host = f"{model_source()}
-{page_file('host.js')}"
+    host = f"{model_source()}\n{page_file('host.js')}"
     stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
         f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
