@@ -7,10 +7,10 @@ from .recording import picture_tables as picture_tables
 from .recording import record as record
 from .recording import tables as tables
 from .saved_page import live_views as live_views
-from .saved_page import model_source as model_source
 from .saved_page import page_source as page_source
 from .saved_page import precision_note as precision_note
 from .saved_page import save_page as save_page
+from .specimen_page import model_source as model_source
 from .specimen_page import specimen_bytes as specimen_bytes
 from .specimen_page import specimen_script as specimen_script
 from .specimen_page import specimen_source as specimen_source

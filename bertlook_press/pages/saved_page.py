@@ -34,7 +34,7 @@ from bertlook_teach.views import (
     static_page,
 )
 
-from .specimen_page import FOLDER
+from .specimen_page import FOLDER, model_source
 
 # Each view's module in js/; what is set by controls inside the view is not repeated above it.
 _MODULES = {
@@ -161,11 +161,6 @@ def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
     ]
     styles = dict.fromkeys([*(one._css for one in modules.values()), asset("page.css", (FOLDER,))])
     return "\n".join(styles), "\n".join(scripts)
-
-
-def model_source() -> str:
-    """What stands in for the models of a kernel in a page, the class `SavedModel`."""
-    return asset("model.js", (FOLDER,))
 
 
 def precision_note(views) -> str:

@@ -89,6 +89,11 @@ def specimen_script(data: bytes) -> str:
     return f'globalThis.bertlookSpecimenData = "{base64.b64encode(data).decode()}";\n'
 
 
+def model_source() -> str:
+    """What stands in for the models of a kernel in a page, the class `SavedModel`."""
+    return asset("model.js", (FOLDER,))
+
+
 def specimen_source() -> str:
     """What runs it, `bertlookSpecimen.open(bytes)` and `.worker(bytes)`, and what answers a reader with it; see the files' own words."""
     return "".join(

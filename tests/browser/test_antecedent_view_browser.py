@@ -50,9 +50,9 @@ def test_every_head_and_reading_is_said_as_python_says_it(show, view):  # noqa: 
 
 def test_the_menus_speak_of_kinds_and_readings(show, view):  # noqa: F811
     page = show(view=view)
-    options = page.locator(".bl-arc-menu:has-text('kind') select option").all_text_contents()
+    options = page.locator(".bl-menu:has-text('kind') select option").all_text_contents()
     assert options == ["every kind", "pronoun"]
-    page.select_option(".bl-arc-menu:has-text('reading') select", "1")
+    page.select_option(".bl-menu:has-text('reading') select", "1")
     still(page)
     assert page.evaluate("models.view.get('direction')") == 1
     assert "it names any other word" in page.inner_text(".bl-caption")

@@ -66,7 +66,7 @@ def test_keys_and_menus_choose_without_a_kernel(show, view):  # noqa: F811
     page.keyboard.press("PageDown")  # there is no third
     assert page.evaluate("models.view.get('sentence')") == 1
     page.keyboard.press("PageUp")
-    page.select_option(".bl-arc-menu:has-text('relation') select", "obj")
+    page.select_option(".bl-menu:has-text('relation') select", "obj")
     still(page)
     assert page.evaluate("models.view.get('relation')") == "obj"
     assert page.locator(".bl-arc-label").count() == 2  # the treebank's arc and the head's

@@ -89,8 +89,8 @@ def test_keys_choose_head_text_and_mix_and_stay_in_the_view(show):  # noqa: F811
         page.keyboard.press(key)
         assert page.evaluate(state) == expected, key
     assert page.evaluate("window.shortcuts") == ["m"]  # of the text without a mix, where it means nothing
-    page.locator(".bl-arc-menu:has-text('weighted by') select").select_option("1")
-    page.locator(".bl-arc-menu:has-text('layer') select").select_option("0")
+    page.locator(".bl-menu:has-text('weighted by') select").select_option("1")
+    page.locator(".bl-menu:has-text('layer') select").select_option("0")
     assert page.evaluate(state) == [0, 0, 2, 0]
 
 

@@ -66,8 +66,8 @@ function guessList(title, guesses, truth, largest) {
 
 function createBench(host, get, emit) {
   const root = element("div", "bertlook bertlook-bench");
-  const how = menuNamed("off means", (value) => emit({ how: value }), "bl-switch-how");
-  const model = menuNamed("model", (value) => emit({ model_index: value }), "bl-switch-how");
+  const how = menuNamed("off means", (value) => emit({ how: value }));
+  const model = menuNamed("model", (value) => emit({ model_index: value }));
   const bar = element(
     "div", "bl-switch-bar", {},
     how.box,

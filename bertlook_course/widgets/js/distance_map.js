@@ -12,7 +12,7 @@ function overlap(a, b) {
 
 function createDistanceMap(host, get, emit) {
   const root = element("div", "bertlook bertlook-distances");
-  const menu = menuNamed("shown by", (value) => emit({ by_index: value }), "bl-by");
+  const menu = menuNamed("shown by", (value) => emit({ by_index: value }));
   const picture = drawn("svg", { "aria-hidden": "true" });
   const tip = element("div", "bl-tip", { "aria-hidden": "true" });
   const stage = control("div", "bl-points", { role: "application", tabindex: "0" }, picture, tip);

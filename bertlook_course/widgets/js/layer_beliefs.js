@@ -2,7 +2,7 @@
 
 function createBeliefs(host, get, emit) {
   const root = element("div", "bertlook bertlook-beliefs");
-  const menu = menuNamed("sentence", (value) => choose(value, 0), "bl-by");
+  const menu = menuNamed("sentence", (value) => choose(value, 0));
   const place = element("span", "bl-belief-place");
   const words = element("div", "bl-belief-words");
   const table = element("table", "bl-belief-table");

@@ -17,7 +17,7 @@ function createMaskedWord(host, get, emit) {
   const root = element("div", "bertlook bertlook-masked-word");
   const sentence = maskableSentence(get, emit);
   const input = control("input", "bl-select", { type: "text", size: "14", maxlength: "100", spellcheck: "false" });
-  const label = element("label", "bl-switch-how", {}, "your guess ", input);
+  const label = element("label", "bl-menu", {}, "your guess ", input);
   const show = button("bl-switch-button", "", () => emit({ shown: !get("shown") }));
   const lists = element("div", "bl-switch-lists");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });

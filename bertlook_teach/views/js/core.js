@@ -412,9 +412,9 @@ function differenceStep(share) {
 }
 
 // A labelled menu. `fill` takes [value, label] pairs and the chosen value; `choose` gets the value that a reader takes.
-function menuNamed(label, choose, className = "bl-arc-menu") {
+function menuNamed(label, choose) {
   const select = control("select", "bl-select");
-  const box = element("label", className, {}, element("span", "", {}, label), select);
+  const box = element("label", "bl-menu", {}, element("span", "", {}, label), select);
   let options = [];
   function fill(wanted, chosen) {
     if (JSON.stringify(wanted) !== JSON.stringify(options)) {
