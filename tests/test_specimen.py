@@ -122,7 +122,7 @@ def test_other_tables_are_other_words():
     assert "in layers 2 and 6; " in said
     assert "`det` by 4-2 d>g: .80 against .60 (+1)" in said and re.search("random twin on .*`det`", said)
     with pytest.raises(ValueError, match="no row"):
-        card_words.words(card.replace("next-sentence accuracy", "other"))
+        card_words.words(card.replace("masked-LM perplexity", "other"))
     with pytest.raises(ValueError, match="once each"):
         card_words.with_words(card.replace(card_words.END, ""))
 

@@ -127,6 +127,11 @@ class DistanceMap(ChosenHead, anywidget.AnyWidget):
         return BY[self.by_index]
 
     @property
+    def unit(self) -> str:
+        """What its distances are counted in."""
+        return self._said["unit"]
+
+    @property
     def sentence(self) -> str:
         """The caption in view."""
         return self.sentences[self.layer * self.shape[1] + self.head]

@@ -264,7 +264,7 @@ def picture_tables() -> dict[str, list[str]]:
 
 def tables(widget) -> list[str]:
     """The numbers of each picture on display as an HTML table, in the order of the pictures."""
-    from bertlook_course.render import TextTable, attention_table, head_map_table, is_right, map_neighbours
+    from bertlook_course.render import TextTable, attention_table, head_map_table, is_right
     from bertlook_course.widgets import ArcView, DistanceMap, NeuronView
     from bertlook_teach.model import head_label
     from bertlook_teach.views import HeadMap, HeadView, number, signed_points
@@ -289,7 +289,7 @@ def tables(widget) -> list[str]:
                 found.append(attention_table(numbers, text["tokens"], caption=caption))
         elif isinstance(one, DistanceMap):
             index = one.layer * one.shape[1] + one.head
-            near = map_neighbours(one._distances, index, one.neighbours)
+            near = one.nearest[index]
             rows = [
                 [head_label(*divmod(i, one.shape[1])), one.groups[i], number(one._distances[index, i])]
                 for i in near

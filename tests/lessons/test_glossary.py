@@ -52,7 +52,11 @@ def test_a_term_is_short_and_its_lesson_exists(term, lesson, meaning):
 @pytest.mark.parametrize("lesson", sorted(DECKS))
 def test_most_terms_of_a_lesson_are_used_in_its_deck(lesson):
     cells = json.loads(DECKS[lesson].read_text(encoding="utf-8"))["cells"]
-    deck = " ".join("".join(cell["source"]) for cell in cells).casefold()
+    deck = " ".join("".join(cell["source"]) for cell in cells)
+    room = (
+        DECKS[lesson].parents[1] / "bertlook_course" / "decks" / f"lesson{lesson}.py"
+    )  # what its functions show
+    deck = (deck + (room.read_text(encoding="utf-8") if room.exists() else "")).casefold()
     terms = [term for term, introduced, _ in ROWS if introduced == lesson]
     used = [term for term in terms if sort_key(term).split(",")[0].rstrip("s")[:9] in deck]
     assert len(used) >= 0.7 * len(terms), sorted(set(terms) - set(used))

@@ -146,7 +146,7 @@ def place(deck, what):
 def test_the_digest_is_shown_before_anything_is_computed(deck):
     digest, computed = (
         place(deck, "register_digest()[:16]"),
-        place(deck, "outcomes = claims.decide(claims.REGISTER"),
+        place(deck, "deck.outcomes_on_slides()"),
     )
     assert digest < computed and place(deck, "## Predict, commit · 1") < computed
     shown = "".join(deck[digest]["outputs"][0]["data"]["text/plain"]).strip("'")
@@ -156,7 +156,7 @@ def test_the_digest_is_shown_before_anything_is_computed(deck):
 def test_a_bet_is_locked_before_it_is_scored(deck):
     assert (
         place(deck, "locked_bet = claims.commit(")
-        < place(deck, "score_pattern(mine")
+        < place(deck, "deck.pattern_row(mine)")
         < place(deck, "reveal(locked_bet")
     )
 

@@ -162,7 +162,7 @@ test_what_cannot_be_drawn_or_saved = refusals(
     (lambda: table_dots(TextTable(["a", "b"], [["x", "yes"]])), "leave it a table"),
     (
         lambda: table_dots(dots.ONE, model="BERT"),
-        "no mark for 'BERT'; there is one for specimen, random twin, BERT-base",
+        "no mark for 'BERT'; there is one for specimen, MiniLM, random twin, BERT-base",
     ),
     (lambda: table_dots(dots.ONE, model=["specimen"]), "2 rows, and model names 1"),
     (lambda: table_dots(dots.TABLE, model="specimen"), "name the models in their headers"),
