@@ -417,7 +417,7 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
             return encoder
         if in_8_bits:
             raise ValueError(
-                f"{folder} keeps weights in 8 bits, which is read of a plain BERT with its own tokenizer only, whole and undamaged. "
+                f"{folder} keeps weights in 8 bits. That works only for a plain BERT with BERT's own tokenizer, whole and undamaged. "
                 "Use the model in float16 or float32."
             )
     torch_device = choose_device(device)

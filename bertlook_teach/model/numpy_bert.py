@@ -289,7 +289,7 @@ def has_8_bits(folder: Path) -> bool:
         _, header = _read_header(np.memmap(folder / "model.safetensors", np.uint8, "r"))
         return any(about["dtype"] == "I8" for about in header.values())
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return False  # damaged, or another kind of folder: whoever reads it says so
+        return False  # damaged, or another kind of folder: the code that loads it says so
 
 
 def dequantised(tensors: dict[str, np.ndarray], folder: Path) -> dict[str, np.ndarray]:
