@@ -12,25 +12,31 @@ from .coreference import CorefDocument, Mention
 
 # --- inputs the model can read whole -------------------------------------------------------------------
 def cut_documents(
-    encoder, documents: Iterable[CorefDocument], *, first_only: bool = False
+    encoder,
+    documents: Iterable[CorefDocument],
+    *,
+    first_only: bool = False,
+    max_tokens: int | None = None,
 ) -> tuple[list[CorefDocument], int]:
     """Each document as consecutive runs of whole sentences that fit the model, and how many sentences the model cannot read.
 
-    Clark et al. cut each document to its first 128 tokens (``first_only=True``); here every part is used by default. A mention
-    whose antecedent lies in an earlier part has none in its own.
+    Clark et al. cut each document to its first 128 tokens (``first_only=True, max_tokens=128``); here every part is used by
+    default, and it is as long as the model reads. Models that read more can be compared on parts of one ``max_tokens``.
+    A mention whose antecedent lies in an earlier part has none in its own.
     """
     pieces, unread = [], 0
+    most = encoder.max_tokens if max_tokens is None else min(max_tokens, encoder.max_tokens)
     for document in documents:
         run: list[tuple[int, int]] = []
         size, parts = 0, []
         for start, end in document.sentences:
             n_pieces, obstacle = check_reading(encoder, document.words[start:end])
             length = n_pieces - 2  # without [CLS] and [SEP], which a run of sentences has once
-            if obstacle:
+            if obstacle or n_pieces > most:
                 unread += 1
                 parts, run, size = parts + [run], [], 0
                 continue
-            if size + length > encoder.max_tokens - 2:
+            if size + length > most - 2:
                 parts, run, size = parts + [run], [], 0
             run.append((start, end))
             size += length

@@ -282,6 +282,9 @@ def test_a_document_is_cut_into_runs_of_whole_sentences_that_just_fit(monkeypatc
         [(3, 4)],
     ]
     assert cut_documents(SimpleNamespace(max_tokens=10), [document], first_only=True) == (parts[:1], 1)
+    longer = SimpleNamespace(max_tokens=512)  # a model that reads more gets the same parts if it is asked to
+    assert cut_documents(longer, [document], max_tokens=10) == (parts, 1)
+    assert len(cut_documents(longer, [document])[0]) == 1
 
 
 def test_mentions_side_by_side_may_be_different_things_and_nested_ones_are_not_asked():

@@ -95,6 +95,7 @@ def find_antecedents(
     documents: Sequence[CorefDocument],
     *,
     first_only: bool = False,
+    max_tokens: int | None = None,
     batch_size: int = 8,
     progress: Callable[[Iterable], Iterable] | None = None,
 ) -> Antecedents:
@@ -106,7 +107,7 @@ def find_antecedents(
     """
     from bertlook_teach.model import iter_attention
 
-    parts, unread = cut_documents(encoder, documents, first_only=first_only)
+    parts, unread = cut_documents(encoder, documents, first_only=first_only, max_tokens=max_tokens)
     parts = [part for part in parts if anaphors(part)]
     if not parts:
         raise ValueError(

@@ -12,7 +12,7 @@ from bertlook_teach.model import check_reading
 from bertlook_teach.stats import Packed
 
 from ...corpora import KINDS, CorefDocument, PronounCase, anaphors, by_first, cut_documents, document_keys
-from ...storage import IN_PLACE, Report, Work, about, attributes, interval, tabulate
+from ...storage import IN_PLACE, Report, Work, about, at_least, attributes, interval, tabulate
 from .antecedents import Antecedents, antecedent_table, find_antecedents
 from .pronouns import ask_heads, pronoun_table
 
@@ -21,6 +21,7 @@ DOCUMENTS = 8  # in a chunk
 CASES = 256  # pronoun pairs in a chunk
 
 
+@at_least(max_tokens=(3, "a wordpiece between [CLS] and [SEP]"))
 def report(
     encoder,
     items: Collection[CorefDocument] | Collection[PronounCase],
@@ -28,6 +29,7 @@ def report(
     twin=None,
     candidates: Literal["mentions", "open"] = "mentions",
     first_only: bool = False,
+    max_tokens: int | None = None,
     batch_size: int = 8,
     work: Work = IN_PLACE,
 ) -> Report:
@@ -44,6 +46,8 @@ def report(
         mentions: a head chooses among earlier mentions, as the rules do; open: among all words.
     first_only : bool
         Only the beginning of each document that fits the model, as Clark et al. did.
+    max_tokens : int, optional
+        Longest run of sentences in wordpieces, so that models that read more or less can be compared; by default what the model reads.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 
@@ -63,13 +67,14 @@ def report(
         if pronouns:
             table, left_out = _pronoun_pairs(work, model, items, batch_size)
         else:
-            found = _antecedents(work, model, items, candidates, first_only=first_only, batch_size=batch_size)
+            parts = {"first_only": first_only, "max_tokens": max_tokens}
+            found = _antecedents(work, model, items, candidates, **parts, batch_size=batch_size)
             table = antecedent_table(found, candidates=candidates)
             left_out = {"n_sentences_the_model_cannot_read": found.n_skipped}
         rows += [{"model": model.name, **asdict(row)} for row in table if model is encoder or row.heads]
     said = {"kind": "pronoun pairs", "n_cases": len(items)}
     if not pronouns:
-        said = {"kind": "documents", "candidates": candidates, "first_only": first_only}
+        said = {"kind": "documents", "candidates": candidates, **parts}
         said["n_documents"] = len(items)
     said |= left_out
     table = tabulate(
@@ -142,7 +147,9 @@ def _antecedents(
 
 def document_chunk(encoder, items: Sequence, **options) -> dict:
     """The answers for every anaphor of some documents, and eight bytes for each document's id; only what cannot be read, where no mention refers back."""
-    parts, unread = cut_documents(encoder, items, first_only=options["first_only"])
+    parts, unread = cut_documents(
+        encoder, items, first_only=options["first_only"], max_tokens=options["max_tokens"]
+    )
     if not any(map(anaphors, parts)):
         return {"n_skipped": unread}
     found = find_antecedents(encoder, items, **options)
