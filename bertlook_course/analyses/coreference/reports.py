@@ -21,7 +21,7 @@ DOCUMENTS = 8  # in a chunk
 CASES = 256  # pronoun pairs in a chunk
 
 
-@at_least(max_tokens=(3, "a wordpiece between [CLS] and [SEP]"))
+@at_least(max_tokens=(3, "3, for a wordpiece between [CLS] and [SEP]"))
 def report(
     encoder,
     items: Collection[CorefDocument] | Collection[PronounCase],
