@@ -6,6 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from bertlook_course.claims import find_misconceptions
+from bertlook_course.decks import live_models
+from bertlook_course.options import add_model
 from bertlook_course.render import format_misconceptions
 from bertlook_teach.disk import align
 
@@ -21,6 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "misconceptions --lesson 03",
     )
     parser.add_argument("--lesson", metavar="NN", help="only those of one lesson (default: all)")
+    add_model(parser, "the model that the refutations run")
     parser.add_argument("--list", action="store_true", help="only name them, run nothing")
 
 
@@ -30,7 +33,12 @@ def run(args: Namespace) -> int:
     if args.list:
         print(align([entry.key, "/".join(entry.lessons), entry.says] for entry in entries))
         return 0
-    results = [entry.refute() for entry in entries]
+    if args.model:
+        encoder, twin = live_models(args.model)
+        print(f"Where a model is run, it is {encoder.title}.\n")
+        results = [entry.refute_on(encoder, twin) for entry in entries]
+    else:
+        results = [entry.refute() for entry in entries]
     print(format_misconceptions(entries, results))
     left = [entry.key for entry, result in zip(entries, results) if not result.refuted]
     if left:

@@ -25,6 +25,15 @@ def add_out(parser: ArgumentParser, *, required: bool = True, help: str = "folde
     parser.add_argument("--out", metavar="DIR", required=required, help=help)
 
 
+def add_model(parser: ArgumentParser, what: str) -> None:
+    """``--model``, of commands whose own model is the one that the course chose."""
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help=f"{what}: specimen, minilm, a hub name or a folder, with -random for its random twin (default: each lesson's own)",
+    )
+
+
 def add_force(parser: ArgumentParser) -> None:
     """``--force``, of runs that are gone on with."""
     parser.add_argument(

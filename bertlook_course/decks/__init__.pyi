@@ -1,2 +1,6 @@
 from .common import LessonDeck as LessonDeck
 from .common import letter as letter
+from .models import choose_model as choose_model
+from .models import live_models as live_models
+from .models import short_title as short_title
+from .models import subject as subject

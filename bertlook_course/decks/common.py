@@ -11,6 +11,7 @@ from bertlook_teach import head_label
 
 from ..claims import Resources, Verdict, decide_lesson
 from ..render import count_verdicts
+from .models import short_title, subject
 
 
 class LessonDeck:
@@ -18,23 +19,36 @@ class LessonDeck:
 
     Parameters
     ----------
-    specimen, twin : Encoder
-        The course's model, and the same one before any training.
+    encoder, twin : Encoder
+        The model that the slides speak of, and one of the same shape that never learnt: `bertlook_course.decks.live_models`.
     resources : Resources, optional
         What both read; by default what the ledger reads.
+
+    Attributes
+    ----------
+    name, subject : str
+        What the model is called over a column, and in a sentence: ``"specimen"`` and ``"the specimen"``, or ``"MiniLM"`` for both.
+    models : dict of str to Encoder
+        Both models by the names that tables and keys give them.
     """
 
     lesson: str  # "11"
 
-    def __init__(self, specimen, twin, resources: Resources | None = None):
-        self.specimen, self.twin = specimen, twin
-        self.models = {"specimen": specimen, "random twin": twin}
+    def __init__(self, encoder, twin, resources: Resources | None = None):
+        self.encoder, self.twin = encoder, twin
+        self.name, self.subject = short_title(encoder), subject(encoder)
+        self.models = {self.name: encoder, "random twin": twin}
         self.resources = resources
+
+    @property
+    def Subject(self) -> str:
+        """`subject` at the beginning of a sentence."""
+        return self.subject[0].upper() + self.subject[1:] if self.name == "specimen" else self.subject
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The verdicts on all claims of the lesson."""
-        return decide_lesson(self.lesson, self.specimen, resources=self.resources, twin=self.twin)
+        return decide_lesson(self.lesson, self.encoder, resources=self.resources, twin=self.twin)
 
     def verdicts_on(self, *keys: str) -> list[Verdict]:
         """The verdicts on some claims, in this order; a key comes without the number of its lesson."""

@@ -26,7 +26,7 @@ class Deck(LessonDeck):
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Verdicts on the claims of lesson 06."""
-        return lesson06.Deck(self.specimen, self.twin, load_treebank()[:300]).verdicts
+        return lesson06.Deck(self.encoder, self.twin, load_treebank()[:300]).verdicts
 
     def said_looks(self, attention, layer: int, head: int) -> str:
         """Which word each *the* and *on* of a text gives most in a head; special tokens are left out."""
@@ -114,7 +114,7 @@ class Deck(LessonDeck):
 
     def said_share(self) -> str:
         """The same of the specimen, on all shipped texts."""
-        found = collect_evidence("norms", self.specimen)
+        found = collect_evidence("norms", self.encoder)
         means = {
             name: {kind: found.values[f"{name}_{kind}"].mean(axis=(0, 2)) for kind in KINDS}
             for name in ("weight", "added")

@@ -60,12 +60,12 @@ class Deck(LessonDeck):
 
     def most_to_next(self, text: str) -> tuple[int, int]:
         """Layer and head of the specimen that give the next token of a text most."""
-        return best_index(self.to_next(self.specimen, text))
+        return best_index(self.to_next(self.encoder, text))
 
     @cached_property
     def learnt(self) -> dict:
         """How well the specimen does what it was trained for: `pretraining_scores`."""
-        return pretraining_scores(self.specimen)
+        return pretraining_scores(self.encoder)
 
     def said_rival(self) -> str:
         """The rule that reads nothing."""
@@ -90,8 +90,8 @@ class Deck(LessonDeck):
 
     def both_maps(self) -> str:
         """What each head gives the next token of a short text: two tables beside each other, as HTML."""
-        layers = [f"layer {i + 1}" for i in range(self.specimen.n_layers)]
-        heads = range(1, self.specimen.n_heads + 1)
+        layers = [f"layer {i + 1}" for i in range(self.encoder.n_layers)]
+        heads = range(1, self.encoder.n_heads + 1)
         tables = (
             NumberTable(
                 self.to_next(model, SHORT),

@@ -142,10 +142,10 @@ class Deck(LessonDeck):
 
     lesson = "02"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources())
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources())
         self.ours, self.theirs = (
-            collect_evidence("patterns", model, self.resources) for model in (specimen, twin)
+            collect_evidence("patterns", model, self.resources) for model in (encoder, twin)
         )
         ours, theirs = self.ours.values, self.theirs.values
         self.best = {key: fair_head(ours[f"{key}, excess"], ours[key]) for key in PATTERNS}
@@ -236,7 +236,7 @@ class Deck(LessonDeck):
     def switches(self) -> tuple[SwitchReport, SwitchReport]:
         """What the best head for the own text loses without segment ids: in the specimen and in its twin."""
         reports = []
-        for model in (self.specimen, self.twin):
+        for model in (self.encoder, self.twin):
             values = collect_evidence("segment ids", model, self.resources).values
             reports.append(
                 SegmentSwitch(*(values[n] for n in ("standard", "zeros", "bag", "chance"))).report()
@@ -283,7 +283,7 @@ class Deck(LessonDeck):
         """The map of that head on one pair, with both kinds of segment ids, for a menu."""
         pictures = {}
         for title, segments in _SEGMENTS.items():
-            read = extract_attention(self.specimen, first, second, segments=segments)
+            read = extract_attention(self.encoder, first, second, segments=segments)
             score = float(PATTERNS["bag_of_words"].value(read)[self.bag])
             drawn = render_attention_grid(
                 read.head(*self.bag),
@@ -319,16 +319,16 @@ class Deck(LessonDeck):
     @cached_property
     def bases(self) -> Mapping[str, tuple[tuple[int, int], BasisComparison]]:
         """How many dimensions two heads need, as trained and in other bases: what the head looks at, its place, the counts."""
-        read = [extract_attention(self.specimen, *pair, vectors=True) for pair in self.few]
+        read = [extract_attention(self.encoder, *pair, vectors=True) for pair in self.few]
         looks = {"to [SEP]": ("delimiter", closing_sep_pairs), "to the next word": ("next", next_word_pairs)}
         return {
-            name: (self.at[key], compare_bases(self.specimen, read, *self.at[key], pairs, rotations=20))
+            name: (self.at[key], compare_bases(self.encoder, read, *self.at[key], pairs, rotations=20))
             for name, (key, pairs) in looks.items()
         }
 
     def said_dimensions(self) -> str:
         """How many dimensions they need as trained."""
-        size = self.specimen.head_size
+        size = self.encoder.head_size
         said = "; ".join(
             f"**{name}** (head {head_label(*where)}) {found.trained * size:.1f} of {size}"
             for name, (where, found) in self.bases.items()
@@ -341,12 +341,12 @@ class Deck(LessonDeck):
             self.theirs.values[f"sep {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
         )
         needed = used / np.maximum(pairs, 1)
-        low, high = (end * self.specimen.head_size for end in (needed.min(), needed.max()))
+        low, high = (end * self.encoder.head_size for end in (needed.min(), needed.max()))
         return f"The **random twin's** heads need {low:.1f} to {high:.1f} for `[SEP]`: needing few proves nothing by itself."
 
     def basis_table(self) -> TextTable:
         """The dimensions that the two heads need in three bases."""
-        size, body = self.specimen.head_size, []
+        size, body = self.encoder.head_size, []
         for name, (where, found) in self.bases.items():
             turned = found.rotated * size
             trained, svd = (Estimate(value * size, form=".1f") for value in (found.trained, found.svd))
@@ -363,7 +363,7 @@ class Deck(LessonDeck):
         """What a random rotation does to the counts."""
         said = []
         for name, (_, found) in self.bases.items():
-            more = float(found.rotated.mean() - found.trained) * self.specimen.head_size
+            more = float(found.rotated.mean() - found.trained) * self.encoder.head_size
             said.append(f"{name} takes {abs(more):.1f} dimensions {'more' if more > 0 else 'fewer'}")
         return f"After a random rotation, attention {' and attention '.join(said)}."
 
@@ -377,7 +377,7 @@ class Deck(LessonDeck):
             best = Estimate(*here.value, ".3f", after=f" in {head_label(here.layer, here.head)}")
             body.append([title, best, Estimate(layers[0]), Estimate(layers[-1])])
         return TextTable(
-            ["model", "next-word head [95 %]", "mean of layer 1", f"mean of layer {self.specimen.n_layers}"],
+            ["model", "next-word head [95 %]", "mean of layer 1", f"mean of layer {self.encoder.n_layers}"],
             body,
             f"Correlation of keys with position embeddings times W_K, n = {self.n_report} pairs; 0: unrelated.",
         )
@@ -386,12 +386,12 @@ class Deck(LessonDeck):
         """What each dimension of the bag-of-words head adds to the score of the own text, minus that of the other text."""
         rows = []
         for pair in self.few:
-            read = extract_attention(self.specimen, *pair, vectors=True, segments=segments)
+            read = extract_attention(self.encoder, *pair, vectors=True, segments=segments)
             words = np.flatnonzero(~np.array(read.special))
-            text = np.array(extract_attention(self.specimen, *pair).segment_ids)[words]
+            text = np.array(extract_attention(self.encoder, *pair).segment_ids)[words]
             q, k = (vectors[self.bag][words] for vectors in (read.queries, read.keys))
             apart = np.stack([k[text == own].mean(axis=0) - k[text != own].mean(axis=0) for own in text])
-            rows.append((q * apart).mean(axis=0) / np.sqrt(self.specimen.head_size))
+            rows.append((q * apart).mean(axis=0) / np.sqrt(self.encoder.head_size))
         return np.mean(rows, axis=0)
 
     def neuron_picture(self) -> Picture:
@@ -412,7 +412,7 @@ class Deck(LessonDeck):
         needed = ""
         if whole > 0:
             needed = (
-                f"With segments A and B, {margin_dimensions(standard)} of {self.specimen.head_size} dimensions make 90 % of it, "
+                f"With segments A and B, {margin_dimensions(standard)} of {self.encoder.head_size} dimensions make 90 % of it, "
                 f"the largest {100 * standard.max() / whole:.0f} %."
             )
         return figure_picture(

@@ -146,10 +146,10 @@ class Deck(LessonDeck):
 
     lesson = "03"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources(limit=40))  # for the ledger; more would take minutes
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources(limit=40))  # for the ledger; more would take minutes
         self.quantities = shown_measures()
-        self.halves = halves(specimen)
+        self.halves = halves(encoder)
         self.profile = self.halves[0].merge(self.halves[1])
         self.best_previous = best_index(self.profile.mean("previous"))
 
@@ -166,14 +166,14 @@ class Deck(LessonDeck):
     @cached_property
     def lengths(self) -> np.ndarray:
         """Tokens of each pair."""
-        return np.array([len(self.specimen.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
+        return np.array([len(self.encoder.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
 
     def layer_picture(
         self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = ""
     ) -> Picture:
         """A measure by layer: of the specimen and its twin with intervals, of BERT-base as printed, and of uniform attention."""
         ours = {
-            f"specimen, {self.specimen.n_layers} layers": self.profile.layer_mean(measure),
+            f"specimen, {self.encoder.n_layers} layers": self.profile.layer_mean(measure),
             "its random twin": self.twin_profile.layer_mean(measure),
         }
         level = float(self.profile.mean(uniform).mean()) if uniform else None
@@ -189,7 +189,7 @@ class Deck(LessonDeck):
     def corpus_table(self) -> TextTable:
         """On what Clark et al. (2019) measured, and on what we do."""
         clark = {row.quantity: row.value for row in read_published("clark_text_claims")}
-        n, lengths, model = len(self.lengths), self.lengths, self.specimen
+        n, lengths, model = len(self.lengths), self.lengths, self.encoder
         segments = f"{clark['segments analysed (paper)']} (released: {clark['segments in released data']})"
         return TextTable(
             ["what", "Clark et al. 2019", "here"],
@@ -303,7 +303,7 @@ class Deck(LessonDeck):
         figure = interval_curves(
             {
                 f"{recording.badge}, {n} inputs": base.layer_mean("sep"),
-                "specimen, the same inputs": self._on_recorded_texts(self.specimen, recording).layer_mean(
+                "specimen, the same inputs": self._on_recorded_texts(self.encoder, recording).layer_mean(
                     "sep"
                 ),
             },
@@ -373,7 +373,7 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
-        n_heads = self.specimen.n_layers * self.specimen.n_heads
+        n_heads = self.encoder.n_layers * self.encoder.n_heads
         where, where_twin = (best_index(half[0].mean("next")) for half in (self.halves, self.twin_halves))
         best, twin = self.halves[1].mean("next")[where], self.twin_halves[1].mean("next")[where_twin]
         low, high = (end[where] for end in self.halves[1].interval("next"))
@@ -401,7 +401,7 @@ class Deck(LessonDeck):
 
     def segment_picture(self) -> Picture:
         """What goes to [SEP] by layer, with segment ids and with zeros in their place."""
-        zeros = halves(self.specimen, segments="zeros", only=("sep",))
+        zeros = halves(self.encoder, segments="zeros", only=("sep",))
         zeros = zeros[0].merge(zeros[1])
         difference, low, high = layer_difference(self.profile, zeros, "sep")
         moved = int(np.abs(difference).argmax())
@@ -413,14 +413,14 @@ class Deck(LessonDeck):
         return figure_picture(
             interval_curves(curves, ylabel="to [SEP]"),
             f"{'Hardly' if np.abs(difference).max() < 0.02 else 'It does'}: the largest change is in layer {moved + 1}: {largest}, "
-            f"paired over n = {self.profile.n} texts; {int(((low > 0) | (high < 0)).sum())} of {self.specimen.n_layers} layers "
+            f"paired over n = {self.profile.n} texts; {int(((low > 0) | (high < 0)).sum())} of {self.encoder.n_layers} layers "
             "change beyond chance.",
         )
 
     def resampling_picture(self) -> Picture:
         """`bertlook_course.render.bootstrap_picture` of twelve texts, of what the best previous-token head gives."""
         measure = {"previous": self.quantities["previous"]}
-        few = (profile_heads(self.specimen, [pair], measure) for pair in load_pairs()[:12])
+        few = (profile_heads(self.encoder, [pair], measure) for pair in load_pairs()[:12])
         shares = [float(one.mean("previous")[self.best_previous]) for one in few]
         label = head_label(*self.best_previous)
         return bootstrap_picture(shares, axis=f"attention to the previous token, head {label}")

@@ -147,8 +147,8 @@ class Deck(LessonDeck):
 
     lesson = "04"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources())
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources())
         names = {
             "surface": "surface",
             "norms": "norms",
@@ -157,7 +157,7 @@ class Deck(LessonDeck):
         }
         self.ours, self.chance = (
             {key: collect_evidence(name, model, self.resources) for key, name in names.items()}
-            for model in (specimen, twin)
+            for model in (encoder, twin)
         )
         self.n_texts = self.ours["norms"].n
         by_head = self.ours["norms"].values["weight_sep"].mean(axis=0)
@@ -248,7 +248,7 @@ class Deck(LessonDeck):
         """Gradients of single weights against what their values allow, of the first text."""
         from matplotlib.figure import Figure
 
-        found = attention_gradients(read(self.specimen, self.resources.pairs[0]))
+        found = attention_gradients(read(self.encoder, self.resources.pairs[0]))
         inside = found.importance <= 1.001 * found.bound
         above_zero = np.flatnonzero(found.importance > 0)
         shown = np.random.default_rng(0).choice(above_zero, 600, replace=False)

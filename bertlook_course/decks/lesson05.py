@@ -119,11 +119,11 @@ class Deck(LessonDeck):
 
     lesson = "05"
 
-    def __init__(self, specimen, twin):
+    def __init__(self, encoder, twin):
         texts, pairs = load_texts()[:40], load_pairs()[:40]
-        super().__init__(specimen, twin, Resources(pairs, texts, load_treebank()[:160]))
+        super().__init__(encoder, twin, Resources(pairs, texts, load_treebank()[:160]))
         self.n_pairs, self.kinds = len(pairs), input_kinds(texts, pairs)
-        self.attentions = {kind: list(iter_attention(specimen, items)) for kind, items in self.kinds.items()}
+        self.attentions = {kind: list(iter_attention(encoder, items)) for kind, items in self.kinds.items()}
         self.scores = {kind: stack_scores(found) for kind, found in self.attentions.items()}
         self.fractions = {kind: class_fractions(found) for kind, found in self.scores.items()}
 
@@ -144,7 +144,7 @@ class Deck(LessonDeck):
 
     def clearest_diagonal(self, *text: str) -> tuple[int, int]:
         """Layer and head whose map of a text has the highest score for a diagonal."""
-        return best_index(stack_scores(iter_attention(self.specimen, [text])).diagonal[0])
+        return best_index(stack_scores(iter_attention(self.encoder, [text])).diagonal[0])
 
     def said_largest(self) -> str:
         """Which class holds most maps."""
@@ -153,7 +153,7 @@ class Deck(LessonDeck):
 
     def same_inputs_picture(self, recording) -> Picture:
         """The classes in a recorded BERT-base, and in our models on the same short inputs."""
-        models = {"specimen": self.specimen, "its random twin": self.twin, recording.badge: recording}
+        models = {"specimen": self.encoder, "its random twin": self.twin, recording.badge: recording}
         found = {
             name: class_fractions(stack_scores(iter_attention(model, list(recording))))
             for name, model in models.items()

@@ -146,10 +146,10 @@ class Deck(LessonDeck):
 
     lesson = "06"
 
-    def __init__(self, specimen, twin, treebank: Sequence[TreebankSentence]):
-        super().__init__(specimen, twin)
+    def __init__(self, encoder, twin, treebank: Sequence[TreebankSentence]):
+        super().__init__(encoder, twin)
         self.treebank = treebank
-        self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (specimen, twin))
+        self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (encoder, twin))
 
     def _scored(self, scheme: str) -> RelationTable:
         return score_relations(self.answers, scheme=scheme, twin=self.twin_answers, min_cases=10)
@@ -169,9 +169,9 @@ class Deck(LessonDeck):
         """Verdicts on the lesson's claims, from the answers that were collected for the tables."""
 
         def evidence(encoder, resources):
-            return relation_evidence(self.answers if encoder is self.specimen else self.twin_answers)
+            return relation_evidence(self.answers if encoder is self.encoder else self.twin_answers)
 
-        return decide(ledger("06"), self.specimen, twin=self.twin, evidence={"relations": evidence})
+        return decide(ledger("06"), self.encoder, twin=self.twin, evidence={"relations": evidence})
 
     @cached_property
     def winners(self) -> list[str]:
@@ -191,7 +191,7 @@ class Deck(LessonDeck):
     @property
     def readings(self) -> int:
         """Heads, each read in two ways."""
-        return 2 * self.specimen.n_layers * self.specimen.n_heads
+        return 2 * self.encoder.n_layers * self.encoder.n_heads
 
     def arc_view(self):
         """`bertlook_course.widgets.ArcView` of ten short sentences with many determiners, opened on one with a right and a wrong answer."""
@@ -365,7 +365,7 @@ class Deck(LessonDeck):
 
     def pieces_table(self) -> TextTable:
         """The best head on 100 sentences, where a word's pieces are averaged and where its first piece asks."""
-        first = collect_answers(self.specimen, self.treebank[:100], query="first")
+        first = collect_answers(self.encoder, self.treebank[:100], query="first")
         mean, first = (
             score_relations(answers, scheme="stanford", permutations=0)
             for answers in (self.answers.first(100), first)

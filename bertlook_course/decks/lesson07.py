@@ -93,10 +93,10 @@ class Deck(LessonDeck):
 
     lesson = "07"
 
-    def __init__(self, specimen, twin, documents: Sequence[CorefDocument]):
-        super().__init__(specimen, twin)
+    def __init__(self, encoder, twin, documents: Sequence[CorefDocument]):
+        super().__init__(encoder, twin)
         self.documents = documents
-        self.found, self.twin_found = (find_antecedents(model, documents) for model in (specimen, twin))
+        self.found, self.twin_found = (find_antecedents(model, documents) for model in (encoder, twin))
         self.rows, self.twin_rows = (
             antecedent_table(found, one_head=True) for found in (self.found, self.twin_found)
         )
@@ -106,14 +106,14 @@ class Deck(LessonDeck):
         """Verdicts on the lesson's claims, from the answers that were found for the tables."""
 
         def evidence(encoder, resources):
-            return antecedent_evidence(self.found if encoder is self.specimen else self.twin_found)
+            return antecedent_evidence(self.found if encoder is self.encoder else self.twin_found)
 
-        return decide(ledger("07"), self.specimen, twin=self.twin, evidence={"antecedents": evidence})
+        return decide(ledger("07"), self.encoder, twin=self.twin, evidence={"antecedents": evidence})
 
     @cached_property
     def pairs(self) -> AskedPairs:
         """What the specimen answers to the course's sentences with one pronoun and two candidates."""
-        right, cases = ask_heads(self.specimen, load_minimal_pairs())
+        right, cases = ask_heads(self.encoder, load_minimal_pairs())
         return AskedPairs(cases, right, *both_right(right, cases))
 
     @cached_property
@@ -148,7 +148,7 @@ class Deck(LessonDeck):
     @cached_property
     def short_maps(self) -> list:
         """The specimen's attention between the words of the excerpts."""
-        return [extract_attention(self.specimen, words=list(d.words)).to_words() for d in self.short]
+        return [extract_attention(self.encoder, words=list(d.words)).to_words() for d in self.short]
 
     @cached_property
     def gains(self) -> dict:
@@ -269,7 +269,7 @@ class Deck(LessonDeck):
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
             (
                 f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
-                f"{self.specimen.max_tokens} tokens back are never asked for."
+                f"{self.encoder.max_tokens} tokens back are never asked for."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)

@@ -45,11 +45,11 @@ class Deck(LessonDeck):
 
     lesson = "08"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources(limit=lesson08.N_SENTENCES))
-        self.found = lesson08.measured(specimen, twin)
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources(limit=lesson08.N_SENTENCES))
+        self.found = lesson08.measured(encoder, twin)
         self.scores, self.probe = self.found.scores, self.found.probe
-        self.n_heads = specimen.n_layers * specimen.n_heads
+        self.n_heads = encoder.n_layers * encoder.n_heads
 
     # ---- weights, question, table -------------------------------------------------------------------------
 
@@ -58,11 +58,11 @@ class Deck(LessonDeck):
         """The largest weight: its direction (0: the governor looks), layer and head."""
         place = int(np.abs(self.probe.between).argmax())
         direction, head = divmod(place, self.n_heads)
-        return direction, *divmod(head, self.specimen.n_heads)
+        return direction, *divmod(head, self.encoder.n_heads)
 
     def weight_maps(self) -> dict[str, np.ndarray]:
         """The size of each head's two weights, the direction of the largest first."""
-        shape = (2, self.specimen.n_layers, self.specimen.n_heads)
+        shape = (2, self.encoder.n_layers, self.encoder.n_heads)
         forth, back = np.abs(self.probe.between).reshape(shape)
         maps = [
             (f"|w|, dependent looks: {largest_heads(back)}", back),
@@ -132,7 +132,7 @@ class Deck(LessonDeck):
     @cached_property
     def scored(self) -> list:
         """The sentences that the probes are scored on, as they read them."""
-        return lesson08.read_halves(self.specimen, self.resources)[1]
+        return lesson08.read_halves(self.encoder, self.resources)[1]
 
     @cached_property
     def first_word(self) -> float:
@@ -210,7 +210,7 @@ class Deck(LessonDeck):
     def pairs_picture(self) -> Picture:
         """What one word gives to another in each head, for linked pairs and others."""
         example = next(sentence for sentence in self.scored if "Forecasters" in sentence.words)
-        shape, maps = (self.specimen.n_layers, self.specimen.n_heads), {}
+        shape, maps = (self.encoder.n_layers, self.encoder.n_heads), {}
         for one, other in (("drier", "weather"), ("weather", "by"), ("by", "weekend"), ("drier", "by")):
             i, j = example.words.index(one), example.words.index(other)
             name = f"{one} → {other}: {'linked' if example.governors[i] == j else 'not'}"
@@ -268,8 +268,8 @@ class Deck(LessonDeck):
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The verdicts on all claims of the lesson, from the probes that the slides show."""
-        evidence = self.found.evidence(self.specimen)
-        return decide(ledger(self.lesson), self.specimen, twin=self.twin, evidence=evidence)
+        evidence = self.found.evidence(self.encoder)
+        return decide(ledger(self.lesson), self.encoder, twin=self.twin, evidence=evidence)
 
     def verdict_count(self) -> str:
         """How many claims hold, on how many documents, and where the numbers come from."""

@@ -34,15 +34,15 @@ class Deck(LessonDeck):
 
     lesson = "09"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources(limit=N_TEXTS))
-        self.seen = {m: collect_evidence("families", m, self.resources) for m in (specimen, twin)}
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources(limit=N_TEXTS))
+        self.seen = {m: collect_evidence("families", m, self.resources) for m in (encoder, twin)}
         each = [evidence.values for evidence in self.seen.values()]
         means = [{name: values.mean(axis=0) for name, values in values_of.items()} for values_of in each]
         self.each, self.twin_each = (values_of["distance"] for values_of in each)  # (text, head, head)
         self.distances, self.twin_distances = (one["distance"] for one in means)
         self.labels, self.twin_labels = map(measures.behaviour_labels, means)
-        n_layers, self.n_heads = specimen.n_layers, specimen.n_heads  # in a layer
+        n_layers, self.n_heads = encoder.n_layers, encoder.n_heads  # in a layer
         self.layers = np.repeat(np.arange(n_layers), self.n_heads)
         self.names = [head_label(*divmod(i, self.n_heads)) for i in range(n_layers * self.n_heads)]
         self.published = published_map()
@@ -249,7 +249,7 @@ class Deck(LessonDeck):
     def whole_heads(self) -> str:
         """How far the number of heads that rest on [SEP] moves with the texts."""
         reporting = {
-            name: values[1::2] for name, values in self.seen[self.specimen].values.items()
+            name: values[1::2] for name, values in self.seen[self.encoder].values.items()
         }  # the others chose
         resting = [_resting(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
         now = _resting(reporting, np.ones(len(reporting["sep"])))

@@ -37,18 +37,18 @@ class Deck(LessonDeck):
 
     lesson = "10"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin)
-        self.n_layers, self.sentences = specimen.n_layers, load_treebank()
-        fits, twin_fits = (lesson10.fitted(model, self.sentences) for model in (specimen, twin))
-        self.shown = lesson10.shown(specimen, self.sentences)
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin)
+        self.n_layers, self.sentences = encoder.n_layers, load_treebank()
+        fits, twin_fits = (lesson10.fitted(model, self.sentences) for model in (encoder, twin))
+        self.shown = lesson10.shown(encoder, self.sentences)
         self.scores, self.twin_scores = fits.scores, twin_fits.scores
         self.mixes, self.twin_mixes = fits.mixes, twin_fits.mixes
         self.made_up = fits.made_up
 
     def beliefs(self, text: str):
         """What the probes of each layer believe of the words of a text."""
-        return typed_beliefs(self.shown.words, self.specimen, text)
+        return typed_beliefs(self.shown.words, self.encoder, text)
 
     # ---- each layer alone ---------------------------------------------------------------------------------
 

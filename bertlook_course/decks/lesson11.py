@@ -32,9 +32,9 @@ class Deck(LessonDeck):
 
     lesson = "11"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, lesson11.class_resources())
-        self.n_heads = specimen.n_layers * specimen.n_heads
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, lesson11.class_resources())
+        self.n_heads = encoder.n_layers * encoder.n_heads
         self.n_texts = len(self.resources.texts)
 
     # ---- one head away ------------------------------------------------------------------------------------
@@ -279,9 +279,9 @@ class Deck(LessonDeck):
     @cached_property
     def from_above(self) -> float:
         """The same for a rule without a gradient: the upper layers' heads go first."""
-        scorer = ablation.MaskedLM(self.specimen)
+        scorer = ablation.MaskedLM(self.encoder)
         texts = scorer.encode(self.resources.texts, truncate=True, batch_size=16)
-        heads = ablation.all_heads(self.specimen)[::-1][: round(SHARE_OFF * self.n_heads)]
+        heads = ablation.all_heads(self.encoder)[::-1][: round(SHARE_OFF * self.n_heads)]
         losses = [ablation.score_batches(scorer, texts, heads=off)[0] for off in (heads, ())]
         return float((losses[0] - losses[1]).mean())
 
@@ -340,14 +340,14 @@ class Deck(LessonDeck):
 
     def versions_table(self) -> TextTable:
         """Whether the quantities that go by the name I_h rank the heads alike."""
-        versions = lesson11.versions(self.specimen, self.resources)
+        versions = lesson11.versions(self.encoder, self.resources)
         names = {"paper": "paper", "released": "code", "script": "script"}
         agree = ablation.disagreement(versions[self.n_texts])
         rows = [[f"{names[a]} and {names[b]}", Estimate(rho)] for (a, b), rho in agree.items()]
         for size, each in versions.items():
             rho = ablation.disagreement(each)["paper", "script"]
             rows.append([f"paper and script, batch {size}", Estimate(rho)])
-        low, high = lesson11.script_by_order(self.specimen, self.resources)
+        low, high = lesson11.script_by_order(self.encoder, self.resources)
         return TextTable(
             ["pair", "rank correlation"],
             rows,
@@ -356,9 +356,9 @@ class Deck(LessonDeck):
 
     def size_table(self) -> TextTable:
         """Half of the heads pruned: what it gains in speed, as published, and in parameters."""
-        half = ablation.all_heads(self.specimen)[1::2]
-        masked = ablation.parameter_count(self.specimen)
-        pruned = ablation.parameter_count(ablation.prune(self.specimen, half))
+        half = ablation.all_heads(self.encoder)[1::2]
+        masked = ablation.parameter_count(self.encoder)
+        pruned = ablation.parameter_count(ablation.prune(self.encoder, half))
         rows = []
         for size in (1, 4, 16, 64):
             gain = float(published_number("michel_pruning_and_speed", f"gain, batch {size}"))

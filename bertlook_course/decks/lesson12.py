@@ -35,8 +35,8 @@ class Deck(LessonDeck):
 
     lesson = "12"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, Resources())
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, Resources())
         self.found = {name: lesson12.measured(model, self.resources) for name, model in self.models.items()}
         self.ours, self.control = self.found.values()
         self.compared, self.data = self.ours.comparison, self.ours.data
@@ -63,7 +63,7 @@ class Deck(LessonDeck):
         lengths = np.bincount(self.test.text_ids)
         shortest = [int(number) for number in lengths.argsort(kind="stable")[:4]]
         documents = [self.test.documents[number] for number in shortest]
-        read = keywords.read_keywords(self.specimen, documents)  # once more, for what each word receives
+        read = keywords.read_keywords(self.encoder, documents)  # once more, for what each word receives
         log_odds = self.compared.answers[keywords.ALL_HEADS][0]
         views = []
         for place, (number, document) in enumerate(zip(shortest, documents)):

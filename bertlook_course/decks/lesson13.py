@@ -52,15 +52,15 @@ class Deck(LessonDeck):
 
     lesson = "13"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin, lesson13.class_resources())
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin, lesson13.class_resources())
 
     # ---- the register -------------------------------------------------------------------------------------
 
     @cached_property
     def outcomes(self) -> list[Verdict]:
         """What becomes of the registered claims on the specimen, corrected for their number."""
-        return decide(REGISTER, self.specimen, twin=self.twin, resources=self.resources, correct="holm")
+        return decide(REGISTER, self.encoder, twin=self.twin, resources=self.resources, correct="holm")
 
     @cached_property
     def printed(self) -> list[Verdict]:
@@ -92,7 +92,7 @@ class Deck(LessonDeck):
     @cached_property
     def importance(self) -> dict[str, float]:
         """Rank correlation of what heads give to [SEP] and what a change there would cost, on the class's texts."""
-        return _weight_against_gradient(collect_evidence("importance", self.specimen, self.resources))
+        return _weight_against_gradient(collect_evidence("importance", self.encoder, self.resources))
 
     def importance_table(self) -> TextTable:
         """The correlations, and what was published of twelve layers."""
@@ -109,8 +109,8 @@ class Deck(LessonDeck):
 
     def importance_elsewhere(self) -> str:
         """The correlation on other texts, and how much of it is the length of a vector."""
-        n_inputs = collect_evidence("importance", self.specimen, self.resources).n
-        all_pairs = collect_evidence("importance", self.specimen)
+        n_inputs = collect_evidence("importance", self.encoder, self.resources).n
+        all_pairs = collect_evidence("importance", self.encoder)
         elsewhere = _weight_against_gradient(all_pairs)["over heads"]
         reporting = -self.outcomes[7].value
         rho, given_norm = self.importance["over heads"], self.importance["over heads given norm"]
@@ -131,7 +131,7 @@ class Deck(LessonDeck):
     @cached_property
     def maps(self):
         """What the specimen's heads look at in each sentence of the treebank."""
-        return word_maps(self.specimen, self.resources.treebank)
+        return word_maps(self.encoder, self.resources.treebank)
 
     @cached_property
     def twin_maps(self):

@@ -31,11 +31,11 @@ class Deck(LessonDeck):
 
     lesson = "14"
 
-    def __init__(self, specimen, twin):
-        super().__init__(specimen, twin)
-        self.ours, self.control = lesson14.measured(specimen), lesson14.measured(twin)
+    def __init__(self, encoder, twin):
+        super().__init__(encoder, twin)
+        self.ours, self.control = lesson14.measured(encoder), lesson14.measured(twin)
         self.train, self.test = (negation.negated(load_negation(half)) for half in ("train", "test"))
-        self.n_texts, self.n_heads = len(self.test), specimen.n_layers * specimen.n_heads
+        self.n_texts, self.n_heads = len(self.test), encoder.n_layers * encoder.n_heads
 
     # ---- how much the maps change -------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Deck(LessonDeck):
         said = {task: f"**{letter(times, (1, 2, 5))}**" for task, times in self.last_to_first.items()}
         times = self.last_to_first
         return (
-            f"Layer {self.specimen.n_layers} changes {times['negation']:.1f} times as much as layer 1 after negation "
+            f"Layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer 1 after negation "
             f"({said['negation']}), {times['control']:.1f} times after the control ({said['control']})."
         )
 
@@ -91,7 +91,7 @@ class Deck(LessonDeck):
     def shown(self) -> dict[str, Attention]:
         """The attention in the example, of words, before and after tuning."""
         words = list(lesson14.example().words)
-        return {"before": extract_attention(self.specimen, words=words).to_words(), "after": self.ours.shown}
+        return {"before": extract_attention(self.encoder, words=words).to_words(), "after": self.ours.shown}
 
     def matches_table(self) -> TextTable:
         """Whether a head is still the head that it was: after either task, and against the random twin."""
@@ -99,7 +99,7 @@ class Deck(LessonDeck):
         sides = {
             "after negation": (self.ours.moved["negation"], matched["negation"]),
             "after the control": (self.ours.moved["control"], matched["control"]),
-            "random twin": lesson14.against(self.specimen, self.twin),
+            "random twin": lesson14.against(self.encoder, self.twin),
         }
         rows = [
             _match_row(name, compared, m.kept, f"{m.kept} [{m.low:g}, {m.high:g}]")
@@ -139,7 +139,7 @@ class Deck(LessonDeck):
         )
         rules = {
             f"the word at {offset:+d}": negation.offset_rule(offset),
-            "the word of most pieces": negation.most_pieces(self.specimen),
+            "the word of most pieces": negation.most_pieces(self.encoder),
             "the nearest word on a list of cues": negation.listed_cue,
         }
         scores = {name: negation.score_rule(rule, self.test) for name, rule in rules.items()}
@@ -257,7 +257,7 @@ class Deck(LessonDeck):
         title = "One head may learn it" if learnt else "We cannot say that the best head learns it"
         listed = float(self.rules["the nearest word on a list of cues"].f1)
         return (
-            f"- **Change:** after negation layer {self.specimen.n_layers} changes {times['negation']:.1f} times as much as layer "
+            f"- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
             f"1, after the control {times['control']:.1f} times (first seed). {self.ours.matched['negation'].kept} of "
             f"{self.n_heads} heads are still matched with themselves.\n"
             f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "

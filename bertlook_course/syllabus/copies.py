@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from bertlook_teach.disk import shipped_course, write_file, write_json
 from ..storage import writable_folder
 
 MANIFEST = ".bertlook-course.json"
+
+# The one line of a deck, and of an exercise, that names its model.
+_CHOICE = re.compile(r'(\blive_models\(|^NAME = )"[^"]*"', re.MULTILINE)
 
 _PARTS = {"slides": (".ipynb", ".css"), "notebooks/exercises": (".ipynb",)}
 
@@ -25,7 +29,9 @@ class Copied(NamedTuple):
     beside: list[str]
 
 
-def copy_course(folder: str | Path, *, update: bool = False, source: Path | None = None) -> Copied:
+def copy_course(
+    folder: str | Path, *, update: bool = False, model: str | None = None, source: Path | None = None
+) -> Copied:
     """Copy decks, their style and the exercises into a folder; with ``update`` bring a newer edition into an earlier copy.
 
     What the reader has not touched is replaced. What was changed stays, and where the new edition changed it too, the new one is
@@ -36,6 +42,9 @@ def copy_course(folder: str | Path, *, update: bool = False, source: Path | None
     folder : path
         Made if it is missing.
     update : bool
+    model : str, optional
+        What decks and exercises of the copy read with; by default each its own, or what an earlier copy was made with. Outputs that
+        were saved with another model are left out.
     source : Path, optional
         The folder with ``slides`` and ``notebooks``; by default what was installed.
 
@@ -49,7 +58,6 @@ def copy_course(folder: str | Path, *, update: bool = False, source: Path | None
         If the folder cannot be written.
     """
     folder = Path(folder).expanduser()
-    edition = _edition(source or shipped_course())
     if folder.is_dir() and any(folder.iterdir()):
         if not update:
             raise FileExistsError(
@@ -61,6 +69,13 @@ def copy_course(folder: str | Path, *, update: bool = False, source: Path | None
             )
     writable_folder(folder)
     before, done = _digests(folder / MANIFEST), Copied([], [], [])
+    model = model or _noted(folder / MANIFEST).get("model")
+    edition = _edition(source or shipped_course())
+    if model:
+        edition = {
+            name: _with_model(content, model) if name.endswith(".ipynb") else content
+            for name, content in edition.items()
+        }
     for name, content in edition.items():
         path, digest = folder / name, _digest(content)
         mine = _digest(path.read_bytes()) if path.is_file() else None
@@ -75,7 +90,7 @@ def copy_course(folder: str | Path, *, update: bool = False, source: Path | None
             done.beside.append(_beside(path, content).relative_to(folder).as_posix())
     digests = {name: _digest(content) for name, content in edition.items()}
     if digests != before or done.written:
-        write_json(folder / MANIFEST, {"edition": __version__, "files": digests})
+        write_json(folder / MANIFEST, {"edition": __version__, "model": model, "files": digests})
     return done
 
 
@@ -94,13 +109,36 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _digests(manifest: Path) -> dict[str, str]:
+def _with_model(content: bytes, model: str) -> bytes:
+    """A notebook whose model is another: in the one line that names it, and without outputs, which are not of that model."""
+    notebook, changed = json.loads(content), False
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        named = _CHOICE.sub(lambda found: f"{found[1]}{json.dumps(model)}", source)
+        if cell["cell_type"] == "code" and named != source:
+            cell["source"], changed = named.splitlines(keepends=True), True
+    if not changed:
+        return content
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _noted(manifest: Path) -> dict:
     if not manifest.is_file():
         return {}
     try:
-        return dict(json.loads(manifest.read_text(encoding="utf-8"))["files"])
-    except (ValueError, KeyError, TypeError):
+        return dict(json.loads(manifest.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
         return {}  # then every file that differs counts as changed by the reader, and nothing is lost
+
+
+def _digests(manifest: Path) -> dict[str, str]:
+    try:
+        return dict(_noted(manifest)["files"])
+    except (KeyError, TypeError, ValueError):
+        return {}
 
 
 def _beside(path: Path, content: bytes) -> Path:

@@ -47,7 +47,7 @@ class NeuronView(DrawnHead, anywidget.AnyWidget):
     all_dimensions : bool
         Give each dimension its own bar.
     badge : str, optional
-        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
+        Which model this is, as a part of the picture. By default the ``badge`` of the attention.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text.
 
@@ -133,7 +133,7 @@ class NeuronView(DrawnHead, anywidget.AnyWidget):
             "shape": list(queries.shape),
             "tokens": list(tokens),
             "special": [bool(flag) for flag in attention.special],
-            "badge": getattr(attention, "recorded", "") if self._badge is None else self._badge,
+            "badge": getattr(attention, "badge", "") if self._badge is None else self._badge,
             **self._packed(carried),
         }
 

@@ -14,12 +14,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.describe(parser, what, "course my-course")
     parser.add_argument("folder", metavar="DIR", help="where they go")
     newer = "bring a newer edition into an earlier copy; what you have changed stays, and the new one is written beside it"
+    options.add_model(parser, "the model that decks and exercises of the copy read with")
     parser.add_argument("--update", action="store_true", help=newer)
 
 
 def run(args: Namespace) -> int:
     """Copy the course, or bring a copy up to date."""
-    done = copy_course(args.folder, update=args.update)
+    done = copy_course(args.folder, update=args.update, model=args.model)
     print(f"{args.folder}: {len(done.written)} files written.")
     if done.kept:
         print(f"Kept as you changed them: {', '.join(done.kept)}.")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertlook_course import options
+from bertlook_course.decks import choose_model
 from bertlook_course.storage import Unfinished, checksum, code_digest, tree_digest, writable_folder
 from bertlook_course.syllabus import find_root
 from bertlook_teach.disk import data_path
@@ -34,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="use the saved outputs, and the widget state if it was saved with them",
     )
+    options.add_model(parser, "the model that the slides read with")
     options.add_force(parser)
     held = parser.add_mutually_exclusive_group()
     held.add_argument(
@@ -53,6 +55,11 @@ def run(args: Namespace) -> int:
         raise ExportError("--notes are the speaker's notes in the handout; ask for it with --handout.")
     if args.deck and args.named:
         raise ExportError(f"one deck or all of them: {args.deck}, or --deck {args.named}?")
+    if args.model and args.no_run:
+        raise ExportError(
+            "--no-run uses saved outputs, and those are not of another model; leave out --no-run or --model."
+        )
+    choose_model(args.model)
     deck = args.deck or args.named or "all"
     if deck == "all":
         which = sorted((root / "slides").glob("[0-9][0-9]_*.ipynb"))
@@ -65,7 +72,11 @@ def run(args: Namespace) -> int:
     if args.no_weights:
         options["weights"] = None
     out, failed = writable_folder(args.out), []
-    work = Unfinished(out, {**_sources(root, which), **options}, force=args.force) if len(which) > 1 else None
+    work = (
+        Unfinished(out, {**_sources(root, which), **options, "model": args.model}, force=args.force)
+        if len(which) > 1
+        else None
+    )
 
     def written(deck: Path) -> list[str]:
         print(f"{deck.stem} ...", flush=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bertlook_course import options
+from bertlook_course.decks import choose_model
 from bertlook_course.syllabus import ROUTES, find_deck, find_root, route_copy
 
 from ..classroom import port_number, present_static, serve, trust_alike
@@ -28,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         way.add_argument("--static", action="store_true", help=static)
         route = "only the slides for so many minutes (default: all)"
         parser.add_argument("--route", type=int, choices=ROUTES, help=route)
+        options.add_model(parser, "the model that the slides read with")
     where = "listen on this port (default: a free one from 8888 on)"
     parser.add_argument("--port", type=port_number, metavar="N", help=where)
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -36,13 +38,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Open a deck as a slideshow, or JupyterLab."""
     root, where = find_root(), {"port": args.port, "browser": not args.no_browser}
+    choose_model(getattr(args, "model", None))
     print(f"Notebooks: {root}")
     if args.command == "lab":
         deck = f"/tree/{quote(find_deck(root, args.deck).as_posix())}" if args.deck else ""
         return serve(root, f"/lab{deck}", what="JupyterLab", **where)
     path = find_deck(root, args.deck)
     if args.static:
-        return present_static(root, path, route=args.route, browser=not args.no_browser)
+        return present_static(root, path, route=args.route, browser=not args.no_browser, model=args.model)
     if args.route is None:
         return _serve_deck(root, path, args.classic, where)
     with route_copy(root, path, args.route) as copy:

@@ -33,6 +33,7 @@ from .folders import quiet_loading as quiet_loading
 from .head_names import check_head as check_head
 from .head_names import head_label as head_label
 from .head_names import head_rows as head_rows
+from .head_names import model_title as model_title
 from .head_names import parse_head_label as parse_head_label
 from .masked_lm import MASKED_SHARE as MASKED_SHARE
 from .masked_lm import Masking as Masking

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..disk import load_arrays, parse_json, replacing, save_arrays
 from .any_attention import check_rows, stacked_weights, words_from_marks
-from .head_names import check_head
+from .head_names import check_head, model_title
 from .words import looks_special, merge_weights, word_groups
 
 _VECTORS = ("queries", "keys", "values")
@@ -174,6 +174,11 @@ class Attention:
     @property
     def n_tokens(self) -> int:
         return self.weights.shape[-1]
+
+    @property
+    def badge(self) -> str:
+        """What a view writes beside it: that it was recorded, or which model this is; nothing for the specimen."""
+        return self.recorded or ("" if self.model == "specimen" else model_title(self.model))
 
     def head(self, layer: int, head: int) -> np.ndarray:
         """The map of one head, shape (query, key); layer and head count from 0."""

@@ -35,6 +35,7 @@ from .folders import (
     refuse_relative_positions,
     require_safe_weights,
 )
+from .head_names import model_title
 from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
 from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
 
@@ -93,6 +94,11 @@ class Encoder:
     def config(self) -> Any:
         """The settings of the model, by their names in config.json."""
         return self.model.config if self.engine is None else self.engine.config
+
+    @property
+    def title(self) -> str:
+        """How views, tables and slides call the model: `bertlook_teach.model.model_title` of its name."""
+        return model_title(self.name)
 
     @property
     def n_layers(self) -> int:

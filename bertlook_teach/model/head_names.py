@@ -1,11 +1,25 @@
-"""Head names: integers in code count from 0, printed labels count from 1, as in Clark et al. (2019)."""
+"""What heads and models are called: heads count from 0 in code and from 1 in print, as in Clark et al. (2019)."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from pathlib import PurePath
 
 import numpy as np
+
+_TITLES = {"specimen": "specimen", "minilm": "MiniLM, 8 bits"}
+
+
+def model_title(name: str) -> str:
+    """How readers are told which model it is: one that ships by its title, any other by the last part of its name.
+
+    >>> [model_title(name) for name in ("specimen", "minilm", "minilm-random", "models/tiny")]
+    ['specimen', 'MiniLM, 8 bits', 'MiniLM, random twin', 'tiny']
+    """
+    trained = name.removesuffix("-random")
+    title = _TITLES.get(trained) or PurePath(trained.replace("\\", "/")).name
+    return title if trained == name else f"{title.partition(',')[0]}, random twin"
 
 
 def _whole(value, what: str) -> int:

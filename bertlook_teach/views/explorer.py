@@ -219,7 +219,7 @@ class HeadExplorer(ipywidgets.VBox):
         """What the encoder is called on the switch and in its pictures."""
         if isinstance(self.encoder, Attention):
             return self.encoder.model or "attention"
-        return getattr(self.encoder, "name", "an encoder")
+        return getattr(self.encoder, "title", None) or getattr(self.encoder, "name", "an encoder")
 
     def _make_controls(self) -> ipywidgets.HBox:
         """Menus for the keyboard and for those who do not see the map; linked in the browser by their index."""

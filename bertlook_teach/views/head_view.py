@@ -32,12 +32,12 @@ PLAIN_UP_TO = 500_000  # bytes: above it the data are deflated, so that a saved 
 
 
 def _whose(attention, minus) -> str:
-    """What a recorded attention says of itself; of a difference, both sides, if one of them is recorded."""
+    """What an attention says of itself; of a difference, both sides, if one of them says something."""
     sides = [attention] if minus is None else [attention, minus]
-    if not any(getattr(side, "recorded", "") for side in sides):
+    if not any(getattr(side, "badge", "") for side in sides):
         return ""
     return " minus ".join(
-        getattr(side, "recorded", "") or getattr(side, "model", "") or "a model" for side in sides
+        getattr(side, "badge", "") or getattr(side, "model", "") or "a model" for side in sides
     )
 
 
@@ -75,7 +75,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     quantity : {"weight", "norm"}
         ``"norm"`` shows the weighted norm ``alpha_ij ||f_h(x_j)||`` in place of the weight ``alpha_ij``.
     badge : str, optional
-        Which model this is, as a part of the picture. By default what a recorded attention says of itself, else nothing.
+        Which model this is, as a part of the picture. By default the ``badge`` of the attention.
     font_size, height : float
         In pixels; 0 follows the page's text size, and the length of the text. On a slide the height is meant for 1280 x 720 and
         grows with a larger one.

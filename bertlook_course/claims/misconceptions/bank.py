@@ -10,8 +10,10 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 
 from bertlook_teach.disk import data_path
+from bertlook_teach.model import NoMaskedLMHead
 
 from .refutation import Refutation, all_refutations
 
@@ -55,6 +57,21 @@ class Misconception:
     def refute(self, **inputs) -> Refutation:
         """Run its refutation; ``inputs`` replace the data it is run on."""
         return all_refutations()[self.key](**inputs)
+
+    def refute_on(self, encoder, twin) -> Refutation:
+        """Run its refutation on another model and its random twin, where it runs one; else as it is.
+
+        What needs a masked-LM head is run on the specimen if the model has none, and the sentence says so.
+        """
+        asked = signature(all_refutations()[self.key]).parameters
+        models = {name: model for name, model in (("encoder", encoder), ("twin", twin)) if name in asked}
+        try:
+            return self.refute(**models)
+        except NoMaskedLMHead:
+            found = self.refute()
+            return found._replace(
+                sentence=f"The specimen ({encoder.title.partition(',')[0]} has no masked-LM head): {found.sentence}"
+            )
 
 
 def read_misconceptions(text: str) -> tuple[Misconception, ...]:

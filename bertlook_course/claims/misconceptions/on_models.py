@@ -52,9 +52,9 @@ def one_word_one_token(
     )
 
 
-def random_means_wild(encoder: Encoder | None = None) -> Refutation:
+def random_means_wild(twin: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
-    attention = extract_attention(encoder or _shipped("specimen-random"), TEXT)
+    attention = extract_attention(twin or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
     sentence = f"The sharpest head of a model that never learnt has {100 * even:.0f} % of the largest possible entropy."
     return Refutation(sentence, even, even > 0.9)
@@ -114,9 +114,9 @@ def two_methods_two_proofs(encoder: Encoder | None = None) -> Refutation:
     return Refutation(sentence, inside, inside > 0.999)
 
 
-def heterogeneous_is_useful(encoder: Encoder | None = None) -> Refutation:
+def heterogeneous_is_useful(twin: Encoder | None = None) -> Refutation:
     """Lesson 05. By default the random twin."""
-    classes = map_classes(extract_attention(encoder or _shipped("specimen-random"), TEXT))
+    classes = map_classes(extract_attention(twin or _shipped("specimen-random"), TEXT))
     useful = float(np.isin(classes, ("heterogeneous", "block")).mean())
     sentence = f"Counted as heterogeneous or block, {useful:.0%} of the maps of a model that never learnt are useful."
     return Refutation(sentence, useful, useful > 0.6)

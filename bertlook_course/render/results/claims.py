@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import PurePath
 
 import numpy as np
+
+from bertlook_teach.model import model_title
 
 from ...claims import FAILS, HOLDS, NOISE, OPEN, VERDICT_RULE
 from ..drawing.text_table import TextTable
@@ -110,8 +111,8 @@ def count_verdicts(verdicts: Sequence) -> str:
 
 
 def model_name(verdicts: Sequence) -> str:
-    """Short name of the model: of a folder the last part, as there is little room above a column."""
-    name = PurePath(verdicts[0].model.replace("\\", "/")).name or "model"
+    """Short name of the model, as there is little room above a column."""
+    name = model_title(verdicts[0].model).partition(",")[0] or "model"
     return name if len(name) <= 24 else f"{name[:23]}…"
 
 

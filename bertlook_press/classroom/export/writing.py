@@ -13,6 +13,7 @@ from pathlib import Path
 from bertlook_course.storage import writable_folder
 from bertlook_course.syllabus import find_deck, on_route
 from bertlook_teach.disk import write_file
+from bertlook_teach.model import model_title
 
 from .errors import ExportError
 from .state import WEIGHTS
@@ -214,6 +215,7 @@ def present_static(
     deck: Path,
     *,
     route: int | None = None,
+    model: str | None = None,
     browser: bool = True,
     say: Callable[[str], None] = print,
 ) -> int:
@@ -227,11 +229,13 @@ def present_static(
         Relative to ``root``.
     route : {20, 50, 90}, optional
         Only the slides for so many minutes.
+    model : str, optional
+        The model that `bertlook_course.decks.choose_model` chose; its pages lie in a folder of their own.
     """
     source = Path(root) / deck
     if route is not None:
         on_route(json.loads(source.read_text(encoding="utf-8")), route)  # or say that there is none
-    page = Path(root) / FOLDER / f"{source.stem}.html"
+    page = Path(root, FOLDER, *([model_title(model)] if model else []), f"{source.stem}.html")
     if not page.is_file() or page.stat().st_mtime < source.stat().st_mtime:
         say(f"Making {page.name} from the deck; this takes as long as the deck runs.")
         export_deck(source, page.parent, say=say)
