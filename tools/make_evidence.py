@@ -42,9 +42,15 @@ from bertlook_course.storage import cache as store
 from bertlook_course.storage import code_digest, digest, shipped_evidence
 from bertlook_teach import load_encoder
 
-MODELS = ("specimen", "specimen-random")
+MODELS = ("specimen", "specimen-random", "minilm", "minilm-random")
+SPECIMEN, MINILM = MODELS[:2], MODELS[2:]
 # Read off the maps in a few seconds, and larger than all that is fitted and trained together.
 NOT_WORTH_IT = ("families",)
+# Read by no lesson in which MiniLM stands, or with a masked-LM head, which it lacks.
+_WITHOUT_MINILM = ("05", "11", "13", "14")
+OF_THE_SPECIMEN = {claim.evidence for lesson in _WITHOUT_MINILM for claim in ledger(lesson)} - {
+    claim.evidence for claim in ledger() if claim.lesson not in _WITHOUT_MINILM
+} | {"importance"}
 # More than about ten seconds on two quiet cores.
 SLOW = (
     "08 probes",
@@ -76,8 +82,8 @@ class Part:
 
     @property
     def slow(self) -> bool:
-        """Whether it takes longer than a test should."""
-        return self.label.startswith(SLOW)
+        """Whether it takes longer than a test should: what is of MiniLM mostly does."""
+        return self.label.startswith(SLOW) or "minilm" in self.label
 
 
 def parts() -> list[Part]:
@@ -86,20 +92,23 @@ def parts() -> list[Part]:
 
 
 def _parts() -> Iterator[Part]:
-    for name in MODELS:
+    for name in SPECIMEN:
         yield Part(f"01 pre-training, {name}", lambda m, n=name: lesson01.pretraining_scores(m[n]))
     plain = tuple(
         name for name in lesson03.shown_measures() if "offset" not in name and "uniform" not in name
     )
-    yield Part("03 profile, specimen", lambda m: lesson03.halves(m["specimen"]))
-    yield Part("03 profile, specimen-random", lambda m: lesson03.halves(m["specimen-random"], only=plain))
+    for trained, twin in (SPECIMEN, MINILM):
+        yield Part(f"03 profile, {trained}", lambda m, n=trained: lesson03.halves(m[n]))
+        yield Part(f"03 profile, {twin}", lambda m, n=twin: lesson03.halves(m[n], only=plain))
     yield Part("03 profile, zeros", lambda m: lesson03.halves(m["specimen"], segments="zeros", only=("sep",)))
     treebank = cache(load_treebank)
-    yield Part("08 probes", lambda m: lesson08.measured(*m.values()))
+    for trained, twin in (SPECIMEN, MINILM):
+        yield Part(f"08 probes, {trained}", lambda m, a=trained, b=twin: lesson08.measured(m[a], m[b]))
     for name in MODELS:
         yield Part(f"10 fits, {name}", lambda m, n=name: lesson10.fitted(m[n], treebank()))
-    yield Part("10 shown", lambda m: lesson10.shown(m["specimen"], treebank()))
-    for name in MODELS:
+    for name in (SPECIMEN[0], MINILM[0]):
+        yield Part(f"10 shown, {name}", lambda m, n=name: lesson10.shown(m[n], treebank()))
+    for name in SPECIMEN:
         yield Part(
             f"11 heads away, {name}", lambda m, n=name: lesson11.measured(m[n], lesson11.class_resources())
         )
@@ -112,19 +121,19 @@ def _parts() -> Iterator[Part]:
     for name in MODELS:
         yield Part(f"12 heads and rules, {name}", lambda m, n=name: lesson12.measured(m[n], Resources()))
         yield Part(f"12 tuned, {name}", lambda m, n=name: lesson12.tuned(m[n], Resources()))
-    for name in MODELS:
+    for name in SPECIMEN:
         yield Part(f"14 tuned, {name}", lambda m, n=name: lesson14.measured(m[n]))
-    yield Part("14 against the twin", lambda m: lesson14.against(*m.values()))
+    yield Part("14 against the twin", lambda m: lesson14.against(*(m[name] for name in SPECIMEN)))
     for lesson, resources in (
         ("11", cache(lesson11.class_resources)),
         ("13", cache(lesson13.class_resources)),
     ):
         for evidence in dict.fromkeys(claim.evidence for claim in ledger(lesson)):
-            for name in MODELS:
+            for name in SPECIMEN:
                 collect = partial(_collect, evidence, name, resources)
                 yield Part(f"{lesson} {evidence}, in class, {name}", collect)
     for evidence in (name for name in evidence_table() if name not in NOT_WORTH_IT):
-        for name in MODELS:
+        for name in SPECIMEN if evidence in OF_THE_SPECIMEN else MODELS:
             yield Part(f"ledger {evidence}, {name}", partial(_collect, evidence, name, Resources))
 
 
@@ -133,7 +142,7 @@ def _collect(evidence: str, name: str, resources: Callable, models: dict):
 
 
 def load_models() -> dict:
-    """The specimen and its random twin, by name."""
+    """The models whose results ship, by name."""
     return {name: load_encoder(name) for name in MODELS}
 
 

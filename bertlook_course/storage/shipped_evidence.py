@@ -34,7 +34,7 @@ from .packing import opened, pack
 
 FORMAT = 2
 
-MOST_BYTES = 6_000_000  # all files together
+MOST_BYTES = 10_000_000  # all files together
 # Binary digits kept of a number that is not whole, and how large a file may be for that: the models' own float32 where it is small, else
 # two millionths of each number. Fewer would not do: the heads of a random twin differ so little that a thousandth changes their order.
 PRECISION = ((23, 60_000), (18, None))
