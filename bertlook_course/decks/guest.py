@@ -53,9 +53,8 @@ class Deck(LessonDeck):
         most, least = (signed_gain(gains[name], 1) for name in (first, last))
         return figure_picture(
             gain_figure(
-                {name: (None, None, None, gain) for name, gain in gains.items()},
-                ours="",
-                theirs="BERT-base, best of 288",
+                {"BERT-base, best of 288": gains},
+                list(gains),
             ),
             f"Most: {first} ({_MEANING[first]}) {most} points; least: {last} ({_MEANING[last]}) {least}.",
         )

@@ -21,7 +21,7 @@ from ..analyses.syntax import (
 from ..claims import Verdict, decide, ledger
 from ..claims.lessons.lesson06 import RELATIONS, relation_evidence
 from ..corpora import TreebankSentence
-from ..published import GUM_RELATIONS, measured, published_gum_arcs, published_table_1
+from ..published import GUM_RELATIONS, measured_of, published_gum_arcs, published_table_1
 from ..render import (
     Estimate,
     TextTable,
@@ -32,10 +32,12 @@ from ..render import (
     flattery_table,
     gain_figure,
     relation_bars_figure,
+    relation_gains,
     render_arcs,
     signed_gain,
 )
 from .common import LessonDeck, letter
+from .models import short_title, subject
 
 _MANY_ARCS = 10  # sentences that the arc view offers
 _HEADS = (1, 6, 36, 72, 144, 288)  # from which the best is chosen
@@ -88,9 +90,8 @@ def printed_gain_picture() -> Picture:
     most, least = next(iter(gains)), list(gains)[-1]
     return figure_picture(
         gain_figure(
-            {name: (None, None, None, gain) for name, gain in gains.items()},
-            ours="",
-            theirs="BERT-base, best of 288 (authors' code)",
+            {"BERT-base, best of 288 (authors' code)": gains},
+            list(gains),
         ),
         f"Most: {most} {signed_gain(gains[most], 1)} points; least: {least} {signed_gain(gains[least], 1)}. "
         "The printed slip for auxpass is corrected.",
@@ -137,22 +138,44 @@ def flattery_picture(said: str = "") -> Picture:
     )
 
 
+def _gains(table: RelationTable, names: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    rows = {name: table[name] for name in names if name in table}
+    return {name: (100 * row.gain, 100 * row.gain_low, 100 * row.gain_high) for name, row in rows.items()}
+
+
 # --- what the models found -----------------------------------------------------------------------------------
 class Deck(LessonDeck):
     """The slides of lesson 06, on sentences of a treebank.
 
     Relations with fewer than ten cases get no row in a table.
+
+    Parameters
+    ----------
+    encoder, twin : Encoder
+    treebank : sequence of TreebankSentence
+    beside : Encoder, optional
+        A model that stands beside it in pictures and tables; left out where it is the same one.
     """
 
     lesson = "06"
 
-    def __init__(self, encoder, twin, treebank: Sequence[TreebankSentence]):
+    def __init__(self, encoder, twin, treebank: Sequence[TreebankSentence], beside=None):
         super().__init__(encoder, twin)
         self.treebank = treebank
         self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (encoder, twin))
+        self.beside = None if beside is None or beside.fingerprint == encoder.fingerprint else beside
 
     def _scored(self, scheme: str) -> RelationTable:
         return score_relations(self.answers, scheme=scheme, twin=self.twin_answers, min_cases=10)
+
+    @cached_property
+    def other(self) -> RelationTable | None:
+        """Heads of the model beside it, in the Stanford scheme, without p-values; None if there is none."""
+        if self.beside is None:
+            return None
+        return score_relations(
+            collect_answers(self.beside, self.treebank), scheme="stanford", permutations=0, min_cases=10
+        )
 
     @cached_property
     def ud(self) -> RelationTable:
@@ -228,43 +251,63 @@ class Deck(LessonDeck):
         return f"**{found}**: {len(self.winners)} of the {len(self.scored)} that are frequent enough{named}."
 
     def gain_picture(self) -> Picture:
-        """The specimen's gains over the best offset with their intervals, and BERT-base's printed ones."""
-        gains = {
-            name: (*(100 * gain for gain in (row.gain, row.gain_low, row.gain_high)), printed)
-            for name, printed in printed_gains().items()
-            if name in self.stanford
-            for row in [self.stanford[name]]
-        }
-        elsewhere = measured("EWT, Stanford")
+        """The model's gains over the best offset with their intervals, those of the model beside it, and BERT-base's printed ones."""
+        printed = printed_gains()
+        shown = [name for name in printed if name in self.stanford]
+        series = {self.name: _gains(self.stanford, shown)}
+        if self.other is not None:
+            series[short_title(self.beside)] = _gains(self.other, shown)
+        series["BERT-base, printed"] = {name: printed[name] for name in shown}
+        return figure_picture(
+            gain_figure(series, shown), f"{self.said_elsewhere()} Lines: 95 %, over documents."
+        )
+
+    def said_elsewhere(self) -> str:
+        """What the winners gain on a larger treebank, of the same model."""
+        elsewhere = measured_of(self.encoder, "EWT, Stanford")
+        if not self.winners:
+            return "On our sentences no gain is sure; docs/results.md has another treebank."
+        if elsewhere is None:
+            return f"Gains that are sure on our sentences: {', '.join(self.winners)}. Another treebank was not tried."
         there = [
             (elsewhere.value(name, "gain").value, name) for name in self.winners if name in elsewhere.rows
         ]
-        said = ", ".join(f"{name} {gain:+.1f}" for gain, name in sorted(there, reverse=True))
-        return figure_picture(
-            gain_figure(gains, ours=f"specimen, {len(self.treebank)} sentences [95 %]", theirs="BERT-base"),
-            f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} (docs/results.md)."
-            if there
-            else "On our sentences no gain is sure; docs/results.md has another treebank.",
+        said = ", ".join(f"{name} {gain:+.0f}" for gain, name in sorted(there, reverse=True))
+        return f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} (docs/results.md)."
+
+    def gains_table(self, relations: Sequence[str]) -> TextTable:
+        """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""
+        table = relation_gains(self.stanford, relations, published_table_1())
+        header, rows = [*table.header], [[*row] for row in table.rows]
+        if self.other is not None:
+            for row, name in zip(rows, relations):
+                row.insert(-1, signed_gain(100 * self.other[name].gain) if name in self.other else "-")
+            header.insert(-1, short_title(self.beside))
+        return replace(
+            table,
+            header=header,
+            rows=rows,
+            caption=f"{self.Subject}: {table.caption[0].lower()}{table.caption[1:]}",
         )
 
     def all_arcs_table(self) -> TextTable:
-        """The best head for all arcs against the best offset: BERT-base as printed, the specimen in both schemes, its twin."""
-        printed, row, ud = published_table_1()["all"], self.stanford["all"], self.ud["all"]
+        """The best head for all arcs against the best offset: BERT-base as printed, the models, the random twin."""
+        printed, row = published_table_1()["all"], self.stanford["all"]
         theirs = Estimate(printed.accuracy, form=".1f", after=f" ({printed.head})")
+        rows = {f"{self.name}, Stanford scheme": row, f"{self.name}, UD scheme": self.ud["all"]}
+        if self.other is not None:
+            rows[f"{short_title(self.beside)}, Stanford scheme"] = self.other["all"]
         body = [
             ["BERT-base, printed", theirs, printed.baseline, printed.accuracy - printed.baseline],
-            [
-                "specimen, Stanford scheme",
-                Estimate.per_cent(row.accuracy, row.low, row.high),
-                Estimate.per_cent(row.baseline),
-                100 * row.gain,
-            ],
-            [
-                "specimen, UD scheme",
-                Estimate.per_cent(ud.accuracy, ud.low, ud.high),
-                Estimate.per_cent(ud.baseline),
-                100 * ud.gain,
-            ],
+            *(
+                [
+                    name,
+                    Estimate.per_cent(one.accuracy, one.low, one.high),
+                    Estimate.per_cent(one.baseline),
+                    100 * one.gain,
+                ]
+                for name, one in rows.items()
+            ),
             [
                 "random twin, Stanford scheme",
                 Estimate.per_cent(row.twin, row.twin_low, row.twin_high),
@@ -287,7 +330,7 @@ class Deck(LessonDeck):
         )
 
     def gum_picture(self) -> Picture:
-        """BERT-base on GUM, as published, beside the specimen: the relations that both have."""
+        """BERT-base on GUM, as published, beside the deck's model: the relations that both have."""
         gum = {name: published_gum_arcs(name) for name in GUM_RELATIONS}
         # as GUM's relations are: nsubj is not nsubj:pass
         kept = score_relations(self.answers, subtypes="keep", permutations=0, min_cases=10)
@@ -305,7 +348,7 @@ class Deck(LessonDeck):
             f"{min(n):,} to {max(n):,}" for n in zip(*((gum[name].n, kept[name].n) for name in shared))
         )
         return figure_picture(
-            relation_bars_figure({"BERT-base, GUM (published)": theirs, "specimen, our sentences": ours}),
+            relation_bars_figure({"BERT-base, GUM (published)": theirs, f"{self.name}, our sentences": ours}),
             f"n = {left} cases left, {right} right; lines: 95 %. For {easiest} a fixed distance alone finds "
             f"{100 * kept[easiest].baseline:.0f} % of ours; for GUM no offset was published.",
         )
@@ -343,10 +386,16 @@ class Deck(LessonDeck):
             f"- **For single relations, {'some do' if self.winners else 'none surely does'}**: for objects "
             f"{100 * dobj.accuracy:.0f} against {100 * dobj.baseline:.0f} %, {gain} [{low}, {high}]; "
             f"BERT-base {theirs['dobj'].accuracy} against {theirs['dobj'].baseline} %. "
-            f"The specimen has one for {len(self.winners)} of {len(self.scored)} relations.\n"
+            f"{self.Subject} has one for {len(self.winners)} of {len(self.scored)} relations{self._others()}.\n"
             f"- **A record says little**: an untrained network's best head seemed to find {100 * rare.twin_in_sample:.0f} % "
             f"of {rare.n} `{rare.relation}`; chosen on other sentences, {100 * rare.twin:.0f} %."
         )
+
+    def _others(self) -> str:
+        if self.other is None:
+            return ""
+        winners = sum(self.other[name].gain_low > 0 for name in self.scored if name in self.other)
+        return f", {subject(self.beside)} for {winners}"
 
     def flattery_table(self) -> TextTable:
         """How much choosing and scoring on the same sentences adds, relation by relation."""

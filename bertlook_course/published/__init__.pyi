@@ -32,6 +32,7 @@ from .probing import published_probing as published_probing
 from .results import Measured as Measured
 from .results import MeasuredTable as MeasuredTable
 from .results import measured as measured
+from .results import measured_of as measured_of
 from .syntax import PublishedRelation as PublishedRelation
 from .syntax import published_table_1 as published_table_1
 from .tables import Published as Published

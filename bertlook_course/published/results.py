@@ -1,7 +1,8 @@
-"""What docs/results.md says of the specimen on texts that do not ship, for the slides that quote it.
+"""What docs/results.md says of a model on texts that do not ship, for the slides that quote it.
 
 The page is the source; ``tools/quoted_results.py`` copies the tables that slides quote to ``data/results.json``, cell by cell. Each table
-knows the weights it was measured with, so that a slide says *an earlier specimen* where the weights have changed since.
+knows the weights it was measured with: a slide quotes the table of the model that the deck reads with (`measured_of`), and says
+*an earlier specimen* where the specimen's weights have changed since.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ class MeasuredTable(NamedTuple):
     Attributes
     ----------
     weights : str
-        Fingerprint of the specimen that was measured.
+        Fingerprint of the model that was measured.
     current : bool
         Whether these are the weights that ship.
+    model : str
+        Which model that is, in a sentence: ``"the specimen"`` or ``"MiniLM"``.
     columns : tuple of str
     rows : dict of str to tuple of str
         The cells of each row after the first, by the first.
@@ -48,13 +51,14 @@ class MeasuredTable(NamedTuple):
 
     weights: str
     current: bool
+    model: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[str, ...]]
 
     @property
     def whose(self) -> str:
-        """``the specimen``, or ``an earlier specimen`` if the weights have changed since the table was measured."""
-        return "the specimen" if self.current else "an earlier specimen"
+        """``the specimen`` or ``MiniLM``; ``an earlier ...`` if the weights have changed since the table was measured."""
+        return self.model if self.current else f"an earlier {self.model.removeprefix('the ')}"
 
     def label(self, begins: str) -> str:
         """The one row whose name begins so, without marks of bold type and code."""
@@ -94,16 +98,36 @@ class MeasuredTable(NamedTuple):
 
 
 def measured(name: str) -> MeasuredTable:
-    """A table of docs/results.md by its short name.
+    """A table of docs/results.md by its short name; of another model than the specimen, ``"MiniLM: "`` stands before it.
 
     >>> measured("LitBank").value("nearest", "all").value > 0
     True
     """
-    kept = json.loads(data_path("results.json").read_text(encoding="utf-8"))
+    kept = _kept()
     if name not in kept["tables"]:
         raise KeyError(f"no table {name!r}; there is: {', '.join(kept['tables'])}")
     table = kept["tables"][name]
     rows = {first: tuple(cells) for first, *cells in table["rows"]}
+    model, _, _ = name.rpartition(": ")
+    ships = kept[model.lower() or "specimen"]  # the fingerprint of the weights in the repository
     return MeasuredTable(
-        table["weights"], table["weights"] == kept["specimen"], tuple(table["columns"]), rows
+        table["weights"], table["weights"] == ships, model or "the specimen", tuple(table["columns"]), rows
     )
+
+
+def measured_of(encoder, name: str) -> MeasuredTable | None:
+    """The table of docs/results.md that was measured with a model; None where the page has none of it.
+
+    The specimen that ships is answered with an earlier specimen's table, which says so, rather than with nothing.
+    """
+    for key, table in _kept()["tables"].items():
+        model, _, short = key.rpartition(": ")
+        if short == name and (
+            table["weights"] == encoder.fingerprint or not model and encoder.name == "specimen"
+        ):
+            return measured(key)
+    return None
+
+
+def _kept() -> dict:
+    return json.loads(data_path("results.json").read_text(encoding="utf-8"))

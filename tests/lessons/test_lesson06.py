@@ -238,27 +238,26 @@ def test_the_bars_of_two_models_stand_apart_and_a_missing_offset_stays_missing()
 
 def test_a_gain_is_a_hollow_dot_with_its_interval_and_what_was_printed_is_filled():
     figure = gain_figure(
-        {"dobj": (18, 11, 25, 46.8), "prt": (None, None, None, 7.7), "mwe": (2, 1, 3, None)},
-        ours="here",
-        theirs="printed",
+        {
+            "specimen, here": {"dobj": (18, 11, 25), "mwe": (2, 1, 3)},
+            "BERT-base, printed": {"dobj": 46.8, "prt": 7.7},
+        },
+        ["dobj", "prt", "mwe"],
     )
     (axes,) = figure.axes
     drawn = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_child")}
-    assert list(drawn["here"].get_xdata()) == [18, 2] and list(drawn["here"].get_ydata()) == [0, 2]
-    assert list(drawn["printed"].get_xdata()) == [46.8, 7.7] and list(drawn["printed"].get_ydata()) == [0, 1]
-    assert drawn["here"].get_markerfacecolor() == palette.PAPER
-    assert (
-        drawn["printed"].get_markerfacecolor()
-        == drawn["printed"].get_color()
-        == marks.MODELS["BERT-base"].colour
-    )
+    here, printed = drawn["specimen, here"], drawn["BERT-base, printed"]
+    assert list(here.get_xdata()) == [18, 2] and list(here.get_ydata()) == [0, 2]
+    assert list(printed.get_xdata()) == [46.8, 7.7] and list(printed.get_ydata()) == [0, 1]
+    assert here.get_markerfacecolor() == palette.PAPER
+    assert printed.get_markerfacecolor() == printed.get_color() == marks.MODELS["BERT-base"].colour
     assert [list(line.get_xdata()) for line in axes.lines if line.get_label() == "_interval"] == [
         [11, 25],
         [1, 3],
     ]
     assert axes.get_ylim() == (2.5, -0.5)  # the first at the top
     (table,) = figure_picture(figure, "Gains.").numbers
-    assert table.header == ["place", "here", "printed"]
+    assert table.header == ["place", "specimen, here", "BERT-base, printed"]
     assert table.rows[0] == ["dobj", "18.00", "46.80"]
     assert [row[0] for row in table.rows] == ["dobj", "prt", "mwe"] and table.rows[1][1] == table.rows[2][
         2
@@ -281,9 +280,9 @@ test_what_is_refused = refusals(
         lambda: relation_bars_figure({"a": {"det": (1, 2, 3, None)}}),
         "'det' in panel 'a' needs low <= accuracy <= high; got 2, 1, 3",
     ),
-    (lambda: gain_figure({"det": (None,) * 4}, ours="a", theirs="b"), "needs at least one gain"),
+    (lambda: gain_figure({"a": {"obj": 1.0}}, ["det"]), "needs at least one gain"),
     (
-        lambda: gain_figure({"det": (1, 2, 3, None)}, ours="a", theirs="b"),
-        "'det' needs low <= gain <= high; got 2, 1, 3",
+        lambda: gain_figure({"a": {"det": (1, 2, 3)}}, ["det"]),
+        "'det' needs low <= gain <= high; a has 2, 1, 3",
     ),
 )

@@ -50,7 +50,9 @@ LINES = PAGE.split("\n")
 
 def table():
     columns, rows = quoted_results.table_of(LINES, "### First", 0)
-    return MeasuredTable("0" * 16, False, tuple(columns), {first: tuple(rest) for first, *rest in rows})
+    return MeasuredTable(
+        "0" * 16, False, "the specimen", tuple(columns), {first: tuple(rest) for first, *rest in rows}
+    )
 
 
 def test_a_cell_is_found_by_the_beginnings_of_row_and_column():

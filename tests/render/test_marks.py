@@ -79,7 +79,9 @@ def test_a_row_of_points_that_names_another_model_is_drawn_as_that_model():
 
 
 def test_gains_are_those_of_the_specimen_and_of_bert():
-    found = lines(gain_figure({"det": (3.0, 1.0, 5.0, 40.0)}, ours="specimen", theirs="BERT-base, published"))
+    found = lines(
+        gain_figure({"specimen": {"det": (3.0, 1.0, 5.0)}, "BERT-base, published": {"det": 40.0}}, ["det"])
+    )
     for name, model in (("specimen", "specimen"), ("BERT-base, published", "BERT-base")):
         assert looks(found[name]) == (MODELS[model].colour.lower(), "o", MODELS[model].filled)
 

@@ -1,27 +1,33 @@
-"""Gains over the best fixed distance on a slide: a hollow dot for each relation with its interval, a filled one for what was printed."""
+"""Gains over the best fixed distance on a slide: a line for each relation, a mark for each model, with its interval where there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from bertlook_teach.views import LINE, RULE
+from bertlook_teach.views import RULE
 
 from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
 
+_APART = 0.26  # of the distance of two lines, between the marks of two models with intervals
+
 
 def gain_figure(
-    gains: Mapping[str, tuple], *, ours: str, theirs: str, size=(9.8, 4.9), font_size: float = 18
+    series: Mapping[str, Mapping[str, float | tuple[float, float, float]]],
+    relations: Sequence[str],
+    *,
+    size=(9.8, 4.9),
+    font_size: float = 18,
 ):
     """What the best head finds more than the best fixed distance, one line a relation.
 
     Parameters
     ----------
-    gains : mapping of relation to (gain, low, high, published)
-        Points of per cent, from top to bottom. The first three are None where nothing was measured, the last where nothing was
-        printed.
-    ours, theirs : str
-        Whose the hollow dots are, and whose the filled ones.
+    series : mapping of a model's name to mapping of relation to gain
+        Points of per cent: ``(gain, low, high)`` where it was measured with an interval, a number where it was printed. A relation
+        that a model lacks gets no mark.
+    relations : sequence of str
+        From top to bottom.
 
     Returns
     -------
@@ -32,30 +38,37 @@ def gain_figure(
     ValueError
         If there is nothing to draw, or an interval does not lie around its gain.
     """
-    measured, printed = {}, {}
-    for place, (name, (gain, low, high, published)) in enumerate(gains.items()):
-        if gain is not None:
-            if not low <= gain <= high:
-                raise ValueError(f"{name!r} needs low <= gain <= high; got {low}, {gain}, {high}.")
-            measured[place] = (gain, low, high)
-        if published is not None:
-            printed[place] = published
-    if not measured and not printed:
+    drawn = {
+        name: {relation: gains[relation] for relation in relations if relation in gains}
+        for name, gains in series.items()
+    }
+    drawn = {name: gains for name, gains in drawn.items() if gains}
+    if not drawn:
         raise ValueError("a figure of gains needs at least one gain; got none.")
+    places = {relation: place for place, relation in enumerate(relations)}
+    measured = [name for name, gains in drawn.items() if isinstance(next(iter(gains.values())), tuple)]
     with styled_figure(size, font_size) as (figure, (axes,)):
-        for place in range(len(gains)):
+        for place in places.values():
             axes.axhline(place, color=RULE, linewidth=1, zorder=0)
         draw_level(axes, 0, upright=True, zorder=1)
-        for place, (_, low, high) in measured.items():
-            axes.plot([low, high], [place, place], color=LINE, linewidth=3, label="_interval")
-        if measured:
-            dots = line_looks(["specimen"])[0] | {"linestyle": "", "markersize": 13}
-            axes.plot([gain for gain, _, _ in measured.values()], list(measured), label=ours, **dots)
-        if printed:  # smaller, so that a ring behind it is still seen
-            dots = line_looks(["BERT-base"])[0] | {"linestyle": "", "markersize": 9 if measured else 11}
-            axes.plot(list(printed.values()), list(printed), label=theirs, **dots)
-        axes.set_yticks(range(len(gains)), list(gains))
-        axes.set_ylim(len(gains) - 0.5, -0.5)
+        for (name, gains), look in zip(drawn.items(), line_looks(drawn)):
+            look = look | {"linestyle": "", "markersize": 13 if name in measured else 9}
+            lower = _APART * (measured.index(name) - (len(measured) - 1) / 2) if name in measured else 0
+            heights = [places[relation] + lower for relation in gains]
+            values = list(gains.values())
+            if name in measured:
+                for relation, (gain, low, high), height in zip(gains, values, heights):
+                    if not low <= gain <= high:
+                        raise ValueError(
+                            f"{relation!r} needs low <= gain <= high; {name} has {low}, {gain}, {high}."
+                        )
+                    axes.plot(
+                        [low, high], [height, height], color=look["color"], linewidth=3, label="_interval"
+                    )
+                values = [gain for gain, _, _ in values]
+            axes.plot(values, heights, label=name, **look)
+        axes.set_yticks(range(len(places)), list(places))
+        axes.set_ylim(len(places) - 0.5, -0.5)
         axes.set_xlabel("points above the best fixed distance (dotted line: no more than it)")
         key_above(figure, axes)
     return figure
