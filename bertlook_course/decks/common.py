@@ -43,7 +43,7 @@ class LessonDeck:
     @property
     def Subject(self) -> str:
         """`subject` at the beginning of a sentence."""
-        return self.subject[0].upper() + self.subject[1:] if self.name == "specimen" else self.subject
+        return self.subject.replace("the ", "The ", 1) if self.subject.startswith("the ") else self.subject
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
