@@ -92,14 +92,13 @@ def contributor_problems(page: str) -> list[str]:
     if rooms != tuple(dict.fromkeys(ROOMS)):
         found.append(f"the rooms are {', '.join(rooms)}")
     paths = re.findall(r"`((?:bertlook_\w+|tests|tools|training|data|docs|slides|notebooks)/[\w/.]+)", page)
-    for path in paths:
-        example = path.replace("commands/NAME", "commands/present").replace("TOPIC", "syntax")
-        if not list(
-            ROOT.glob(
-                re.sub("NAME|NN_topic.ipynb|NN", lambda name: {"NAME": "syntax"}.get(name[0], "06"), example)
-                + "*"
-            )
-        ):
+    for path in paths:  # NAME, TOPIC and NN stand for what there is
+        named = (
+            path.replace("commands/NAME", "commands/present")
+            .replace("NAME", "syntax")
+            .replace("TOPIC", "syntax")
+        )
+        if not list(ROOT.glob(re.sub("NN(_topic.ipynb)?", "06", named) + "*")):
             found.append(f"there is no {path}")
     return found if paths else [*found, "no test is named"]
 
