@@ -122,7 +122,9 @@ def test_a_run_that_was_killed_is_gone_on_with(folder, tmp_path, capsys, monkeyp
     assert "of 7 chunks are done by an earlier run" in capsys.readouterr().err
     assert table(tmp_path / "a") == table(tmp_path / "whole")
     texts = [(tmp_path / name / "profile.json").read_text(encoding="utf-8") for name in ("a", "whole")]
-    assert json.loads(texts[0]) == json.loads(texts[1])
+    about = json.loads(texts[0])
+    assert about == json.loads(texts[1])
+    assert [text.partition(":")[0] for text in about["skipped"]] == ["text 2", "text 4", "text 6"]
     assert not (tmp_path / "a" / "unfinished").exists()
 
 
