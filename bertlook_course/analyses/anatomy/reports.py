@@ -82,12 +82,7 @@ def report(
     if isinstance(encoder, Recording):
         about["recorded"] = encoder.note
     if precision != "float32":
-        if isinstance(encoder, Recording):
-            raise ValueError(
-                "half precision is of a model that computes; a recording holds its maps as they are."
-            )
-        few = list(islice(texts, COMPARED))
-        about["precision"] = precision_error(encoder, few, precision, batch_size=batch_size, **how)
+        about["precision"] = _change_by(precision, encoder, texts, batch_size=batch_size, **how)
         notes.append(precision_sentence(about["precision"]))
     result, complete = work.add_up(
         measure_chunk,
@@ -103,13 +98,7 @@ def report(
         **how,
     )
     skipped = result.about["skipped"]
-    if not result.n and not complete:
-        raise KeyboardInterrupt("interrupted before the first text was measured; nothing written.")
-    if not result.n:
-        why = (
-            f"; the first of {len(skipped)} that were left out is {skipped[0].rstrip('.')}" if skipped else ""
-        )
-        raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
+    _refuse_nothing(result, complete)
     result.about = {
         **about,
         "model": encoder.name,
@@ -123,13 +112,40 @@ def report(
     }
     notes += [f"left out: {one}" for one in skipped[:NAMED]]
     notes += [f"{len(skipped)} texts left out in all."] if skipped else []
-    cut = f", {result.n_truncated} cut to {encoder.max_tokens} wordpieces" if result.n_truncated else ""
-    text = (
-        f"{'' if complete else 'interrupted: '}{encoder.badge if isinstance(encoder, Recording) else encoder.name}: "
-        f"{result.n if complete else f'{result.n} of {len(texts)}'} texts, {result.n_tokens} wordpieces{cut}"
-    )
+    text = _summary(encoder, result, None if complete else len(texts))
     tables = {"profile": result.rows()}
     return ProfileReport(text, tables, result.about, notes=notes, interrupted=not complete, profile=result)
+
+
+def _change_by(precision: str, encoder, texts: Collection, **how) -> dict:
+    """By how much products in half precision change the measures of the first texts."""
+    if isinstance(encoder, Recording):
+        raise ValueError(  # noqa: TRY004 - the options do not go together
+            "half precision is of a model that computes; a recording holds its maps as they are."
+        )
+    return precision_error(encoder, list(islice(texts, COMPARED)), precision, **how)
+
+
+def _refuse_nothing(profile: Profile, complete: bool) -> None:
+    """Stop where no text was measured."""
+    skipped = profile.about["skipped"]
+    if not profile.n and not complete:
+        raise KeyboardInterrupt("interrupted before the first text was measured; nothing written.")
+    if not profile.n:
+        why = (
+            f"; the first of {len(skipped)} that were left out is {skipped[0].rstrip('.')}" if skipped else ""
+        )
+        raise ValueError(f"the corpus is empty: there was nothing to measure{why}.")
+
+
+def _summary(encoder, profile: Profile, interrupted_of: int | None) -> str:
+    """The line that is printed: the model, how many texts, how many of them were cut."""
+    name = encoder.badge if isinstance(encoder, Recording) else encoder.name
+    begins, read = "", f"{profile.n} texts"
+    if interrupted_of is not None:
+        begins, read = "interrupted: ", f"{profile.n} of {interrupted_of} texts"
+    cut = f", {profile.n_truncated} cut to {encoder.max_tokens} wordpieces" if profile.n_truncated else ""
+    return f"{begins}{name}: {read}, {profile.n_tokens} wordpieces{cut}"
 
 
 def _add(profile: Profile, chunk: Mapping) -> None:
