@@ -14,5 +14,4 @@ from .feedback import Feedback as Feedback
 from .feedback import check_all as check_all
 from .feedback import is_unanswered as is_unanswered
 from .sheet import Sheet as Sheet
-from .sheet import read_sheet as read_sheet
 from .sheet import sheet_from as sheet_from

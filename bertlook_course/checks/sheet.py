@@ -65,25 +65,21 @@ def _digest(held) -> str:
     return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def read_sheet(path) -> Sheet:
+def sheet_from(content: bytes, name: str) -> Sheet:
     """A sheet that was handed in.
 
     Parameters
     ----------
-    path : path
-        A file that ``check.sheet(save=...)`` wrote.
+    content : bytes
+        Of a file that ``check.sheet(save=...)`` wrote.
+    name : str
+        Of the file, for the messages.
 
     Raises
     ------
     ValueError
         If the file is not a sheet, or was changed after it was written.
     """
-    path = Path(path)
-    return sheet_from(path.read_bytes(), path.name)
-
-
-def sheet_from(content: bytes, name: str) -> Sheet:
-    """The sheet in the content of a file; ``name`` is for the messages. Raises as `read_sheet` does."""
     advice = 'Ask for a new one: run all cells, then check.sheet(save="NAME.json").'
     try:
         held = json.loads(content.decode("utf-8"))

@@ -57,7 +57,7 @@ def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, mo
     sheet()
     assert not list(tmp_path.iterdir())
     assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
-    read = checks.read_sheet("ada.json")
+    read = checks.sheet_from((tmp_path / "ada.json").read_bytes(), "ada.json")
     assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
     assert read.mistakes == {"two": "Your choice is `no`: why."}
     assert str(tmp_path) not in (tmp_path / "ada.json").read_text()
@@ -80,13 +80,13 @@ def test_a_sheet_that_was_edited_is_refused(tmp_path):
     with pytest.raises(
         ValueError, match=r"ada.json was changed after check.sheet wrote it. Ask for a new one"
     ):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
     path.write_text("[]")
     with pytest.raises(ValueError, match="is not a sheet: it needs answers, check"):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
     path.write_text("{")
     with pytest.raises(ValueError, match="is not JSON"):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
 
 
 @pytest.mark.parametrize("number", LESSONS)
