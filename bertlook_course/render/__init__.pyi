@@ -15,8 +15,10 @@ from .drawing.model_pictures import render_one_head as render_one_head
 from .drawing.number_table import NumberTable as NumberTable
 from .drawing.papers import caption_of as caption_of
 from .drawing.papers import save_figure as save_figure
+from .drawing.text_table import TABLE as TABLE
 from .drawing.text_table import Estimate as Estimate
 from .drawing.text_table import TextTable as TextTable
+from .drawing.text_table import typeset_cell as typeset_cell
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES

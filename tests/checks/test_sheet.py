@@ -5,6 +5,7 @@ import inspect
 import json
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from bertlook_course import checks
 from bertlook_course.checks.sheet import keep_sheet
@@ -35,6 +36,15 @@ def test_a_check_that_is_noted_says_what_it_asks_for_and_takes_the_same_argument
         "What is one.",
     )
     assert str(inspect.signature(noted)) == "(answer) -> 'Feedback'"
+
+
+def test_what_a_check_says_is_shown_with_its_record_beside_it():
+    names, _ = lesson(one="not run")
+    data, _ = DisplayFormatter().format(names["check_one"]("no"))
+    assert data["text/plain"] == "Not right yet. Your choice is `no`: why." and "text/html" in data
+    record = {"lesson": "03", "check": "one", "status": "wrong", "message": "Your choice is `no`: why."}
+    assert data[checks.CHECK] == record
+    assert checks.CHECK not in DisplayFormatter().format(checks.Feedback("right", "So."))[0]
 
 
 def test_the_sheet_counts_the_last_answer_of_each_check():
