@@ -1,4 +1,4 @@
-"""Copy the tables of docs/results.md that slides quote to data/results.json, with the weights that each was measured with.
+"""Copy the tables of docs/results.md and docs/results_minilm.md that slides quote to data/results.json, with the weights that each was measured with.
 
     python tools/quoted_results.py             write data/results.json
     python tools/quoted_results.py --check     write nothing; exit 1 if it is not what the page says
@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 from tools.page_tables import table_below
 from tools.written import write_or_check
 
+MINILM = Path("docs/results_minilm.md")
 PAGE, CARD, KEPT = Path("docs/results.md"), Path("data/model/MODEL_CARD.md"), Path("data/results.json")
 # Short name -> heading of the table.
 QUOTED = {
@@ -65,7 +66,16 @@ def quoted(root=None):
     for name, heading in QUOTED.items():
         table, weights = table_below(page, heading), weights_of(page.split("\n"), heading)
         tables[name] = {"weights": weights, "columns": table.columns, "rows": table.rows}
-    return json.dumps({"specimen": named[1], "tables": tables}, indent=1, ensure_ascii=False) + "\n"
+    kept = {"specimen": named[1]}
+    if (root / MINILM).is_file():
+        page = (root / MINILM).read_text(encoding="utf-8")
+        kept["minilm"] = weights = WEIGHTS.search(page)[1]
+        for name, heading in QUOTED.items():
+            heading = heading.replace("Specimen on ", "")
+            if heading in page.split("\n"):
+                table = table_below(page, heading)
+                tables[f"minilm/{name}"] = {"weights": weights, "columns": table.columns, "rows": table.rows}
+    return json.dumps({**kept, "tables": tables}, indent=1, ensure_ascii=False) + "\n"
 
 
 def main(arguments=None):
