@@ -24,7 +24,9 @@ from .export.handout import HANDOUT_POLICY
 
 TAG = "worksheet"
 
-_COLUMNS = {"claim", "needs", "twin", "verdict"}  # of a table of claims, beside that of the specimen
+_COLUMNS = {"claim", "needs", "twin", "verdict"}  # of a table of claims, beside that of the model
+
+_INTERVAL = " [95 %]"  # with which the model's column ends
 
 _PICTURE = re.compile(r"<svg\b.*?</svg>|<img\b[^>]*>", re.DOTALL)
 
@@ -98,16 +100,27 @@ def _on_paper(output: dict) -> str:
     return f"<p>{' · '.join(choices)}</p>"
 
 
-def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:
-    """The page of one lesson; with ``key`` the answers stand in the blanks."""
-    one, parts = lesson(number), worksheet_parts(root / find_deck(root, number))
+def render_worksheet(root: Path, number: str, *, key: bool = False, deck: Path | None = None) -> str:
+    """The page of one lesson; with ``key`` the answers stand in the blanks.
+
+    Parameters
+    ----------
+    root : path
+        The folder that holds ``slides``.
+    number : str
+        The lesson's.
+    key : bool
+    deck : path, optional
+        The lesson's deck, run with another model; by default as it was saved.
+    """
+    one, parts = lesson(number), worksheet_parts(deck or root / find_deck(root, number))
     asked = QUESTIONS[one.number]
     false = next(entry for entry in find_misconceptions() if entry.key == asked.false)
     items = [(false.says, False, false.true), (asked.true, True, asked.because)]
     if int(one.number) % 2:  # the true one is not always the second
         items.reverse()
     claim = parts.claims[0]
-    found = next(value for name, value in claim.items() if name.startswith("specimen"))
+    model, found = _measured(claim)
 
     def blank(lines: int, answer: str) -> str:
         return f'<div class="key">{answer}</div>' if key else '<p class="line"></p>' * lines
@@ -123,7 +136,7 @@ def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:
             1, f"The claim needs {escape(claim['needs'])}: an interval wholly on the other side."
         ),
         "Needs": blank(1, escape(claim["needs"])),
-        "Found on the specimen, with its interval": blank(1, escape(found)),
+        f"Found on {escape(model)}, with its interval": blank(1, escape(found)),
         "Random twin": blank(1, escape(claim["twin"])),
         "Verdict": blank(1, escape(claim["verdict"])),
     }
@@ -137,13 +150,20 @@ def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:
     return _page(one, "worksheet, key" if key else "worksheet", body, name=not key)
 
 
-def render_exam(root: Path, number: str) -> str:
+def _measured(claim: dict[str, str]) -> tuple[str, str]:
+    """Which model a claim was tried on, as in a sentence, and what was found with its interval."""
+    name, found = next(one for one in claim.items() if one[0].endswith(_INTERVAL))
+    model = name.removesuffix(_INTERVAL)
+    return f"the {model}" if model.startswith("specimen") else model, found
+
+
+def render_exam(root: Path, number: str, *, deck: Path | None = None) -> str:
     """Three worked questions for an examination: a calculation, a claim to judge, a sentence to criticise."""
-    one, parts = lesson(number), worksheet_parts(root / find_deck(root, number))
+    one, parts = lesson(number), worksheet_parts(deck or root / find_deck(root, number))
     asked = QUESTIONS[one.number]
     said = next(entry for entry in find_misconceptions() if entry.key == asked.criticise)
     claim = parts.claims[-1]
-    found = next(value for name, value in claim.items() if name.startswith("specimen"))
+    _, found = _measured(claim)
     questions = [
         ("Calculate", escape(asked.calculate), escape(asked.answer)),
         (

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bertlook_course import options
+from bertlook_course.decks import choose_model
 from bertlook_course.storage import writable_folder
-from bertlook_course.syllabus import LESSONS, find_root, lesson
+from bertlook_course.syllabus import LESSONS, find_deck, find_root, lesson
 from bertlook_teach.disk import write_file
 
 from ..classroom import FOLDER, render_exam, render_worksheet
@@ -24,18 +27,33 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--out", default=FOLDER, metavar="DIR", help=f"folder for the result (default: {FOLDER})")
     add("--key", action="store_true", help="also the key, in a file of its own")
     add("--exam", action="store_true", help="also three exam questions with their answers")
+    options.add_model(parser, "run the decks, which takes a minute each, with this model")
 
 
 def run(args: Namespace) -> int:
     """Write the pages of one lesson or of all."""
     root, lessons = find_root(), [lesson(args.lesson)] if args.lesson else LESSONS
     out = writable_folder(args.out)
-    for one in lessons:
-        pages = {"worksheet": render_worksheet(root, one.number)}
-        if args.key:
-            pages["key"] = render_worksheet(root, one.number, key=True)
-        if args.exam:
-            pages["exam"] = render_exam(root, one.number)
-        for name, page in pages.items():
-            print(write_file(out / f"{one.stem}_{name}.html", page))
+    choose_model(args.model)
+    with TemporaryDirectory(prefix="bertlook-") as folder:
+        for one in lessons:
+            deck = None if args.model is None else _run(root / find_deck(root, one.number), Path(folder))
+            pages = {"worksheet": render_worksheet(root, one.number, deck=deck)}
+            if args.key:
+                pages["key"] = render_worksheet(root, one.number, key=True, deck=deck)
+            if args.exam:
+                pages["exam"] = render_exam(root, one.number, deck=deck)
+            for name, page in pages.items():
+                print(write_file(out / f"{one.stem}_{name}.html", page))
     return 0
+
+
+def _run(deck: Path, folder: Path) -> Path:
+    """The deck as it is when it is run now, in a file of its own."""
+    import nbformat
+
+    from ..classroom.export.runner import read_deck, run_deck
+
+    copy = folder / deck.name
+    nbformat.write(run_deck(read_deck(deck), folder=deck.parent, name=deck.stem), copy)
+    return copy
