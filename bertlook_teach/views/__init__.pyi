@@ -8,6 +8,7 @@ from .assets import style_source as style_source
 from .chosen_head import ChosenHead as ChosenHead
 from .chosen_head import DrawnHead as DrawnHead
 from .chosen_head import InPage as InPage
+from .chosen_head import badge_of as badge_of
 from .chosen_head import refuse_unknown as refuse_unknown
 from .drawing.attention import KEY_TITLE as KEY_TITLE
 from .drawing.attention import QUERY_TITLE as QUERY_TITLE

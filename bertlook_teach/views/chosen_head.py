@@ -9,6 +9,7 @@ from difflib import get_close_matches
 import traitlets
 
 from .assets import mime_bundle
+from .drawing.palette import model_of
 
 _OF_IPYWIDGETS = ("comm", "model_id")
 
@@ -46,6 +47,12 @@ def _arguments(view: type) -> list[str]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(view.__init__).parameters.items()
     return [name for name, parameter in parameters if parameter.kind in named and name != "self"]
+
+
+def badge_of(encoder) -> str | None:
+    """What marks a view of a live model: the title of MiniLM. None for the specimen and any other, whose views say what their attention says."""
+    title = str(getattr(encoder, "title", getattr(encoder, "name", "")))
+    return title if model_of(title) == "MiniLM" else None
 
 
 class InPage(traitlets.HasTraits):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model import Attention, head_label
 from .assets import mime_bundle
-from .chosen_head import refuse_unknown
+from .chosen_head import badge_of, refuse_unknown
 from .drawing.difference import check_same_text
 from .drawing.inputs import given_attention
 from .head_map import HeadMap, Measure, default_measures
@@ -74,6 +74,14 @@ class TextBox(ipywidgets.VBox):
     def say(self, message: str) -> None:
         """Show a message beside the box; an empty one takes no room."""
         self.message.value = f'<div role="alert" dir="auto">{html.escape(message)}</div>' if message else ""
+
+    def page_request(self, encoder, views: Mapping[str, ipywidgets.Widget], **more) -> dict[str, object]:
+        """What a page needs to answer this box in Python's place: which model reads the text, and where the box and ``views`` stand."""
+        places = {"text": self.text, "message": self.message, **views}
+        if len(self.children[0].children) > 1:
+            places["pair"] = self.text_pair
+        asked = {"model": getattr(encoder, "name", ""), "fingerprint": getattr(encoder, "fingerprint", "")}
+        return asked | more | {"places": {name: widget.model_id for name, widget in places.items()}}
 
     def __repr__(self) -> str:
         return f"TextBox({', '.join(repr(text) for text in self.texts if text is not None)})"
@@ -176,6 +184,7 @@ class HeadExplorer(ipywidgets.VBox):
             self.attention,
             norms=self._norms(self.attention) if self._norms else None,
             minus=before,
+            badge=badge_of(encoder) if before is None else None,
             layout=ipywidgets.Layout(flex="1 1 0%", min_width="0"),
             **look,
         )
@@ -310,19 +319,8 @@ class HeadExplorer(ipywidgets.VBox):
         ]
         if own or self.minus is not None or self._extract is not _extract_attention:
             return None
-        places = {
-            "text": self.text_box.text,
-            "message": self.text_box.message,
-            "map": self.head_map,
-            "view": self.head_view,
-        }
-        if len(self.text_box.children[0].children) > 1:
-            places["pair"] = self.text_box.text_pair
-        return {
-            "fingerprint": getattr(self.encoder, "fingerprint", ""),
-            "norms": bool(self.head_view.norms),
-            "places": {name: widget.model_id for name, widget in places.items()},
-        }
+        views = {"map": self.head_map, "view": self.head_view}
+        return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))
 
     @property
     def layer(self) -> int:

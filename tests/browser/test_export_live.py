@@ -132,9 +132,9 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     ):
         attention = extract_attention(specimen, text, pair, vectors=True)
         asked = """async ([text, pair]) => {
-          const bytes = Uint8Array.from(atob(bertlookSpecimenData), (one) => one.charCodeAt(0)).buffer;
-          const model = bertlookSpecimen.open(bytes), run = model.run(text, pair, { norms: true });
-          const { MEASURES, mapTraits, viewTraits } = bertlookSpecimenViews, names = Object.keys(MEASURES);
+          const bytes = Uint8Array.from(atob(bertlookWeights), (one) => one.charCodeAt(0)).buffer;
+          const model = bertlookEngine.open(bytes), run = model.run(text, pair, { norms: true });
+          const { MEASURES, mapTraits, viewTraits } = bertlookTraits, names = Object.keys(MEASURES);
           const map = mapTraits(run, names, [6, 6]), view = viewTraits(run, [6, 6]);
           const list = (data, kind) => [...new kind(data.buffer)];
           return { names, ranges: map.ranges, map: list(map.data, Float32Array), view: list(view.data, Uint16Array), norms: list(view.norms, Float32Array), texts: view.texts };
@@ -192,7 +192,7 @@ def test_where_the_specimen_is_missing_or_another_one_it_says_so_and_the_rest_wo
             "specimen.js, with which this file computes a new text, is not beside it. Open the deck itself: bertlook present 03",
         ),
         (weights[: len(weights) // 2] + '";', "was cut short"),
-        ('globalThis.bertlookSpecimenData = "bm8gbW9kZWwgYXQgYWxs";', "specimen"),
+        ('globalThis.bertlookWeights = "bm8gbW9kZWwgYXQgYWxs";', "specimen"),
     ):
         if text is not None:
             (tmp_path / "specimen.js").write_text(text)
@@ -378,10 +378,10 @@ def test_lenses_without_a_gradient_follow_what_is_typed(live, specimen):
     typed(live, TEXT, 4)
     found = live.page.evaluate(
         """(text) => {
-      const bytes = Uint8Array.from(atob(bertlookSpecimenData), (one) => one.charCodeAt(0)).buffer;
+      const bytes = Uint8Array.from(atob(bertlookWeights), (one) => one.charCodeAt(0)).buffer;
       const kept = { shape: [6, 6, 1], names: ["weight", "norm", "gradient", "rollout"], titles: [1, 2, 3, 4], sentences: ["", "", "", ""], lens: 3 };
-      const run = bertlookSpecimen.open(bytes).run(text, null, { norms: true });
-      const traits = bertlookSpecimenViews.lensTraits(run, "note", { get: (name) => kept[name] });
+      const run = bertlookEngine.open(bytes).run(text, null, { norms: true });
+      const traits = bertlookTraits.lensTraits(run, "note", { get: (name) => kept[name] });
       return { ...traits, data: [...new Uint16Array(traits.data.buffer)], full: [...new Float32Array(traits.full.buffer)] };
     }""",
         TEXT,
