@@ -312,12 +312,8 @@ class HeadExplorer(ipywidgets.VBox):
         It takes the usual measures of the map, and keeps arrays; a function of one's own it cannot call.
         """
         usual = default_measures()
-        own = [
-            name
-            for name, measure in self.measures.items()
-            if callable(measure) and measure is not usual.get(name)
-        ]
-        if own or self.minus is not None or self._extract is not _extract_attention:
+        own = [measure for name, measure in self.measures.items() if measure is not usual.get(name)]
+        if any(map(callable, own)) or self.minus is not None or self._extract is not _extract_attention:
             return None
         views = {"map": self.head_map, "view": self.head_view}
         return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))

@@ -75,7 +75,7 @@ globalThis.bertlookPageAnswers = (host) => {
     // The model that the view speaks of, and no other; what its reading says stands beside the line until it is there.
     const load = async () => {
       let spoken = false;
-      const hear = (line) => (spoken = true, tell(message, { value: line }));
+      const hear = (line) => (spoken = true, tell(message, { value: `<div class="bertlook-reading">${line}</div>` }));
       return globalThis.bertlookEngine.load(await weights(given), hear).finally(() => spoken && say(""));
     };
     if (bench) return switchHeads({ ...given, load, text, bench });

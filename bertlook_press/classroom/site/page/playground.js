@@ -189,7 +189,7 @@
         if (mine !== choice) return;
         engine = read;
       }
-      for (const badge of document.querySelectorAll(".badge.own")) badge.textContent = told.title;
+      for (const badge of document.querySelectorAll(".badge.own")) badge.textContent = engine.about.title;
       then();
       await compute();
     } catch (error) {
