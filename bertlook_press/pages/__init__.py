@@ -1,4 +1,4 @@
-"""Views as pages without a kernel: saved pages, recorded answers, the specimen in the page."""
+"""Views as pages without a kernel: saved pages, recorded answers, the shipped models in the page."""
 
 import lazy_loader
 

@@ -1,3 +1,8 @@
+from .page_models import PageModel as PageModel
+from .page_models import engine_source as engine_source
+from .page_models import model_bytes as model_bytes
+from .page_models import model_source as model_source
+from .page_models import page_model as page_model
 from .recording import MIME as MIME
 from .recording import MOST_CHOICES as MOST_CHOICES
 from .recording import NEEDS as NEEDS
@@ -10,7 +15,3 @@ from .saved_page import live_views as live_views
 from .saved_page import page_source as page_source
 from .saved_page import precision_note as precision_note
 from .saved_page import save_page as save_page
-from .specimen_page import model_source as model_source
-from .specimen_page import specimen_bytes as specimen_bytes
-from .specimen_page import specimen_script as specimen_script
-from .specimen_page import specimen_source as specimen_source

@@ -49,7 +49,7 @@ def record(roots: Sequence[str]) -> dict:
     dict
         ``recordings``: list of {"inputs", "rows", "outputs", "answers", "values"}; a row holds one value an input, its
         answer one position in ``values`` an output. ``silent``: sentences of anywidgets that listen to the page in vain,
-        by model id. ``computed``: what a page with the specimen in it can answer itself, see `HeadExplorer.in_page`. ``tables``: the numbers of each displayed picture as HTML tables, by model id; of a picture that is no
+        by model id. ``computed``: what a page that holds the view's model can answer itself, see `HeadExplorer.in_page`. ``tables``: the numbers of each displayed picture as HTML tables, by model id; of a picture that is no
         widget by `picture_key`.
     """
     widgets = {id_: _instances()[id_] for id_ in roots if id_ in _instances()}

@@ -34,7 +34,7 @@ from bertlook_teach.views import (
     static_page,
 )
 
-from .specimen_page import FOLDER, model_source
+from .page_models import FOLDER, model_source
 
 # Each view's module in js/; what is set by controls inside the view is not repeated above it.
 _MODULES = {

@@ -27,6 +27,7 @@ from .encoder import RANDOM_SEED as RANDOM_SEED
 from .encoder import Encoder as Encoder
 from .encoder import load_encoder as load_encoder
 from .encoder import random_twin as random_twin
+from .folders import SHIPPED as SHIPPED
 from .folders import import_torch as import_torch
 from .folders import quiet_loading as quiet_loading
 from .head_names import check_head as check_head

@@ -75,6 +75,14 @@ class TextBox(ipywidgets.VBox):
         """Show a message beside the box; an empty one takes no room."""
         self.message.value = f'<div role="alert" dir="auto">{html.escape(message)}</div>' if message else ""
 
+    def page_request(self, encoder, views: Mapping[str, ipywidgets.Widget], **more) -> dict[str, object]:
+        """What a page needs to answer this box in Python's place: which model reads the text, and where the box and ``views`` stand."""
+        places = {"text": self.text, "message": self.message, **views}
+        if len(self.children[0].children) > 1:
+            places["pair"] = self.text_pair
+        asked = {"model": getattr(encoder, "name", ""), "fingerprint": getattr(encoder, "fingerprint", "")}
+        return asked | more | {"places": {name: widget.model_id for name, widget in places.items()}}
+
     def __repr__(self) -> str:
         return f"TextBox({', '.join(repr(text) for text in self.texts if text is not None)})"
 
@@ -303,26 +311,11 @@ class HeadExplorer(ipywidgets.VBox):
         It takes the usual measures of the map, and keeps arrays; a function of one's own it cannot call.
         """
         usual = default_measures()
-        own = [
-            name
-            for name, measure in self.measures.items()
-            if callable(measure) and measure is not usual.get(name)
-        ]
-        if own or self.minus is not None or self._extract is not _extract_attention:
+        own = [measure for name, measure in self.measures.items() if measure is not usual.get(name)]
+        if any(map(callable, own)) or self.minus is not None or self._extract is not _extract_attention:
             return None
-        places = {
-            "text": self.text_box.text,
-            "message": self.text_box.message,
-            "map": self.head_map,
-            "view": self.head_view,
-        }
-        if len(self.text_box.children[0].children) > 1:
-            places["pair"] = self.text_box.text_pair
-        return {
-            "fingerprint": getattr(self.encoder, "fingerprint", ""),
-            "norms": bool(self.head_view.norms),
-            "places": {name: widget.model_id for name, widget in places.items()},
-        }
+        views = {"map": self.head_map, "view": self.head_view}
+        return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))
 
     @property
     def layer(self) -> int:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import nbformat
 import numpy as np
@@ -12,10 +15,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from bertlook_course.analyses.anatomy import lenses
 from bertlook_course.widgets import AblationBench, MaskedWord, NeuronExplorer, TypedPattern
+from bertlook_press.classroom import export_deck
 from bertlook_teach.model import load_encoder, read
 from bertlook_teach.views import HeadExplorer
 
-from .conftest import ROOT
+from .conftest import HANGS_AFTER, ROOT, Deck
 from .test_export_browser import export, open_file  # noqa: F401 - a fixture
 
 TEXT = "Rain fell on the old roof."
@@ -66,12 +70,17 @@ HTML("".join(f'<iframe title="frame {i}" srcdoc="<p>{i} &amp;amp; more</p>\\n{sa
 """
 
 
+def styled(folder):
+    """A folder for decks, with the course's look."""
+    shutil.copy(ROOT / "slides" / "rise.css", folder)
+    shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A deck with one explorer, exported, with the specimen beside it."""
-    folder = tmp_path_factory.mktemp("live")
-    shutil.copy(ROOT / "slides" / "rise.css", folder)
-    shutil.copytree(ROOT / "slides" / "theme", folder / "theme")
+    folder = styled(tmp_path_factory.mktemp("live"))
     slide = {"slideshow": {"slide_type": "slide"}}
     deck = new_notebook(
         cells=[
@@ -90,6 +99,13 @@ def live(open_file, folder):
     opened = open_file(folder / "03_live.html")
     opened.wait_until_ready()
     return opened
+
+
+# The specimen once more, from the file beside the page: the page itself has handed it to its worker.
+OPENED = """new Promise((done) => {
+  const opened = () => done(bertlookEngine.open(bertlookEngine.decoded(bertlookWeights.specimen)));
+  document.head.append(Object.assign(document.createElement("script"), { src: "specimen.js", onload: opened }));
+})"""
 
 
 def typed(opened, text: str, line: int = 0) -> str:
@@ -132,14 +148,13 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     ):
         attention = extract_attention(specimen, text, pair, vectors=True)
         asked = """async ([text, pair]) => {
-          const bytes = Uint8Array.from(atob(bertlookSpecimenData), (one) => one.charCodeAt(0)).buffer;
-          const model = bertlookSpecimen.open(bytes), run = model.run(text, pair, { norms: true });
-          const { MEASURES, mapTraits, viewTraits } = bertlookSpecimenViews, names = Object.keys(MEASURES);
+          const model = await OPENED, run = model.run(text, pair, { norms: true });
+          const { MEASURES, mapTraits, viewTraits } = bertlookTraits, names = Object.keys(MEASURES);
           const map = mapTraits(run, names, [6, 6]), view = viewTraits(run, [6, 6]);
           const list = (data, kind) => [...new kind(data.buffer)];
           return { names, ranges: map.ranges, map: list(map.data, Float32Array), view: list(view.data, Uint16Array), norms: list(view.norms, Float32Array), texts: view.texts };
         }"""
-        found = live.page.evaluate(asked, [text, pair])
+        found = live.page.evaluate(asked.replace("OPENED", OPENED), [text, pair])
         explorer = HeadExplorer(specimen, text, pair)
         assert found["names"] == list(default_measures()) == explorer.head_map.measures
         n = len(attention.tokens)
@@ -192,7 +207,12 @@ def test_where_the_specimen_is_missing_or_another_one_it_says_so_and_the_rest_wo
             "specimen.js, with which this file computes a new text, is not beside it. Open the deck itself: bertlook present 03",
         ),
         (weights[: len(weights) // 2] + '";', "was cut short"),
-        ('globalThis.bertlookSpecimenData = "bm8gbW9kZWwgYXQgYWxs";', "specimen"),
+        (weights[: len(weights) // 2], "is missing or empty"),
+        (weights.replace("A", "B"), "damaged"),
+        (
+            '(globalThis.bertlookWeights ??= {}).specimen = "bm8gbW9kZWwgYXQgYWxs";',
+            "damaged, or no such file",
+        ),
     ):
         if text is not None:
             (tmp_path / "specimen.js").write_text(text)
@@ -219,7 +239,9 @@ def test_the_weights_of_another_model_are_refused(open_file, folder, specimen, t
     shutil.copy(folder / "specimen.js", tmp_path)
     opened = open_file(tmp_path / "03_live.html")
     opened.wait_until_ready()
-    assert "specimen.js holds another model than this deck was made with." in typed(opened, TEXT)
+    assert "specimen.js holds another model than this page was made with. Open the deck itself" in typed(
+        opened, TEXT
+    )
 
 
 def test_without_workers_the_page_computes_itself(open_file, folder):
@@ -377,13 +399,12 @@ def test_lenses_without_a_gradient_follow_what_is_typed(live, specimen):
     live.go("3-0")
     typed(live, TEXT, 4)
     found = live.page.evaluate(
-        """(text) => {
-      const bytes = Uint8Array.from(atob(bertlookSpecimenData), (one) => one.charCodeAt(0)).buffer;
+        """async (text) => {
       const kept = { shape: [6, 6, 1], names: ["weight", "norm", "gradient", "rollout"], titles: [1, 2, 3, 4], sentences: ["", "", "", ""], lens: 3 };
-      const run = bertlookSpecimen.open(bytes).run(text, null, { norms: true });
-      const traits = bertlookSpecimenViews.lensTraits(run, "note", { get: (name) => kept[name] });
+      const run = (await OPENED).run(text, null, { norms: true });
+      const traits = bertlookTraits.lensTraits(run, "note", { get: (name) => kept[name] });
       return { ...traits, data: [...new Uint16Array(traits.data.buffer)], full: [...new Float32Array(traits.full.buffer)] };
-    }""",
+    }""".replace("OPENED", OPENED),
         TEXT,
     )
     wanted = lenses(read(specimen, TEXT), only=["weight", "norm", "rollout"])
@@ -436,3 +457,119 @@ def test_what_the_bench_cannot_answer_it_says_and_goes_on(live, act, said):
     assert said in bench.locator(".bl-caption").inner_text()
     answered(live, lambda: typed(live, "Rain fell on <b>roofs</b>.", 5))
     assert "Right word" in bench.locator(".bl-caption").inner_text()
+
+
+# --- two models in one deck -------------------------------------------------------------------------------------------
+BOTH = """
+from bertlook_teach import HeadExplorer, load_encoder
+from IPython.display import display
+display(HeadExplorer(load_encoder("specimen"), "We saw the small bird.", font_size=14, height=160))
+display(HeadExplorer(load_encoder("minilm"), "We saw the small bird.", layer=2, head=11, font_size=14, height=160))
+"""
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A deck that speaks of the specimen and of MiniLM, exported with both beside it."""
+    folder = styled(tmp_path_factory.mktemp("both"))
+    source = folder / "04_both.ipynb"
+    slide = {"slideshow": {"slide_type": "slide"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(BOTH, metadata=slide)]), source)
+    return export(source, folder / "out")
+
+
+def said_below(opened, line: int) -> str:
+    return opened.page.locator(".bertlook-message").nth(line).inner_text()
+
+
+def captions(opened) -> list[str]:
+    """Of the two head views."""
+    return opened.page.locator(".bertlook-view .bl-caption").all_inner_texts()
+
+
+def test_each_view_is_answered_by_its_own_model_and_its_file_is_read_when_it_is_asked(
+    open_file, both, specimen
+):
+    assert {path.name for path in both.parent.iterdir()} == {both.name, "specimen.js", "minilm.js"}
+    opened, minilm = open_file(both), load_encoder("minilm")
+    opened.wait_until_ready()
+    read_files = []
+    opened.page.on("request", lambda request: read_files.append(request.url.rpartition("/")[2]))
+    typed(opened, TEXT)
+    assert "minilm.js" not in read_files and "specimen.js" in read_files
+    typed(opened, TEXT, 1)
+    assert "minilm.js" in read_files and said_below(opened, 1) == ""
+    small, large = captions(opened)
+    assert HeadExplorer(specimen, TEXT).head_view.sentence in small
+    expected = HeadExplorer(minilm, TEXT, layer=2, head=11)
+    assert expected.head_view.sentence in large and expected.head_view.badge in large
+    assert expected.head_view.badge not in small
+    assert not opened.errors
+
+
+def test_without_minilms_file_only_its_views_say_so(open_file, both, tmp_path, specimen):
+    for name in (both.name, "specimen.js"):
+        shutil.copy(both.parent / name, tmp_path)
+    opened = open_file(tmp_path / both.name)
+    opened.wait_until_ready()
+    before = captions(opened)[1]
+    typed(opened, TEXT, 1)
+    assert said_below(opened, 1) == (
+        "minilm.js, with which this file computes a new text, is not beside it. Open the deck itself: bertlook present 04 "
+        "The picture still shows the last text."
+    )
+    typed(opened, TEXT)
+    small, large = captions(opened)
+    assert large == before and HeadExplorer(specimen, TEXT).head_view.sentence in small
+    # The specimen's weights under MiniLM's name do not answer for it either.
+    weights = (both.parent / "specimen.js").read_text().replace(").specimen =", ").minilm =")
+    (tmp_path / "minilm.js").write_text(weights)
+    typed(opened, "Rain fell.", 1)
+    assert said_below(opened, 1).startswith("minilm.js holds another model than this page was made with.")
+    assert captions(opened)[1] == before
+
+
+def test_one_file_with_minilm_says_its_size(both, tmp_path):
+    lines = []
+    done = export_deck(both.parent.parent / "04_both.ipynb", tmp_path, single_file=True, say=lines.append)
+    assert [path.name for path in tmp_path.iterdir()] == [both.name]
+    size = done.page.stat().st_size / 1e6
+    assert 45 < size < 50 and any("34.9 MB" in line for line in lines), lines
+
+
+class Slow(SimpleHTTPRequestHandler):
+    """Sends half of MiniLM's file, and the rest when it is told to."""
+
+    go_on = threading.Event()
+
+    def log_message(self, *said):
+        pass
+
+    def copyfile(self, source, output):
+        if self.path.endswith("minilm.js"):
+            output.write(source.read(17_000_000))
+            self.go_on.wait(HANGS_AFTER / 1000)
+        super().copyfile(source, output)
+
+
+def test_from_a_server_a_bar_says_how_much_of_the_file_has_come(browser, both):
+    """No offline context here: the page asks a server on this machine, and its policy lets it ask no other."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Slow, directory=both.parent))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    opened = Deck(context.new_page(), f"http://127.0.0.1:{server.server_port}/{both.name}")
+    opened.wait_until_ready()
+    box = opened.page.locator(".bertlook-textbox input[type=text]").nth(1)
+    box.fill(TEXT)
+    box.press("Enter")
+    opened.wait("(document.querySelector('.bertlook-message progress')?.value ?? 0) > 0.4")
+    assert said_below(opened, 1).strip().endswith("is being read: 35 MB") and not said_below(opened, 0)
+    opened.screenshot("minilm_is_being_read")
+    Slow.go_on.set()
+    opened.wait("globalThis.bertlookAnswers === 1")
+    assert (
+        HeadExplorer(load_encoder("minilm"), TEXT, layer=2, head=11).head_view.sentence in captions(opened)[1]
+    )
+    assert said_below(opened, 1) == "" and not opened.foreign and not opened.errors
+    context.close()
+    server.shutdown()

@@ -13,7 +13,7 @@ from bertlook_course.analyses.patterns import CONDITIONS, parse_pattern
 from bertlook_course.widgets import TypedPattern
 from bertlook_teach.model import extract_attention
 
-from .test_specimen_browser import page, specimen  # noqa: F401 - fixtures
+from .test_engine_browser import page, specimen  # noqa: F401 - fixtures
 
 TEXTS = [
     ("The old dog chased the unbelievable cat, and The cat sat.", None),
@@ -136,7 +136,7 @@ def asked(page):
             const key = JSON.stringify([text, pair]);
             if (!runs.has(key)) runs.set(key, model.run(text, pair));
             try {
-              const { shares, sentence } = bertlookPatterns.score(line, runs.get(key), conditions, bertlookSpecimenViews.percent);
+              const { shares, sentence } = bertlookPatterns.score(line, runs.get(key), conditions, bertlookTraits.percent);
               return { shares: Array.from(shares), sentence };
             } catch (error) {
               return { refused: error.message, kind: error.constructor.name };

@@ -205,10 +205,11 @@ def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, bl
     assert page.errors == []
 
 
-# Stands in for the worker with the specimen: even weights, and answers that say what was asked.
+# Stands in for the workers with the models: even weights, and answers that say what was asked.
 ENGINE = """
 globalThis.bertlookAsked = [];
-const standIn = {
+const standIn = (name, heads) => ({
+  about: { name, title: `the ${name}`, n_layers: 6, n_heads: heads },
   async run(text, pair, { off }) {
     globalThis.bertlookAsked.push({ text, pair, off });
     if (text.includes("boom")) throw new Error("Nothing can be read.");
@@ -217,15 +218,24 @@ const standIn = {
     const first = parts[0].length + 2;
     const words = tokens.map((token, i) => (/^.(CLS|SEP).$/.test(token) ? -1 : i - 1));
     const n = tokens.length;
-    const attention = new Float32Array(36 * n * n).fill(1 / n);
+    const attention = new Float32Array(6 * heads * n * n).fill(1 / n);
     const spelt = Object.fromEntries(words.map((word, i) => [word, tokens[i]]));
-    const [queries, keys] = [0, 1].map(() => new Float32Array(36 * n * 4));
+    const [queries, keys] = [0, 1].map(() => new Float32Array(6 * heads * n * 4));
     return { queries, keys, special: words.map((word) => word < 0), tokens, words, spelt, segments: tokens.map((_, i) => Number(i >= first)), attention, n, cut: n > 20, off };
   },
-  async guesses(run, position) { return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }]; },
+  async guesses(run, position) {
+    if (heads === 12) throw new Error("It guesses no words.");
+    return [{ token: `place${position}`, p: 0.5 }, { token: run.off.length ? "less" : "bird", p: 0.25 }];
+  },
   async next_sentence(run) { return run.off.length ? 0.25 : 0.75; },
-};
-Object.defineProperty(globalThis, "bertlookSpecimen", { get: () => ({ worker: async () => standIn }), set() {} });
+});
+const made = { specimen: standIn("specimen", 6), minilm: standIn("minilm", 12) };
+async function load({ name, missing }, hear) {
+  hear(`${name} is being read`);
+  if (globalThis.bertlookLost === name) throw new Error(missing);
+  return made[name];
+}
+Object.defineProperty(globalThis, "bertlookEngine", { get: () => ({ load }), set() {} });
 """
 
 
@@ -291,6 +301,38 @@ def test_what_cannot_be_read_is_said_and_the_picture_stays(play):
     assert page.locator("#words img, .bl-token img").count() == 0
 
 
+def test_another_model_is_chosen_and_stays_in_the_address(play):
+    page = play("#text=We+saw+a+bird.&head=2-3&mask=4")
+    page.locator("#model").select_option("minilm")
+    page.locator("#guesses", has_text="It guesses no words.").wait_for()
+    assert page.locator("#bertlook-views .head_map .bl-cell").count() == 72
+    assert page.locator(".badge.own").all_inner_texts() == ["the minilm", "the minilm"]
+    assert "the minilm" in page.locator("#bertlook-views .head_view .bl-caption").inner_text()
+    page.evaluate("() => bertlookModels[0].set({ layer: 4, head: 11 })")
+    page.locator("#switch").click()
+    wait(page, "location.hash.includes('model=minilm') && location.hash.includes('off=5-12')")
+    again = play(page.evaluate("location.hash"))
+    assert again.locator("#model").input_value() == "minilm"
+    assert "Head 5-12" in again.locator("#bertlook-views .head_view .bl-caption").inner_text()
+    assert again.locator("#offs").inner_text().startswith("Off: 5-12")
+    again.locator("#model").select_option("specimen")
+    wait(again, "!location.hash.includes('model=')")
+    assert again.locator("#bertlook-views .head_map .bl-cell").count() == 36
+    assert again.locator("#offs").inner_text() == ""
+    assert "Head 5-6" in again.locator("#bertlook-views .head_view .bl-caption").inner_text()
+
+
+def test_a_model_whose_file_is_not_there_leaves_the_other_one(play):
+    page = play()
+    page.evaluate("() => (globalThis.bertlookLost = 'minilm')")
+    page.locator("#model").select_option("minilm")
+    wait(page, "document.getElementById('said').textContent.startsWith('minilm.js is not beside')")
+    assert page.locator("#model").input_value() == "specimen" and page.locator("#reading").inner_text() == ""
+    page.fill("#first", "We saw a bird.")
+    page.locator(".bl-query", has_text="bird").first.wait_for()
+    assert page.locator("#bertlook-views .head_map .bl-cell").count() == 36
+
+
 def test_the_page_computes_what_python_does(play):
     encoder = load_encoder("specimen")
     entropies = measures.attention_entropy(extract_attention(encoder, "The old man saw a bird.", "It sang."))
@@ -312,3 +354,12 @@ def test_the_page_computes_what_python_does(play):
     attention = extract_attention(encoder, "The old man saw a bird.", "It sang.", vectors=True)
     said = page.locator("#inside [aria-live='polite']").first.inner_text()
     assert said.endswith(NeuronView(attention, layer=2, head=3).sentence)
+
+
+def test_minilm_computes_what_python_does(play):
+    page = play("#text=The+old+man+saw+a+bird.&head=6-12&map=entropy+(nats)&model=minilm", real=True)
+    attention = extract_attention(load_encoder("minilm"), "The old man saw a bird.")
+    entropies = measures.attention_entropy(attention)
+    assert f"Head 6-12: {entropies[5, 11]:.3f}" in page.locator(".bl-readout").first.inner_text()
+    page.locator("#words button", has_text="bird").click()
+    page.locator("#guesses", has_text="guesses no words: it has no masked-LM head.").wait_for()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from bertlook_press.classroom import execute
-from bertlook_press.classroom.specimen_server import SCRIPT, WEIGHTS
-from bertlook_press.pages import specimen_bytes, specimen_source
+from bertlook_press.classroom.model_server import FOLDER, SCRIPT
+from bertlook_press.pages import engine_source, page_model
 from bertlook_teach.model import load_encoder
 
 from .conftest import ROOT, make_deck
@@ -99,15 +100,18 @@ def read(deck) -> str:
 
 
 def test_scripts_and_weights_are_given_to_the_reader_alone(server):
-    encoder = load_encoder("specimen")
-    for place in (SCRIPT, WEIGHTS):
+    for place in (SCRIPT, *(f"{FOLDER}{name}" for name in ("specimen.js", "minilm.json", "minilm.js"))):
         with urlopen(server.address(place).split("?")[0]) as reply:
             assert "/login" in reply.url  # nobody without the token
-    with urlopen(server.address(WEIGHTS)) as reply:
-        assert reply.read() == specimen_bytes(encoder)
+    for name in ("specimen", "minilm"):
+        with urlopen(server.address(f"{FOLDER}{name}.json")) as reply:
+            told = json.load(reply)
+        assert told["fingerprint"] == load_encoder(name).fingerprint
+        with urlopen(server.address(told["file"])) as reply:
+            assert reply.read().decode() == page_model(name).script
     with urlopen(server.address(SCRIPT)) as reply:
         script = reply.read().decode()
-    assert specimen_source() in script and encoder.fingerprint in script
+    assert engine_source() in script and 'bertlookServed = ["specimen", "minilm"]' in script
 
 
 def test_an_idle_kernel_answers_itself(live):
@@ -180,7 +184,7 @@ def test_before_a_cell_has_run_saved_views_answer(open_page, saved):
 
 def test_a_server_that_does_not_give_the_weights_leaves_the_picture_and_says_so(open_page, saved):
     deck = open_page("rise", saved, "?run=none")
-    deck.page.route("**/bertlook/specimen.bin", lambda route: route.fulfill(status=404))
+    deck.page.route("**/bertlook/specimen.js", lambda route: route.fulfill(status=404))
     deck.wait_until_ready()
     in_page(deck, lambda: type_in(deck, "1-0", "The ship came home."))
     assert "Python does not answer. Start the kernel" in said(deck) and "bird" in read(deck)
@@ -206,9 +210,9 @@ TAKEN_BACK = """async () => {
   };
   const run = { n: 3, cut: true, attention: new Float32Array(9), tokens: ["[CLS]", "a", "[SEP]"], words: [-1, 0, -1], segments: [0, 0, 0], spelt: ["a"] };
   let open, waits = new Promise((done) => (open = done)), busy = true;
+  globalThis.bertlookEngine.load = async () => ({ run: async () => (await waits, run) });
   globalThis.bertlookPageAnswers({
-    modelOf: (id) => models[id], mine: () => busy, alone: () => true,
-    specimen: async () => ({ run: async () => (await waits, run) }),
+    modelOf: (id) => models[id], mine: () => busy, alone: () => true, weights: () => ({}),
   })({ fingerprint: "f", places: { text: "text", message: "message", map: "map", view: "view" } });
   const tick = () => new Promise((done) => setTimeout(done, 5)), seen = [];
   const look = () => seen.push([models.view.get("packing"), models.view.get("query"), models.view.get("layer"), models.message.get("value").includes("was cut")]);
@@ -236,7 +240,7 @@ TAKEN_BACK = """async () => {
 
 def test_where_python_answers_what_the_page_said_is_taken_back(blank):
     page = blank()
-    page.add_script_tag(content=specimen_source())
+    page.add_script_tag(content=engine_source())
     assert page.evaluate(TAKEN_BACK) == [
         ["plain", -1, 0, True],
         ["deflate", 1, 5, False],

@@ -88,5 +88,7 @@ def test_the_command_writes_what_was_asked_for(tmp_path, capsys):
 def test_a_sheet_says_which_model_its_claim_was_tried_on():
     assert "Found on MiniLM, with its interval" in render_worksheet(ROOT, "06")
     assert "Found on the specimen, with its interval" in render_worksheet(ROOT, "01")
-    another = ROOT / find_deck(ROOT, "06")  # a deck that was run with another model stands in the saved one's place
+    another = ROOT / find_deck(
+        ROOT, "06"
+    )  # a deck that was run with another model stands in the saved one's place
     assert "Found on MiniLM, with its interval" in render_worksheet(ROOT, "03", deck=another)

@@ -3,8 +3,9 @@
 import pytest
 
 from bertlook_course.analyses.ablation import guess_masked
-from bertlook_course.widgets import MaskedWord, NeuronExplorer, NeuronView
+from bertlook_course.widgets import MaskedWord, NeuronExplorer, NeuronView, TypedPattern
 from bertlook_teach.model import extract_attention, load_encoder
+from bertlook_teach.views import HeadExplorer
 
 TEXT = "He opened the door."
 
@@ -74,3 +75,22 @@ def test_the_walk_follows_the_text_and_stays_with_its_head(specimen):
     assert set(walk.in_page()["places"]) == {"text", "message", "neurons"}
     with pytest.raises(TypeError, match="no option 'layr'"):
         NeuronExplorer(specimen, TEXT, layr=1)
+
+
+def test_a_view_says_which_model_it_shows_and_which_has_to_answer_for_it(specimen):
+    def views(encoder):
+        explorer, walk = HeadExplorer(encoder, TEXT), NeuronExplorer(encoder, TEXT)
+        pattern = TypedPattern(encoder, TEXT)
+        asked = [
+            (one["model"], one["fingerprint"])
+            for one in (view.in_page() for view in (explorer, walk, pattern))
+        ]
+        return asked, [explorer.head_view.badge, walk.neuron_view.badge, pattern.head_map.badge]
+
+    minilm = load_encoder("minilm")
+    title = getattr(minilm, "title", minilm.name)
+    assert views(minilm) == ([("minilm", minilm.fingerprint)] * 3, [title] * 3)
+    assert views(specimen) == ([("specimen", specimen.fingerprint)] * 3, [""] * 3)
+    explorer = HeadExplorer(minilm, TEXT)
+    explorer.read("Rain fell on the old roof.")
+    assert explorer.head_view.badge == title

@@ -246,11 +246,9 @@ class AblationBench(ipywidgets.VBox):
         For the random twin it takes torch, some seconds and 0.1 MB more.
         """
         first, *others = self._benches
-        places = {"text": self.text_box.text, "message": self.text_box.message, "bench": self.view}
         n = len(first.texts)
         task = None if first.classify is None else getattr(first.classify, "name", "Task")
-        return {
-            "fingerprint": self.encoder.fingerprint,
+        more = {
             "batch": [_masked_in_page(self.encoder, text, i) for i, text in enumerate(first.texts)],
             "interval": {
                 "draws": ["".join(map(str, np.minimum(row, 9))) for row in draws(n)],
@@ -258,8 +256,8 @@ class AblationBench(ipywidgets.VBox):
             },
             "twin": _twin_in_page(self.encoder, others[0].encoder) if twin and others else None,
             "scores": [] if task is None else [f"{task}, share right: needs Jupyter."],
-            "places": {name: widget.model_id for name, widget in places.items()},
         }
+        return self.text_box.page_request(self.encoder, {"bench": self.view}, **more)
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.view.picture()])

@@ -144,9 +144,7 @@ class MaskedWord(ipywidgets.VBox):
 
     def in_page(self) -> dict[str, object]:
         """What a page that holds the same model needs to answer in Python's place."""
-        places = {"text": self.text_box.text, "message": self.text_box.message, "hidden": self.view}
-        named = {name: widget.model_id for name, widget in places.items()}
-        return {"fingerprint": self.encoder.fingerprint, "places": named}
+        return self.text_box.page_request(self.encoder, {"hidden": self.view})
 
     def _repr_mimebundle_(self, **kwargs):
         text = self.view.text

@@ -30,7 +30,8 @@ class NeuronExplorer(ipywidgets.VBox):
 
     def __init__(self, encoder, text: str, **options):
         self.encoder = encoder
-        self.neuron_view = NeuronView(extract_attention(encoder, text, vectors=True), **options)
+        attention = extract_attention(encoder, text, vectors=True)
+        self.neuron_view = NeuronView(attention, **options)
         self.text_box = TextBox(self._show, text)
         super().__init__([self.text_box, self.neuron_view])
         self.add_class("bertlook-explorer")
@@ -41,10 +42,7 @@ class NeuronExplorer(ipywidgets.VBox):
 
     def in_page(self) -> dict[str, object]:
         """What a page that holds the same model needs to answer a new text in Python's place."""
-        box = self.text_box
-        places = {"text": box.text, "message": box.message, "neurons": self.neuron_view}
-        named = {name: widget.model_id for name, widget in places.items()}
-        return {"fingerprint": getattr(self.encoder, "fingerprint", ""), "places": named}
+        return self.text_box.page_request(self.encoder, {"neurons": self.neuron_view})
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.neuron_view.picture()])

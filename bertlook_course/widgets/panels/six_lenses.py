@@ -345,17 +345,9 @@ class SixLenses(ipywidgets.VBox):
         """What a page that holds the same model needs to answer a new text in Python's place; None where it cannot. It has three of the lenses."""
         if self.text_box is None or self._compute is not compute_lenses:
             return None
-        box = self.text_box
-        places = {"text": box.text, "message": box.message, "lenses": self.view}
-        if len(box.children[0].children) > 1:
-            places["pair"] = box.text_pair
         left = [title for name, title in zip(self.view.names, self.view.titles) if name not in IN_PAGE]
-        return {
-            "fingerprint": getattr(self.encoder, "fingerprint", ""),
-            "most": MOST_TOKENS,
-            "note": f"Of a text typed here: {', '.join(left).lower()} need Jupyter.",
-            "places": {name: widget.model_id for name, widget in places.items()},
-        }
+        note = f"Of a text typed here: {', '.join(left).lower()} need Jupyter."
+        return self.text_box.page_request(self.encoder, {"lenses": self.view}, most=MOST_TOKENS, note=note)
 
     def _repr_mimebundle_(self, **kwargs):
         return mime_bundle(self, [self.view.picture()])

@@ -68,6 +68,7 @@ class TypedPattern(ipywidgets.VBox):
         self.head_map = HeadMap(
             values,
             ranges={MEASURE: (0.0, 1.0)},
+            badge="" if encoder.name == "specimen" else encoder.title,
             font_size=font_size,
             layout=ipywidgets.Layout(flex="0 1 auto", max_width="50%", min_width="0"),
         )
@@ -122,23 +123,14 @@ class TypedPattern(ipywidgets.VBox):
 
     def in_page(self) -> dict[str, object]:
         """What a page that holds the same model needs to answer in Python's place."""
-        places = {
-            "text": self.text_box.text,
-            "message": self.text_box.message,
+        views = {
             "pattern": self.pattern_box.text,
             "wrong": self.pattern_box.message,
             "map": self.head_map,
             "said": self._said,
         }
-        if len(self.text_box.children[0].children) > 1:
-            places["pair"] = self.text_box.text_pair
-        return {
-            "fingerprint": getattr(self.encoder, "fingerprint", ""),
-            "conditions": {
-                name: [kind.sentence, kind.takes, kind.needs] for name, kind in CONDITIONS.items()
-            },
-            "places": {name: widget.model_id for name, widget in places.items()},
-        }
+        conditions = {name: [kind.sentence, kind.takes, kind.needs] for name, kind in CONDITIONS.items()}
+        return self.text_box.page_request(self.encoder, views, conditions=conditions)
 
     def _repr_mimebundle_(self, **kwargs):
         picture = self.head_map.picture()

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from bertlook_teach import __version__
 
-from ...pages import model_source, specimen_source
+from ...pages import engine_source, model_source
 from .cells import Slide, live_output, slides_of
 from .frames import shared_frames
 from .links import page_links
 from .reveal import script, style, typeface
-from .state import WEIGHTS, Live
+from .state import Live
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -25,6 +25,9 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' file: blob: data:; base-uri 'none'; form-action 'none'"
 )
+
+# A page that computes reads the files of its models beside itself: from a disk as scripts, from a server by fetching them.
+BESIDE = "connect-src 'self'; script-src 'self' file:"
 
 # Of a deck's `rise` metadata, what page/start.js takes.
 _SETTINGS = ("center", "controls", "progress", "slideNumber", "transition", "look", "part", "lesson")
@@ -37,8 +40,7 @@ def render_deck(
     title: str,
     look: str,
     beside: Collection[str] = (),
-    weights: str = WEIGHTS,
-    inside: str = "",
+    inside: Collection[str] = (),
 ) -> str:
     """The page.
 
@@ -53,15 +55,10 @@ def render_deck(
         The deck's style sheet, from `deck_look`.
     beside : collection of str
         Decks whose exported pages lie in the same folder, to which links lead.
-    weights : str
-        Address of the file with the specimen, if a view computes.
-    inside : str
-        The text of that file instead, for a page that carries it.
+    inside : collection of str
+        The texts of the models' files, for a page that carries them; otherwise it reads them beside itself.
     """
-    beside_it = (
-        live.computed and not inside
-    )  # the one file that may be fetched: the specimen's, of the same folder
-    policy = POLICY.replace("script-src", "script-src 'self' file:") if beside_it else POLICY
+    policy = POLICY if inside or not live.computed else POLICY.replace("script-src", BESIDE)
     rise = dict(notebook.metadata.get("rise", {}))
     slides = slides_of(notebook, lambda output: live_output(output, live.names))
     settings = {name: rise[name] for name in _SETTINGS if name in rise}
@@ -84,10 +81,10 @@ def render_deck(
             bars,
             _data("bertlook-settings", settings),
             _data("bertlook-frames", frames),
-            _data("bertlook-widgets", {**live.page_data(), "weights": weights}),
+            _data("bertlook-widgets", live.page_data()),
             *(f"<script>\n{as_script(text)}\n</script>" for text in _scripts()),
             *(
-                [f"<script>\n{text}\n</script>" for text in (inside, as_script(specimen_source())) if text]
+                [f"<script>\n{text}\n</script>" for text in (*inside, as_script(engine_source()))]
                 if live.computed
                 else ()
             ),

@@ -6,11 +6,11 @@ named by their place in the deck, so that the same deck is the same bytes, and m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import commonprefix
 
-WEIGHTS = "specimen.js"  # the file with the specimen, for all decks of a folder
+from ...pages import PageModel
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -59,8 +59,8 @@ class Live:
         From the notebook's name of a displayed model to the page's; those that cannot be shown live are not in it.
     static : dict
         Why a displayed model is not live, by the notebook's name.
-    models, recordings, silent, computed :
-        What page/host.js reads.
+    models, recordings, silent, computed, weights :
+        What page/host.js reads; ``weights`` is what it is told of the files of the models that its views speak of.
     modules, styles : list of str
         Each text once.
     """
@@ -71,7 +71,7 @@ class Live:
     recordings: list[dict] = field(default_factory=list)
     silent: dict[str, str] = field(default_factory=dict)
     computed: list[dict] = field(default_factory=list)
-    without_weights: str = ""  # what a reader is told where the specimen's file is missing
+    weights: list[dict] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     styles: list[str] = field(default_factory=list)
 
@@ -86,7 +86,7 @@ class Live:
             "recordings": self.recordings,
             "silent": self.silent,
             "computed": self.computed,
-            "without_weights": self.without_weights,
+            "weights": self.weights,
         }
 
 
@@ -113,7 +113,8 @@ def live_state(
     recording: Mapping | None = None,
     *,
     instead: str = "Open the notebook in Jupyter.",
-    computes: str = "",
+    held: Collection[PageModel] = (),
+    folder: str = "",
 ) -> Live:
     """Make the page's widgets of a notebook's.
 
@@ -127,8 +128,10 @@ def live_state(
         From `bertlook_press.pages.record`.
     instead : str
         What to do where a kernel is needed; ends the sentence that a control shows.
-    computes : str
-        Fingerprint of the model that the page will hold, if it holds one.
+    held : collection of PageModel
+        The models that the page may compute with.
+    folder : str
+        Where the page finds their files: an address, by default its own folder.
 
     Returns
     -------
@@ -163,10 +166,15 @@ def live_state(
     for id_, name in new.items():
         live.models[name] = _model(state[id_], new, live)
     live.recordings = [_renamed(one, new) for one in recording["recordings"] if _shown(one, new)]
+    fingerprints = {one.fingerprint for one in held}
     for one in recording.get("computed", ()):
-        if computes and one["fingerprint"] == computes and all(id_ in new for id_ in one["places"].values()):
+        if one["fingerprint"] in fingerprints and all(id_ in new for id_ in one["places"].values()):
             live.computed.append({**one, "places": {name: new[id_] for name, id_ in one["places"].items()}})
-    live.without_weights = f"{WEIGHTS}, with which this file computes a new text, is not beside it. {instead}"
+    spoken = {one["fingerprint"] for one in live.computed}
+    for one in held:
+        if one.fingerprint in spoken:
+            missing = f"{one.file}, with which this file computes a new text, is not beside it."
+            live.weights.append(one.told(missing, instead, folder))
     live.silent = _silent(state, new, live, tied, recording["silent"], instead)
     return live
 

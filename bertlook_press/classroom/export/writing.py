@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import time
 import webbrowser
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from bertlook_course.storage import writable_folder
 from bertlook_course.syllabus import find_deck, on_route
 from bertlook_teach.disk import write_file
-from bertlook_teach.model import model_title
+from bertlook_teach.model import SHIPPED, model_title
 
+from ...pages import PageModel, page_model
 from .errors import ExportError
-from .state import WEIGHTS
 
 LARGEST = 8_000_000  # bytes of a deck: what still goes into a mail
 
@@ -42,7 +41,7 @@ def export_deck(
     handout: bool = False,
     notes: bool = False,
     beside: Collection[str] = (),
-    weights: str | None = WEIGHTS,
+    weights: str | None = "",
     single_file: bool = False,
     say: Callable[[str], None] = print,
 ) -> Exported:
@@ -63,10 +62,10 @@ def export_deck(
     beside : collection of str
         Decks that will be exported into the same folder; links lead to them and to those that lie there already.
     weights : str, optional
-        Where the page finds the specimen, to compute new texts with: by default a file beside it, written once for all decks of the
-        folder. Another address is not written. None: no page computes.
+        The folder in which the page finds the models that its views speak of, to compute new texts with: by default its own, where each
+        model's file is written once for all decks. In another one nothing is written. None: no page computes.
     single_file : bool
-        The specimen is part of the page.
+        These models are part of the page.
     say : callable
         Gets what is worth telling, a line at a time.
 
@@ -93,21 +92,24 @@ def export_deck(
         if number.isdecimal()
         else "Open the notebook in Jupyter."
     )
-    held = specimen_file() if weights else None
+    held = [] if weights is None else _models_asked(recording)
     live = live_state(
-        saved_state(notebook), roots, recording, instead=instead, computes=held.fingerprint if held else ""
+        saved_state(notebook), roots, recording, instead=instead, held=held, folder=weights or ""
     )
+    held = [one for one in held if one.fingerprint in {told["fingerprint"] for told in live.weights}]
     _say_what_is_not_live(live, shown, roots, run, say)
     title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
     page = out / f"{deck.stem}.html"
     there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
     look = deck_look(deck.parent)
-    carried = held.script if single_file and live.computed else ""
-    options = {"weights": weights or WEIGHTS, "inside": carried}
-    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, **options))
-    if live.computed and weights == WEIGHTS and not carried:
-        _write_specimen(out / WEIGHTS, held.script, say)
-    _say_if_large(page, page.stat().st_size - len(carried), live, say)
+    carried = [one.script for one in held] if single_file else []
+    write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, inside=carried))
+    for one in held:
+        if single_file:
+            say(f"  {page.name} carries {one.title}, {len(one.script) / 1e6:.1f} MB")
+        elif not weights:
+            _write_weights(out / one.file, one, say)
+    _say_if_large(page, page.stat().st_size - sum(map(len, carried)), live, say)
     exported = Exported(deck, page, time.perf_counter() - start)
     if handout:
         exported.handout = out / f"{deck.stem}_handout.html"
@@ -156,13 +158,18 @@ def _say_what_is_not_live(live, shown: list, roots, run: bool, say: Callable[[st
         say("  formulas between $ stand as they are typed: an exported deck carries no MathJax")
 
 
-def _write_specimen(file: Path, script: str, say: Callable[[str], None]) -> None:
-    """The specimen beside the page, if it is not there yet."""
-    if not _holds(file, script):
-        write_file(file, script)
-        say(
-            f"  {file}  {file.stat().st_size / 1e6:.2f} MB, with which the decks of this folder compute new texts"
-        )
+def _models_asked(recording: Mapping | None) -> list[PageModel]:
+    """The shipped models of which views of a deck say that they speak."""
+    asked = {one.get("model") for one in (recording or {}).get("computed", ())}
+    return [page_model(name) for name in SHIPPED if name in asked]
+
+
+def _write_weights(file: Path, model: PageModel, say: Callable[[str], None]) -> None:
+    """A model beside the page, if it is not there yet."""
+    if not _holds(file, model.script):
+        write_file(file, model.script)
+        size = f"{file.stat().st_size / 1e6:.2f} MB"
+        say(f"  {file}  {size}, {model.title}, with which the decks of this folder compute new texts")
 
 
 def _say_if_large(page: Path, size: int, live, say: Callable[[str], None]) -> None:
@@ -185,25 +192,6 @@ def _write_handout(page: Path, notebook, own: str, say, *, beside: Collection[st
     except ExportError as error:
         say(f"  {error}")
         return None
-
-
-@dataclass(frozen=True)
-class SpecimenFile:
-    """The specimen as a page reads it."""
-
-    fingerprint: str
-    script: str
-
-
-@cache
-def specimen_file() -> SpecimenFile:
-    """Made once for all decks."""
-    from bertlook_teach.model import load_encoder
-
-    from ...pages import specimen_bytes, specimen_script
-
-    encoder = load_encoder("specimen")
-    return SpecimenFile(encoder.fingerprint, specimen_script(specimen_bytes(encoder)))
 
 
 def _holds(path: Path, text: str) -> bool:

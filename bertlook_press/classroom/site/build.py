@@ -22,7 +22,7 @@ from ..export.writing import export_deck
 from ..worksheet import render_exam, render_worksheet
 from . import pages
 from .frame import site_file
-from .playground import WEIGHTS, playground_files, recorded_page
+from .playground import playground_files, recorded_page
 
 USUAL_PARTS = ("decks", "handouts", "read", "exercises", "worksheets", "recorded", "playground")
 
@@ -323,7 +323,7 @@ class Plan:
 
     def _deck(self, deck, out):
         options = {"handout": "handouts" in self.parts, "beside": self.stems, "say": lambda line: None}
-        options["weights"] = f"../{WEIGHTS}" if "playground" in self.parts else None
+        options["weights"] = ".." if "playground" in self.parts else None
         done = export_deck(deck, out / "decks", run=self.run, **options)
         written = [path for path in (done.page, done.handout, done.pdf) if path]
         for path in written[:2]:

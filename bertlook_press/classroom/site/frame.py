@@ -18,7 +18,7 @@ _FILES = Path(__file__).parent / "page"
 
 # Nothing is asked of another host. A page opened from a disk has no host: there 'self' is the scheme file.
 POLICY = (
-    "default-src 'none'; script-src 'self' file: 'unsafe-inline' blob:; worker-src blob:; style-src 'self' file: 'unsafe-inline'; "
+    "default-src 'none'; connect-src 'self'; script-src 'self' file: 'unsafe-inline' blob:; worker-src blob:; style-src 'self' file: 'unsafe-inline'; "
     "img-src 'self' file: data:; font-src 'self' file: data:; base-uri 'none'; form-action 'none'"
 )
 

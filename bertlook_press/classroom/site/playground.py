@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from html import escape
 
-from ..export.state import WEIGHTS
 from .frame import frame, site_file, to_page
 
 FIRST = "the animal didn't cross the street because it was too tired."  # BERT-base was recorded on it too
@@ -54,12 +53,12 @@ _WITHOUT = "<noscript><p>The views of this page need JavaScript.</p></noscript>"
 
 
 def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
-    """The playground and the weights of the specimen that it computes with."""
+    """The playground and the weights of the models that it computes with."""
     from bertlook_course.widgets import NeuronView, RecordedView
-    from bertlook_teach.model import extract_attention, load_encoder, load_recording
+    from bertlook_teach.model import SHIPPED, extract_attention, load_encoder, load_recording
     from bertlook_teach.views import HeadMap, HeadView, default_measures
 
-    from ...pages import live_views, precision_note
+    from ...pages import engine_source, live_views, page_model, precision_note
 
     encoder, recording = load_encoder("specimen"), load_recording("bert-base-uncased")
     attention = extract_attention(encoder, FIRST, vectors=True)
@@ -72,17 +71,26 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
         f'<option value="{i}">{escape(" / ".join(filter(None, pair)))}</option>'
         for i, pair in enumerate(texts)
     )
+    models = [page_model(name) for name in SHIPPED]
+    told = [
+        one.told(f"{one.file} is not beside this page.", "What it shows stays as it is.") for one in models
+    ]
+    sizes = ["", *(f" ({one['size'] / 1e6:.0f} MB, read when chosen)" for one in told[1:])]
+    choices = "".join(
+        f'<option value="{one.name}">{escape(one.title + size)}</option>' for one, size in zip(models, sizes)
+    )
     body = (
         site_file("playground.html")
         .replace("{first}", escape(FIRST, quote=True))
         .replace("{examples}", examples)
+        .replace("{models}", choices)
         .replace("{note}", escape(precision_note(views)))
     )
-    engine, files = _engine(encoder)
     scripts = [
         live,
         f'<script id="recorded-texts" type="application/json">{_json(texts)}</script>',
-        engine,
+        f'<script id="models" type="application/json">{_json(told)}</script>',
+        f"<script>\n{engine_source()}\n</script>",
         f"<script>\n{site_file('playground.js')}\n</script>",
     ]
     head = f"<style>{styles}\n{site_file('playground.css')}</style>\n"
@@ -96,15 +104,7 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
         head=head,
         wide=True,
     )
-    return {"playground.html": page, **files}
-
-
-def _engine(encoder) -> tuple[str, dict[str, str]]:
-    """The scripts that compute the specimen, and the file with its weights beside the page."""
-    from ...pages import specimen_bytes, specimen_script, specimen_source
-
-    scripts = f'<script src="{WEIGHTS}"></script>\n<script>\n{specimen_source()}\n</script>'
-    return scripts, {WEIGHTS: specimen_script(specimen_bytes(encoder))}
+    return {"playground.html": page, **{one.file: one.script for one in models}}
 
 
 def _json(value) -> str:

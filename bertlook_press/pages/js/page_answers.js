@@ -1,9 +1,9 @@
-// What a reader types or clicks, answered by the specimen in the page in Python's place. A classic script, for exported decks and for Jupyter.
-// `host` is the page that asks: `modelOf(id)` a model with get, set and on; `specimen(fingerprint)` a Promise of the model in its worker;
+// What a reader types or clicks, answered by a shipped model in the page in Python's place. A classic script, for exported decks and for
+// Jupyter. `host` is the page that asks: `modelOf(id)` a model with get, set and on; `weights(given)` what is known of the model's file, or a Promise of it;
 // `mine(model)` whether the page is to answer now, and `alone(model)` whether nobody else will: always, where there is no kernel.
 globalThis.bertlookPageAnswers = (host) => {
   "use strict";
-  const { modelOf, specimen, mine, alone } = host;
+  const { modelOf, weights, mine, alone } = host;
   let telling = 0; // what changes now was said by the page, and not by Python
   const panels = new Map(), held = new Map(); // by model: those of its panel, and of what the page said over it what Python had said
 
@@ -38,7 +38,7 @@ globalThis.bertlookPageAnswers = (host) => {
     });
   }
 
-  // What a reader changes is asked of the specimen: `ask` gives what shows the answer, `refuse` shows an error. Late answers are dropped, also
+  // What a reader changes is asked of the model: `ask` gives what shows the answer, `refuse` shows an error. Late answers are dropped, also
   // where Python answered in the meantime: `heard` names the traits that it sends then. `ask` is told whether its own still counts.
   function answering(text, heard, ask, refuse) {
     let turn = 0;
@@ -68,21 +68,27 @@ globalThis.bertlookPageAnswers = (host) => {
   const pairOf = (pair) => (pair?.get("value").trim() ? pair.get("value") : null);
 
   function answer(given) {
-    const { fingerprint, norms, most, note, places } = given;
+    const { norms, most, note, places } = given;
     const { text, pair, message, map, view, neurons, lenses, bench, hidden, pattern, wrong, said } = Object.fromEntries(Object.entries(places).map(([name, id]) => [name, modelOf(id)]));
     const say = (words) => speak(message, words), panel = [...new Set([map, view, neurons, lenses, bench, hidden, message, wrong, said])].filter(Boolean);
     for (const model of panel) panels.set(model, panel);
-    if (bench) return switchHeads({ ...given, text, bench });
-    if (hidden) return hideWord({ fingerprint, text, hidden, message, say });
-    if (pattern) return tryPattern({ ...given, text, pair, message, pattern, wrong, map, said });
+    // The model that the view speaks of, and no other; what its reading says stands beside the line until it is there.
+    const load = async () => {
+      let spoken = false;
+      const hear = (line) => (spoken = true, tell(message, { value: `<div class="bertlook-reading">${line}</div>` }));
+      return globalThis.bertlookEngine.load(await weights(given), hear).finally(() => spoken && say(""));
+    };
+    if (bench) return switchHeads({ ...given, load, text, bench });
+    if (hidden) return hideWord({ load, text, hidden, message, say });
+    if (pattern) return tryPattern({ ...given, load, text, pair, message, pattern, wrong, map, said });
     const read = answering(
       text,
       [[map, "data"], [view, "data"], [neurons, "data"], [lenses, "data"], [message, "value"]],
       async () => {
-        const model = await specimen(fingerprint);
+        const model = await load();
         const run = await model.run(text.get("value"), pairOf(pair), { norms: norms || Boolean(lenses), vectors: Boolean(neurons) });
         if (run.n > most) throw new Error(`The text is ${run.n} wordpieces long; the lenses are computed for at most ${most}.`);
-        const shape = (map ?? neurons ?? lenses).get("shape"), { mapTraits, viewTraits, neuronTraits, lensTraits } = globalThis.bertlookSpecimenViews;
+        const shape = (map ?? neurons ?? lenses).get("shape"), { mapTraits, viewTraits, neuronTraits, lensTraits } = globalThis.bertlookTraits;
         return () => {
           if (map) tell(map, mapTraits(run, map.get("measures"), shape, map));
           if (view) tell(view, viewTraits(run, shape));
@@ -97,14 +103,14 @@ globalThis.bertlookPageAnswers = (host) => {
   }
 
   // A pattern and a sentence, both typed: where each head is right, and what is said of it. An error stands beside the line that was changed.
-  function tryPattern({ fingerprint, conditions, text, pair, message, pattern, wrong, map, said }) {
-    const { capital, percent } = globalThis.bertlookSpecimenViews;
+  function tryPattern({ load, conditions, text, pair, message, pattern, wrong, map, said }) {
+    const { capital, percent } = globalThis.bertlookTraits;
     let changed = message;
     const read = answering(
       text,
       [[map, "data"], [said, "value"], [message, "value"], [wrong, "value"]],
       async () => {
-        const model = await specimen(fingerprint), run = await model.run(text.get("value"), pairOf(pair));
+        const model = await load(), run = await model.run(text.get("value"), pairOf(pair));
         if (run.cut) throw new Error(`The model reads ${run.n} wordpieces at most, and this text has more.`);
         const { shares, sentence } = globalThis.bertlookPatterns.score(pattern.get("value"), run, conditions, percent);
         return () => {
@@ -124,8 +130,8 @@ globalThis.bertlookPageAnswers = (host) => {
   }
 
   // A masked word with heads off: its guesses at once, then the loss over the bench's batch. What else it scores stays Python's.
-  function switchHeads({ fingerprint, batch, interval, twin, scores, text, bench }) {
-    const { benchTraits, lossLine, capital } = globalThis.bertlookSpecimenViews;
+  function switchHeads({ load, batch, interval, twin, scores, text, bench }) {
+    const { benchTraits, lossLine, capital } = globalThis.bertlookTraits;
     let wanted = bench.get("text").masked; // the token to be masked; -1: the last word of a new sentence
     const asked = () => ({ off: bench.get("off"), how: bench.get("how"), shape: bench.get("shape"), which: bench.get("model_index") });
     const kept = new Map(); // losses of each text, by model and heads
@@ -146,7 +152,7 @@ globalThis.bertlookPageAnswers = (host) => {
       async (wants) => {
         const now = asked();
         if (now.which && !twin) throw new Error(`${bench.get("models")[now.which]} is not in this page; it needs Python.`);
-        const model = await specimen(fingerprint), asks = now.which ? await (random ??= model.twin(twin)) : model;
+        const model = await load(), asks = now.which ? await (random ??= model.twin(twin)) : model;
         const traits = await benchTraits(asks, text.get("value"), { ...now, wanted, scores: ["Masked-LM loss: computing …", ...scores] });
         if (wants()) tell(bench, traits);
         const before = await losses(asks, { ...now, off: [] }, wants), after = before && (await losses(asks, now, wants));
@@ -172,10 +178,10 @@ globalThis.bertlookPageAnswers = (host) => {
   }
 
   // The masked word: one piece is hidden, a reader says which it was.
-  function hideWord({ fingerprint, text, hidden, message, say }) {
-    const { hiddenTraits, capital } = globalThis.bertlookSpecimenViews;
+  function hideWord({ load, text, hidden, message, say }) {
+    const { hiddenTraits, capital } = globalThis.bertlookTraits;
     let wanted = hidden.get("text").masked, found = null;
-    const hide = async () => hiddenTraits(await specimen(fingerprint), text.get("value"), wanted);
+    const hide = async () => hiddenTraits(await load(), text.get("value"), wanted);
     const heard = [[hidden, "guesses", "reply", "message"], [message, "value"]];
     const answer = (refuse) =>
       answering(
@@ -201,7 +207,7 @@ globalThis.bertlookPageAnswers = (host) => {
       heard,
       async () => {
         found ??= await hide();
-        const said = await (await specimen(fingerprint)).tokenize(hidden.get("answer")).catch(() => null); // nothing in it is known
+        const said = await (await load()).tokenize(hidden.get("answer")).catch(() => null); // nothing in it is known
         const pieces = said?.tokens.filter((_, i) => !said.special[i]) ?? [];
         return () => tell(hidden, { message: "", reply: pieces.length === 1 ? found.placed(pieces[0]) : [pieces.length] });
       },

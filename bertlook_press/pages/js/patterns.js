@@ -1,5 +1,5 @@
 // Patterns over one typed text, as bertlook_course/analyses/patterns has them: a line is read (never run), asked of every pair of words, and each head is
-// told in how many cases it looks most at a key that the pattern allows. What only a treebank says is refused. A classic script, like specimen.js.
+// told in how many cases it looks most at a key that the pattern allows. What only a treebank says is refused. A classic script, like engine.js.
 // `conditions` comes from Python: name -> [sentence, what it takes, what it needs].
 globalThis.bertlookPatterns = (() => {
   "use strict";
@@ -279,7 +279,7 @@ globalThis.bertlookPatterns = (() => {
     }
   }
 
-  // `run` is what the specimen gives for the text, `percent` how shares are said: the share of cases of each head, and the sentence beneath the map.
+  // `run` is what the model gives for the text, `percent` how shares are said: the share of cases of each head, and the sentence beneath the map.
   function score(line, run, conditions, percent) {
     const node = parse(line, conditions), text = textOf(run), { n, isWord, groups } = text;
     checkNeeds(node, text, conditions);

@@ -63,28 +63,6 @@ function replay({ inputs, rows, outputs, answers, values }) {
   }
 }
 
-// ---- texts that the page computes itself (widgets/js/page_answers.js), with the specimen in a worker ----
-
-let specimen = null; // read when it is first asked for: a deck opens no slower for it
-
-async function readSpecimen() {
-  if (!globalThis.bertlookSpecimenData) {
-    await new Promise((done, failed) => {
-      const script = Object.assign(document.createElement("script"), { src: parts.weights, onload: done });
-      script.onerror = () => failed(new Error(parts.without_weights));
-      document.head.append(script);
-    });
-  }
-  const bytes = Uint8Array.from(atob(globalThis.bertlookSpecimenData ?? ""), (letter) => letter.charCodeAt(0)).buffer;
-  return globalThis.bertlookSpecimen.worker(bytes);
-}
-
-async function theSpecimen(fingerprint) {
-  const model = await (specimen ??= readSpecimen());
-  if (model.about.fingerprint !== fingerprint) throw new Error(`${parts.weights} holds another model than this deck was made with. ${parts.without_weights}`);
-  return model;
-}
-
 // ---- pieces of page ----
 
 function make(tag, className = "", attributes = {}) {
@@ -340,8 +318,9 @@ async function bringToLife() {
   for (const model of models.values()) if (/^(Directional)?LinkModel$/.test(model.kind)) link(model);
   for (const recording of parts.recordings) replay(recording);
   if (parts.computed.length) {
-    const always = () => true;
-    parts.computed.forEach(globalThis.bertlookPageAnswers({ modelOf, specimen: theSpecimen, mine: always, alone: always }));
+    const always = () => true; // texts are answered by the page itself (../../../pages/js/page_answers.js)
+    const weights = ({ fingerprint }) => parts.weights.find((told) => told.fingerprint === fingerprint);
+    parts.computed.forEach(globalThis.bertlookPageAnswers({ modelOf, weights, mine: always, alone: always }));
   }
   // The slides hear no key while a field has the focus. Nothing typed in an exported deck needs the page keys.
   guardWidgets((target) => target.closest(".bertlook-live"), (target) => (target.blur(), document.body), ":not(*)");

@@ -166,27 +166,28 @@
     for (const type of ["pointerover", "focusin", "click", "auxclick"]) window.addEventListener(type, guideLink, { capture: true });
   }
 
-  // 6. A text that is typed while the kernel is busy, dead or not there is answered by the specimen in the page
-  //    (../../../widgets/js/page_answers.js), with scripts and weights from this server. Every view of ours calls bertlookMounted.
+  // 6. A text that is typed while the kernel is busy, dead or not there is answered by the view's own model in the
+  //    page (../../../../pages/js/page_answers.js), with scripts and weights from this server. Every view of ours calls bertlookMounted.
   function answerWithoutKernel() {
     const base = JSON.parse(document.getElementById("jupyter-config-data").textContent).baseUrl;
     const gone = "Python does not answer. Start the kernel, and run the cell again.";
     const seen = new WeakSet();
-    let scripts = null, weights = null;
+    const told = new Map(); // by fingerprint: what the server says of a model's file
+    let scripts = null;
 
     const loaded = () => (scripts ??= new Promise((done) => {
-      const script = Object.assign(document.createElement("script"), { src: base + "bertlook/specimen_page.js", onload: () => done(true) });
+      const script = Object.assign(document.createElement("script"), { src: base + "bertlook/engine.js", onload: () => done(true) });
       script.onerror = () => (script.remove(), done(false)); // a server without our extension: all is as it was
       document.head.append(script);
     }));
 
-    async function readWeights() {
-      const reply = await fetch(base + globalThis.bertlookServed.weights).catch(() => null);
-      if (!reply?.ok) {
-        weights = null; // the next text asks again
-        throw new Error(gone);
+    async function weights({ model, fingerprint }) {
+      if (!told.has(fingerprint)) {
+        const reply = await fetch(`${base}bertlook/${model}.json`).catch(() => null), served = reply?.ok ? await reply.json() : {};
+        if (served.fingerprint !== fingerprint) throw new Error(gone); // the next text asks again
+        told.set(fingerprint, { ...served, file: base + served.file });
       }
-      return globalThis.bertlookSpecimen.worker(await reply.arrayBuffer());
+      return told.get(fingerprint);
     }
 
     globalThis.bertlookMounted = async (view) => {
@@ -197,11 +198,11 @@
       const text = found.get(given.places.text), before = text.get("value");
       if (seen.has(text)) return;
       seen.add(text);
-      if (!(await loaded()) || given.fingerprint !== globalThis.bertlookServed.fingerprint) return;
+      if (!(await loaded()) || !globalThis.bertlookServed.includes(given.model)) return;
       const cut = (model) => !model.comm_live || !manager.kernel || manager.kernel.connectionStatus !== "connected" || /dead|terminating|unknown/.test(manager.kernel.status);
       globalThis.bertlookPageAnswers({
         modelOf: (id) => found.get(id),
-        specimen: () => (weights ??= readWeights()),
+        weights,
         mine: (model) => cut(model) || manager.kernel.status !== "idle",
         alone: cut,
       })(given);

@@ -1,11 +1,14 @@
-// The playground: what is typed goes to the worker that holds the specimen, what comes back goes to the views of the page.
+// The playground: what is typed goes to the worker that holds the chosen model, what comes back goes to the views of the page.
 (() => {
   const byId = (name) => document.getElementById(name);
   const texts = JSON.parse(byId("recorded-texts").textContent);
+  const known = JSON.parse(byId("models").textContent); // the models to choose from; the first one is read at once
   const say = (words) => (byId("said").textContent = words);
   const make = (tag, words, name = "") => Object.assign(document.createElement(tag), { textContent: words, className: name });
   const label = ([layer, head]) => `${layer + 1}-${head + 1}`;
   let map, view, recorded, neurons, engine; // models of the views; the worker
+  let wanted = null; // the head that the address asks for, where the views do not have it yet
+  let choice = 0; // of models: what is read for an earlier one is dropped
   let off = []; // [layer, head] of the heads switched off
   let masked = -1; // a word of the sentence, counted from 0 over both texts
   let turn = 0; // answers to earlier questions are dropped
@@ -23,11 +26,12 @@
 
   // -- one run as the traits of the views --
   function show(run) {
-    const { mapTraits, viewTraits, neuronTraits } = globalThis.bertlookSpecimenViews, shape = map.get("shape");
-    const all = [[map, mapTraits(run, map.get("measures"), shape)], [view, viewTraits(run, shape)], [neurons, neuronTraits(run, shape)]];
-    for (const [model, traits] of all) {
-      for (const [name, value] of Object.entries(traits)) model.set(name, value);
-    }
+    const { mapTraits, viewTraits, neuronTraits } = globalThis.bertlookTraits, shape = shapeNow();
+    const [layer, head] = (wanted ?? chosen()).map((one, i) => Math.min(one, shape[i] - 1)), badge = engine.about.name === known[0].name ? "" : engine.about.title;
+    wanted = null;
+    map.set({ ...mapTraits(run, map.get("measures"), shape), shape, layer, head });
+    view.set({ ...viewTraits(run, shape), layer, head, badge });
+    neurons.set({ ...neuronTraits(run, shape), layer, head, badge });
     markOff();
   }
 
@@ -50,9 +54,14 @@
       if (mine === turn) say(`${error.message ?? error} The picture still shows the last text.`);
     }
   }
+  // What the model has no head for it says itself, where the answer would stand.
   async function play(mine, run) {
-    const [text, pair] = asked();
-    const sides = off.length ? [["All heads", []], [`Without ${off.map(label).join(", ")}`, off]] : [["", []]];
+    const [text, pair] = asked(), sides = off.length ? [["All heads", []], [`Without ${off.map(label).join(", ")}`, off]] : [["", []]];
+    const refused = (place) => ({ message }) => mine === turn && byId(place).replaceChildren(make("p", message));
+    await guess(mine, text, pair, sides).catch(refused("guesses"));
+    await follow(mine, run, text, pair, sides).catch(refused("next"));
+  }
+  async function guess(mine, text, pair, sides) {
     const lists = [];
     if (masked >= 0) {
       const [a, b] = withMask([text, pair]);
@@ -63,11 +72,12 @@
         lists.push([title, await engine.guesses(one, at, 5)]);
       }
     }
+    if (mine === turn) drawGuesses(lists);
+  }
+  async function follow(mine, run, text, pair, sides) {
     const next = [];
     if (pair) for (const [title, without] of sides) next.push([title, await engine.next_sentence(without.length === off.length ? run : await engine.run(text, pair, { off: without }))]);
-    if (mine !== turn) return;
-    drawGuesses(lists);
-    drawNext(next);
+    if (mine === turn) drawNext(next);
   }
   // Where the mask that was put stands: others may have been typed before it.
   function placeOfMask({ tokens }) {
@@ -119,6 +129,7 @@
   // -- heads switched off --
   const isOff = ([layer, head]) => off.some(([l, h]) => l === layer && h === head);
   const chosen = () => [map.get("layer"), map.get("head")];
+  const shapeNow = () => (engine ? [engine.about.n_layers, engine.about.n_heads] : map.get("shape"));
   function markOff() {
     byId("switch").disabled = !engine;
     byId("switch").textContent = `Switch head ${label(chosen())} ${isOff(chosen()) ? "on again" : "off"}`;
@@ -141,31 +152,54 @@
   // -- the address --
   const names = (list) => list.map(label).join(",");
   const heads = (value) => (value ?? "").split(",").filter((one) => /^\d+-\d+$/.test(one)).map((one) => one.split("-").map((x) => Number(x) - 1));
-  const inside = ([layer, head]) => layer >= 0 && head >= 0 && layer < map.get("shape")[0] && head < map.get("shape")[1];
+  const inside = ([layer, head], [layers, heads] = shapeNow()) => layer >= 0 && head >= 0 && layer < layers && head < heads;
   let own = ""; // the address as it was written here
   function keepAddress() {
     const [text, pair] = asked();
-    const state = new URLSearchParams({ text, head: label(chosen()), view: String(view.get("style_index")) });
+    const state = new URLSearchParams({ text, head: label(wanted ?? chosen()), view: String(view.get("style_index")) });
     if (pair) state.set("pair", pair);
+    if (engine && engine.about.name !== known[0].name) state.set("model", engine.about.name);
     if (off.length) state.set("off", names(off));
     if (masked >= 0) state.set("mask", String(masked + 1));
     if (map.get("measure") !== map.get("measures")[0]) state.set("map", map.get("measure"));
     own = `#${state}`;
     if (text.length < 2000) history.replaceState(null, "", own);
   }
-  function readAddress() {
-    const state = new URLSearchParams(location.hash.slice(1));
+  function readAddress(hash) {
+    const state = new URLSearchParams(hash.slice(1));
     if (state.has("text")) byId("first").value = state.get("text");
     byId("second").value = state.get("pair") ?? "";
-    const [head] = heads(state.get("head")).filter(inside);
-    if (head) {
-      map.set("layer", head[0]);
-      map.set("head", head[1]);
+    [wanted = null] = heads(state.get("head")).filter((head) => inside(head));
+    if (wanted && inside(wanted, map.get("shape"))) {
+      map.set({ layer: wanted[0], head: wanted[1] });
+      wanted = null;
     }
     if (["0", "1", "2"].includes(state.get("view"))) view.set("style_index", Number(state.get("view")));
     if (map.get("measures").includes(state.get("map"))) map.set("measure", state.get("map"));
-    off = heads(state.get("off")).filter(inside);
+    off = heads(state.get("off")).filter((head) => inside(head));
     masked = /^\d{1,3}$/.test(state.get("mask") ?? "") ? Number(state.get("mask")) - 1 : -1;
+  }
+
+  // -- which model --
+  async function choose(name, then = () => (off = off.filter((head) => inside(head)))) {
+    const told = known.find((one) => one.name === name) ?? known[0], mine = ++choice;
+    try {
+      if (engine?.about.name !== told.name) {
+        const read = await globalThis.bertlookEngine.load(told, (line) => mine === choice && (byId("reading").innerHTML = line));
+        if (mine !== choice) return;
+        engine = read;
+      }
+      for (const badge of document.querySelectorAll(".badge.own")) badge.textContent = engine.about.title;
+      then();
+      await compute();
+    } catch (error) {
+      if (mine === choice) say(error.message ?? error);
+    } finally {
+      if (mine === choice) {
+        byId("reading").textContent = "";
+        byId("model").value = (engine?.about ?? known[0]).name;
+      }
+    }
   }
 
   // The views' modules run after this script: begin when they are there.
@@ -175,7 +209,7 @@
     byId("recorded").append(byId("bertlook-views").lastElementChild);
     byId("bertlook-views").classList.remove("bertlook-two");
     byId("bertlook-views").removeAttribute("data-shows");
-    const start = () => (readAddress(), compute());
+    const start = (hash) => choose(new URLSearchParams(hash.slice(1)).get("model"), () => readAddress(hash));
     let waiting = 0;
     for (const name of ["first", "second"]) {
       byId(name).addEventListener("input", () => {
@@ -190,24 +224,19 @@
       [byId("first").value, byId("second").value, masked] = [text, pair, -1];
       compute();
     });
+    byId("model").addEventListener("change", () => choose(byId("model").value));
     byId("switch").addEventListener("click", () => {
       off = isOff(chosen()) ? off.filter(([l, h]) => label([l, h]) !== label(chosen())) : [...off, chosen()];
       compute();
     });
     for (const model of [map, view]) for (const trait of ["layer", "head", "style_index", "measure"]) model.on(`change:${trait}`, () => (keepAddress(), markOff()));
-    addEventListener("hashchange", () => location.hash !== own && start());
-    readAddress();
+    addEventListener("hashchange", () => location.hash !== own && start(location.hash));
+    const hash = location.hash; // what is chosen below is written into it
+    readAddress(hash);
     listWords();
     markOff();
     sameSentence();
-    if (!globalThis.bertlookSpecimenData) return say("The weights of the specimen, specimen.js, are not beside this page, so it shows this one sentence.");
-    say("The specimen is being read …");
-    try {
-      engine = await globalThis.bertlookSpecimen.worker(Uint8Array.from(atob(globalThis.bertlookSpecimenData), (letter) => letter.charCodeAt(0)).buffer);
-    } catch (error) {
-      return say(`The specimen could not be read: ${error.message ?? error}`);
-    }
-    await compute();
-    document.body.dataset.ready = "yes";
+    await start(hash);
+    if (engine) document.body.dataset.ready = "yes";
   });
 })();

@@ -1,7 +1,7 @@
-// The specimen in the page: BERT's tokenizer and forward pass in plain JavaScript, without a request of its own. The same numbers as
-// model/numpy_bert.py to what 16 bits of a weight leave. A classic script, so that it runs from file:// and in a worker made of its text.
-const bertlookMakeSpecimen = () => {
-  const FORMAT = "bertlook specimen", VERSION = 1;
+// A shipped BERT in the page: tokenizer and forward pass in plain JavaScript. The same numbers as model/numpy_bert.py to what 16 bits of
+// a weight leave. A classic script, so that it runs from file:// and in a worker made of its text.
+const bertlookMakeEngine = () => {
+  const FORMAT = "bertlook weights", VERSION = 1;
   const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
   const LONGEST_WORD = 100; // characters; a longer word is [UNK]
 
@@ -98,26 +98,55 @@ const bertlookMakeSpecimen = () => {
     return out;
   }
 
+  // A row of 8-bit integers is cut into groups of neighbours, and each group has one scale.
+  function scaled(integers, scales) {
+    const out = new Float32Array(integers.length), group = integers.length / scales.length;
+    for (let at = 0, k = 0; k < scales.length; k++) for (const end = at + group; at < end; at++) out[at] = integers[at] * scales[k];
+    return out;
+  }
+
+  // A safetensors file: the length of its header, the header, the numbers. `order` names its tensors as BERT makes them, one after another.
+  function tensorsOf(bytes, start, order) {
+    const length = new DataView(bytes).getUint32(start, true), from = start + 8 + length;
+    const listed = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, start + 8, length)));
+    const said = (name) => listed[name] ?? listed[`bert.${name}`];
+    const halved = ({ data_offsets: [first, last] }) => floats(new Uint16Array(bytes, from + first, (last - first) / 2));
+    const tensors = {}, shapes = {};
+    for (const name of order) {
+      const { dtype, shape, data_offsets: [first, last] } = said(name);
+      tensors[name] = dtype === "I8" ? scaled(new Int8Array(bytes, from + first, last - first), halved(said(`${name}.scale`))) : halved(said(name));
+      shapes[name] = shape;
+    }
+    return { tensors, shapes };
+  }
+
+  // CRC-32, as zlib has it.
+  function checksum(bytes) {
+    const table = new Int32Array(256).map((_, i) => {
+      for (let bit = 0; bit < 8; bit++) i = i & 1 ? (i >>> 1) ^ 0xedb88320 : i >>> 1;
+      return i;
+    });
+    let sum = -1;
+    for (let i = 0; i < bytes.length; i++) sum = table[(sum ^ bytes[i]) & 255] ^ (sum >>> 8);
+    return ~sum >>> 0;
+  }
+
   function read(bytes) {
-    const wrong = (what) => new Error(`The file of the specimen ${what}. Make the page again with bertlook export or bertlook site.`);
+    const wrong = (what) => new Error(`The file with the model's weights ${what}. Make the page again with bertlook export or bertlook site.`);
     if (!(bytes instanceof ArrayBuffer) || bytes.byteLength < 8) throw wrong("is missing or empty");
-    const length = new DataView(bytes).getUint32(0, true);
+    const [length, sum] = [0, 4].map((at) => new DataView(bytes).getUint32(at, true));
     let about;
     try {
-      about = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes, 4, length)));
+      about = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes, 8, length)));
     } catch {
       throw wrong("is damaged, or no such file");
     }
     if (about?.format !== FORMAT) throw wrong("is another kind of file");
     if (about.version !== VERSION) throw wrong(`is of version ${about.version}, and this page reads version ${VERSION}`);
-    const start = Math.ceil((4 + length) / 4) * 4;
+    const start = 8 + Math.ceil(length / 8) * 8;
     if (bytes.byteLength !== start + about.bytes) throw wrong("was cut short");
-    const tensors = {};
-    for (const [name, { at, shape }] of Object.entries(about.tensors)) {
-      const size = shape.reduce((a, b) => a * b, 1);
-      tensors[name] = floats(new Uint16Array(bytes, start + at, size));
-    }
-    return { about, tensors };
+    if (checksum(new Uint8Array(bytes, 8)) !== sum) throw wrong("is damaged: its checksum is another one");
+    return { about, ...tensorsOf(bytes, start, about.order) };
   }
 
   // --- the random twin: what torch draws after manual_seed, as draw_bert of numpy_bert.py has it ---------------------------
@@ -139,7 +168,7 @@ const bertlookMakeSpecimen = () => {
     };
   }
 
-  // Box and Muller on blocks of 16; every matrix of the specimen is made of whole blocks.
+  // Box and Muller on blocks of 16; every matrix of a shipped model is made of whole blocks.
   function gaussian(next, out, std) {
     for (let i = 0; i < out.length; i += 16) {
       for (let k = i; k < i + 16; k++) out[k] = (next() & 0xffffff) * 2 ** -24;
@@ -152,9 +181,9 @@ const bertlookMakeSpecimen = () => {
   }
 
   // Modules draw weights when they are made, and BERT's rule draws the matrices again. The head that guesses is drawn elsewhere: it comes along.
-  function drawn(about, { seed, std, transform }) {
+  function drawn(about, shapes, { seed, std, transform }) {
     const tensors = {}, next = twister(seed), matrices = [];
-    for (const [name, { shape }] of Object.entries(about.tensors)) {
+    for (const [name, shape] of Object.entries(shapes)) {
       tensors[name] = new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(name.endsWith("LayerNorm.weight") ? 1 : 0);
       if (name.startsWith("cls.")) continue;
       if (shape.length === 2) matrices.push(tensors[name]);
@@ -169,14 +198,16 @@ const bertlookMakeSpecimen = () => {
   }
 
   // --- the forward pass --------------------------------------------------------------------------------------------------
-  // out (n, to) = x (n, of) times the transposed matrix (to, of), plus bias; four rows and four columns at a time, which
-  // asks memory half as often as two columns do.
+  // out (n, to) = x (n, of) times the transposed matrix (to, of), plus bias; four rows and four columns at a time, which asks memory half as
+  // often as two columns do. Columns outside, so that a large matrix is read once; where fewer than four rows are left, the last one is repeated.
   function linear(x, n, of, matrix, bias, to, out) {
-    let i = 0;
-    for (; to % 4 === 0 && i + 4 <= n; i += 4) {
-      const a = i * of, b = a + of, c = b + of, d = c + of;
-      for (let j = 0; j < to; j += 4) {
-        const p = j * of, q = p + of, r = q + of, s = r + of;
+    const whole = to - (to % 4);
+    for (let j = 0; j < whole; j += 4) {
+      const p = j * of, q = p + of, r = q + of, s = r + of;
+      const u0 = bias[j], u1 = bias[j + 1], u2 = bias[j + 2], u3 = bias[j + 3];
+      for (let i = 0; i < n; i += 4) {
+        const second = Math.min(i + 1, n - 1), third = Math.min(i + 2, n - 1), fourth = Math.min(i + 3, n - 1);
+        const a = i * of, b = second * of, c = third * of, d = fourth * of;
         let a0 = 0, b0 = 0, c0 = 0, d0 = 0, a1 = 0, b1 = 0, c1 = 0, d1 = 0;
         let a2 = 0, b2 = 0, c2 = 0, d2 = 0, a3 = 0, b3 = 0, c3 = 0, d3 = 0;
         for (let k = 0; k < of; k++) {
@@ -190,19 +221,18 @@ const bertlookMakeSpecimen = () => {
           u = matrix[s + k];
           a3 += xa * u; b3 += xb * u; c3 += xc * u; d3 += xd * u;
         }
-        const u0 = bias[j], u1 = bias[j + 1], u2 = bias[j + 2], u3 = bias[j + 3];
         let o = i * to + j;
         out[o] = a0 + u0; out[o + 1] = a1 + u1; out[o + 2] = a2 + u2; out[o + 3] = a3 + u3;
-        o += to;
+        o = second * to + j;
         out[o] = b0 + u0; out[o + 1] = b1 + u1; out[o + 2] = b2 + u2; out[o + 3] = b3 + u3;
-        o += to;
+        o = third * to + j;
         out[o] = c0 + u0; out[o + 1] = c1 + u1; out[o + 2] = c2 + u2; out[o + 3] = c3 + u3;
-        o += to;
+        o = fourth * to + j;
         out[o] = d0 + u0; out[o + 1] = d1 + u1; out[o + 2] = d2 + u2; out[o + 3] = d3 + u3;
       }
     }
-    for (; i < n; i++) {
-      for (let j = 0; j < to; j++) {
+    for (let i = 0; i < n; i++) {
+      for (let j = whole; j < to; j++) {
         let sum = 0;
         for (let k = 0, a = i * of, p = j * of; k < of; k++) sum += x[a + k] * matrix[p + k];
         out[i * to + j] = sum + bias[j];
@@ -248,8 +278,8 @@ const bertlookMakeSpecimen = () => {
   const EMBED = "embeddings";
 
   function open(bytes) {
-    const { about, tensors } = read(bytes);
-    return { ...running(about, tensors), twin: (given) => running(about, drawn(about, given)) };
+    const { about, tensors, shapes } = read(bytes);
+    return { ...running(about, tensors), twin: (given) => running(about, drawn(about, shapes, given)) };
   }
 
   function running(about, tensors) {
@@ -380,6 +410,7 @@ const bertlookMakeSpecimen = () => {
 
     // One score for each wordpiece of the vocabulary at each of some places.
     function scoresAt(found, places) {
+      if (!said.masked_lm) throw new Error(`${about.title} guesses no words: it has no masked-LM head.`);
       const top = "cls.predictions.transform", n = places.length, count = about.vocabulary.length, rows = new Float32Array(n * width);
       places.forEach((place, i) => rows.set(found.last.subarray(place * width, (place + 1) * width), i * width));
       const hidden = gelu(dense(`${top}.dense`, rows, n, width, width, new Float32Array(n * width)), n * width);
@@ -418,24 +449,41 @@ const bertlookMakeSpecimen = () => {
 
     // The probability that the second text goes on where the first ends.
     function next_sentence(found) {
+      if (!said.next_sentence) throw new Error(`${about.title} has no head for the next sentence.`);
       const pooled = dense("pooler.dense", found.last, 1, width, width, new Float32Array(width)).map(Math.tanh);
       const scores = dense("cls.seq_relationship", pooled, 1, width, 2, new Float32Array(2));
       softmax(scores, 0, 2);
       return scores[0];
     }
 
-    const said = { name: about.name, fingerprint: about.fingerprint, n_layers: layers, n_heads: heads, max_length: longest, bits: about.bits };
+    const said = {
+      name: about.name, title: about.title, fingerprint: about.fingerprint, n_layers: layers, n_heads: heads,
+      masked_lm: "cls.predictions.bias" in tensors, next_sentence: "cls.seq_relationship.weight" in tensors,
+    };
     return { about: said, tokenize, run, guesses, probability, losses, next_sentence };
   }
 
   // --- the same in a worker, so that a page never stutters ---------------------------------------------------------------
   const CALLS = ["tokenize", "run", "guesses", "probability", "losses", "next_sentence"];
 
+  // Base64 as it stands in a file of weights.
+  function decoded(text) {
+    let letters;
+    try {
+      letters = atob(text.slice(0, text.length - (text.length % 4))); // it may have been cut anywhere
+    } catch {
+      letters = text; // what is no base64 is no model either: read() says so
+    }
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+    return bytes.buffer;
+  }
+
   // What a worker runs: it opens what it is sent first, then answers one call after another. The twin is its second model.
   function serve(scope) {
     const models = [];
     const answer = (call, given, which) => {
-      if (call === "open") return (models[0] = open(given[0])).about;
+      if (call === "open") return (models[0] = open(decoded(given[0]))).about;
       if (call === "twin") return models.push(models[0].twin(given[0])) - 1;
       return models[which][call](...given);
     };
@@ -449,11 +497,11 @@ const bertlookMakeSpecimen = () => {
   }
 
   // Every call gives a Promise. Without workers (an old browser, a policy) the page computes itself, and `inPage` says so.
-  async function worker(bytes) {
+  async function worker(text) {
     let remote = null;
     try {
-      const text = `const bertlookMakeSpecimen = ${bertlookMakeSpecimen}; bertlookMakeSpecimen().serve(self);`;
-      remote = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      const source = `const bertlookMakeEngine = ${bertlookMakeEngine}; bertlookMakeEngine().serve(self);`;
+      remote = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
     } catch {
       remote = null;
     }
@@ -471,7 +519,7 @@ const bertlookMakeSpecimen = () => {
         if (data.error === undefined) done(data.result); else failed(new Error(data.error));
       };
       const broken = new Promise((done) => { remote.onerror = (event) => { event.preventDefault(); done(null); }; });
-      const about = await Promise.race([ask("open", [bytes]), broken]);
+      const about = await Promise.race([ask("open", [text]), broken]);
       const twin = async (given) => {
         const which = await ask("twin", [given]);
         return calling(about, (call, more) => ask(call, more, which));
@@ -480,13 +528,70 @@ const bertlookMakeSpecimen = () => {
       remote.terminate(); // a policy refused it after it was made
     }
     const here = (model, more) => calling(model.about, async (call, given) => model[call](...given), more);
-    const model = open(bytes);
+    const model = open(decoded(text));
     return here(model, { twin: async (given) => here(model.twin(given)), inPage: true, close: () => {} });
+  }
+
+  // --- the file of a model, by what a page was told of it (page_models.py) ------------------------------------------------
+  // Its text between the quotation marks. A page carries it, or it lies beside the page, which fetches it, or runs it where it is on a disk.
+  async function textOf({ name, file, missing, instead }, hear) {
+    const held = (globalThis.bertlookWeights ??= {}), lost = () => new Error(`${missing} ${instead}`);
+    if (name in held) return held[name];
+    if (location.protocol === "file:") {
+      await new Promise((done, failed) => {
+        const script = Object.assign(document.createElement("script"), { src: file, onload: done, onerror: () => failed(lost()) });
+        document.head.append(script);
+      });
+      const text = held[name] ?? "";
+      delete held[name]; // the worker has it then
+      return text;
+    }
+    const reply = await fetch(file).catch(() => null), decoder = new TextDecoder(), parts = [];
+    if (!reply?.ok) throw lost();
+    for (const reader = reply.body.getReader(); ; ) {
+      const { done, value } = await reader.read().catch(() => { throw lost(); });
+      if (done) return parts.join("").split('"')[1] ?? "";
+      parts.push(decoder.decode(value, { stream: true }));
+      hear(value.length);
+    }
+  }
+
+  const loading = new Map(); // by fingerprint: a Promise of the model, and those who hear of it while it is read
+
+  async function brought(told, entry) {
+    let came = 0;
+    const size = `${told.title} is being read: ${Math.round(told.size / 1e6)} MB`;
+    const clock = setInterval(() => {
+      const share = came ? ` value="${Math.min(1, came / told.size)}"` : "";
+      for (const hear of entry.hearing) hear(`${size} <progress aria-label="${size}"${share}></progress>`);
+    }, 250);
+    try {
+      const model = await worker(await textOf(told, (length) => (came += length)));
+      if (model.about.fingerprint === told.fingerprint) return model;
+      model.close();
+      throw new Error(`${told.file} holds another model than this page was made with. ${told.instead}`);
+    } catch (error) {
+      loading.delete(told.fingerprint); // who asks again looks again
+      throw error;
+    } finally {
+      clearInterval(clock);
+    }
+  }
+
+  // A Promise of the model in its worker, read once; `hear` gets a line of markup, again and again while that takes long.
+  function load(told, hear) {
+    let entry = loading.get(told.fingerprint);
+    if (!entry) {
+      loading.set(told.fingerprint, (entry = { hearing: [] }));
+      entry.model = brought(told, entry);
+    }
+    entry.hearing.push(hear);
+    return entry.model;
   }
 
   // The share of a normal distribution below x, to 2e-7.
   const shareBelow = (x) => gelu([x], 1)[0] / x;
 
-  return { open, worker, serve, shareBelow };
+  return { open, decoded, worker, load, serve, shareBelow };
 };
-globalThis.bertlookSpecimen = bertlookMakeSpecimen();
+globalThis.bertlookEngine = bertlookMakeEngine();

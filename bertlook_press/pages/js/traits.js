@@ -1,6 +1,6 @@
-// One run of the specimen as the traits of the views, as Python would have set them: HeadMap and HeadView ask for nothing else.
+// One run of a model as the traits of the views, as Python would have set them: HeadMap and HeadView ask for nothing else.
 // A classic script: playground and exported decks stand it before their own.
-globalThis.bertlookSpecimenViews = (() => {
+globalThis.bertlookTraits = (() => {
   "use strict";
   const SPECIAL = new Set(["[CLS]", "[SEP]"]);
   const round = (share) => Math.round(Math.min(1, Math.max(0, share)) * 65535);
@@ -196,7 +196,7 @@ globalThis.bertlookSpecimenViews = (() => {
     const drawn = draws.map((row) => [...row].map(Number)).filter((row) => weighted(row, counts)).map((row) => weighted(row, sums) / weighted(row, counts));
     drawn.sort((a, b) => a - b);
     const end = (side) => {
-      const place = globalThis.bertlookSpecimen.shareBelow(side / (1 - bend * side)) * (drawn.length - 1), at = Math.min(Math.floor(place), drawn.length - 2);
+      const place = globalThis.bertlookEngine.shareBelow(side / (1 - bend * side)) * (drawn.length - 1), at = Math.min(Math.floor(place), drawn.length - 2);
       return change + (widening ?? NaN) * (1 + Math.abs(bend)) * (drawn[at] + (place - at) * (drawn[at + 1] - drawn[at]) - change);
     };
     const signed = (x) => (Number(x.toFixed(2)) === 0 ? "0.00" : `${x < 0 ? "" : "+"}${x.toFixed(2)}`.replace("-", "−").replace("NaN", "nan"));
@@ -205,7 +205,7 @@ globalThis.bertlookSpecimenViews = (() => {
     return `Masked-LM loss, nats: ${said} (${sum(counts)} pieces of ${n} text${n > 1 ? "s" : ""}).`;
   }
 
-  // `model` answers as the worker of specimen.js does; `which`: its number in the menu; `scores`: what is said of the batch.
+  // `model` answers as the worker of engine.js does; `which`: its number in the menu; `scores`: what is said of the batch.
   async function benchTraits(model, text, { off, how, which, wanted, shape, scores }) {
     const { at, typed, truth, shown } = await readMasked(model, text, wanted);
     const sides = [];

@@ -1,16 +1,15 @@
-"""The specimen in the page against the specimen in Python: the same wordpieces, maps and guesses, and no request."""
+"""The shipped models in the page against the same in Python: the same wordpieces, maps and guesses, and no request."""
 
 from __future__ import annotations
 
 import base64
-import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from bertlook_course.corpora import load_texts
-from bertlook_press.pages import specimen_bytes, specimen_script, specimen_source
+from bertlook_press.pages import engine_source, model_bytes, page_model
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.model.numpy_bert import NumpyBert
 from bertlook_teach.model.reading import read
@@ -49,24 +48,43 @@ def inputs():
 
 
 @pytest.fixture(scope="module")
-def page(browser, specimen):
+def minilm():
+    return load_encoder("minilm")
+
+
+def opened(browser, name: str):
+    """A page that holds a model."""
     page = browser.new_context(offline=True).new_page()
-    page.set_content("<p>the specimen</p>")
-    page.add_script_tag(content=specimen_source())
-    page.add_script_tag(content=specimen_script(specimen_bytes(specimen)))
+    page.set_content(f"<p>{name}</p>")
+    page.add_script_tag(content=engine_source())
+    page.add_script_tag(content=page_model(name).script)
     page.evaluate(
-        """() => {
-          const text = atob(bertlookSpecimenData);
-          window.bytes = Uint8Array.from(text, (c) => c.charCodeAt(0)).buffer;
-          window.model = bertlookSpecimen.open(bytes);
+        """(name) => {
+          window.text = bertlookWeights[name];
+          window.bytes = bertlookEngine.decoded(text);
+          window.model = bertlookEngine.open(bytes);
           window.asked = (item) => Array.isArray(item) ? item : [item, null];
           window.packed = (floats) => {  // number by number they take seconds to come over
             const bytes = new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength), parts = [];
             for (let at = 0; at < bytes.length; at += 32768) parts.push(String.fromCharCode(...bytes.subarray(at, at + 32768)));
             return btoa(parts.join(""));
           };
-        }"""
+        }""",
+        name,
     )
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    page = opened(browser, "specimen")
+    yield page
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def minilm_page(browser):
+    page = opened(browser, "minilm")
     yield page
     page.context.close()
 
@@ -174,7 +192,7 @@ def test_the_worker_answers_as_the_page_does_and_without_workers_the_page_does(p
     ask = """async (without) => {
       const own = window.Worker;
       if (without) window.Worker = class { constructor() { throw new Error("no workers here"); } };
-      const remote = await bertlookSpecimen.worker(bytes);
+      const remote = await bertlookEngine.worker(text);
       window.Worker = own;
       const r = await remote.run("The cat [MASK].", null, {off: [[1, 1]]});
       const wrong = await remote.run("").catch((error) => error.message);
@@ -191,6 +209,10 @@ def test_the_worker_answers_as_the_page_does_and_without_workers_the_page_does(p
     "change, message",
     [
         ("bytes.slice(0, 1e6)", "cut short"),
+        ("bertlookEngine.decoded(text.slice(0, 1000001))", "cut short"),
+        ("flipped(bytes, 5e6)", "checksum is another one"),
+        ("flipped(bytes, 5000)", "checksum is another one"),
+        ("bertlookEngine.decoded('no base64: ' + text)", "damaged, or no such file"),
         ("bytes.slice(0, 3)", "missing or empty"),
         ("undefined", "missing or empty"),
         ("new Uint8Array(1000).fill(7).buffer", "damaged, or no such file"),
@@ -202,13 +224,18 @@ def test_a_file_that_is_not_what_was_written_is_refused(page, change, message):
     said = page.evaluate(
         f"""() => {{
           const headed = (about) => {{
-            const text = new TextEncoder().encode(JSON.stringify({{format: "bertlook specimen", version: 1, ...about}}));
-            const all = new Uint8Array(4 + text.length);
+            const text = new TextEncoder().encode(JSON.stringify({{format: "bertlook weights", version: 1, ...about}}));
+            const all = new Uint8Array(8 + text.length);
             new DataView(all.buffer).setUint32(0, text.length, true);
-            all.set(text, 4);
+            all.set(text, 8);
             return all.buffer;
           }};
-          try {{ bertlookSpecimen.open({change}); }} catch (error) {{ return error.message; }}
+          const flipped = (bytes, at) => {{ // one bit: a letter of the vocabulary becomes another one
+            const other = new Uint8Array(bytes.slice(0));
+            other[at] ^= 1;
+            return other.buffer;
+          }};
+          try {{ bertlookEngine.open({change}); }} catch (error) {{ return error.message; }}
         }}"""
     )
     assert message in (said or "")
@@ -220,11 +247,39 @@ def test_a_long_paste_and_a_long_text_are_cut_and_it_is_said(page):
     assert page.evaluate("model.run('the cat').cut") is False
 
 
-def test_other_models_are_refused(specimen, tmp_path):
-    from bertlook_teach.model import random_twin
+def test_other_models_are_refused_and_the_files_are_small():
+    with pytest.raises(ValueError, match="specimen and minilm; got 'specimen-random'"):
+        model_bytes("specimen-random")
+    assert len(page_model("specimen").script) < 12e6 and len(page_model("minilm").script) <= 35e6
 
-    with pytest.raises(ValueError, match="lacks a head of its pre-training"):
-        specimen_bytes(random_twin(specimen))
-    data = specimen_bytes(specimen)
-    about = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
-    assert about["fingerprint"] == specimen.fingerprint and len(data) < 10e6
+
+def test_minilm_reads_as_in_python(minilm_page, minilm, inputs):
+    """Of 8 bits a weight the page makes what Python makes; its longest text, too, and one that is cut."""
+    words = [item for item in [*inputs[::8], *NASTY] if len(str(item)) < 300]
+    found = minilm_page.evaluate("items => items.map((item) => model.tokenize(...asked(item)))", words)
+    for item, one in zip(words, found):
+        assert one == in_python(minilm, item), item
+    for item in [*[one for one in words if len(str(one)) < 120][::6], "the cat sat on a mat " * 25]:
+        text, pair = item if isinstance(item, tuple) else (item, None)
+        want = extract_attention(minilm, text, pair, vectors=True, truncate=True)
+        got = minilm_page.evaluate(
+            "item => { const r = model.run(...asked(item), {vectors: true});"
+            " return [r.attention, r.queries, r.keys, r.values].map(packed); }",
+            item,
+        )
+        for values, array in zip(got, (want.weights, want.queries, want.keys, want.values)):
+            assert np.abs(unpacked(values).reshape(array.shape) - array).max() < 2e-3
+
+
+def test_what_minilm_has_no_head_for_it_says_in_one_line(minilm_page, minilm):
+    about, *said = minilm_page.evaluate(
+        """() => {
+          const r = model.run("the [MASK] sat");
+          const refused = (ask) => { try { return ask(); } catch (error) { return error.message; } };
+          return [model.about, refused(() => model.guesses(r, 2)), refused(() => model.probability(r, 2, "cat")),
+            refused(() => model.losses({ ids: r.ids, places: [2], truths: [5] })), refused(() => model.next_sentence(r))];
+        }"""
+    )
+    assert (about["n_layers"], about["n_heads"], about["fingerprint"]) == (6, 12, minilm.fingerprint)
+    assert said[:3] == [f"{about['title']} guesses no words: it has no masked-LM head."] * 3
+    assert said[3] == f"{about['title']} has no head for the next sentence."
