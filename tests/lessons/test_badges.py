@@ -1,7 +1,7 @@
 """No picture of one model under the name of another: in every deck, what a cell shows carries the badge of what it was made from.
 
 The sources of a cell's output are followed through the deck's code: what comes from `load_recording` is recorded, what comes from
-`load_encoder` is computed. The check is tried on small decks that break it.
+`load_encoder` or `live_models` is computed. The check is tried on small decks that break it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ TITLE = "a title's picture"  # of what was recorded or of what was published; te
 LOADERS = {
     "load_recording": RECORDED,
     "load_encoder": COMPUTED,
+    "live_models": COMPUTED,
+    "pretrained": COMPUTED,
     "random_twin": COMPUTED,
     "title_picture": TITLE,
 }

@@ -264,7 +264,12 @@ def test_a_difference_with_a_recorded_side_names_both():
     other = replace(recorded, recorded="another, recorded")
     assert HeadView(computed, minus=recorded).badge == "my model minus BERT-base, recorded"
     assert HeadView(recorded, minus=other).badge == "BERT-base, recorded minus another, recorded"
-    assert HeadView(computed, minus=computed).badge == ""
+    assert HeadView(computed, minus=computed).badge == "my model minus my model"
+    ours = replace(recorded, recorded="", model="specimen")
+    assert (
+        HeadView(ours, minus=ours).badge == ""
+        and HeadView(ours, minus=computed).badge == "specimen minus my model"
+    )
 
 
 def test_a_sentence_is_found_as_the_model_reads_it(recording):
