@@ -48,7 +48,7 @@ class LessonDeck:
     @property
     def Subject(self) -> str:
         """`subject` at the beginning of a sentence."""
-        return self.subject[0].upper() + self.subject[1:] if self.name == "specimen" else self.subject
+        return self.subject.replace("the ", "The ", 1) if self.subject.startswith("the ") else self.subject
 
     @property
     def mark(self) -> str | None:
@@ -62,7 +62,10 @@ class LessonDeck:
 
     def not_measured(self, found: MeasuredTable | None, where: str) -> str:
         """That the deck's model was not measured there, for the beginning of a sentence; nothing if it was."""
-        return "" if found and found.model == self.subject else f"{self.Subject} was not measured {where}. "
+        its_own = found is not None and (
+            found.weights == self.encoder.fingerprint or found.model == self.subject
+        )
+        return "" if its_own else f"{self.Subject} was not measured {where}. "
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

@@ -112,17 +112,18 @@ class Deck(LessonDeck):
         )
 
     def said_share(self) -> str:
-        """The same of the specimen, on all shipped texts."""
+        """The same of the deck's model, on all shipped texts, for the special token that gets most of its attention."""
         found = collect_evidence("norms", self.encoder)
         means = {
             name: {kind: found.values[f"{name}_{kind}"].mean(axis=(0, 2)) for kind in KINDS}
             for name in ("weight", "added")
         }
-        layer = int(means["weight"]["sep"].argmax())
-        weight, norm = (one["sep"][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
+        sink = max(("cls", "sep"), key=lambda kind: means["weight"][kind].max())
+        layer = int(means["weight"][sink].argmax())
+        weight, norm = (one[sink][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
         return (
-            f"The specimen, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is added "
-            f"(n = {found.n} texts)."
+            f"`[{sink.upper()}]` in {self.subject}, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is "
+            f"added (n = {found.n} texts)."
         )
 
     def answer(self) -> str:

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from ..claims import HOLDS, Verdict
+from .models import short_title, subject
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
 
 
-def answer(attention, found: Verdict) -> str:
+def models(specimen, live) -> str:
+    """The models of the course, a list in Markdown; ``live`` reads what is typed first."""
+    lines = [
+        f"- **The specimen** explains: {specimen.n_layers} layers of {specimen.n_heads} heads, trained for this course and small "
+        + "enough to take apart. [Its card](../data/model/MODEL_CARD.md)"
+    ]
+    if live.name != specimen.name:
+        card = (
+            ", a published BERT. [Its card](../data/minilm/MODEL_CARD.md)" if live.name == "minilm" else "."
+        )
+        lines.append(
+            f"- **{short_title(live)}** reads what you type: {live.n_layers} layers of {live.n_heads} heads{card}"
+        )
+    lines.append(
+        "- **BERT-base** is the model of the papers: printed numbers, and a recording of it, 12 layers of 12 heads."
+    )
+    return "\n".join(lines)
+
+
+def answer(attention, found: Verdict, encoder) -> str:
     """What it takes to say that a head looks at something, a list in Markdown.
 
     Parameters
@@ -16,6 +36,8 @@ def answer(attention, found: Verdict) -> str:
         Of a recorded sentence with two *the*, for *animal* and for *street*.
     found : Verdict
         On the claim that some head gives the next token most of its attention.
+    encoder : Encoder
+        The model that it was decided on.
     """
     places = [place for place, token in enumerate(attention.tokens) if token == "the"]
     first, second = (float(attention.head(*DETERMINERS)[place, place + 1]) for place in places)
@@ -23,7 +45,7 @@ def answer(attention, found: Verdict) -> str:
     return (
         f"- **Looking:** in head 8-11 of BERT-base, the first *the* gives *animal* {first:.2f} of its attention, the second "
         f"gives *street* {second:.2f}. That is one sentence.\n"
-        f"- **How we know:** in {found.n} texts, one head of the specimen gives the next token {found.value:.2f} "
+        f"- **How we know:** in {found.n} texts, one head of {subject(encoder)} gives the next token {found.value:.2f} "
         f"[{found.low:.2f}, {found.high:.2f}] of its attention; the best head of its twin {found.twin:.2f}. {finding}.\n"
         "- **Does it matter?** Nothing here says so. Lessons 11 to 14 ask."
     )

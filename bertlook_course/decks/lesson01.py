@@ -1,4 +1,4 @@
-"""What the slides of lesson 01 show: what the specimen learnt, and one head of it, followed with NumPy."""
+"""What the slides of lesson 01 show: what the model learnt, and one head of it, followed with NumPy."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..claims.lessons.lesson01 import pretraining_scores
 from ..corpora import load_texts
 from ..render import Estimate, NumberTable, TextTable, beside
 from .common import LessonDeck
+from .models import pretrained, subject
 
 SHORT = "The cat saw a bird."
 
@@ -49,6 +50,26 @@ def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray) 
     )
 
 
+def walk_head(encoder) -> tuple[int, int]:
+    """The head of layer 1 that the lesson walks through: 1-4, or the last one where there are fewer."""
+    return 0, min(3, encoder.n_heads - 1)
+
+
+def steps_table(tokens: Sequence[str], width: int, size: int) -> TextTable:
+    """The six steps of a head, and the shape of what is held at each; ``width`` of the stream, ``size`` of a query."""
+    n = len(tokens)
+    steps = [
+        ("embed each token", f"{n} tokens × {width} numbers"),
+        ("make query, key, value", f"{n} × {size} each"),
+        ("scores: every query · every key", f"{n} × {n}"),
+        (f"divide by √{size}, softmax: weights", f"{n} × {n}, rows sum to 1"),
+        ("average the values by the weights", f"{n} × {size}"),
+        ("carry the result back and add it", f"{n} × {width}"),
+    ]
+    rows = [[str(number), *step] for number, step in enumerate(steps, 1)]
+    return TextTable(["step", "what is done", "shape"], rows, f"For {n} tokens.")
+
+
 class Deck(LessonDeck):
     """The slides of lesson 01, on all shipped texts."""
 
@@ -59,13 +80,28 @@ class Deck(LessonDeck):
         return np.asarray(offset_attention(extract_attention(model, text), +1))
 
     def most_to_next(self, text: str) -> tuple[int, int]:
-        """Layer and head of the specimen that give the next token of a text most."""
+        """Layer and head of the model that give the next token of a text most."""
         return best_index(self.to_next(self.encoder, text))
 
     @cached_property
+    def guessers(self) -> tuple:
+        """What guesses masked words, and its twin: the deck's models, or the specimen's where they have no head for that."""
+        return pretrained(self.encoder, self.twin)
+
+    @property
+    def guesser(self):
+        """The first of `guessers`."""
+        return self.guessers[0]
+
+    @cached_property
+    def guesser_badge(self) -> str:
+        """Whose guess a picture shows, where it is not the deck's model that guesses."""
+        return "" if self.guesser is self.encoder else self.guesser.title
+
+    @cached_property
     def learnt(self) -> dict:
-        """How well the specimen does what it was trained for: `pretraining_scores`."""
-        return pretraining_scores(self.encoder)
+        """How well it does what it was trained for: `pretraining_scores`."""
+        return pretraining_scores(self.guesser)
 
     def said_rival(self) -> str:
         """The rule that reads nothing."""
@@ -75,16 +111,16 @@ class Deck(LessonDeck):
         )
 
     def said_training(self) -> str:
-        """Both tasks, and how well the specimen and its twin do them, a list in Markdown."""
-        ours, twin = self.learnt, pretraining_scores(self.twin)
+        """Both tasks, and how well the model and its twin do them, a list in Markdown."""
+        ours, twin, who = self.learnt, pretraining_scores(self.guessers[1]), subject(self.guesser)
         reach = 196 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
         return (
             "1. **Masked words:** 15 % of the pieces are chosen, most of them hidden; the words on both sides are there to "
-            f"guess from. On {ours['n_texts']} sentences the specimen finds **{100 * ours['guessed']:.0f} %** of them "
+            f"guess from. On {ours['n_texts']} sentences {who} finds **{100 * ours['guessed']:.0f} %** of them "
             f"[{100 * ours['guessed_low']:.0f}, {100 * ours['guessed_high']:.0f}], the rule *always “{ours['commonest']}”* "
             f"{100 * ours['always']:.0f} %, its untrained twin {100 * twin['guessed']:.0f} %.\n"
             "2. **Next sentence:** does B follow A in the text, or was it drawn from elsewhere? In "
-            f"**{100 * ours['follows']:.0f} %** of {ours['n_pairs']} pairs the specimen prefers the true next sentence to a "
+            f"**{100 * ours['follows']:.0f} %** of {ours['n_pairs']} pairs {who} prefers the true next sentence to a "
             f"wrong one (give or take {reach:.0f} points), the twin {100 * twin['follows']:.0f} %; guessing gives 50 %."
         )
 
@@ -119,7 +155,7 @@ class Deck(LessonDeck):
 
     def habit_table(self) -> TextTable:
         """The same as a table."""
-        n = self.habits["specimen"].head.n
+        n = self.habits[self.name].head.n
         return TextTable(
             ["head", "share"],
             [

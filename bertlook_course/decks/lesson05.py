@@ -114,7 +114,7 @@ class Deck(LessonDeck):
     kinds : dict of str to list
         The inputs of each kind: one sentence, two, a sentence twice, two paragraphs.
     attentions, scores, fractions : dict
-        What the specimen does with each kind: its attention, the scores of its maps, the shares of the classes.
+        What the model does with each kind: its attention, the scores of its maps, the shares of the classes.
     """
 
     lesson = "05"
@@ -153,7 +153,7 @@ class Deck(LessonDeck):
 
     def same_inputs_picture(self, recording) -> Picture:
         """The classes in a recorded BERT-base, and in our models on the same short inputs."""
-        models = {"specimen": self.encoder, "its random twin": self.twin, recording.badge: recording}
+        models = {self.name: self.encoder, "its random twin": self.twin, recording.badge: recording}
         found = {
             name: class_fractions(stack_scores(iter_attention(model, list(recording))))
             for name, model in models.items()
@@ -197,12 +197,12 @@ class Deck(LessonDeck):
         return f"{named}{twice}. All of them on the next slide."
 
     def fraction_picture(self) -> Picture:
-        """The specimen's classes beside the range of the published ones, and what our rule says of a BERT-base."""
+        """The model's classes beside the range of the published ones, and what our rule says of a BERT-base."""
         published = published_fractions()
         tasks = np.array([values for task, values in published.items() if task != "mean"])
         vertical, heterogeneous = (100 * published["SST-2"][i] for i in (0, 4))
         return fraction_bars(
-            {"specimen, our rule": self.fractions[LONG]},
+            {f"{self.name}, our rule": self.fractions[LONG]},
             ranges={"theirs, 7 tasks": (tasks.min(axis=0), tasks.max(axis=0))},
             sentence="BERT-base fine-tuned on SST-2, vertical: 31.3 % by our rule (200 sentences, docs/results.md), "
             f"{vertical:.1f} % by their network; heterogeneous: 60.4 and {heterogeneous:.1f} %.",
@@ -216,7 +216,7 @@ class Deck(LessonDeck):
         ours, twin = (found.mean[USEFUL].sum() for found in (self.fractions[LONG], self.twin_fractions))
         return (
             f"**B**, by their figure: {low} {useful[low]:.3f}, {high} {useful[high]:.3f}. It is an **upper bound**: "
-            f"heterogeneous means *not classified*. By this count {ours:.2f} of the specimen's maps would be useful, and "
+            f"heterogeneous means *not classified*. By this count {ours:.2f} of {self.subject}'s maps would be useful, and "
             f"{twin:.2f} of the random twin's."
         )
 
@@ -227,7 +227,7 @@ class Deck(LessonDeck):
         return (
             "- **A rule can, and its thresholds matter**: when they are moved at random by up to a fifth, "
             f"{100 * self.sturdy.kept:.0f} % of the maps keep their class; when all are moved one way, {100 * robust.value:.0f} %. "
-            f"And {100 * unclassified:.0f} % of the specimen's maps fit *no* class.\n"
+            f"And {100 * unclassified:.0f} % of {self.subject}'s maps fit *no* class.\n"
             "- **Your neighbour**: the game compares you with the rule, the exercises compare two people. "
             f"Agreement alone says little: {accuracy(confusion):.2f} went with a kappa of {cohen_kappa(confusion):.2f}.\n"
             f"- **A kind is not a use**: by the published count {100 * twin:.0f} % of an untrained model's maps are “potentially useful”."

@@ -13,7 +13,7 @@ from ..analyses.probing import Counts, centre_of_gravity, expected_layer, mixing
 from ..claims.lessons import lesson10
 from ..claims.lessons.lesson10 import NAMES
 from ..corpora import load_treebank
-from ..published import measured, published_probing
+from ..published import measured_of, published_probing
 from ..render import (
     Estimate,
     TextTable,
@@ -28,23 +28,36 @@ from ..render import (
     where_table,
 )
 from .common import LessonDeck, letter
+from .models import short_title
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
 
 
 class Deck(LessonDeck):
-    """The slides of lesson 10: probes of every layer of both models, on the treebank."""
+    """The slides of lesson 10: probes of every layer of both models, on the treebank.
+
+    Parameters
+    ----------
+    encoder, twin : Encoder
+    beside : Encoder, optional
+        A model whose layers stand beside; left out where it is the same one, or has another number of layers.
+    """
 
     lesson = "10"
 
-    def __init__(self, encoder, twin):
+    def __init__(self, encoder, twin, beside=None):
         super().__init__(encoder, twin)
+        alike = (
+            beside is None or beside.fingerprint == encoder.fingerprint or beside.n_layers != encoder.n_layers
+        )
+        self.beside = None if alike else beside
         self.n_layers, self.sentences = encoder.n_layers, load_treebank()
         fits, twin_fits = (lesson10.fitted(model, self.sentences) for model in (encoder, twin))
         self.shown = lesson10.shown(encoder, self.sentences)
         self.scores, self.twin_scores = fits.scores, twin_fits.scores
         self.mixes, self.twin_mixes = fits.mixes, twin_fits.mixes
         self.made_up = fits.made_up
+        self.other_scores = {} if alike else lesson10.fitted(beside, self.sentences).scores
 
     def beliefs(self, text: str):
         """What the probes of each layer believe of the words of a text."""
@@ -74,7 +87,13 @@ class Deck(LessonDeck):
     def layers_picture(self) -> Picture:
         """F1 by the layer that the probe reads, for both models."""
         curves, twin_curves = _bands(self.scores), _bands(self.twin_scores)
-        panels = {name: {"specimen": curves[name], "random twin": twin_curves[name]} for name in curves}
+        panels = {name: {self.name: curves[name], "random twin": twin_curves[name]} for name in curves}
+        also = ""
+        if self.beside is not None:
+            other, name = _bands(self.other_scores), short_title(self.beside)
+            panels = {task: {name: other[task], **panel} for task, panel in panels.items()}
+            most = {task: 100 * score.so_far.gain for task, score in self.other_scores.items()}
+            also = f" {name}: " + "; ".join(f"{NAMES[task]} {gain:+.1f}" for task, gain in most.items()) + "."
         fits = fits_said(self.scores | self.twin_scores)
         added = "; ".join(
             f"{name} {self.gains[task]:+.1f} (twin {100 * self.twin_scores[task].so_far.gain:+.1f})"
@@ -84,7 +103,7 @@ class Deck(LessonDeck):
         return figure_picture(
             depth_panels_figure(panels, xlabel="the one layer that the probe reads (0: embeddings)"),
             f"{fits}{' ' if fits else ''}F1 of each layer alone, with 95 % bands over documents. The best layer, chosen on "
-            f"training documents, adds: {added} points.",
+            f"training documents, adds in {self.subject}: {added} points.{also}",
         )
 
     def best_sentence(self) -> str:
@@ -93,7 +112,7 @@ class Deck(LessonDeck):
             f"{NAMES[task]} {self.best[task]}{'' if score.so_far.sure else ' (the gain is not sure)'}"
             for task, score in self.scores.items()
         )
-        return f"Best layer of the specimen: {where}. For which of them would you name a depth?"
+        return f"Best layer of {self.subject}: {where}. For which of them would you name a depth?"
 
     # ---- mixes, runs, controls ----------------------------------------------------------------------------
 
@@ -134,7 +153,7 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             depth_figure(self.runs, xlabel="layer (0: embeddings)"),
-            "Specimen, word classes, each layer alone, fitted on three draws of four fifths of the documents. Layers 0, 1 and "
+            f"{self.Subject}, word classes, each layer alone, fitted on three draws of four fifths of the documents. Layers 0, 1 and "
             f"{self.n_layers}: {ends}.",
         )
 
@@ -158,7 +177,7 @@ class Deck(LessonDeck):
             rows.append([NAMES[task], *map(f1_cell, both), *simple])
         n = [score.n_test for score in self.scores.values()]
         return TextTable(
-            ["best layer", "specimen [95 %]", "random twin [95 %]", "word list", "commonest label"],
+            ["best layer", f"{self.name} [95 %]", "random twin [95 %]", "word list", "commonest label"],
             rows,
             f"F1 in per cent; n = {min(n):,} to {max(n):,} cases. Word list: each form's commonest label; for coreference: "
             "the same words.",
@@ -192,14 +211,14 @@ class Deck(LessonDeck):
         """In how many samples each order holds."""
         n_samples, shares = self.orders
         return TextTable(
-            ["expected layers of the specimen", "samples"],
+            [f"expected layers of {self.subject}", "samples"],
             [[name, Estimate(share, form=".0f", after=" %")] for name, share in shares.items()],
             f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far. "
             "The random twin gains nothing, so it has no order.",
         )
 
     def expected_sentence(self) -> str:
-        """The expected layers of the specimen, and the best ones of a larger model on more data."""
+        """The expected layers of the model, and the best ones of a larger model on more data."""
         ours = []
         for task in PIPELINE:
             layer = self.scores[task].so_far.expected_layer
@@ -207,16 +226,17 @@ class Deck(LessonDeck):
                 f"{NAMES[task]} "
                 + (f"**{layer:.1f}**" if np.isfinite(layer) else "**none, the gain is not sure**")
             )
-        tables = {name: measured(f"layers: {name}") for name in ("word classes", "relations", "coreference")}
+        ours = f"Expected layers of {self.subject}: {', '.join(ours)}."
+        wanted = ("word classes", "relations", "coreference")
+        tables = {name: measured_of(self.encoder, f"layers: {name}") for name in wanted}
+        if None in tables.values():
+            return ours
         theirs = ", ".join(
             f"**{table.cell('model', 'best layer')}** for {name} "
             f"({table.cell('model', 'adds').partition(' [')[0]} points)"
             for name, table in tables.items()
         )
-        return (
-            f"Expected layers of the specimen: {', '.join(ours)}. On more data (docs/results.md: EWT and GUM, 3,000 cases to fit "
-            f"on) the best layer of {tables['relations'].whose} is {theirs}."
-        )
+        return f"{ours} On more data (docs/results.md: EWT and GUM, 3,000 cases to fit on) the best layer of {tables['relations'].whose} is {theirs}."
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
@@ -269,7 +289,7 @@ class Deck(LessonDeck):
             rows.append([NAMES[task], *centres, *entropies])
             bits.append(f"{NAMES[task]} " + ", twin ".join(f"{np.mean(side[1]):.2f}" for side in sides))
         return TextTable(
-            ["mix of P(L)", "specimen", "random twin", "K(s), specimen", "K(s), twin"],
+            ["mix of P(L)", self.name, "random twin", f"K(s), {self.name}", "K(s), twin"],
             rows,
             f"Mean (smallest to largest) of {len(self.mixes)} fits, each on other four fifths of the documents, penalties chosen "
             f"on training documents. K(s), 0 to {np.log2(self.n_layers + 1):.2f} bits: {'; '.join(bits)}.",

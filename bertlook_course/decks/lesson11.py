@@ -46,8 +46,8 @@ class Deck(LessonDeck):
 
     @property
     def effects(self) -> ablation.HeadEffects:
-        """What the specimen loses without each of its heads."""
-        return self.found["specimen"]["zero"]
+        """What the model loses without each of its heads."""
+        return self.found[self.name]["zero"]
 
     @property
     def twin_effects(self) -> ablation.HeadEffects:
@@ -56,7 +56,7 @@ class Deck(LessonDeck):
 
     @cached_property
     def matters(self) -> tuple[ablation.HeadsThatMatter, ...]:
-        """Which heads matter beyond chance: of the specimen, and of the twin."""
+        """Which heads matter beyond chance: of the model, and of the twin."""
         return tuple(ablation.heads_that_matter(e, by="loss") for e in (self.effects, self.twin_effects))
 
     @cached_property
@@ -88,18 +88,18 @@ class Deck(LessonDeck):
         return TextTable(
             ["heads that nobody would miss", "share", "of"],
             [
-                ["specimen", Estimate(self.unnoticed[0]), self.n_heads],
+                [self.name, Estimate(self.unnoticed[0]), self.n_heads],
                 ["its random twin", Estimate(self.unnoticed[1]), self.n_heads],
                 ["translation model, BLEU (Michel)", Estimate(1 - starred.mean()), starred.size],
             ],
-            f"Specimen and twin: loss up by less than 1 %, {self.n_texts} sentences. Translation model: change not "
+            f"{self.Subject} and its twin: loss up by less than 1 %, {self.n_texts} sentences. Translation model: change not "
             "significant at p < .01, as printed.",
         )
 
     def unnoticed_answer(self) -> str:
-        """The letter of the answer, and the specimen's share."""
+        """The letter of the answer, and the model's share."""
         share = self.unnoticed[0]
-        return f"The answer for this specimen: **{letter(share, (0.15, 0.5, 0.85))}** ({100 * share:.0f} %)."
+        return f"The answer for {self.subject}: **{letter(share, (0.15, 0.5, 0.85))}** ({100 * share:.0f} %)."
 
     def effects_picture(self) -> Picture:
         """The change of the loss without each head, as a heat map."""
@@ -137,7 +137,7 @@ class Deck(LessonDeck):
         ours, twins = self.matters
         largest = [np.abs(e.loss_change).max() for e in (self.effects, self.twin_effects)]
         return TextTable(
-            ["heads with p < .05", "specimen", "random twin"],
+            ["heads with p < .05", self.name, "random twin"],
             [
                 ["uncorrected", ours.uncorrected[0], twins.uncorrected[0]],
                 [
@@ -155,7 +155,7 @@ class Deck(LessonDeck):
                 ],
             ],
             f"Paired t-tests of the loss, {self.n_heads} heads, {self.n_texts} sentences, 20 random halves. "
-            f"Largest change: specimen {largest[0]:.3f} nats, twin {largest[1]:.4f}.",
+            f"Largest change: {self.name} {largest[0]:.3f} nats, twin {largest[1]:.4f}.",
         )
 
     # ---- the best head to remove --------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Deck(LessonDeck):
             ["best head to remove, gain in nats", "half that chose", "other half"],
             [
                 [name, *(Estimate(gain, form="+.4f") for gain in pair)]
-                for name, pair in zip(("specimen", "its random twin"), self.gains)
+                for name, pair in zip((self.name, "its random twin"), self.gains)
             ],
             f"Mean over 200 random halves of {self.n_texts} sentences; positive: the loss falls without the head.",
         )
@@ -188,7 +188,7 @@ class Deck(LessonDeck):
         """The letter of the answer, and what to expect on new sentences."""
         chose, other = self.gains[0]
         return (
-            f"The answer for this specimen: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves share one mean, "
+            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves share one mean, "
             "so luck in one is bad luck in the other; on **new** sentences expect no more than that mean, "
             f"{self.gains[0].mean():+.4f} nats."
         )
@@ -197,8 +197,8 @@ class Deck(LessonDeck):
 
     @property
     def layer_cost(self) -> np.ndarray:
-        """What the specimen loses without each layer's heads, all at once."""
-        return self.found["specimen"]["layer"].loss_change
+        """What the model loses without each layer's heads, all at once."""
+        return self.found[self.name]["layer"].loss_change
 
     @property
     def head_sum(self) -> np.ndarray:
@@ -254,7 +254,7 @@ class Deck(LessonDeck):
         """Predicted and true effects of all heads."""
         return figure_picture(
             prediction_figure(self.predictions, size=(9.8, 3.7)),
-            f"Correlation over {self.n_heads} heads: specimen {self.fit['specimen']:.2f}, twin {self.fit['random twin']:.2f}. "
+            f"Correlation over {self.n_heads} heads: {self.name} {self.fit[self.name]:.2f}, twin {self.fit['random twin']:.2f}. "
             f"On the line: predicted exactly; named: the head farthest from it. {self.n_texts} sentences.",
         )
 
@@ -272,9 +272,9 @@ class Deck(LessonDeck):
 
     @property
     def at_share_off(self) -> dict[str, float]:
-        """What the specimen's loss rises by where `SHARE_OFF` of the heads are off, by the order of removal."""
+        """What the loss rises by where `SHARE_OFF` of the heads are off, by the order of removal."""
         step = lesson11.SHARES.index(SHARE_OFF)
-        return {order: curve[..., step] for order, curve in self.pruned["specimen"].items()}
+        return {order: curve[..., step] for order, curve in self.pruned[self.name].items()}
 
     @cached_property
     def from_above(self) -> float:
@@ -306,7 +306,7 @@ class Deck(LessonDeck):
         """How many claims hold, and why the interval of one of them lies too high, if it does."""
         [claim] = self.verdicts_on("first-order")
         costs = (self.effects.losses - self.effects.base_losses[None, None]).reshape(self.n_heads, -1).T
-        slopes = self.slopes["specimen"]
+        slopes = self.slopes[self.name]
         alone = np.median([np.corrcoef(-slope.ravel(), cost)[0, 1] for slope, cost in zip(slopes, costs)])
         at_the_low_end = claim.value - claim.low < (claim.high - claim.low) / 4
         if not (at_the_low_end and alone > claim.high):
@@ -323,7 +323,7 @@ class Deck(LessonDeck):
         costly = head_label(*map(int, np.unravel_index(change.argmax(), change.shape)))
         [claim] = self.verdicts_on("first-order")
         doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
-        fit, added = self.fit["specimen"], self.at_share_off
+        fit, added = self.fit[self.name], self.at_share_off
         size = f"no size (r = {fit:.2f}{doubt})" if fit < 0.3 else f"something of the size (r = {fit:.2f})"
         at_once, summed = self.layer_cost[0], self.head_sum[0]
         return (
@@ -367,7 +367,7 @@ class Deck(LessonDeck):
             ["half of the heads pruned", "faster by"],
             rows,
             "Half of the heads off. BERT, published speed: Michel et al. 2019, Table 4, one GTX 1080 Ti. Masked: the same "
-            f"answers, no gain. Specimen: {masked:,} parameters masked, {pruned:,} pruned "
+            f"answers, no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
             f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
         )
 

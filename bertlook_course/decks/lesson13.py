@@ -1,4 +1,4 @@
-"""What the slides of lesson 13 show: eleven claims of an essay, decided on the specimen and on what was published of BERT-base."""
+"""What the slides of lesson 13 show: eleven claims of an essay, decided on the deck's model and on what was published of BERT-base."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Deck(LessonDeck):
 
     @cached_property
     def outcomes(self) -> list[Verdict]:
-        """What becomes of the registered claims on the specimen, corrected for their number."""
+        """What becomes of the registered claims on the model, corrected for their number."""
         return decide(REGISTER, self.encoder, twin=self.twin, resources=self.resources, correct="holm")
 
     @cached_property
@@ -80,7 +80,7 @@ class Deck(LessonDeck):
         return outcome_table([one for one in self.printed if one.n])
 
     def both_outcomes(self) -> TextTable:
-        """Specimen and published numbers side by side."""
+        """Our numbers and the published ones side by side."""
         return compared_table(self.outcomes, self.printed)
 
     def why_the_last(self) -> str:
@@ -97,7 +97,7 @@ class Deck(LessonDeck):
     def importance_table(self) -> TextTable:
         """The correlations, and what was published of twelve layers."""
         rows = [
-            [f"specimen, {name}", Estimate(value, form="+.2f")] for name, value in self.importance.items()
+            [f"{self.name}, {name}", Estimate(value, form="+.2f")] for name, value in self.importance.items()
         ]
         of_layers = Estimate(-self.printed[7].value, form="+.2f")
         return TextTable(
@@ -130,7 +130,7 @@ class Deck(LessonDeck):
 
     @cached_property
     def maps(self):
-        """What the specimen's heads look at in each sentence of the treebank."""
+        """What the model's heads look at in each sentence of the treebank."""
         return word_maps(self.encoder, self.resources.treebank)
 
     @cached_property
@@ -160,7 +160,7 @@ class Deck(LessonDeck):
         else:
             sure = "; the interval contains 0" if row.gain_high >= 0 else ""
         return (
-            f"- **On the specimen**, of {len(self.outcomes)}: supported {_titles(self.outcomes, 'supported')}; refuted "
+            f"- **On {self.subject}**, of {len(self.outcomes)}: supported {_titles(self.outcomes, 'supported')}; refuted "
             f"{_titles(self.outcomes, 'refuted')}; the others undecided.\n"
             f"- **BERT-base, published numbers:** supported {_titles(self.printed, 'supported')}; refuted "
             f"{_titles(self.printed, 'refuted')}. Importance was published by layer, not by head.\n"

@@ -108,7 +108,7 @@ class Deck(LessonDeck):
         kept = self.control.matched["negation"].kept
         rows.append(_match_row("twin, itself tuned", self.control.moved["negation"], kept, f"{kept}"))
         return TextTable(
-            ["specimen against", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
+            [f"{self.name} against", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
             rows,
             f"Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: heads of {self.n_heads} matched "
             "with themselves; a random pairing keeps 1.",
@@ -117,7 +117,7 @@ class Deck(LessonDeck):
     def sep_picture(self) -> Picture:
         """The share of attention to [SEP] in each layer, before tuning and after either task."""
         rows = {task: found.layers() for task, found in self.ours.moved.items()}
-        curves = {"specimen, before": [row["sep_before"] for row in rows["negation"]]}
+        curves = {f"{self.name}, before": [row["sep_before"] for row in rows["negation"]]}
         for task, layers in rows.items():
             name = f"tuned on {'the control' if task == 'control' else task}"
             curves[name] = [row["sep_after"] for row in layers]
@@ -150,11 +150,11 @@ class Deck(LessonDeck):
         before, habit, twin = self.ours.before["test"], self.ours.habit, self.control.before
         best = negation.best_head(self.ours.before["train"], before)
         twin_best = negation.best_head(twin["train"], twin["test"])
-        specimens, twins = before.mean_interval(), twin["test"].mean_interval()
+        ours, twins = before.mean_interval(), twin["test"].mean_interval()
         scored = {name: score.interval() for name, score in self.rules.items()} | {
-            f"specimen, best head ({best.label})": (best.f1, best.low, best.high),
+            f"{self.name}, best head ({best.label})": (best.f1, best.low, best.high),
             "... another word as the cue": habit.interval(best.layer, best.head),
-            "specimen, mean of heads": specimens,
+            f"{self.name}, mean of heads": ours,
             "random twin, mean of heads": twins,
         }
         return TextTable(
@@ -164,13 +164,13 @@ class Deck(LessonDeck):
                 for name, interval in scored.items()
             ],
             f"Black: rules; {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
-            f"{self.n_heads} heads: specimen {100 * specimens[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
+            f"{self.n_heads} heads: {self.name} {100 * ours[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
             f"{100 * twin_best.f1:.0f}.",
         )
 
     def cues_models(self) -> list[str]:
         """Whose each row of `cues_table` is."""
-        return ["baseline"] * len(self.rules) + ["specimen"] * 3 + ["random twin"]
+        return ["baseline"] * len(self.rules) + [self.name] * 3 + ["random twin"]
 
     def seeds_question(self) -> str:
         """Do heads find the cue more often after tuning?"""

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from bertlook_teach import load_encoder, random_twin
-from bertlook_teach.model import Encoder
+from bertlook_teach.model import Encoder, masked_lm_head
+
+from ..analyses.ablation import next_sentence_head
 
 MODEL = (
     "BERTLOOK_MODEL"  # set by `bertlook present --model NAME` and its kin, read where a deck's kernel starts
@@ -31,6 +33,39 @@ def live_models(name: str = "specimen") -> tuple[Encoder, Encoder]:
     return encoder, encoder if encoder.seed is not None else random_twin(encoder)
 
 
+def pretrained(encoder: Encoder, twin: Encoder) -> tuple[Encoder, Encoder]:
+    """The same two models if the first has both heads of BERT's training, else the specimen and its twin, which have them.
+
+    What guesses a masked word, or whether one sentence follows another, is lost where a model was trained on: MiniLM has neither.
+    """
+    if _has_heads(encoder):
+        return encoder, twin
+    return load_encoder("specimen"), load_encoder("specimen-random")
+
+
+def _has_heads(encoder: Encoder) -> bool:
+    engine = encoder.engine
+    if engine is not None and all(map(engine.has_head, ("masked_lm", "next_sentence"))):
+        return True
+    try:
+        masked_lm_head(encoder)
+        next_sentence_head(encoder)
+    except ValueError:  # either says that there is none
+        return False
+    return True
+
+
+def stand_in_line(encoder: Encoder):
+    """A line for a slide on which the specimen stands in for a model without these heads, as Markdown; None where it does not."""
+    from IPython.display import Markdown
+
+    if _has_heads(encoder):
+        return None
+    return Markdown(
+        f"*{short_title(encoder)} has not kept the heads that guess words: here the specimen answers.*"
+    )
+
+
 def choose_model(name: str | None) -> None:
     """Let the decks that are run from now on read with this model; None leaves each deck its own.
 
@@ -48,10 +83,12 @@ def choose_model(name: str | None) -> None:
 
 
 def short_title(encoder: Encoder) -> str:
-    """How a model is called over a column and in a key: ``"specimen"``, ``"MiniLM"``, ``"bert-base-uncased"``."""
-    return encoder.title.partition(",")[0]
+    """How a model is called over a column and in a key: ``"specimen"``, ``"MiniLM"``, ``"bert-base-uncased"``, ``"MiniLM's twin"``."""
+    plain, _, twin = encoder.title.partition(", random")
+    return plain.partition(",")[0] + ("'s twin" if twin else "")
 
 
 def subject(encoder: Encoder) -> str:
-    """The same in a sentence: ``"the specimen"``, ``"MiniLM"``."""
-    return "the specimen" if encoder.name == "specimen" else short_title(encoder)
+    """The same in a sentence: ``"the specimen"``, ``"MiniLM"``, ``"MiniLM's random twin"``."""
+    short = short_title(encoder).replace("'s twin", "'s random twin")
+    return f"the {short}" if short.startswith("specimen") else short

@@ -12,6 +12,7 @@ import re
 from typing import NamedTuple
 
 from bertlook_teach.disk import data_path
+from bertlook_teach.model import model_title
 
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?|[+-]?\.\d+")
 
@@ -98,7 +99,7 @@ class MeasuredTable(NamedTuple):
 
 
 def measured(name: str) -> MeasuredTable:
-    """A table of docs/results.md by its short name; of another model than the specimen, ``"MiniLM: "`` stands before it.
+    """A table of docs/results.md by its short name; of another model than the specimen, ``"minilm/"`` stands before it.
 
     >>> measured("LitBank").value("nearest", "all").value > 0
     True
@@ -108,11 +109,12 @@ def measured(name: str) -> MeasuredTable:
         raise KeyError(f"no table {name!r}; there is: {', '.join(kept['tables'])}")
     table = kept["tables"][name]
     rows = {first: tuple(cells) for first, *cells in table["rows"]}
-    model, _, _ = name.rpartition(": ")
-    ships = kept[model.lower() or "specimen"]  # the fingerprint of the weights in the repository
-    return MeasuredTable(
-        table["weights"], table["weights"] == ships, model or "the specimen", tuple(table["columns"]), rows
-    )
+    model, _, _ = name.rpartition("/")
+    current = (
+        table["weights"] == kept[model or "specimen"]
+    )  # which holds the fingerprint of the weights in the repository
+    said = model_title(model).partition(",")[0] if model else "the specimen"
+    return MeasuredTable(table["weights"], current, said, tuple(table["columns"]), rows)
 
 
 def measured_of(encoder, name: str) -> MeasuredTable | None:
@@ -121,7 +123,7 @@ def measured_of(encoder, name: str) -> MeasuredTable | None:
     The specimen that ships is answered with an earlier specimen's table, which says so, rather than with nothing.
     """
     for key, table in _kept()["tables"].items():
-        model, _, short = key.rpartition(": ")
+        model, _, short = key.rpartition("/")
         if short == name and (
             table["weights"] == encoder.fingerprint or not model and encoder.name == "specimen"
         ):

@@ -117,6 +117,18 @@ def test_models_that_cannot_be_tuned_here_are_turned_away(encoder, monkeypatch):
         collectors.taggers(encoder)
 
 
+def test_the_table_of_words_does_not_count(encoder, monkeypatch):
+    """A batch trains a few of its rows: it makes a model larger, and its training hardly slower."""
+    monkeypatch.setattr("bertlook_course.analyses.negation.tuned", lambda *_, seed, **__: seed)
+    whole = sum(weights.numel() for weights in encoder.model.parameters())
+    table = encoder.model.get_input_embeddings().weight.numel()
+    monkeypatch.setattr(collectors, "MOST_PARAMETERS", whole - table)
+    assert set(collectors.taggers(encoder)) == {"negation", "control"}
+    monkeypatch.setattr(collectors, "MOST_PARAMETERS", whole - table - 1)
+    with pytest.raises(CannotDecide, match="without its word table"):
+        collectors.taggers(encoder)
+
+
 def test_sentences_that_are_too_long_for_the_model_are_counted(tmp_path):
     short = load_encoder(tiny.save_tiny_model(tmp_path), device="cpu")  # reads 32 pieces; letters are pieces
     with pytest.raises(CannotDecide, match="sentences to tune on cannot be read whole"):

@@ -152,7 +152,7 @@ class AblationBench(ipywidgets.VBox):
             shape=shape,
             off=start,
             how=how,
-            models=[bench.encoder.name for bench in self._benches],
+            models=[bench.encoder.title for bench in self._benches],
             font_size=font_size,
             height=height,
         )
@@ -266,7 +266,7 @@ class AblationBench(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         shape = tuple(self.view.shape)
-        return f"AblationBench({self.bench.encoder.name}, {shape[0]} x {shape[1]} heads, {describe_off(self.off, shape)})"
+        return f"AblationBench({self.bench.encoder.title}, {shape[0]} x {shape[1]} heads, {describe_off(self.off, shape)})"
 
 
 def _capital(error: Exception) -> str:

@@ -156,4 +156,4 @@ class MaskedWord(ipywidgets.VBox):
         return page_bundle(self, f'<div class="bertlook-static"><p>{said}</p></div>')
 
     def __repr__(self) -> str:
-        return f"MaskedWord({self.encoder.name}, {self._text!r})"
+        return f"MaskedWord({self.encoder.title}, {self._text!r})"

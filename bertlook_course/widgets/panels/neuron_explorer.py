@@ -50,4 +50,4 @@ class NeuronExplorer(ipywidgets.VBox):
         return mime_bundle(self, [self.neuron_view.picture()])
 
     def __repr__(self) -> str:
-        return f"NeuronExplorer({self.encoder.name}, {self.neuron_view!r})"
+        return f"NeuronExplorer({self.encoder.title}, {self.neuron_view!r})"

@@ -145,7 +145,7 @@ class TypedPattern(ipywidgets.VBox):
         return mime_bundle(self, [replace(picture, caption=f"{self.sentence} {picture.beneath}")])
 
     def __repr__(self) -> str:
-        return f"TypedPattern({self.encoder.name}, {self.pattern_box.text.value!r}, {self.text_box.text.value!r})"
+        return f"TypedPattern({self.encoder.title}, {self.pattern_box.text.value!r}, {self.text_box.text.value!r})"
 
 
 def _paragraphs(said: str) -> str:
