@@ -27,8 +27,9 @@ from ..render import (
     table_dots,
 )
 from .common import LessonDeck, letter
-from .models import subject
+from .models import short_title, subject
 
+_ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
 
 
@@ -60,9 +61,9 @@ class Deck(LessonDeck):
         return {model: {name: c.score(name) for name in c.answers} for model, c in compared.items()}
 
     @cached_property
-    def other(self) -> keywords.Comparison | None:
-        """The same texts judged by the model beside it; None if there is none."""
-        return None if self.beside is None else lesson12.measured(self.beside, self.resources).comparison
+    def other(self) -> lesson12.Measured | None:
+        """What the model beside it makes of the same texts; None if there is none."""
+        return None if self.beside is None else lesson12.measured(self.beside, self.resources)
 
     @property
     def halves(self) -> str:
@@ -197,7 +198,7 @@ class Deck(LessonDeck):
         scores = {name: (model[keywords.BEST_HEAD], model_of(name)) for name, model in best.items()}
         if self.other is not None:
             scores[subject(self.beside)] = (
-                self.other.score(keywords.BEST_HEAD),
+                self.other.comparison.score(keywords.BEST_HEAD),
                 model_of(subject(self.beside)),
             )
         table = TextTable(
@@ -230,8 +231,8 @@ class Deck(LessonDeck):
 
         texts = np.arange(self.test.n_texts)
         return {
-            "AUC": Estimate(float((head - rake).mean()), *stats.paired_interval(rake, head), "+.2f"),
-            "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.2f"),
+            "AUC": Estimate(float((head - rake).mean()), *stats.paired_interval(rake, head), "+.3f"),
+            "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.3f"),
         }
 
     def rake_sentence(self) -> str:
@@ -283,10 +284,7 @@ class Deck(LessonDeck):
     @cached_property
     def by_head(self) -> dict[str, dict[str, np.ndarray]]:
         """Of each model, quantities of each head, mean over the texts that report: (layer, head)."""
-        return {
-            model: {name: values.mean(axis=0) for name, values in found.heads[1].items()}
-            for model, found in self.found.items()
-        }
+        return {model: _by_head(found) for model, found in self.found.items()}
 
     @property
     def lowest_first(self) -> np.ndarray:
@@ -296,27 +294,31 @@ class Deck(LessonDeck):
     @property
     def thirds(self) -> tuple[float, float]:
         """The mean AUC of the third of the heads with the lowest score, and of the others."""
-        order, auc = self.lowest_first, self.by_head[self.name]["max"].ravel()
-        third = len(order) // 3
-        return auc[order[:third]].mean(), auc[order[third:]].mean()
+        return _thirds(self.ours)
 
     def thirds_answer(self) -> str:
-        """The letter of the answer, and both numbers."""
+        """The letter of the answer, and both numbers; beside another model, its numbers too."""
         low, others = self.thirds
-        said = letter(low, (0.47, 0.53), "CBA")
-        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}."
+        said = letter(low, _ABOUT_HALF, "CBA")
+        beside = ""
+        if self.other is not None:
+            beside = " In {}: {:.2f} and {:.2f}.".format(subject(self.beside), *_thirds(self.other))
+        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}.{beside}"
 
     def correlations_table(self) -> TextTable:
-        """With what the score of the lecture slides goes together, for both models."""
+        """With what the score of the lecture slides goes together, for all models."""
+        columns = dict(self.by_head)
+        if self.other is not None:
+            columns[short_title(self.beside)] = _by_head(self.other)
         kinds = {"spread of the maxima": "spread", "attention entropy": "entropy", "AUC": "max"}
         rows = []
         for name, kind in kinds.items():
-            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in self.by_head.values()]
+            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in columns.values()]
             rows.append([name, *(Estimate(value, form="+.2f") for value in rho)])
         return TextTable(
-            ["rank correlation of the score with", *self.models],
+            ["rank correlation of the score with", *columns],
             rows,
-            f"Over {self.n_layers * self.n_heads} heads, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
+            f"Over the heads of each, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
             "of a text's words.",
         )
 
@@ -382,25 +384,36 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""
-        scores, (gain, twin_gain), (low, _) = self.scores[self.name], self.gains, self.thirds
+        scores, (gain, twin_gain) = self.scores[self.name], self.gains
         auc = {name: f"{score.auc:.2f}" for name, score in scores.items()}
         beside = ""
         if self.other is not None:
-            beside = f", {subject(self.beside)}'s {self.other.score(keywords.BEST_HEAD).auc:.2f}"
-        if low < 0.47:
-            better = "still no" if 1 - low < scores["pieces"].auc else "then"
-            which = (
-                f"They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
-                "wordpieces (slide 7)."
-            )
-        else:
-            which = "Of key words they say next to nothing."
+            beside = f", {subject(self.beside)}'s {self.other.comparison.score(keywords.BEST_HEAD).auc:.2f}"
         return (
             f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50){beside}; without a model, tf-idf "
             f"{auc['tf-idf']}, RAKE {auc['RAKE']}; a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
             f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}, both "
             f"{auc[keywords.BOTH]}. Heads add {gain} to the rules, the twin's heads {twin_gain}.\n"
-            f"- **Which heads?** Not those with the lowest “entropy”: {low:.2f}. {which}"
+            f"- **Which heads?** {self._which_heads()}"
+        )
+
+    def _which_heads(self) -> str:
+        """Whether the heads with the lowest score are those to take."""
+        low, others = self.thirds
+        if low > max(_ABOUT_HALF[1], others):
+            said = f"Here those with the lowest “entropy” do better: {low:.2f}, the others {others:.2f}"
+            if self.other is None:
+                return f"{said}."
+            theirs = "in {} {:.2f} and {:.2f}".format(subject(self.beside), *_thirds(self.other))
+            return f"{said}; {theirs}. What ranks the heads of one model need not rank those of another."
+        said = f"Not those with the lowest “entropy”: {low:.2f}."
+        if low >= _ABOUT_HALF[0]:
+            better = "next to nothing" if low <= _ABOUT_HALF[1] else f"no more than the others, {others:.2f}"
+            return f"{said} Of key words they say {better}."
+        better = "still no" if 1 - low < self.scores[self.name]["pieces"].auc else "then"
+        return (
+            f"{said} They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
+            "wordpieces (slide 7)."
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -459,6 +472,19 @@ class Deck(LessonDeck):
         )
 
 
+def _by_head(found: lesson12.Measured) -> dict[str, np.ndarray]:
+    """Quantities of each head, mean over the texts that report: (layer, head)."""
+    return {name: values.mean(axis=0) for name, values in found.heads[1].items()}
+
+
+def _thirds(found: lesson12.Measured) -> tuple[float, float]:
+    """The mean AUC of the third of the heads with the lowest score, and of the others."""
+    heads = _by_head(found)
+    order, auc = heads["score"].ravel().argsort(), heads["max"].ravel()
+    third = len(order) // 3
+    return auc[order[:third]].mean(), auc[order[third:]].mean()
+
+
 def auc_of(score: keywords.WordScore) -> Estimate:
     """The AUC of a score with its interval."""
     return Estimate(score.auc, score.auc_low, score.auc_high)
@@ -485,7 +511,7 @@ def _ahead(lead: Estimate) -> str:
 
 def _against_rake(table: MeasuredTable) -> str:
     """Two scores of docs/results.md, of which each has its own interval."""
-    head, rake = (table.value(row, "F1") for row in ("best head, column mean", "RAKE"))
+    head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
     apart = head.low > rake.high or rake.low > head.high
     return f"{head} and {rake}, {'apart' if apart else 'a tie: the intervals overlap'}"
 
