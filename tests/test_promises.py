@@ -50,3 +50,32 @@ def test_every_promise_about_security_names_its_test():
     promises = re.findall(r"^- .*(?:\n(?!- |#|\n).*)*", text, re.MULTILINE)
     assert len(promises) >= 20
     assert [promise for promise in promises if not TEST.search(promise)] == []
+
+
+def strangers(name: str, text: str) -> list[str]:
+    """Scripts that a text names by folder and file, and that are not there: `views/js/core.js`, for one, is there."""
+    named = re.findall(r"`(?:\.\./)*([\w/]*\w/\w+\.(?:py|js|css))`", text)
+    return [f"{name} names {path}" for path in named if not any(one.endswith(f"/{path}") for one in SCRIPTS)]
+
+
+SCRIPTS = {
+    f"/{path.relative_to(ROOT).as_posix()}"
+    for folder in (
+        *ROOT.glob("bertlook_*"),
+        *(ROOT / name for name in ("tests", "tools", "training", "slides")),
+    )
+    for path in folder.rglob("*.*")
+}
+
+
+def test_every_script_that_a_comment_or_a_page_names_is_there():
+    """A file that has moved is looked for in vain by who reads of it."""
+    paths = [*ROOT.glob("bertlook_*/**/*.py"), *ROOT.glob("bertlook_*/**/*.md"), ROOT / "CONTRIBUTING.md"]
+    paths += [ROOT / "README.md", ROOT / "docs/architecture.md", *ROOT.glob("tools/*.py")]
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    said = re.compile("lessonNN|NAME")  # a pattern of names, not a name
+    found = [one for name, text in texts.items() for one in strangers(name, text) if not said.search(one)]
+    assert found == []
+    assert strangers("a page", "`views/js/core.js` and `widgets/view_core.js`") == [
+        "a page names widgets/view_core.js"
+    ]

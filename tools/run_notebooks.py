@@ -2,6 +2,8 @@
 
     python tools/run_notebooks.py                      every deck, solution and exercise
     python tools/run_notebooks.py slides/01_*.ipynb    these only
+    python tools/run_notebooks.py --showing "On average, .* goes to"    those whose saved outputs show these words (or this pattern)
+    python tools/run_notebooks.py --showing "On average" --list         say which, run none
     python tools/run_notebooks.py --check              run, write nothing, say what would change
     python tools/run_notebooks.py --exact ...          every byte counts: on the computer that saved them, or after a change of style
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import html
 import json
 import re
 import sys
@@ -78,6 +81,36 @@ def find_notebooks(root=ROOT) -> list[Path]:
     list of Path
     """
     return [path for folder in FOLDERS for path in sorted((Path(root) / folder).glob("*.ipynb"))]
+
+
+def showing(pattern: str, paths) -> list[Path]:
+    """Those notebooks of which a saved output shows a pattern: after a change of wording, these are to be run again.
+
+    Parameters
+    ----------
+    pattern : str
+        A regular expression, or plain words: the old wording, as a reader sees it in print.
+    paths : iterable of path
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    NotebookError
+        If a notebook cannot be read, or the pattern is no regular expression.
+    """
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise NotebookError(f"--showing {pattern!r} is no regular expression: {error}") from None
+    return [
+        path
+        for path in paths
+        for outputs in [[output for cell in read(path).cells for output in cell.get("outputs", [])]]
+        if any(wanted.search(html.unescape(text)) for output in outputs for text in output_texts(output))
+    ]
 
 
 def execute(notebook, *, folder, name="notebook", timeout=600):
@@ -374,6 +407,10 @@ def main(arguments=None) -> int:
         "notebooks", nargs="*", type=Path, help="notebook files (default: all of the project)"
     )
     parser.add_argument(
+        "--showing", metavar="WORDS", help="only those whose saved outputs show these words or this pattern"
+    )
+    parser.add_argument("--list", action="store_true", help="say which notebooks would run, and run none")
+    parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if a saved notebook would change"
     )
     parser.add_argument(
@@ -384,6 +421,17 @@ def main(arguments=None) -> int:
     paths = options.notebooks or find_notebooks()
     if not paths:
         print(f"No notebooks in {', '.join(FOLDERS)}.")
+    if options.showing is not None:
+        try:
+            paths = showing(options.showing, paths)
+        except NotebookError as error:
+            print(error, file=sys.stderr)
+            return 1
+        if not paths:
+            print(f"No saved output shows {options.showing!r}.")
+    if options.list:
+        print(*paths, sep="\n")
+        return 0
     failed = False
     for path in paths:
         start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 BertViz (Vig, 2019) fetches three scripts from a CDN when it draws, so offline it shows nothing; in JupyterLab 4 it draws or
 not depending on which script comes first; and its neuron view brings its own copy of old model code. Its drawing code
-is sound. So the three views here are BertViz's own scripts (read from the installed package by bertviz_scripts.py), given an
+is sound. So the three views here are BertViz's own scripts (read from the installed package by scripts.py), given an
 `Attention` of any encoder, and closed into a frame that may fetch nothing and cannot touch the page around it.
 """
 

@@ -1,4 +1,4 @@
-"""Attention of one input: what `extract_attention` returns."""
+"""Attention of one input: what `extract_attention`, in reading.py, returns."""
 
 from __future__ import annotations
 

@@ -149,3 +149,21 @@ def test_a_copy_of_the_course_reads_with_the_model_that_is_named(tmp_path):
     assert first("slides/02_b.ipynb") == other["cells"][0]  # untouched, with its outputs
     again = copy_course(tmp_path / "mine", update=True, source=source)
     assert not again.written and not again.kept  # an update keeps the model of the copy
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"is_decoder": True}, "decoder"),
+        ({"vocab_size": 7}, "cannot be loaded"),
+    ],
+)
+def test_a_model_that_cannot_read_is_refused_before_anything_starts(
+    changes, words, tmp_path, unset, monkeypatch
+):
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    folder = tiny.save_tiny_model(tmp_path / "odd")
+    tiny.change_config(folder, **changes)
+    with pytest.raises(ValueError, match=words):
+        choose_model(str(folder))
+    assert "BERTLOOK_MODEL" not in os.environ

@@ -62,7 +62,9 @@ def test_what_a_model_does_is_said_of_that_model(deck, pebble, monkeypatch):
     lines = said(deck, pebble, monkeypatch)
     assert any("pebble" in line for line in lines)
     allowed = "|".join([*TOLD_OF_THE_SPECIMEN, *([OF_ITS_OWN[deck[:2]]] if deck[:2] in OF_ITS_OWN else [])])
-    wrong = [line for line in lines if re.search("specimen", line, re.I) and not re.search(allowed, line)]
+    wrong = [
+        line for line in lines if re.search("specimen", line, re.IGNORECASE) and not re.search(allowed, line)
+    ]
     assert not wrong, wrong[:5]
     assert pebble not in "".join(lines), "a slide shows the path of the folder"
 

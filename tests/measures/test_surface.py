@@ -9,6 +9,7 @@ from made import looks_back
 
 from bertlook_teach import Attention
 from bertlook_teach.measures import (
+    OFFSETS,
     attention_entropy,
     attention_share,
     cls_entropy,
@@ -216,6 +217,32 @@ def test_one_token_has_entropy_zero_normalized_or_not():
 ALL = surface_measures()
 
 
+# What a head gets that looks at nothing in particular, worked out by hand: seven tokens, one [CLS], two [SEP], one "," and one ".".
+# A new measure needs its line here, and beside it a test that swaps query and key.
+EVEN = {
+    "cls": 1 / 7,
+    "sep": 2 / 7,
+    "punct": 2 / 7,
+    "sep_to_sep": 2 / 7,
+    "other_to_sep": 2 / 7,
+    "entropy": np.log(7),
+    "entropy_normalized": 1,
+    "entropy_clark": np.log(7),
+    "entropy_from_cls": np.log(7),
+    "offset_r_squared": 0,
+    "self": 7 / 49,  # the pairs so far apart, of 7 tokens, each with the weight 1/7
+    "previous": 6 / 49,
+    "next": 6 / 49,
+    **{f"offset{offset:+d}": max(0, 7 - abs(offset)) / 49 for offset in OFFSETS if abs(offset) > 1},
+}
+
+
+def test_even_attention_gives_every_measure_the_number_worked_out_by_hand():
+    assert set(ALL) == set(EVEN), "a measure of surface_measures() and its line in EVEN belong together"
+    for name, measure in ALL.items():
+        assert measure(Tokens(uniform(tokens=7))) == pytest.approx(np.full((2, 3), EVEN[name])), name
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_tensor_gives_the_same_numbers_as_an_array(name):
     torch = pytest.importorskip("torch")
@@ -259,7 +286,7 @@ def test_a_row_that_is_no_distribution_is_named(name, value, shown):
         ALL[name](Tokens(weights))
 
 
-@pytest.mark.parametrize("name", surface_measures())
+@pytest.mark.parametrize("name", ALL)
 def test_a_baseline_is_the_measure_of_even_attention(name):
     measure, n = ALL[name], len(made.TOKENS)
     even = measure(made.attention(weights=uniform(3, 2, n)))

@@ -1,10 +1,12 @@
 """Pictures are strings computed from data: what they show, what they say, what they refuse."""
 
+import ast
 import re
 import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -37,6 +39,8 @@ from bertlook_teach.views import (
 )
 from bertlook_teach.views.drawing import lines as lines_module
 from bertlook_teach.views.drawing import palette
+
+DRAWING = Path(palette.__file__).parent
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
 HOSTILE = [
@@ -297,6 +301,40 @@ def test_a_map_title_that_is_markup_stays_text():
 
 
 # ---- sentences -------------------------------------------------------------------------------------------
+
+
+# A chosen head is described without the kernel too: each of these functions has a twin in views/js/core.js. That both give the same
+# sentences, tests/browser tries; here their words are compared, without a browser.
+TWINS = {
+    ("sentences", "describe_attention"): "describeHead",
+    ("sentences", "_habit"): "habit",
+    ("sentences", "describe_token"): "describeToken",
+    ("difference", "describe_difference"): "describeDifference",
+    ("difference", "describe_token_difference"): "describeTokenDifference",
+    ("norms", "describe_norms"): "describeHeadNorms",
+    ("norms", "_source"): "sourceOf",
+    ("norms", "describe_token_norms"): "describeTokenNorms",
+}
+
+
+def phrases(file: str, function: str) -> list[str]:
+    """What a function of Python can print, without its errors and its docstring: each piece of text of two words or more."""
+    tree = ast.parse((DRAWING / f"{file}.py").read_text(encoding="utf-8"))
+    [body] = [n.body[1:] for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function]
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    refused = {id(part) for node in nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in refused]
+    return [text.strip() for text in texts if isinstance(text, str) and " " in text.strip()]
+
+
+@pytest.mark.parametrize("file, function", TWINS)
+def test_python_and_the_page_say_a_sentence_in_the_same_words(file, function):
+    script = (DRAWING.parent / "js" / "core.js").read_text(encoding="utf-8")
+    twin = script.split(f"\nfunction {TWINS[file, function]}(")[1].split("\n}\n")[0]
+    said = phrases(file, function)
+    assert said, f"{function} says nothing"
+    missing = [text for text in said if text not in twin]
+    assert not missing, f"{function} says {missing}; {TWINS[file, function]} in views/js/core.js does not"
 
 
 def test_the_sentence_names_the_strongest_weight_and_the_habit():

@@ -75,16 +75,31 @@ def test_the_walk_gives_what_the_page_says():
         assert f"{call.partition('(')[0]}(" in examples
 
 
+def test_it_is_one_page_with_one_picture_that_is_told_in_words_too():
+    assert len(PAGE.splitlines()) <= 60 and len(PAGE.split()) <= 600
+    [told] = (" ".join(words.split()) for words in re.findall(r"!\[([^\]]*)\]", PAGE))
+    places = [told.find(re.search(rf"\b{name}\b", told)[0]) for name in HOUSE]
+    assert places == sorted(places)  # from the ground up
+    assert [name for name in ROOMS if not re.search(rf"\b{name}\b", told)] == []
+    for room, calls in WALK.items():
+        assert all(f"{call.partition('(')[0]}" in told for call in calls) and f" in {room}" in told
+
+
 def contributor_problems(page: str) -> list[str]:
-    """What the contributor's page gets wrong: rooms left out or in another order, and tests that are not there."""
+    """What the contributor's page gets wrong: rooms left out or in another order, and files that are not there."""
     found = []
     rooms = tuple(re.findall(r"(?m)^\| `(\w+)` \|", page))
     if rooms != tuple(dict.fromkeys(ROOMS)):
         found.append(f"the rooms are {', '.join(rooms)}")
-    paths = re.findall(r"`(tests/[\w/.]+)", page)
-    found += [
-        f"there is no {path}" for path in paths if not (ROOT / path.replace("TOPIC", "syntax")).exists()
-    ]
+    paths = re.findall(r"`((?:bertlook_\w+|tests|tools|training|data|docs|slides|notebooks)/[\w/.]+)", page)
+    for path in paths:  # NAME, TOPIC and NN stand for what there is
+        named = (
+            path.replace("commands/NAME", "commands/present")
+            .replace("NAME", "syntax")
+            .replace("TOPIC", "syntax")
+        )
+        if not list(ROOT.glob(re.sub("NN(_topic.ipynb)?", "06", named) + "*")):
+            found.append(f"there is no {path}")
     return found if paths else [*found, "no test is named"]
 
 
@@ -93,3 +108,4 @@ def test_the_contributors_page_knows_the_rooms_and_their_tests():
     assert contributor_problems(page) == []
     assert contributor_problems(page.replace("| `stats` |", "| `odds` |"))
     assert contributor_problems(page.replace("tests/claims/test_ledger.py", "tests/claims/test_book.py"))
+    assert contributor_problems(page.replace("views/head_map.py", "views/heads_map.py"))

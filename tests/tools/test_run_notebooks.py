@@ -234,6 +234,29 @@ def test_notebooks_are_found_in_the_order_they_are_run(tmp_path):
     assert found == [f"{name}.ipynb" for name in names]
 
 
+def test_after_a_change_of_wording_the_notebooks_that_show_it_are_found(tmp_path, capsys):
+    """In any output, as it is read: not in the source, and not as markup writes it."""
+    paths = [tmp_path / f"{name}.ipynb" for name in ("shows", "asks", "else")]
+    figure = new_output("display_data", {"text/html": "<p>a token&#x27;s share: 40 % goes to [SEP].</p>"})
+    cells = [
+        new_code_cell("f()", outputs=[figure]),
+        new_code_cell("'40 % goes to [SEP]'"),
+        new_code_cell("g()", outputs=[new_output("stream", text="it goes home")]),
+    ]
+    for path, cell in zip(paths, cells):
+        nbformat.write(new_notebook(cells=[cell]), path)
+    assert run_notebooks.showing(r"token's share: \d+ % goes to", paths) == paths[:1]
+    assert run_notebooks.showing("goes", paths) == [paths[0], paths[2]]
+    before = paths[0].read_bytes()
+    assert run_notebooks.main(["--showing", "goes", "--list", *map(str, paths)]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(paths[0]), str(paths[2])]
+    assert paths[0].read_bytes() == before
+    assert run_notebooks.main(["--showing", "nowhere", *map(str, paths)]) == 0
+    assert "No saved output shows 'nowhere'" in capsys.readouterr().out
+    assert run_notebooks.main(["--showing", "goes (", *map(str, paths)]) == 1
+    assert "is no regular expression" in capsys.readouterr().err
+
+
 def test_a_missing_notebook_fails_the_command_and_the_others_go_on(tmp_path, capsys):
     assert run_notebooks.main([str(tmp_path / "a.ipynb"), str(tmp_path / "b.ipynb")]) == 1
     assert capsys.readouterr().err.count("there is no such file") == 2

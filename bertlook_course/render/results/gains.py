@@ -9,7 +9,7 @@ from bertlook_teach.views import RULE
 from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
 
-_APART = 0.26  # of the distance of two lines, between the marks of two models with intervals
+_APART = 0.36  # of the distance of two lines, between the marks of two models with intervals
 
 
 def gain_figure(
@@ -52,7 +52,10 @@ def gain_figure(
             axes.axhline(place, color=RULE, linewidth=1, zorder=0)
         draw_level(axes, 0, upright=True, zorder=1)
         for (name, gains), look in zip(drawn.items(), line_looks(drawn)):
-            look = look | {"linestyle": "", "markersize": 13 if name in measured else 9}
+            look = look | {
+                "linestyle": "",
+                "markersize": 9 if name not in measured else 13 if len(measured) == 1 else 10,
+            }
             lower = _APART * (measured.index(name) - (len(measured) - 1) / 2) if name in measured else 0
             heights = [places[relation] + lower for relation in gains]
             values = list(gains.values())

@@ -1,6 +1,6 @@
 """A sentence for every picture, computed from the data it shows.
 
-The JavaScript views build the same sentences (`widgets/view_core.js`); a browser test holds the two together.
+The JavaScript views build the same sentences (`views/js/core.js`); tests hold the two together.
 Shares print as whole per cent, which is also why 8 bits a weight are enough to draw from.
 """
 
