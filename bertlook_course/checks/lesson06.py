@@ -381,7 +381,7 @@ def check_lacks(minilm, specimen):
         zip(LACKS_OPTIONS, ((False, False), (True, False), (False, True), (True, True)), strict=True)
     )
     said = {
-        relation: f"{relation}: MiniLM {100 * ours:+.0f} points, the specimen {100 * theirs:+.0f}"
+        relation: f"{relation}: MiniLM {ours:+.2f}, the specimen {theirs:+.2f}"
         for relation, (ours, theirs) in gains.items()
     }
 

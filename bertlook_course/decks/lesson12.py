@@ -512,8 +512,8 @@ def _ahead(lead: Estimate) -> str:
 def _against_rake(table: MeasuredTable) -> str:
     """Two scores of docs/results.md, of which each has its own interval."""
     head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
-    apart = head.low > rake.high or rake.low > head.high
-    return f"{head} and {rake}, {'apart' if apart else 'a tie: the intervals overlap'}"
+    said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
+    return f"{head} and {rake}, {said or 'a tie: the intervals overlap'}"
 
 
 def published_heads_table() -> TextTable:

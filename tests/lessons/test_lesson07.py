@@ -344,7 +344,7 @@ def deck(specimen, documents):
 
 
 def said(deck):
-    shown = (deck.said_won(), deck.points_picture(), deck.said_heads_above(), deck.said_open(), deck.limits())
+    shown = (deck.said_won(), deck.points_picture(), deck.said_heads_above(), deck.said_open())
     tables = deck.pairs.table(), deck.cells(("all",), "Note.")
     return "\n".join(
         map(str, (*shown, *tables, deck.said_won_there(), deck.said_on_larger_sets(), deck.answer()))
