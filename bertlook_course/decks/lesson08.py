@@ -129,7 +129,8 @@ class Deck(LessonDeck):
             )
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
-            f"Attention alone, and attention and words, minus distances and words, in points: {'; '.join(said)}. BERT-base as printed.",
+            f"Minus distances and words, attention alone and with words: {'; '.join(said)}. "
+            f"Points, {self.found.n_test} sentences; BERT-base as printed.",
         )
 
     def fits_sentence(self) -> str:
@@ -139,16 +140,19 @@ class Deck(LessonDeck):
         unfinished = [name for name, how in fits.items() if how == probing.NOT_CONVERGED]
         ended = "not converged: " + ", ".join(unfinished) if unfinished else "converged"
         seeds = [100 * score.uas for score in self.found.seeds.values()]
-        vectors = ""
-        if self.other is not None:
-            vectors = (
-                f"The rival reads each model's own word vectors: {self.cell('distances and words')} % with {self.subject}'s, "
-                f"{score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s.\n\n"
+        rounds, attention = (
+            f"stopped after {stopped} rounds",
+            f"{ended} (attention only: penalty {self.probe.l2:g})",
+        )
+        if self.other is None:
+            return (
+                f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), {rounds},\n"
+                f"chosen on validation documents. The probes with attention: {attention}."
             )
-        return vectors + (
-            f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
-            f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty "
-            f"{self.probe.l2:g})."
+        return (
+            f"**Distances and words** reads each model's own word vectors: {self.cell('distances and words')} % with "
+            f"{self.subject}'s ({rounds}), {score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s. "
+            f"The probes with attention: {attention}."
         )
 
     # ---- controls -----------------------------------------------------------------------------------------
@@ -400,7 +404,7 @@ def _said_leads(name: str, found: lesson08.Measured) -> str:
     alone, both = (
         _leads(found)[probe].replace(" points", "") for probe in ("attention only", "attention and words")
     )
-    return f"{name} {alone} and {both} ({found.n_test} sentences)"
+    return f"{name} {alone} and {both}"
 
 
 def shifted_place() -> TextTable:

@@ -27,7 +27,7 @@ from ..render import (
     table_dots,
 )
 from .common import LessonDeck, letter
-from .models import short_title, subject
+from .models import subject
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
@@ -306,19 +306,16 @@ class Deck(LessonDeck):
         return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}.{beside}"
 
     def correlations_table(self) -> TextTable:
-        """With what the score of the lecture slides goes together, for all models."""
-        columns = dict(self.by_head)
-        if self.other is not None:
-            columns[short_title(self.beside)] = _by_head(self.other)
+        """With what the score of the lecture slides goes together, for the model and its twin."""
         kinds = {"spread of the maxima": "spread", "attention entropy": "entropy", "AUC": "max"}
         rows = []
         for name, kind in kinds.items():
-            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in columns.values()]
+            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in self.by_head.values()]
             rows.append([name, *(Estimate(value, form="+.2f") for value in rho)])
         return TextTable(
-            ["rank correlation of the score with", *columns],
+            ["rank correlation of the score with", *self.models],
             rows,
-            f"Over the heads of each, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
+            f"Over {self.n_layers * self.n_heads} heads, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
             "of a text's words.",
         )
 

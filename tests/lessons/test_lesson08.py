@@ -162,11 +162,11 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said_by(deck)
     assert "other: **72**, and 144 for the root" in text and "each of other's 36 heads" in text
     own, beside = re.search(
-        r"points: other (.*) \(.*; specimen (.*) \(", deck.probes_picture().sentence
+        r"with words: other (.*); specimen (.*)\. Points", deck.probes_picture().sentence
     ).groups()
     assert own == beside and own.count("[") == 2  # the same probes here
     assert "On EWT, the specimen: " in text and " On EWT 5" not in text  # nothing there is its own
-    assert "The same of the specimen: " in deck.answer() and "with the specimen's.\n" in deck.fits_sentence()
+    assert "The same of the specimen: " in deck.answer() and " with the specimen's. " in deck.fits_sentence()
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 
 
