@@ -73,8 +73,9 @@ def measured(texts: Path, out: Path, *more, **which) -> tuple[float, float, floa
 
 # As `bertlook profile`, with small chunks and a sum on disk every second, so that a kill can fall on every step of a run.
 SMALL = """
-from bertlook_bench import chunks, line, profile
-chunks.CHUNK, profile.KEEP_EVERY = 16, 1.0
+from bertlook_bench import chunks, line
+from bertlook_course.analyses.anatomy import reports
+reports.TEXTS, chunks.KEEP_EVERY = 16, 1.0
 raise SystemExit(line.main(__import__("sys").argv[1:]))
 """
 

@@ -16,14 +16,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from bertlook_course.storage import Unfinished, cut, unpack
+from bertlook_course.storage import Unfinished, cut, pack, unpack
 from bertlook_teach.disk import write_file
 
 from . import common
 from .models import Model, measured
 
-CHUNK = 256  # inputs: sorted by length, batches of 8 pad some 6 %. The same for any number of workers, or a run could not be gone on with by more of them
+KEEP_EVERY = 60.0  # seconds until the sums of the chunks so far take their place on disk
 
 AHEAD = 3  # chunks a worker has waiting
 
@@ -221,9 +222,9 @@ class Run(Unfinished):
         model: Model,
         items: Iterable,
         *,
+        size: int,
         total: int | None = None,
         label: str = "",
-        size: int | None = None,
         begin: int = 0,
         **options,
     ) -> Iterator:
@@ -235,23 +236,21 @@ class Run(Unfinished):
         model : Model
         items : iterable
             The corpus, read as chunks are handed out.
+        size : int
+            Items in a chunk. The same for any number of workers, or a run could not be gone on with by more of them.
         total : int, optional
             Number of items, for the bar.
         label : str
             Tells the parts of a run apart: the model, the measure.
-        size : int, optional
-            Items in a chunk, if not `CHUNK`.
         begin : int
             Chunks before this one are not wanted: the caller has what they add.
         """
-        size = CHUNK if size is None else size
-        safe = "".join(c if c.isalnum() else "-" for c in label)[:40]
-        prefix = f"{safe}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-"
+        prefix = _prefix(label)
 
         def path(number: int) -> Path:
             return self.kept / f"{prefix}{number:07}.npz"
 
-        there = {int(p.stem.rpartition("-")[2]) for p in self.kept.glob(f"{prefix}*.npz")}
+        there = {_number(path) for path in self.kept.glob(f"{prefix}*.npz")}
         there = {number for number in there if number >= begin and _whole(path(number))}
         count = None if total is None else -(-total // size)
         if there or begin:
@@ -284,12 +283,42 @@ class Run(Unfinished):
         finally:
             bar.close()
 
-    def forget(self, label: str, before: int) -> None:
-        """Take away kept chunks below a number: the caller keeps their sum."""
-        prefix = hashlib.sha256(label.encode()).hexdigest()[:8]
-        for path in self.kept.glob(f"*-{prefix}-*.npz"):
-            if int(path.stem.rpartition("-")[2]) < before:
-                path.unlink(missing_ok=True)
+    def added(
+        self, job: Callable, model: Model, items: Iterable, sums, add: Callable, **how
+    ) -> tuple[Any, bool]:
+        """Results of all chunks added to sums, which take their place on disk every `KEEP_EVERY` seconds; and whether no Ctrl-C stopped it.
+
+        Parameters
+        ----------
+        job, model, items
+            As of `results`, which takes ``how``.
+        sums
+            Of nothing yet, as a value that `bertlook_course.storage.pack` takes.
+        add : function of the sums and the result of a chunk
+        """
+        done = 0
+        for path in sorted(self.kept.glob("*.sums"), reverse=True):
+            with suppress(OSError, ValueError):
+                sums, done = unpack(path.read_bytes()), _number(path)
+                break
+        last = time.monotonic()
+        try:
+            for found in self.results(job, model, items, begin=done, **how):
+                add(sums, found)
+                done += 1
+                if time.monotonic() - last >= KEEP_EVERY:
+                    self._replace_chunks(sums, done)
+                    last = time.monotonic()
+        except KeyboardInterrupt:
+            return sums, False
+        return sums, True
+
+    def _replace_chunks(self, sums, done: int) -> None:
+        """Write the sums of the first chunks, then take these away: a kill in between leaves both, and the sums count."""
+        write_file(self.kept / f"{_prefix('')}{done:07}.sums", pack(sums))
+        for path in self.kept.glob(f"{_prefix('')}*"):
+            if _number(path) < done:
+                path.unlink()
 
     def _here(self, job, model, todo, there, options, waiting) -> Iterator[tuple[int, bytes | None]]:
         for number, chunk in todo:
@@ -358,6 +387,17 @@ class Run(Unfinished):
                         "no worker is left: they ended several times, most often for want of memory. Take a smaller --batch-size or fewer workers; "
                         "the same command goes on from here."
                     ) from None
+
+
+def _prefix(label: str) -> str:
+    """How the names of what is kept of one part of a run begin."""
+    safe = "".join(c if c.isalnum() else "-" for c in label)[:40]
+    return f"{safe}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-"
+
+
+def _number(path: Path) -> int:
+    """Of a kept chunk its number; of kept sums how many chunks they are of."""
+    return int(path.stem.rpartition("-")[2])
 
 
 def _whole(path: Path) -> bool:

@@ -248,7 +248,9 @@ def _main(argv: list[str]) -> int:
         said = f"there is not enough memory ({error or 'of this process'}); take fewer or shorter texts, or a smaller model"
         print(f"bertlook {args.command}: {said}.", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        if str(stopped):
+            print(stopped, file=sys.stderr)
         return 130
     finally:
         release_folders()

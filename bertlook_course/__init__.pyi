@@ -27,7 +27,6 @@ from .corpora import load_texts as load_texts
 from .corpora import load_treebank as load_treebank
 from .render import NumberTable as NumberTable
 from .render import TextTable as TextTable
-from .render import claim_lines as claim_lines
 from .render import claim_table as claim_table
 from .render import count_verdicts as count_verdicts
 from .render import figure_picture as figure_picture

@@ -1,4 +1,4 @@
-"""Copy the tables of docs/results.md that slides quote to data/results.json, with the weights that each was measured with.
+"""Copy the tables of docs/results.md and docs/results_minilm.md that slides quote to data/results.json, with the weights that each was measured with.
 
     python tools/quoted_results.py             write data/results.json
     python tools/quoted_results.py --check     write nothing; exit 1 if it is not what the page says
@@ -15,51 +15,30 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 
+from tools.page_tables import table_below
 from tools.written import write_or_check
 
+MINILM = Path("docs/results_minilm.md")
 PAGE, CARD, KEPT = Path("docs/results.md"), Path("data/model/MODEL_CARD.md"), Path("data/results.json")
-# Short name -> heading, and which of the tables below it (down to the next heading) is meant.
+# Short name -> heading of the table.
 QUOTED = {
-    "EWT, Stanford": ("### Specimen on EWT dev, Stanford scheme (converted)", 0),
-    "LitBank": ("### LitBank, 100 novels, candidates: earlier mentions", 0),
-    "pronoun pairs": ("### Pronoun pairs", 0),
-    "probes": ("## Probes: what all heads know together", 0),
-    "layers: word classes": ("### Word classes", 0),
-    "layers: relations": ("### Relation of an arc", 0),
-    "layers: coreference": ("### Coreference", 0),
-    "tasks": ("## Tasks: fine-tuning, and heads switched off in what was fine-tuned", 0),
-    "tasks: one head": ("### One head off", 0),
-    "tasks: heads together": ("### Heads off together, agreement", 0),
-    "tasks: seeds": ("### Heads off together, three seeds", 0),
-    "key words: Inspec": ("### Inspec, first 400 abstracts", 0),
-    "key words: news": ("### 500N-KPCrowd, first 300 news", 0),
-    "negation": ("### Do heads look from a scope to its cue?", 0),
-    "negation: differences": ("### Negation minus a control", 0),
+    "EWT, Stanford": "### Specimen on EWT dev, Stanford scheme (converted)",
+    "LitBank": "### LitBank, 100 novels, candidates: earlier mentions",
+    "pronoun pairs": "### Pronoun pairs",
+    "probes": "## Probes: what all heads know together",
+    "layers: word classes": "### Word classes",
+    "layers: relations": "### Relation of an arc",
+    "layers: coreference": "### Coreference",
+    "tasks": "## Tasks: fine-tuning, and heads switched off in what was fine-tuned",
+    "tasks: one head": "### One head off",
+    "tasks: heads together": "### Heads off together, agreement",
+    "tasks: seeds": "### Heads off together, three seeds",
+    "key words: Inspec": "### Inspec, first 400 abstracts",
+    "key words: news": "### 500N-KPCrowd, first 300 news",
+    "negation": "### Do heads look from a scope to its cue?",
+    "negation: differences": "### Negation minus a control",
 }
 WEIGHTS = re.compile(r"Weights `([0-9a-f]{16})`")
-
-
-def cells_of(line):
-    return [re.sub(r"\*\*|`", "", cell).strip() for cell in line.strip().strip("|").split("|")]
-
-
-def table_of(lines, heading, which):
-    """(columns, rows) of a table below a heading; ValueError if it is not there."""
-    if lines.count(heading) != 1:
-        raise ValueError(f"{PAGE}: the heading {heading!r} is there {lines.count(heading)} times, not once")
-    tables, row = [], False
-    for line in lines[lines.index(heading) + 1 :]:
-        if line.startswith("#"):
-            break
-        if line.startswith("|"):
-            if not row:
-                tables.append([])
-            tables[-1].append(cells_of(line))
-        row = line.startswith("|")
-    if len(tables) <= which:
-        raise ValueError(f"{PAGE}: {len(tables)} tables below {heading!r}, and number {which + 1} is quoted")
-    columns, _, *rows = tables[which]
-    return columns, rows
 
 
 def weights_of(lines, heading):
@@ -79,15 +58,24 @@ def weights_of(lines, heading):
 def quoted(root=None):
     """The text of data/results.json as the page has it now."""
     root = root or ROOT
-    lines = (root / PAGE).read_text(encoding="utf-8").split("\n")
+    page = (root / PAGE).read_text(encoding="utf-8")
     named = re.search(r"Fingerprint[^`]*`([0-9a-f]{16})`", (root / CARD).read_text(encoding="utf-8"))
     if named is None:
         raise ValueError(f"{CARD} names no fingerprint")
     tables = {}
-    for name, (heading, which) in QUOTED.items():
-        columns, rows = table_of(lines, heading, which)
-        tables[name] = {"weights": weights_of(lines, heading), "columns": columns, "rows": rows}
-    return json.dumps({"specimen": named[1], "tables": tables}, indent=1, ensure_ascii=False) + "\n"
+    for name, heading in QUOTED.items():
+        table, weights = table_below(page, heading), weights_of(page.split("\n"), heading)
+        tables[name] = {"weights": weights, "columns": table.columns, "rows": table.rows}
+    kept = {"specimen": named[1]}
+    if (root / MINILM).is_file():
+        page = (root / MINILM).read_text(encoding="utf-8")
+        kept["minilm"] = weights = WEIGHTS.search(page)[1]
+        for name, heading in QUOTED.items():
+            heading = heading.replace("Specimen on ", "")
+            if heading in page.split("\n"):
+                table = table_below(page, heading)
+                tables[f"minilm/{name}"] = {"weights": weights, "columns": table.columns, "rows": table.rows}
+    return json.dumps({**kept, "tables": tables}, indent=1, ensure_ascii=False) + "\n"
 
 
 def main(arguments=None):
@@ -95,7 +83,7 @@ def main(arguments=None):
     try:
         return write_or_check(arguments, __doc__, ROOT / KEPT, quoted, otherwise)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(f"quoted_results: {error}", file=sys.stderr)
         return 1
 
 

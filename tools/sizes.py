@@ -15,12 +15,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HELPER = "bertlook_teach"
 WIDEST = 110  # columns of a line of code
+LEFT_BEHIND = {"__pycache__", ".ipynb_checkpoints"}
 
 
 def files(*folders: str, endings: tuple[str, ...] = (".py",)) -> list[Path]:
-    """The files of some folders of the root, by ending, however deep they lie."""
+    """The files of some folders of the root, by ending, however deep they lie; not what Python and Jupyter leave behind."""
     found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
-    return [path for path in found if path.suffix in endings and "__pycache__" not in path.parts]
+    return [path for path in found if path.suffix in endings and not LEFT_BEHIND & {*path.parts}]
 
 
 def text(path: Path) -> str:
@@ -43,7 +44,7 @@ def functions(path: Path) -> Iterator[tuple[int, str]]:
 
 def notebooks() -> Iterator[list[list[str]]]:
     """Of each deck, solution and exercise the lines of its code cells, without those that only Jupyter reads."""
-    for path in (*(ROOT / "slides").glob("*.ipynb"), *(ROOT / "notebooks").rglob("*.ipynb")):
+    for path in files("slides", "notebooks", endings=(".ipynb",)):
         cells = [cell for cell in json.loads(text(path))["cells"] if cell["cell_type"] == "code"]
         sources = ["".join(cell["source"]).splitlines() for cell in cells]
         yield [[line for line in source if not line.lstrip().startswith(("%", "!"))] for source in sources]

@@ -9,10 +9,12 @@ The tables come from `training/specimen_report.py --card`; `training/remake.py` 
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # so that a plain checkout works too
 
+from tools.page_tables import tables_of
 from tools.written import write_or_check
 
 CARD, MINILM_CARD = (ROOT / "data" / folder / "MODEL_CARD.md" for folder in ("model", "minilm"))
@@ -20,12 +22,29 @@ BEGIN, END = "<!-- from the tables: training/card_words.py -->", "<!-- end of wh
 COMMON, HIGH, NEAR = 800, 0.1, 0.02  # cases of a common relation; ten points; what is no gain worth reporting
 
 
+class Relation(NamedTuple):
+    """A relation on unseen treebanks, in the order of the table's columns."""
+
+    name: str
+    cases: int
+    head: str
+    accuracy: float
+    offset: str
+    by_offset: float
+    twin: float
+
+    @property
+    def gain(self):
+        return self.accuracy - self.by_offset
+
+
 def row(card, name):
-    """The cells of a row of the first tables, by its name."""
-    found = re.search(rf"^\| {re.escape(name)}[^|]*\|(.*)\|$", card, re.MULTILINE)
+    """The cells of the first row that begins with a name."""
+    rows = (cells for table in tables_of(card) for cells in table.rows)
+    found = next((cells for first, *cells in rows if first.startswith(name)), None)
     if found is None:
         raise ValueError(f"the card has no row {name!r}")
-    return [cell.strip() for cell in found[1].split("|")]
+    return found
 
 
 def heads(cell):
@@ -34,17 +53,13 @@ def heads(cell):
 
 
 def relations(card):
-    """The relations on unseen treebanks: (name, cases, head, accuracy, offset, its accuracy, twin's accuracy)."""
-    part = card.partition("\nRelations (Universal Dependencies)")[2].partition(
-        "\nThe same on the project's own treebank"
-    )[0]
-    pattern = r"^\|(?: \*\*| )`([^`]+)`\**" + r" \| ([^|]+)" * 6 + r" \|$"
-    found = re.findall(pattern, part, re.MULTILINE)
-    if not found:
+    """The relations on unseen treebanks, the first of two such tables."""
+    table = next((table for table in tables_of(card) if table.columns[0] == "relation (UD)"), None)
+    if table is None:
         raise ValueError("the card has no table of relations")
     return [
-        (name, int(cases), head.strip(), float(share), offset.strip(), float(by_offset), float(twin))
-        for name, cases, head, share, offset, by_offset, twin in found
+        Relation(name, int(cases), head, float(accuracy), offset, float(by_offset), float(twin))
+        for name, cases, head, accuracy, offset, by_offset, twin in table.rows
     ]
 
 
@@ -72,29 +87,28 @@ def words(card):
         f"[CLS], [SEP], full stops and commas take more than half of all attention in {f'layers {listed(above)}' if len(above) > 1 else f'layer {above[0]}' if above else 'no layer'}; "
         f"to [SEP] alone most goes in layer {sep.index(max(sep)) + 1}, {two(max(sep))}."
     )
-    table = [r for r in relations(card) if r[0] != "punct"]
-    gains = sorted((r for r in table if r[3] - r[5] >= HIGH - 1e-9), key=lambda r: r[5] - r[3])
+    table = [r for r in relations(card) if r.name != "punct"]
+    gains = sorted((r for r in table if r.gain >= HIGH - 1e-9), key=lambda r: -r.gain)
     said = [
-        f"`{name}` by {head}: {two(share)} against {two(by)} ({offset})"
-        for name, _, head, share, offset, by, _ in gains
+        f"`{r.name}` by {r.head}: {two(r.accuracy)} against {two(r.by_offset)} ({r.offset})" for r in gains
     ]
     lines.append(
         f"Ten points or more above the best fixed offset: {len(gains)} relations"
         + (f", {'; '.join(said)}." if gains else ".")
     )
-    if twins := [f"`{r[0]}`" for r in gains if r[6] - r[5] >= HIGH - 1e-9]:
+    if twins := [f"`{r.name}`" for r in gains if r.twin - r.by_offset >= HIGH - 1e-9]:
         lines.append(f"So is the random twin on {listed(twins)}.")
-    common = [r for r in table if r[1] >= COMMON and r not in gains]
+    common = [r for r in table if r.cases >= COMMON and r not in gains]
     for begin, chosen in (
-        ("Above it by less, with 800 cases or more", [r for r in common if r[3] - r[5] >= NEAR]),
+        ("Above it by less, with 800 cases or more", [r for r in common if r.gain >= NEAR]),
         (
             "No more than the offset gives (2 points or less between them)",
-            [r for r in common if abs(r[3] - r[5]) < NEAR],
+            [r for r in common if abs(r.gain) < NEAR],
         ),
-        ("Below it", [r for r in common if r[3] - r[5] <= -NEAR]),
+        ("Below it", [r for r in common if r.gain <= -NEAR]),
     ):
         if chosen:
-            lines.append(f"{begin}: {listed([f'`{r[0]}`' for r in chosen])}.")
+            lines.append(f"{begin}: {listed([f'`{r.name}`' for r in chosen])}.")
     if "| next-sentence accuracy" in card:
         lines += _held_out_words(card)
     return "\n".join(f"- {line}" for line in lines)

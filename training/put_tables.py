@@ -21,33 +21,16 @@ import results_tables
 from card_words import with_words
 from specimen_report import card_tables
 
+from tools.page_tables import table_below, tables_of
+
 CARD, RESULTS = ROOT / "data" / "model" / "MODEL_CARD.md", ROOT / "docs" / "results.md"
 WEIGHTS = re.compile(r"(Weights `)[0-9a-f]{16}`")
 
 
-def tables_of(text):
-    """(first line, last line + 1) of every Markdown table."""
-    lines, found, at = text.split("\n"), [], 0
-    while at < len(lines):
-        end = at
-        while end < len(lines) and lines[end].startswith("|"):
-            end += 1
-        if end - at >= 3:
-            found.append((at, end))
-        at = max(end, at + 1)
-    return found
-
-
 def put_table(text, new, *, after):
     """``text`` with the first table below the heading ``after`` replaced by ``new``."""
-    lines = text.split("\n")
-    if lines.count(after) != 1:
-        raise ValueError(f"the heading {after!r} is there {lines.count(after)} times, not once")
-    start = lines.index(after)
-    first, last = next((found for found in tables_of(text) if found[0] > start), (len(lines), len(lines)))
-    if first == len(lines) or any(line.startswith("#") for line in lines[start + 1 : first]):
-        raise ValueError(f"there is no table below {after!r}")
-    return "\n".join([*lines[:first], *new.rstrip("\n").split("\n"), *lines[last:]])
+    old, lines = table_below(text, after), text.split("\n")
+    return "\n".join([*lines[: old.first], *new.rstrip("\n").split("\n"), *lines[old.last :]])
 
 
 def with_fingerprint(text: str, fingerprint: str, before: str) -> str:
@@ -65,18 +48,19 @@ def fingerprint_of(card: str) -> str:
 
 def with_card_tables(card: str, made: str) -> str:
     """The card with the tables that were made, each in the place of the one with the same columns, and with what they say in words."""
-    by_header: dict[str, list[str]] = {}
-    for block in re.split(r"\n\s*\n", made.strip()):
-        by_header.setdefault(block.split("\n")[0].replace(" ", ""), []).append(block)
-    for header, blocks in by_header.items():
-        places = [t for t in tables_of(card) if card.split("\n")[t[0]].replace(" ", "") == header]
+    new, lines = tables_of(made), made.split("\n")
+    for columns in {tuple(table.columns): None for table in new}:
+        places, blocks = (
+            [table for table in tables if tuple(table.columns) == columns]
+            for tables in (tables_of(card), new)
+        )
         if len(places) != len(blocks):
             raise ValueError(
-                f"the card has {len(places)} tables like {blocks[0].splitlines()[0]!r}, the report {len(blocks)}"
+                f"the card has {len(places)} tables of {', '.join(columns)}, the report {len(blocks)}"
             )
-        for (first, last), block in reversed(list(zip(places, blocks, strict=True))):
-            lines = card.split("\n")
-            card = "\n".join([*lines[:first], *block.split("\n"), *lines[last:]])
+        for place, block in reversed(list(zip(places, blocks, strict=True))):
+            old = card.split("\n")
+            card = "\n".join([*old[: place.first], *lines[block.first : block.last], *old[place.last :]])
     return with_words(card)
 
 

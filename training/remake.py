@@ -3,6 +3,7 @@
     python training/remake.py --data FOLDER [--run RUN] [--peers PYTHON]     all of them
     python training/remake.py --list                                         name them
     python training/remake.py --only decks pictures                          these, whatever was done before
+    python training/remake.py --model minilm --data FOLDER                   what docs/results_minilm.md tabulates
 
 First copy the new weights into data/model. FOLDER holds the treebanks and other texts that are not part of the repository, anywhere below
 it, by the names that docs/results.md uses. RUN is the folder of the training, for its film. PYTHON has the packages that
@@ -27,7 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WEIGHTS = Path("data", "model", "model.safetensors")
+WEIGHTS = {
+    name: Path("data", folder, "model.safetensors")
+    for name, folder in (("specimen", "model"), ("minilm", "minilm"))
+}
 EWT, EWT_TEST, GUM = "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu", "en_gum-ud-dev.conllu"
 UD = (EWT, EWT_TEST, GUM, "en_gum-ud-test.conllu")
 PATTERNS = (
@@ -67,6 +71,7 @@ class Place:
     data: Path | None = None
     run: Path | None = None
     peers: Path | None = None
+    model: str = "specimen"
 
     def find(self, *names: str) -> list[str]:
         """Files of the data folder by name, packed or not.
@@ -141,8 +146,32 @@ def results(place: Place) -> Iterator[tuple[str, str, tuple, Sequence[str]]]:
     yield "negation", "negation", (), ("--seeds", "5", "--epochs", "10", "--parts-of-speech", "--save-models")
 
 
+# Of these the model is tuned; the specimen's take a day.
+_TUNED = ("finetune", "negation")
+
+
+def of_minilm(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
+    """What docs/results_minilm.md tabulates: the specimen's commands without those that tune a model, documents in runs of its length."""
+    for folder, command, files, more in results(place):
+        if command in _TUNED:
+            continue
+        try:
+            found = [part if part.startswith("--") else place.find(part)[0] for part in files]
+        except Missing as missing:
+            yield folder, missing
+            continue
+        length = ("--max-tokens", "128") if "litbank" in folder or folder == "gum" else ()
+        start = ["-m", "bertlook_bench", command, "--model", "minilm"]
+        yield folder, [*start, *found, *more, *length, "--out", place.result(folder)]
+    yield "results-page", ["training/minilm_results.py", str(place.work / "results")]
+    yield "quoted", ["tools/quoted_results.py"]
+
+
 def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
     """Every command in its order, with a name: arguments for Python, or what is missing for it."""
+    if place.model == "minilm":
+        yield from of_minilm(place)
+        return
 
     def needing(make):
         try:
@@ -235,7 +264,7 @@ def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
 def remake(place: Place, chosen: Sequence[str] = (), say=print) -> dict[str, str]:
     """Run what is not done, or the commands chosen by name; returns those that failed or were left out, with the reason."""
     notes, undone = place.work / "done.json", {}
-    weights = hashlib.sha256((ROOT / WEIGHTS).read_bytes()).hexdigest()
+    weights = hashlib.sha256((ROOT / WEIGHTS[place.model]).read_bytes()).hexdigest()
     kept = json.loads(notes.read_text(encoding="utf-8")) if notes.is_file() else {}
     if kept and kept["weights"] != weights:
         shutil.rmtree(place.work)  # reports and results of other weights would find their way into the pages
@@ -272,15 +301,19 @@ def main(arguments=None) -> int:
         "--peers", type=Path, help="a Python with the packages of tools/make_peer_fixtures.py"
     )
     parser.add_argument(
-        "--work", type=Path, default=ROOT / "remake", help="for notes, logs and results (default: remake)"
+        "--model", choices=("specimen", "minilm"), default="specimen", help="(default: specimen)"
+    )
+    parser.add_argument(
+        "--work", type=Path, help="for notes, logs and results (default: remake, or remake/minilm)"
     )
     parser.add_argument(
         "--only", nargs="+", default=(), metavar="NAME", help="run these, whatever was done before"
     )
     parser.add_argument("--list", action="store_true", help="name all commands, and run none")
     options = parser.parse_args(arguments)
+    options.work = options.work or ROOT / "remake" / ("minilm" if options.model == "minilm" else "")
     folders = (path and path.resolve() for path in (options.work, options.data, options.run))
-    place = Place(*folders, options.peers and options.peers.absolute())
+    place = Place(*folders, options.peers and options.peers.absolute(), options.model)
     names = [name for name, _ in commands(place)]
     if unknown := sorted(set(options.only) - set(names)):
         parser.error(f"there is no {', '.join(unknown)}; --list names what there is")

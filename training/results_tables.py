@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bertlook_course.storage import with_interval
+from bertlook_teach.model import model_title
 
 MIN_CASES = 600
 _SLIDES_SCORE = ("spread of the maxima", "head entropy", "share to [SEP]", "AUC, column max")
@@ -73,7 +74,12 @@ def _predictor(row, model):
     name = row["predictor"]
     if not name.startswith("best head"):
         return _PREDICTORS.get(name, name)
-    return f"**best head of the {model}**" if row["model"] == model else "best head of the random twin"
+    return f"**best head of {whose(model)}**" if row["model"] == model else "best head of the random twin"
+
+
+def whose(model: str) -> str:
+    """A model in a heading or a row: "the specimen", "MiniLM"."""
+    return "the specimen" if model == "specimen" else model_title(model).partition(",")[0]
 
 
 def coref_table(result):
@@ -100,7 +106,14 @@ _PAIRS = {
 
 def pairs_table(results):
     """Pronoun pairs: a row a file, all groups together."""
-    header = ["data", "n", "nearer", "first", "best head of the specimen", "of the random twin"]
+    header = [
+        "data",
+        "n",
+        "nearer",
+        "first",
+        f"best head of {whose(results[0]['about']['model'])}",
+        "of the random twin",
+    ]
     lines = []
     for result in results:
         rows = [row for row in result["rows"] if row["group"] == "all"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -82,7 +83,7 @@ class Command:
             common.add_force(parser)
 
     def run(self, args: Namespace) -> int:
-        """Read, compute, print, save; 1 where a fit has not finished."""
+        """Read, compute, print, save; 1 where a fit has not finished, 130 where Ctrl-C left a first part of the result."""
         bounds = {**self.data.least, **getattr(self.report, "least", {})}
         common.at_least(args, **bounds)
         self.data.check(args)
@@ -99,7 +100,11 @@ class Command:
             work = stack.enter_context(Bench(args, folder, self.name, models, given.same, kind=given.kind))
             report = self.report(model, *given.items, work=work, **options)
             report.about.update(given.about)
-            print(report, *given.lines, sep="\n")
+            for note in report.notes:
+                print(note, file=sys.stderr)
+            print(report.text, *given.lines, sep="\n")
             print(report.save(folder))
+            if report.interrupted:
+                return 130
             work.finished()
         return 0 if report.finished else 1

@@ -43,10 +43,18 @@ class Bench(Work):
             print(text, file=sys.stderr)
 
     def chunks(self, job, model, items, *, size, total=None, label=None, **options) -> Iterator:
-        run = self._begin({name: value for name, value in options.items() if name != "batch_size"})
-        named = next(named for loaded, named in zip(self._loaded, self._named) if loaded is model)
+        run, named = self._run_of(model, options)
         label = getattr(model, "name", "") if label is None else label
         return run.results(job, named, items, total=total, label=label, size=size, **options)
+
+    def add_up(self, job, model, items, sums, add, *, size, total=None, **options) -> tuple[object, bool]:
+        run, named = self._run_of(model, options)
+        return run.added(job, named, items, sums, add, total=total, size=size, **options)
+
+    def _run_of(self, model, options: Mapping) -> tuple[chunks.Run, Model]:
+        """The run, begun if it has not, and the model as its workers know it."""
+        run = self._begin({name: value for name, value in options.items() if name != "batch_size"})
+        return run, next(named for loaded, named in zip(self._loaded, self._named) if loaded is model)
 
     def kept(self, name, make, *, result=None, **options):
         run = self._begin(options)

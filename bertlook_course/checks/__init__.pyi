@@ -10,9 +10,10 @@ from .cases import PartsCheck as PartsCheck
 from .cases import RunCheck as RunCheck
 from .cases import of_run as of_run
 from .compare import Whenever as Whenever
+from .feedback import CHECK as CHECK
 from .feedback import Feedback as Feedback
 from .feedback import check_all as check_all
 from .feedback import is_unanswered as is_unanswered
 from .sheet import Sheet as Sheet
-from .sheet import read_sheet as read_sheet
 from .sheet import sheet_from as sheet_from
+from .sheet import sheet_of as sheet_of

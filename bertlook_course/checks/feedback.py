@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 
 from .compare import _holds_ellipsis
 
@@ -20,6 +20,8 @@ _LEADS = {
     "wrong": ("Not right yet.", "✗", "#D55E00"),
     "right": ("Right.", "✓", "#009E73"),
 }
+
+CHECK = "application/vnd.bertlook.check+json"  # beside the words that a saved notebook shows of a feedback
 
 _FILL_IN = "Put your answer in place of the `...` and run this cell again."
 
@@ -33,10 +35,14 @@ class Feedback:
     status : {"unanswered", "wrong", "right"}
     message : str
         What to do next, the likely mistake, or what was learnt. Text between backquotes is shown as code.
+    lesson, check : str
+        Whose answer it was about, as in ``"05"`` and ``"kappa"``; `keep_sheet` fills them in.
     """
 
     status: str
     message: str
+    lesson: str = field(default="", compare=False)
+    check: str = field(default="", compare=False)
 
     def __post_init__(self):
         if self.status not in _LEADS:
@@ -49,6 +55,10 @@ class Feedback:
 
     def __repr__(self):
         return f"{_LEADS[self.status][0]} {self.message}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """The feedback as data, which `bertlook collect` reads in a notebook that was handed in."""
+        return {CHECK: asdict(self)} if self.check else {}
 
     def _repr_html_(self):
         lead, mark, colour = _LEADS[self.status]

@@ -15,8 +15,6 @@ from .cases import auc_above, close, of_run
 from .compare import _reason
 from .sheet import keep_sheet
 
-VERDICTS = (SUPPORTED, REFUTED, UNDECIDED)
-
 # --- 1: the line -----------------------------------------------------------------------------------------
 check_refuting = ChoiceCheck.among(
     {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from .feedback import Feedback
 
 _WORDS = {"right": "right", "wrong": "not right yet", "unanswered": "not answered yet", "not run": "not run"}
 _KEYS = {"lesson", "right", "of", "answers", "check"}
@@ -65,25 +67,21 @@ def _digest(held) -> str:
     return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def read_sheet(path) -> Sheet:
+def sheet_from(content: bytes, name: str) -> Sheet:
     """A sheet that was handed in.
 
     Parameters
     ----------
-    path : path
-        A file that ``check.sheet(save=...)`` wrote.
+    content : bytes
+        Of a file that ``check.sheet(save=...)`` wrote.
+    name : str
+        Of the file, for the messages.
 
     Raises
     ------
     ValueError
         If the file is not a sheet, or was changed after it was written.
     """
-    path = Path(path)
-    return sheet_from(path.read_bytes(), path.name)
-
-
-def sheet_from(content: bytes, name: str) -> Sheet:
-    """The sheet in the content of a file; ``name`` is for the messages. Raises as `read_sheet` does."""
     advice = 'Ask for a new one: run all cells, then check.sheet(save="NAME.json").'
     try:
         held = json.loads(content.decode("utf-8"))
@@ -107,6 +105,14 @@ def sheet_from(content: bytes, name: str) -> Sheet:
     return Sheet(held["lesson"], answers, mistakes=mistakes)
 
 
+def sheet_of(lesson: str, names: Iterable[str], said: Iterable[Feedback]) -> Sheet:
+    """The sheet of a lesson with these checks, from all that they said; of each check the last counts."""
+    last = {one.check: one for one in said}
+    answers = {name: last[name].status if name in last else "not run" for name in names}
+    wrong = [name for name, status in answers.items() if status == "wrong"]
+    return Sheet(lesson, answers, mistakes={name: last[name].message[:_LONGEST] for name in wrong})
+
+
 def keep_sheet(names: dict) -> Callable[..., Sheet]:
     """Let every check of a lesson's module note its last answer; return the module's ``sheet``.
 
@@ -117,18 +123,13 @@ def keep_sheet(names: dict) -> Callable[..., Sheet]:
     """
     lesson = names["__name__"][-2:]
     own = [name for name in names if name.startswith("check_")]
-    answers = {name[len("check_") :]: "not run" for name in own}
-    mistakes: dict[str, str] = {}
+    last: dict[str, Feedback] = {}
 
     def noting(name, check):
         def noted(*arguments, **options):
-            feedback = check(*arguments, **options)
             short = name[len("check_") :]
-            answers[short] = feedback.status
-            mistakes.pop(short, None)
-            if feedback.status == "wrong":
-                mistakes[short] = feedback.message[:_LONGEST]
-            return feedback
+            last[short] = replace(check(*arguments, **options), lesson=lesson, check=short)
+            return last[short]
 
         noted.__name__ = noted.__qualname__ = name
         noted.__module__, noted.__doc__, noted.__wrapped__ = names["__name__"], check.asks, check
@@ -138,7 +139,7 @@ def keep_sheet(names: dict) -> Callable[..., Sheet]:
 
     def sheet(save=None) -> Sheet:
         """What was reached in this notebook so far; ``save="NAME.json"`` writes it as a file to hand in."""
-        made = Sheet(lesson, dict(answers), mistakes=dict(mistakes))
+        made = sheet_of(lesson, [name[len("check_") :] for name in own], last.values())
         if save is None:
             return made
         if not str(save).endswith(".json"):

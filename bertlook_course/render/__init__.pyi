@@ -15,8 +15,10 @@ from .drawing.model_pictures import render_one_head as render_one_head
 from .drawing.number_table import NumberTable as NumberTable
 from .drawing.papers import caption_of as caption_of
 from .drawing.papers import save_figure as save_figure
+from .drawing.text_table import TABLE as TABLE
 from .drawing.text_table import Estimate as Estimate
 from .drawing.text_table import TextTable as TextTable
+from .drawing.text_table import typeset_cell as typeset_cell
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
@@ -85,7 +87,6 @@ from .results.antecedents import points_figure as points_figure
 from .results.antecedents import published_antecedents as published_antecedents
 from .results.antecedents import rule_answers as rule_answers
 from .results.claims import claim_card as claim_card
-from .results.claims import claim_lines as claim_lines
 from .results.claims import claim_table as claim_table
 from .results.claims import claims_text as claims_text
 from .results.claims import count_verdicts as count_verdicts
@@ -118,7 +119,6 @@ from .results.layers import describe_beliefs as describe_beliefs
 from .results.layers import describe_curves as describe_curves
 from .results.layers import f1_cell as f1_cell
 from .results.layers import fits_said as fits_said
-from .results.layers import mix_table as mix_table
 from .results.layers import published_layers_table as published_layers_table
 from .results.layers import render_beliefs as render_beliefs
 from .results.layers import where_table as where_table
@@ -131,7 +131,6 @@ from .results.probes import learning_sentence as learning_sentence
 from .results.probes import pair_vectors as pair_vectors
 from .results.probes import published_probes as published_probes
 from .results.probes import score_cell as score_cell
-from .results.probes import score_table as score_table
 from .results.relations import best_of_figure as best_of_figure
 from .results.relations import choices_cell as choices_cell
 from .results.relations import flattery_table as flattery_table

@@ -37,6 +37,10 @@ class Report(Table):
         What differs in ``about`` for one of the tables.
     finished : bool
         False where a fit has not converged, so that its numbers may still change.
+    interrupted : bool
+        Whether Ctrl-C stopped it, so that it holds only the first part of the data.
+    notes : list of str
+        What has to be said beside the text, such as what was left out. The command line prints it as it does errors.
     """
 
     text: str
@@ -44,6 +48,8 @@ class Report(Table):
     about: dict
     about_table: Mapping[str, Mapping] = field(default_factory=dict)
     finished: bool = True
+    interrupted: bool = False
+    notes: Sequence[str] = ()
 
     @property
     def rows(self) -> Sequence[Mapping]:
@@ -51,7 +57,7 @@ class Report(Table):
         return next(iter(self.tables.values()))
 
     def __repr__(self) -> str:
-        return self.text
+        return "\n".join([self.text, *self.notes])
 
     def save(self, folder: str | Path) -> str:
         """Write every table as CSV and as JSON, and say where they are.
@@ -126,6 +132,30 @@ class Work:
         """
         for chunk in cut(items, size):
             yield job(model, chunk, **options)
+
+    def add_up(
+        self, job: Callable, model, items: Iterable, sums, add: Callable, **how
+    ) -> tuple[object, bool]:
+        """The results of all chunks added up, for a corpus that is too large to keep the result of every chunk.
+
+        Parameters
+        ----------
+        job, model, items
+            As of `chunks`, which takes ``how``.
+        sums
+            Sums of nothing yet, as a value that `bertlook_course.storage.pack` takes.
+        add : function of the sums and the result of a chunk
+            Changes the sums.
+
+        Returns
+        -------
+        sums
+        complete : bool
+            False where Ctrl-C stopped work that is kept: the sums are those of the chunks until then.
+        """
+        for found in self.chunks(job, model, items, **how):
+            add(sums, found)
+        return sums, True
 
     def kept(self, name: str, make: Callable, *, result: Path | None = None, **options):
         """What ``make`` gives, a plain value. Where work is kept, it is made once, with a path for what it wants to keep meanwhile.

@@ -156,11 +156,6 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         )
         self.document, self.layer, self.head, self.show_index = document, layer, head, SHOWS.index(show)
 
-    @classmethod
-    def of_documents(cls, documents: Sequence[Mapping], **options) -> WeightedText:
-        """Several texts with a menu to choose one: the same as ``WeightedText(documents=documents, ...)``."""
-        return cls(documents=documents, **options)
-
     def _subtract(self, texts, scores, mixes) -> None:
         for number, (text, before, mix) in enumerate(zip(texts, scores, mixes)):
             name = f"text {number}: " if len(texts) > 1 else ""

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,7 @@ from typing import IO
 
 import numpy as np
 
-from bertlook_course.checks import Sheet, sheet_from
+from bertlook_course.checks import CHECK, Feedback, Sheet, sheet_from, sheet_of
 from bertlook_course.storage import csv_rows, visible
 from bertlook_course.syllabus import LESSONS
 from bertlook_teach.disk import MOST_TIMES, may_unpack_to, open_zip, parse_json, read_bounded
@@ -36,10 +36,9 @@ _FEWEST = 2  # students who labelled a map, before it says something about the c
 _LONGEST = 500  # characters of a mistake
 _SPACE = re.compile(r"\s+")
 
-_CHECK = re.compile(r"\bcheck\.check_(\w+)\s*\(")
 _IMPORT = re.compile(r"\bchecks(?:\.| import )lesson(\d\d)\b")
+_PARTS = {part.name for part in fields(Feedback)}
 _CODE = re.compile(r"(?<![\w-])([0-9a-f]{6})-([0-5]{2,1000})(?![\w-])")
-_LEADS = {"Right.": "right", "Not right yet.": "wrong", "Not answered yet.": "unanswered"}
 _UNREADABLE = (
     ValueError,
     OSError,
@@ -255,7 +254,7 @@ def _take(found: Gathered, student: str, name: str, when: float, content: bytes)
     elif ending == ".ipynb":
         notebook = _notebook(content)
         _game_codes(found, student, name, content.decode("utf-8", "replace"))
-        sheet = _sheet_of(notebook, name)
+        sheet = _sheet_of(notebook)
         if sheet is not None:
             _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
     elif ending == ".csv":
@@ -311,37 +310,26 @@ def _text(value) -> str:
     )
 
 
-def _lesson_of(notebook: dict, name: str) -> str | None:
-    for cell in notebook["cells"]:
-        imported = _IMPORT.search(_text(cell.get("source")))
-        if imported:
-            return imported[1]
-    numbered = re.match(r"\d\d(?=_)", PurePosixPath(name).name)
-    return numbered[0] if numbered else None
-
-
-def _sheet_of(notebook: dict, name: str) -> Sheet | None:
-    """What the last output of each cell with a check said; None for a notebook without checks."""
-    number = _lesson_of(notebook, name)
-    asked = [
-        (c, _CHECK.findall(_text(c.get("source")))) for c in notebook["cells"] if c.get("cell_type") == "code"
-    ]
-    if number is None or not any(names for _, names in asked):
+def _sheet_of(notebook: dict) -> Sheet | None:
+    """What each check said last, in the order of the cells; None for a notebook that imports no lesson's checks."""
+    imported = _IMPORT.search("\n".join(_text(cell.get("source")) for cell in notebook["cells"]))
+    if imported is None:
         return None
-    answers, mistakes = dict.fromkeys(_names(number), "not run"), {}
-    for cell, names in asked:
-        outputs = cell.get("outputs")
-        for output in outputs if isinstance(outputs, list) and names else ():
-            data = output.get("data") if isinstance(output, dict) else None
-            said = _text(data.get("text/plain")) if isinstance(data, dict) else ""
-            lead = next((lead for lead in _LEADS if said.startswith(lead)), None)
-            if lead is None or names[-1] not in answers:
-                continue
-            answers[names[-1]] = _LEADS[lead]
-            mistakes.pop(names[-1], None)
-            if _LEADS[lead] == "wrong":
-                mistakes[names[-1]] = said.removeprefix(lead).strip()[:_LONGEST]
-    return Sheet(number, answers, mistakes=mistakes)
+    said = [one for cell in notebook["cells"] for one in _said(cell) if one.lesson == imported[1]]
+    return sheet_of(imported[1], _names(imported[1]), said)
+
+
+def _said(cell: dict) -> Iterator[Feedback]:
+    """The feedback that a cell's outputs carry as data."""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        data = output.get("data") if isinstance(output, dict) else None
+        record = data.get(CHECK) if isinstance(data, dict) else None
+        if record is not None:
+            parts = record if isinstance(record, dict) else {}
+            if parts.keys() != _PARTS or not all(isinstance(part, str) for part in parts.values()):
+                raise ValueError("the data beside an output are not those of a check")
+            yield Feedback(**parts)
 
 
 # ---- the labelling game --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from html import escape, unescape
 from pathlib import Path
 
 from bertlook_course.claims import VERDICT_RULE, find_misconceptions
+from bertlook_course.render import TABLE, TextTable, typeset_cell
 from bertlook_course.syllabus import QUESTIONS, Lesson, find_deck, lesson
 
 from .export.cells import slides_of, static_output
@@ -23,26 +24,24 @@ from .export.handout import HANDOUT_POLICY
 
 TAG = "worksheet"
 
+_COLUMNS = {"claim", "needs", "twin", "verdict"}  # of a table of claims, beside that of the specimen
+
 _PICTURE = re.compile(r"<svg\b.*?</svg>|<img\b[^>]*>", re.DOTALL)
 
 _SENTENCE = re.compile(r"<figcaption[^>]*>(.*?)</figcaption>|<desc>(.*?)</desc>", re.DOTALL)
-
-_CHOICE = re.compile(
-    r">\d+-\d+([A-Z])</th><td[^>]*>(.*?)</td>", re.DOTALL
-)  # of a tally, as it stands in a saved page
 
 _HEADING = re.compile(r"<h[1-6]\b.*?</h[1-6]>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a deck gives to its worksheet, as markup; ``claims`` are rows of cells, the header first, as text."""
+    """What a deck gives to its worksheet, as markup; each of ``claims`` has its cells by the names of their columns, as text."""
 
     question: str
     answer: str
     picture: str
     sentence: str
-    claims: tuple[tuple[str, ...], ...]
+    claims: tuple[dict[str, str], ...]
 
 
 def worksheet_parts(deck: Path) -> Parts:
@@ -54,7 +53,7 @@ def worksheet_parts(deck: Path) -> Parts:
         If the deck was not tagged or not executed.
     """
     notebook = notebook_of(deck)
-    slides, marked = slides_of(notebook, static_output), None
+    slides, marked = slides_of(notebook, _on_paper), None
     picture = next((cell for cell in notebook.cells if _tagged(cell) and cell.outputs), None)
     number = -1
     for cell in notebook.cells:
@@ -63,18 +62,15 @@ def worksheet_parts(deck: Path) -> Parts:
             marked = number
     drawn = "".join(static_output(output) for output in picture.outputs) if picture else ""
     found = _PICTURE.search(drawn)
-    tables = [
-        "".join(static_output(output) for output in cell.outputs)
-        for cell in notebook.cells
-        if cell.cell_type == "code" and "claim_table(" in cell.source
-    ]
-    if marked is None or not found or not tables or not (claims := _rows(tables[0])):
+    tables = [table for cell in notebook.cells for output in cell.outputs if (table := _table(output))]
+    claims = next((_records(table) for table in tables if _COLUMNS <= {*table.header}), ())
+    if marked is None or not found or not claims:
         raise ExportError(
             f"{Path(deck).name} gives no worksheet: it needs a slide and a picture with the tag {TAG!r}, a table of claims, and the "
             "outputs of a run (tools/run_notebooks.py)."
         )
     blocks = slides[marked].blocks
-    question = _HEADING.sub("", "".join(_in_a_line(block) for fragment, block in blocks if fragment is None))
+    question = _HEADING.sub("", "".join(block for fragment, block in blocks if fragment is None))
     answer = "".join(block for fragment, block in blocks if fragment is not None)
     if not answer:  # the next slide answers
         answer = "".join(block for _, block in slides[marked + 1].blocks)
@@ -83,12 +79,23 @@ def worksheet_parts(deck: Path) -> Parts:
     return Parts(question, answer, found[0], unescape(sentence), claims)
 
 
-def _in_a_line(block: str) -> str:
-    """The answers of a tally one after the other: a page has room for little else."""
-    found = _CHOICE.findall(block)
-    return (
-        f"<p>{' · '.join(f'<b>{letter}</b> {meaning}' for letter, meaning in found)}</p>" if found else block
-    )
+def _table(output: dict) -> TextTable | None:
+    """The table that an output carries as data."""
+    held = output["data"].get(TABLE)
+    return TextTable(**held) if held else None
+
+
+def _records(table: TextTable) -> tuple[dict[str, str], ...]:
+    return tuple(dict(zip(table.header, map(typeset_cell, row))) for row in table.rows)
+
+
+def _on_paper(output: dict) -> str:
+    """An output as a page without live views shows it, but the answers of a tally one after the other: there is room for little else."""
+    table = _table(output)
+    if table is None or table.header != ["code", "prediction"]:
+        return static_output(output)
+    choices = (f"<b>{code[-1]}</b> {escape(meaning)}" for code, meaning in table.rows)
+    return f"<p>{' · '.join(choices)}</p>"
 
 
 def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:
@@ -99,7 +106,7 @@ def render_worksheet(root: Path, number: str, *, key: bool = False) -> str:
     items = [(false.says, False, false.true), (asked.true, True, asked.because)]
     if int(one.number) % 2:  # the true one is not always the second
         items.reverse()
-    claim = dict(zip(parts.claims[0], parts.claims[1]))
+    claim = parts.claims[0]
     found = next(value for name, value in claim.items() if name.startswith("specimen"))
 
     def blank(lines: int, answer: str) -> str:
@@ -135,8 +142,7 @@ def render_exam(root: Path, number: str) -> str:
     one, parts = lesson(number), worksheet_parts(root / find_deck(root, number))
     asked = QUESTIONS[one.number]
     said = next(entry for entry in find_misconceptions() if entry.key == asked.criticise)
-    header, *rows = parts.claims
-    claim = dict(zip(header, rows[-1]))
+    claim = parts.claims[-1]
     found = next(value for name, value in claim.items() if name.startswith("specimen"))
     questions = [
         ("Calculate", escape(asked.calculate), escape(asked.answer)),
@@ -194,13 +200,6 @@ def _tagged(cell) -> bool:
 
 def _text(markup: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", markup)).split())
-
-
-def _rows(table: str) -> tuple[tuple[str, ...], ...]:
-    rows = re.findall(r"<tr\b.*?</tr>", table, re.DOTALL)
-    return tuple(
-        tuple(_text(cell) for cell in re.findall(r"<t[hd]\b.*?</t[hd]>", row, re.DOTALL)) for row in rows
-    )
 
 
 def _ticked(word: str, chosen: bool) -> str:

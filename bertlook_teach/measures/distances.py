@@ -25,8 +25,6 @@ from .surface import attention_weights
 
 SMOOTHING = 0.001  # share of uniform attention mixed in; Clark's entropies use another one, 0.0001
 
-LN_2 = float(np.log(2))
-
 _COLUMNS = 1024  # entries of all heads taken at a time: with their buffers they stay in a core's own memory
 
 _MOST_HEADS = 144  # pairs of one head computed at a time

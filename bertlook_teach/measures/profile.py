@@ -252,7 +252,6 @@ def profile_heads(
     truncate: bool = True,
     name: str = "",
     first: int = 0,
-    into: Profile | None = None,
     progress: Callable[[Iterable], Iterable] | None = None,
 ) -> Profile:
     """Measure every head on every input of a corpus, in one pass and constant memory.
@@ -271,8 +270,6 @@ def profile_heads(
         What to call the corpus in the result.
     first : int
         Number of the first input, when the corpus is one part of several whose profiles are to be merged.
-    into : Profile
-        Filled in place, so that a caller who is interrupted keeps what was done.
     progress : function
         Wrapped round the stream of inputs, for example ``tqdm``.
 
@@ -287,7 +284,7 @@ def profile_heads(
     from ..model import iter_attention
 
     measures = surface_measures() if measures is None else measures
-    result = Profile() if into is None else into
+    result = Profile()
     result.about.update(
         model=encoder.name,
         fingerprint=encoder.fingerprint,

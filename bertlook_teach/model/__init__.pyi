@@ -16,7 +16,6 @@ from .by_hand import HeadMatrices as HeadMatrices
 from .by_hand import attention_scores as attention_scores
 from .by_hand import embedding_parts as embedding_parts
 from .by_hand import head_matrices as head_matrices
-from .by_hand import join_heads as join_heads
 from .by_hand import layer_norm as layer_norm
 from .by_hand import softmax as softmax
 from .by_hand import weighted_values as weighted_values

@@ -234,7 +234,7 @@ class HeadMatrices:
     query_bias, key_bias, value_bias : float32 ndarray of shape (dim,)
     output : float32 ndarray of shape (dim, width)
         Carries the head's result back to the width of the stream. The bias of this step belongs to all heads
-        of the layer together (`join_heads`).
+        of the layer together.
     """
 
     layer: int
@@ -275,36 +275,6 @@ def head_matrices(encoder: Encoder, layer: int, head: int) -> HeadMatrices:
         parts[f"{name}_bias"] = _parameter(encoder, f"{block}.self.{name}.bias")[own]
     output = _parameter(encoder, f"{block}.output.dense.weight")[:, own].T
     return HeadMatrices(layer, head, **parts, output=output)
-
-
-def join_heads(encoder: Encoder, layer: int, stream, updates):
-    """The end of the attention step: add what all heads of a layer say to the stream, and normalise.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    layer : int
-        Counted from 0.
-    stream : array of shape (token, width)
-        What the layer read.
-    updates : array of shape (head, token, width)
-        For each head its weighted values times its ``output`` matrix.
-
-    Returns
-    -------
-    array of shape (token, width)
-        The input of the layer's feed-forward step.
-    """
-    _require_bert(encoder)
-    updates = np.asarray(updates)
-    if updates.ndim != 3 or updates.shape[0] != encoder.n_heads:
-        raise ValueError(
-            f"updates must hold one array (token, width) for each of the {encoder.n_heads} heads; got shape {updates.shape}."
-        )
-    output = f"encoder.layer.{layer}.attention.output"
-    total = np.asarray(stream) + updates.sum(axis=0) + _parameter(encoder, f"{output}.dense.bias")
-    norm = (_parameter(encoder, f"{output}.LayerNorm.{part}") for part in ("weight", "bias"))
-    return layer_norm(total, *norm, encoder.config.layer_norm_eps)
 
 
 def _require_bert(encoder: Encoder) -> None:

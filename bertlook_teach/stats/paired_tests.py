@@ -44,7 +44,7 @@ def mcnemar(before, after) -> float:
 def paired_p(before, after) -> float:
     """Two-sided p of the paired t-test: that the mean difference is 0. 1 where nothing differs.
 
-    For scores of many values (losses, shares); with few examples :func:`sign_flip_p` assumes less.
+    For scores of many values (losses, shares); with few examples :func:`exact_sign_flip` assumes less.
     """
     before, after = _pair(before, after)
     difference = after - before
@@ -56,14 +56,6 @@ def paired_p(before, after) -> float:
     from scipy.stats import ttest_1samp
 
     return float(ttest_1samp(difference, 0).pvalue)
-
-
-def sign_flip_p(before, after, *, draws: int = 10_000, seed: int = 0) -> float:
-    """Two-sided p by swapping before and after of each example at random: assumes nothing about the differences' shape."""
-    before, after = _pair(before, after)
-    difference = after - before
-    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(draws, len(difference)))
-    return monte_carlo_p(np.abs(signs @ difference), abs(difference.sum()), tolerance=1e-12)
 
 
 def monte_carlo_p(null, observed: float, *, tolerance: float = 1e-9) -> float:

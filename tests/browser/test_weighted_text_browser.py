@@ -33,8 +33,8 @@ def documents():
 @pytest.mark.parametrize("difference", [False, True])
 def test_every_head_is_said_as_python_says_it_and_hostile_words_stay_text(show, difference):  # noqa: F811
     given = documents()
-    before = WeightedText.of_documents([{**one, "scores": one["scores"][::-1]} for one in given])
-    view = WeightedText.of_documents(given, minus=before if difference else None)
+    before = WeightedText(documents=[{**one, "scores": one["scores"][::-1]} for one in given])
+    view = WeightedText(documents=given, minus=before if difference else None)
     page = show(view=view)
     for document, layer, head, index in [
         (0, 0, 0, 0),
@@ -78,7 +78,7 @@ def test_a_head_that_prefers_no_word_is_evenly_pale_where_the_average_is_the_sca
 
 
 def test_keys_choose_head_text_and_mix_and_stay_in_the_view(show):  # noqa: F811
-    page = show(view=WeightedText.of_documents(documents()))
+    page = show(view=WeightedText(documents=documents()))
     page.focus(".bl-weighted-stage")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     state = "['document', 'layer', 'head', 'show_index'].map((name) => models.view.get(name))"

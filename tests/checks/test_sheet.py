@@ -5,6 +5,7 @@ import inspect
 import json
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from bertlook_course import checks
 from bertlook_course.checks.sheet import keep_sheet
@@ -37,6 +38,15 @@ def test_a_check_that_is_noted_says_what_it_asks_for_and_takes_the_same_argument
     assert str(inspect.signature(noted)) == "(answer) -> 'Feedback'"
 
 
+def test_what_a_check_says_is_shown_with_its_record_beside_it():
+    names, _ = lesson(one="not run")
+    data, _ = DisplayFormatter().format(names["check_one"]("no"))
+    assert data["text/plain"] == "Not right yet. Your choice is `no`: why." and "text/html" in data
+    record = {"lesson": "03", "check": "one", "status": "wrong", "message": "Your choice is `no`: why."}
+    assert data[checks.CHECK] == record
+    assert checks.CHECK not in DisplayFormatter().format(checks.Feedback("right", "So."))[0]
+
+
 def test_the_sheet_counts_the_last_answer_of_each_check():
     names, sheet = lesson(one="right", two_words="wrong", three="unanswered", four="not run")
     said = repr(sheet())
@@ -57,7 +67,7 @@ def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, mo
     sheet()
     assert not list(tmp_path.iterdir())
     assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
-    read = checks.read_sheet("ada.json")
+    read = checks.sheet_from((tmp_path / "ada.json").read_bytes(), "ada.json")
     assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
     assert read.mistakes == {"two": "Your choice is `no`: why."}
     assert str(tmp_path) not in (tmp_path / "ada.json").read_text()
@@ -80,13 +90,13 @@ def test_a_sheet_that_was_edited_is_refused(tmp_path):
     with pytest.raises(
         ValueError, match=r"ada.json was changed after check.sheet wrote it. Ask for a new one"
     ):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
     path.write_text("[]")
     with pytest.raises(ValueError, match="is not a sheet: it needs answers, check"):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
     path.write_text("{")
     with pytest.raises(ValueError, match="is not JSON"):
-        checks.read_sheet(path)
+        checks.sheet_from(path.read_bytes(), path.name)
 
 
 @pytest.mark.parametrize("number", LESSONS)

@@ -5,13 +5,15 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from bertlook_course.checks import Sheet, lesson05
+from bertlook_course.checks import CHECK, Feedback, Sheet, lesson05
 from bertlook_course.metrics import agree
+from bertlook_course.syllabus import find_root
 from bertlook_press.classroom import class_page, collect, gather, student_rows
 from bertlook_teach.disk import csv_text
 from bertlook_teach.measures import CLASSES
@@ -25,19 +27,17 @@ def sheet(right=3, mistakes=None):
     return Sheet("05", statuses, mistakes=mistakes or {})
 
 
-def cell(source, said=None):
-    outputs = (
-        []
-        if said is None
-        else [
-            {
-                "output_type": "execute_result",
-                "data": {"text/plain": said},
-                "metadata": {},
-                "execution_count": 1,
-            }
-        ]
-    )
+def cell(source, *said):
+    """A cell that was run, with what checks said in it."""
+    outputs = [
+        {
+            "output_type": "execute_result",
+            "data": {"text/plain": repr(one), **one._repr_mimebundle_()},
+            "metadata": {},
+            "execution_count": 1,
+        }
+        for one in said
+    ]
     return {
         "cell_type": "code",
         "source": source,
@@ -52,15 +52,26 @@ def notebook(*cells):
     return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
+def kappa(status, message):
+    return Feedback(status, message, "05", "kappa")
+
+
 FIRST = cell("from bertlook_course.checks import lesson05 as check")
+
+
+def made_up(record):
+    """A notebook in which somebody wrote the data of a check by hand."""
+    made = cell("check.check_kappa(kappa)", kappa("right", "So."))
+    made["outputs"][0]["data"][CHECK] = record
+    return notebook(FIRST, made)
 
 
 def test_sheets_and_saved_notebooks_are_counted_with_what_the_checks_named(tmp_path):
     (tmp_path / "ada_05.json").write_text(sheet(4, {"kappa": "that is accuracy"}).to_json())
     (tmp_path / "ben").mkdir()
-    wrong = cell("check.check_kappa(kappa)", "Not right yet. that is accuracy")
+    wrong = cell("check.check_kappa(kappa)", kappa("right", "So."), kappa("wrong", "that is accuracy"))
     (tmp_path / "ben" / "mine.ipynb").write_text(
-        notebook(FIRST, wrong, cell("check.check_turned('x')", "Right. Yes."))
+        notebook(FIRST, wrong, cell("show(turned)", Feedback("right", "Yes.", "05", "turned")))
     )
     found = gather(tmp_path)
     assert found.students == ["ada", "ben"] and not found.notes
@@ -72,10 +83,28 @@ def test_sheets_and_saved_notebooks_are_counted_with_what_the_checks_named(tmp_p
     assert len(rows) == 2 * len(NAMES) and {r["mistake"] for r in rows} == {"", "that is accuracy"}
 
 
+def test_the_shipped_notebooks_carry_what_every_check_said(tmp_path):
+    for student, status in (("solutions", "right"), ("exercises", "unanswered")):
+        for path in (find_root() / "notebooks" / student).glob("*.ipynb"):
+            (tmp_path / student).mkdir(exist_ok=True)
+            (tmp_path / student / path.name).write_bytes(path.read_bytes())
+        found = gather(tmp_path / student)
+        assert len(found.hand_ins) == 14 and not found.notes
+        for hand_in in found.hand_ins.values():
+            assert set(hand_in.sheet.answers.values()) == {status}, hand_in.source
+
+
+def test_what_another_lesson_says_in_a_notebook_does_not_count_for_it(tmp_path):
+    other = Feedback("wrong", "No.", "04", "kappa")
+    said = cell("check.check_kappa(kappa)", kappa("right", "So."), other)
+    (tmp_path / "ada.ipynb").write_text(notebook(FIRST, said))
+    assert gather(tmp_path).hand_ins["ada", "05"].sheet.answers["kappa"] == "right"
+
+
 def test_a_notebook_is_not_run_unasked(tmp_path):
     mark = tmp_path / "mark"
     (tmp_path / "eve.ipynb").write_text(
-        notebook(FIRST, cell(f"open({str(mark)!r}, 'w'); check.check_kappa(1)", "Right. So."))
+        notebook(FIRST, cell(f"open({str(mark)!r}, 'w'); check.check_kappa(1)", kappa("right", "So.")))
     )
     gather(tmp_path)
     assert not mark.exists()
@@ -91,6 +120,9 @@ def test_a_notebook_is_not_run_unasked(tmp_path):
         ("a.json", Sheet("05", {"one": "great"}).to_json(), "not a sheet as check.sheet writes it"),
         ("a.ipynb", "{}", "no list of cells"),
         ("a.ipynb", "\0", "not JSON"),
+        ("a.ipynb", made_up({"check": "kappa", "status": "right"}), "not those of a check"),
+        ("a.ipynb", made_up(asdict(kappa("right", "So.")) | {"status": "great"}), "status must be one of"),
+        ("a.ipynb", made_up(asdict(kappa("right", "So.")) | {"message": 5}), "not those of a check"),
         ("a.csv", "name,mark\nada,1\n", "not a table of the labelling game"),
         ("a.csv", "game,map,label\nabcdef,7,block\n", "map '7' is not one of 1 to 1"),
         ("a.zip", "PK", "left out"),
@@ -134,7 +166,9 @@ def test_of_two_hand_ins_of_one_name_the_newer_sheet_counts_and_this_is_said(tmp
         path.parent.mkdir(exist_ok=True)
         path.write_text(sheet(right).to_json())
         os.utime(path, (1000 + i, 1000 + i))
-    (tmp_path / "ada" / "05.ipynb").write_text(notebook(FIRST, cell("check.check_kappa(k)", "Right. So.")))
+    (tmp_path / "ada" / "05.ipynb").write_text(
+        notebook(FIRST, cell("check.check_kappa(k)", kappa("right", "So.")))
+    )
     found = gather(tmp_path)
     assert found.hand_ins["ada", "05"].sheet.right == 2
     assert (

@@ -9,6 +9,7 @@ from html import unescape
 import pytest
 
 from bertlook_bench import line
+from bertlook_course.render import TABLE
 from bertlook_course.syllabus import LESSONS, QUESTIONS, find_deck, find_root, lesson
 from bertlook_press.classroom import ExportError, render_exam, render_worksheet, worksheet_parts
 
@@ -24,7 +25,7 @@ def words(page: str) -> str:
 def test_the_sheet_asks_and_the_key_answers(number):
     parts, asked = worksheet_parts(ROOT / find_deck(ROOT, number)), QUESTIONS[number]
     sheet, key = render_worksheet(ROOT, number), render_worksheet(ROOT, number, key=True)
-    claim = dict(zip(parts.claims[0], parts.claims[1]))
+    claim = parts.claims[0]
     for page in (sheet, key):
         assert (
             lesson(number).question in words(page)
@@ -59,6 +60,21 @@ def test_a_deck_without_the_marks_says_what_it_needs(tmp_path):
         ExportError, match="06_bare.ipynb gives no worksheet: it needs a slide and a picture with the tag"
     ):
         worksheet_parts(tmp_path / "06_bare.ipynb")
+
+
+def test_question_and_claims_are_taken_from_the_tables_that_outputs_carry(tmp_path):
+    """What stands in the markup beside them may be anything."""
+    notebook = json.loads((ROOT / find_deck(ROOT, "06")).read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            if (data := output.get("data", {})).get(TABLE):
+                data["text/html"] = ["<p>another markup</p>"]
+    (tmp_path / "06_other.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    parts, usual = (
+        worksheet_parts(deck) for deck in (tmp_path / "06_other.ipynb", ROOT / find_deck(ROOT, "06"))
+    )
+    assert parts.claims == usual.claims and "another markup" not in parts.question
+    assert "<b>A</b> under 30 %" in parts.question and set(parts.claims[0]) > {"claim", "needs", "verdict"}
 
 
 def test_the_command_writes_what_was_asked_for(tmp_path, capsys):

@@ -19,7 +19,7 @@ from jobs import Here, killing_always, killing_once, odd, slow, twice
 from bertlook_bench import chunks
 from bertlook_bench import line as cli
 from bertlook_bench.models import Model
-from bertlook_course.analyses.anatomy import measure_chunk
+from bertlook_course.analyses.anatomy import measure_chunk, reports
 from bertlook_course.corpora import load_treebank
 from bertlook_teach.model import load_encoder
 
@@ -28,8 +28,9 @@ TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in ra
 # The command, killed by the system just before or after some file gets its name.
 CHILD = """
 import os, signal, sys
-from bertlook_bench import chunks, line, profile
-chunks.CHUNK, profile.KEEP_EVERY, left = 2, 0.0, int(sys.argv[1])
+from bertlook_bench import chunks, line
+from bertlook_course.analyses.anatomy import reports
+reports.TEXTS, chunks.KEEP_EVERY, left = 2, 0.0, int(sys.argv[1])
 replace = os.replace
 def counted(source, target):
     global left
@@ -54,7 +55,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(reports, "TEXTS", 2)
 
 
 def words(folder, out, *more):
@@ -86,12 +87,12 @@ def test_killed_by_the_system_again_and_again_it_ends_with_the_identical_table(f
 def test_progress_counts_what_an_earlier_run_has_done(folder, tmp_path, small, capsys):
     args = Namespace(force=False, quiet=False, workers=None, scheduler=None)
     with chunks.Run(args, tmp_path, {"command": "a"}) as run:
-        stream = run.results(twice, Here(), range(10), total=10)
+        stream = run.results(twice, Here(), range(10), total=10, size=2)
         assert [next(stream), next(stream)] == [[0, 2], [4, 6]]
         stream.close()
     capsys.readouterr()
     with chunks.Run(args, tmp_path, {"command": "a"}) as run:
-        assert [n for chunk in run.results(twice, Here(), range(10), total=10) for n in chunk] == [
+        assert [n for chunk in run.results(twice, Here(), range(10), total=10, size=2) for n in chunk] == [
             *range(0, 20, 2)
         ]
         said = capsys.readouterr().err
@@ -106,13 +107,13 @@ def test_progress_counts_what_an_earlier_run_has_done(folder, tmp_path, small, c
 def test_an_error_counts_items_of_the_corpus(tmp_path, small):
     args = Namespace(force=False, quiet=True)
     with chunks.Run(args, tmp_path, {}) as run, pytest.raises(ValueError, match="^item 5 of the corpus: odd"):
-        list(run.results(odd, Here(), [0, 2, 4, 6, 8, 9]))
+        list(run.results(odd, Here(), [0, 2, 4, 6, 8, 9], size=2))
 
 
 def test_a_full_disk_is_said_and_what_was_kept_stays(tmp_path, small, monkeypatch):
     args = Namespace(force=False, quiet=True)
     with chunks.Run(args, tmp_path, {}) as run:
-        stream = run.results(twice, Here(), range(6))
+        stream = run.results(twice, Here(), range(6), size=2)
         next(stream)
 
         def full(descriptor):
@@ -135,10 +136,10 @@ def test_a_batch_pads_at_most_a_tenth(monkeypatch):
         return attend(encoder, ids, mask, *more, **options)
 
     monkeypatch.setattr(type(encoder), "attend", counted)
-    texts = [" ".join(sentence.words) for sentence in load_treebank()[: chunks.CHUNK]]
+    texts = [" ".join(sentence.words) for sentence in load_treebank()[: reports.TEXTS]]
     measure_chunk(encoder, texts, skip=False, batch_size=8, segments="standard", truncate=True)
     places, read = map(sum, zip(*lengths))
-    assert len(lengths) <= 1.2 * chunks.CHUNK // 8 and (places - read) / places <= 0.10
+    assert len(lengths) <= 1.2 * reports.TEXTS // 8 and (places - read) / places <= 0.10
 
 
 def test_a_folder_without_files_is_no_corpus(tmp_path):
@@ -181,7 +182,7 @@ def test_the_total_is_the_same_on_1_2_and_4_workers_and_with_one_killed(folder, 
         assert result(out)[0] == result(tmp_path / "0")[0]
     args = Namespace(force=False, quiet=True, workers=2, scheduler=None)
     with chunks.Run(args, tmp_path, {}) as run:
-        found = run.results(killing_once, Here(), range(12), marker=str(tmp_path / "marker"))
+        found = run.results(killing_once, Here(), range(12), size=2, marker=str(tmp_path / "marker"))
         assert [n for chunk in found for n in chunk] == [*range(0, 24, 2)]
     assert (tmp_path / "marker").exists()
 
@@ -193,7 +194,7 @@ def test_a_chunk_that_ends_every_worker_stops_the_run_and_says_what_to_do(tmp_pa
     # Dask suspects every chunk that a lost worker held, so the one it names may be innocent.
     said = "(chunk [1-6], or one.* beside it, ended its worker several times|no worker is left).*--batch-size"
     with chunks.Run(args, tmp_path, {}) as run, pytest.raises(RuntimeError, match=said):
-        list(run.results(killing_always, Here(), range(12)))
+        list(run.results(killing_always, Here(), range(12), size=2))
     assert (run.kept / "run.json").exists()
 
 
@@ -241,7 +242,7 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
             chunks.Run(args, tmp_path, {}) as run,
             pytest.raises(RuntimeError, match="cannot load the model"),
         ):
-            list(run.results(twice, model, range(3)))
+            list(run.results(twice, model, range(3), size=2))
         assert cli.main(words(folder, tmp_path / "a", "--quiet", "--scheduler", address)) == 0
     assert cli.main(words(folder, tmp_path / "b", "--quiet")) == 0
     assert result(tmp_path / "a") == result(tmp_path / "b")
@@ -293,7 +294,7 @@ def test_that_no_worker_is_left_is_said(tmp_path, small, monkeypatch):
 
         args = Namespace(force=False, quiet=True, scheduler=cluster.scheduler_address)
         with chunks.Run(args, tmp_path, {}) as run:
-            stream = run.results(slow, Here(), range(80))
+            stream = run.results(slow, Here(), range(80), size=2)
             next(stream)
             monkeypatch.setattr("builtins.print", ended)
             cluster.scale(0)
@@ -306,7 +307,7 @@ def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
     with cluster_of(1) as cluster:
         args = Namespace(force=False, quiet=True, scheduler=cluster.scheduler_address)
         with chunks.Run(args, tmp_path, {}) as run:
-            stream = run.results(slow, Here(), range(40))
+            stream = run.results(slow, Here(), range(40), size=2)
             assert next(stream) == [0, 1]
             cluster.close()
             with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command goes on"):

@@ -16,6 +16,7 @@ from bertlook_bench import chunks, line
 from bertlook_bench.driver import Command, Data, Given
 from bertlook_bench.driver.options import options_of
 from bertlook_course.storage import IN_PLACE, Report, about, at_least, release_folders
+from bertlook_teach.measures import Profile
 
 COMMANDS = {name: command for name in line.COMMANDS if isinstance(command := line._module(name), Command)}
 TEXTS = "The cat sat on the mat.\nA dog chased it.\nIt was tired, the dog.\nThe mat.\nA cat.\nIt sat.\n"
@@ -59,6 +60,7 @@ def files(tmp_path_factory):
 def words_of(command: str, files: Path) -> list[str]:
     """The command line of a small run of a command."""
     shipped = {
+        "profile": f"--texts {files}/texts.txt",
         "syntax": "--limit 30 --min-cases 8 --permutations 5",
         "pattern": "key.next(',') --limit 30",
         "coref": "--limit 16",
@@ -75,7 +77,7 @@ def words_of(command: str, files: Path) -> list[str]:
 
 def saved(folder: Path) -> dict[str, str]:
     """The tables that a run has saved."""
-    return {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.*")}
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.[cj]s*")}
 
 
 # --- every command ----------------------------------------------------------------------------------------------------
@@ -89,6 +91,8 @@ def test_every_command_prints_and_saves_its_tables(name, files, tmp_path, capsys
     assert all(str(path) in printed.out for path in tables)
     for path in tables:
         content = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        if name == "profile":  # what it is about alone
+            content = {"rows": Profile.load(path.parent).rows(), "about": content}
         assert len(content["rows"]) == len(read_rows(path)) > 0 and content["about"]["version"]
     assert not (tmp_path / "out" / "unfinished").exists()
 
@@ -109,7 +113,8 @@ def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_tables(
     name, files, tmp_path, capsys, monkeypatch
 ):
     words, whole, broken = words_of(name, files), tmp_path / "whole", tmp_path / "broken"
-    monkeypatch.setattr(f"{COMMANDS[name].report.__module__}.{SIZES[name]}", 1 if name == "ablate" else 4)
+    constant, size = SIZES[name]
+    monkeypatch.setattr(f"{COMMANDS[name].report.__module__}.{constant}", size)
     more = ["--quiet", *(["--batch-size", 2] if name == "ablate" else [])]
     assert run(capsys, *words, *more, "--out", whole)[0] == 0
     measure, done = chunks.measured, []
@@ -123,13 +128,19 @@ def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_tables(
     with monkeypatch.context() as patch:
         patch.setattr(chunks, "measured", stopping)
         assert run(capsys, *words, *more, "--out", broken)[0] == 130
-    assert not list(broken.glob("*.csv"))
+    assert (name == "profile") == bool(list(broken.glob("*.csv")))  # that of the texts until then
     code, printed = run(capsys, *words, *more, "--out", broken)
     assert code == 0 and "2 of " in printed.err and "chunks are done by an earlier run" in printed.err
     assert saved(broken) == saved(whole) and not (broken / "unfinished").exists()
 
 
-SIZES = {"syntax": "SENTENCES", "pattern": "TEXTS", "coref": "DOCUMENTS", "ablate": "BATCHES"}
+SIZES = {  # the constant that says how many inputs a chunk has, and a value that makes three chunks or more
+    "profile": ("TEXTS", 2),
+    "syntax": ("SENTENCES", 4),
+    "pattern": ("TEXTS", 4),
+    "coref": ("DOCUMENTS", 4),
+    "ablate": ("BATCHES", 1),
+}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="as the other tests with workers")

@@ -16,10 +16,9 @@ import torch
 
 from bertlook_bench import chunks, common
 from bertlook_bench import line as cli
-from bertlook_bench import profile as command
-from bertlook_course.analyses.anatomy import measuring
+from bertlook_course.analyses.anatomy import measuring, report, reports
 from bertlook_course.corpora import iter_texts, load_pairs
-from bertlook_teach.measures import FILES, Profile
+from bertlook_teach.measures import FILES, Profile, profile_heads
 from bertlook_teach.model import load_encoder
 
 TEXTS = [
@@ -57,8 +56,8 @@ class Killed(BaseException):
 
 @pytest.fixture
 def kept_always(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 1)
-    monkeypatch.setattr(command, "KEEP_EVERY", 0.0)
+    monkeypatch.setattr(reports, "TEXTS", 1)
+    monkeypatch.setattr(chunks, "KEEP_EVERY", 0.0)
 
 
 def killing(monkeypatch, after, what=Killed):
@@ -79,6 +78,20 @@ def killed(monkeypatch, after, *given, **options):
         killing(patch, after)
         with pytest.raises(Killed):
             profile(*given, **options)
+
+
+def test_a_notebook_gets_the_table_that_the_command_saves(folder, tmp_path):
+    encoder = load_encoder(folder / "model")
+    with pytest.raises(ValueError, match="^item 1 of the corpus: "):
+        report(encoder, TEXTS)
+    found = report(encoder, TEXTS, on_error="skip", truncate=False)
+    assert repr(found).startswith(f"{encoder.name}: 4 texts, ") and repr(found).count("left out: text ") == 3
+    assert found.save(tmp_path / "notebook") == f"-> {tmp_path / 'notebook' / 'profile.csv'}"
+    assert profile(folder, tmp_path / "command", "--on-error", "skip", "--no-truncate") == 0
+    assert table(tmp_path / "notebook") == table(tmp_path / "command")
+    second = profile_heads(encoder, TEXTS[::2])
+    assert found.profile.measures == second.measures
+    assert found.profile.mean("next") == pytest.approx(second.mean("next"))
 
 
 def test_one_bad_text_stops_it_and_is_named(folder, tmp_path, capsys):
@@ -109,12 +122,14 @@ def test_a_run_that_was_killed_is_gone_on_with(folder, tmp_path, capsys, monkeyp
     assert "of 7 chunks are done by an earlier run" in capsys.readouterr().err
     assert table(tmp_path / "a") == table(tmp_path / "whole")
     texts = [(tmp_path / name / "profile.json").read_text(encoding="utf-8") for name in ("a", "whole")]
-    assert json.loads(texts[0]) == json.loads(texts[1])
+    about = json.loads(texts[0])
+    assert about == json.loads(texts[1])
+    assert [text.partition(":")[0] for text in about["skipped"]] == ["text 2", "text 4", "text 6"]
     assert not (tmp_path / "a" / "unfinished").exists()
 
 
 def test_ctrl_c_can_be_gone_on_from(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 1)
+    monkeypatch.setattr(reports, "TEXTS", 1)
     with monkeypatch.context() as patch:
         killing(patch, 2, KeyboardInterrupt)
         assert profile(folder, tmp_path / "a", "--batch-size", 1, texts="good.txt") == 130
@@ -143,7 +158,9 @@ def test_another_run_begins_anew_and_an_error_counts_as_the_file_does(
 
 def test_a_damaged_rest_of_a_run_is_no_rest(folder, tmp_path, capsys, monkeypatch, kept_always):
     killed(monkeypatch, 2, folder, tmp_path / "a", texts="good.txt")
-    for path in [*(tmp_path / "a").rglob("*.npz"), *(tmp_path / "a").rglob("run.json")]:
+    kept = [path for path in (tmp_path / "a" / "unfinished").rglob("*") if path.is_file()]
+    assert {path.suffix for path in kept} == {".npz", ".sums", ".json"}
+    for path in kept:
         path.write_text("[]", encoding="utf-8")
     assert profile(folder, tmp_path / "a", texts="good.txt") == 0
     assert "going on" not in capsys.readouterr().err

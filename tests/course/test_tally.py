@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bertlook_course.render import TABLE
 from bertlook_course.syllabus import count_votes
 from bertlook_course.widgets import Tally
 
@@ -51,5 +52,7 @@ def test_the_view_counts_and_refuses_an_answer_that_is_none():
 
 
 def test_the_saved_notebook_holds_codes_and_no_votes_and_no_answer():
-    page = Tally(3, 1, CHOICES, answer="B", votes="Ada 3-1B")._repr_mimebundle_()["text/html"]
+    bundle = Tally(3, 1, CHOICES, answer="B", votes="Ada 3-1B")._repr_mimebundle_()
+    page = bundle["text/html"]
+    assert bundle[TABLE]["rows"] == [[f"3-1{letter}", meaning] for letter, meaning in CHOICES.items()]
     assert "3-1A" in page and "1 to 3" in page and "Ada" not in page and "✓" not in page

@@ -99,6 +99,8 @@ def test_a_difference_says_which_way_it_goes_and_covers_its_mean():
 
 def test_a_table_shows_every_cell_escaped_and_refuses_a_ragged_row():
     table = TextTable(["<b>", "n"], [["[CLS]", 3], ["a & b", 4]], "two rows")
+    (held,) = table._repr_mimebundle_().values()
+    assert repr(TextTable(**held)) == repr(table) and held["rows"] == [["[CLS]", "3"], ["a & b", "4"]]
     page = table._repr_html_()
     assert "&lt;b&gt;" in page and "a &amp; b" in page and "<b>" not in page
     ElementTree.fromstring(page)

@@ -35,7 +35,6 @@ from bertlook_course.render import (
     pair_vectors,
     published_probes,
     score_cell,
-    score_table,
 )
 from bertlook_course.storage import cache
 from bertlook_teach.disk import data_path
@@ -271,18 +270,8 @@ def score(uas, n=100):
     return AttachmentScore(uas, uas - 0.02, uas + 0.02, n, 10)
 
 
-def test_scores_stand_beside_what_was_printed():
-    table = score_table(
-        {"attention only": score(0.468), "mine": score(0.5, 90)}, published={"attention only": 61}
-    )
-    assert (
-        list(map(str, table.rows[0])) == ["attention only", "46.8 [44.8, 48.8]", "61"]
-        and table.rows[1][2] == "-"
-    )
-    assert table.caption.startswith("Per cent; n = 90 to 100 words of 10 sentences.")
+def test_a_score_stands_with_its_interval():
     assert str(score_cell(score(0.5))) == "50.0 [48.0, 52.0]"
-    with pytest.raises(ValueError, match="at least one score; got none"):
-        score_table({})
 
 
 def test_a_learning_curve_is_drawn_and_said():

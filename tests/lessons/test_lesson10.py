@@ -24,7 +24,6 @@ from bertlook_course.render import (
     describe_beliefs,
     describe_curves,
     fits_said,
-    mix_table,
     published_layers_table,
     render_beliefs,
     where_table,
@@ -113,24 +112,20 @@ def test_too_few_documents_cannot_be_decided(specimen):
 
 
 def test_a_table_of_where_names_no_depth_that_is_not_sure_and_refuses_two_models(small):
-    tasks, scores = small
+    _, scores = small
     table = where_table({"POS": scores["pos"]})
     assert table.header[5] == "expected layer" and "Layers 0 to 6" in table.caption
     level = replace(scores["pos"], counts=scores["pos"].counts[:1].repeat(len(scores["pos"].counts), axis=0))
     row = where_table({"POS": level}).rows[0]
     assert row[4] == "+0.0 [+0.0, +0.0]" and row[5] == "not sure"
-    mixes = layers.cumulative_probes(*tasks["pos"], l2=0.1, even=1.0)
-    flat = replace(mixes, counts=mixes.counts[:1].repeat(len(mixes.counts), axis=0))
-    assert mix_table({"POS": flat}).rows[0][3:6] == ["-", "-", "-"]
     assert "nan" not in repr(where_table(scores))
 
 
 def test_a_table_of_fits_that_have_not_finished_says_so(small):
     tasks, scores = small
     halfway = layers.layer_scores(*tasks["pos"], l2=0.1, max_iterations=1)
-    mixes = layers.cumulative_probes(*tasks["pos"], l2=0.1, even=1.0, max_iterations=1)
-    for table in (where_table({"POS": halfway}), mix_table({"POS": mixes})):
-        assert table.caption.startswith("POS: NOT FINISHED") and "raise max_iterations" in table.caption
+    table = where_table({"POS": halfway})
+    assert table.caption.startswith("POS: NOT FINISHED") and "raise max_iterations" in table.caption
     assert fits_said({"POS": halfway, "dep": scores["dep"]}).startswith("POS: NOT FINISHED")
     assert fits_said(scores) == "" and "NOT FINISHED" not in where_table(scores).caption
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from made import random_maps
-from tiny import WIDTH
 
 from bertlook_teach import extract_attention, head_label, load_recording, parse_head_label
 from bertlook_teach.model import (
@@ -17,7 +16,6 @@ from bertlook_teach.model import (
     attention_scores,
     embedding_parts,
     head_matrices,
-    join_heads,
     merge_weights,
     softmax,
     weighted_values,
@@ -34,7 +32,6 @@ CASES = [
     (lambda tiny: weighted_values(np.full((2, 2), 0.5), np.ones((3, 5))), r"as many keys in both; got \(2, 2\) and \(3, 5\)"),
     (lambda tiny: head_matrices(tiny, 3, 2), r"no head \[3, 2\]: layers go from 0 to 2, heads from 0 to 1\. A printed name", IndexError),
     (lambda tiny: embedding_parts(tiny, " "), "the text is empty"),
-    (lambda tiny: join_heads(tiny, 0, np.ones((4, WIDTH)), np.ones((4, WIDTH))), r"for each of the 2 heads; got shape \(4, 10\)"),
     # what is read
     (lambda tiny: extract_attention(tiny, "the", words=["the"]), "not both"),
     (lambda tiny: extract_attention(tiny, None, "the", words=["the"]), "text_pair goes with a text"),

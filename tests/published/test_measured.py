@@ -12,6 +12,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import quoted_results
 
+from tools.page_tables import table_below, tables_of
+
 PAGE = """# Results
 
 ## One
@@ -49,7 +51,7 @@ LINES = PAGE.split("\n")
 
 
 def table():
-    columns, rows = quoted_results.table_of(LINES, "### First", 0)
+    _, _, columns, rows = table_below(PAGE, "### First")
     return MeasuredTable(
         "0" * 16, False, "the specimen", tuple(columns), {first: tuple(rest) for first, *rest in rows}
     )
@@ -77,12 +79,19 @@ def test_what_is_not_there_is_said():
 
 
 def test_a_table_is_the_one_below_its_heading_and_has_the_weights_named_last():
-    assert quoted_results.table_of(LINES, "### First", 1) == (["d", "e"], [["y", "1"]])
+    assert [(t.columns, t.rows) for t in tables_of(PAGE)][1:] == [
+        (["d", "e"], [["y", "1"]]), (["f", "g"], [["z", "1,348"]]), (["h", "i"], [["z", "2"]])
+    ]  # fmt: skip
+    assert table_below(PAGE, "### Second").columns == ["f", "g"]
     assert quoted_results.weights_of(LINES, "### First") == "fedcba9876543210"
     assert quoted_results.weights_of(LINES, "### Second") == "fedcba9876543210"
-    for heading, which, message in (("### No", 0, "0 times"), ("### Second", 1, "1 tables below")):
+    for heading, message in (
+        ("### No", "0 times"),
+        ("## One", "no table below"),
+        ("# Results", "no table below"),
+    ):
         with pytest.raises(ValueError, match=message):
-            quoted_results.table_of(LINES, heading, which)
+            table_below(PAGE, heading)
     with pytest.raises(ValueError, match="no line .* in the chapter of '### Third'"):
         quoted_results.weights_of(LINES, "### Third")
 

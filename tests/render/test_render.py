@@ -182,7 +182,6 @@ def test_a_heavier_line_is_wider_and_darker():
 def test_lines_below_the_smallest_weight_are_not_drawn():
     weights = np.array([[0.995, 0.005], [0.5, 0.5]])
     assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"]).svg)) == 3
-    assert len(starts_and_ends(render_attention_lines(weights, ["a", "b"], min_weight=0).svg)) == 4
 
 
 def test_a_uniform_head_over_many_tokens_is_not_a_blank_picture():

@@ -15,7 +15,6 @@ from bertlook_course.claims import (
     Verdict,
 )
 from bertlook_course.render import (
-    claim_lines,
     claim_table,
     claims_page,
     claims_text,
@@ -73,7 +72,6 @@ def test_a_claim_that_something_is_small_shows_the_quantity_itself_and_needs_les
     small = verdict(-0.25, threshold=-0.1, below=True)
     [row] = claim_table([small]).rows
     assert row[2:5] == ["< .10", "0.25 [.24, .26]", "0.00"]
-    assert claim_lines([small]).endswith("share of the best head < .10")
     assert "share of the best head < .10" in claims_text([small])
     page = claims_page([small])
     assert '0.25 <span style="white-space:nowrap">[0.24, 0.26]</span>' in page and "&lt; .10" in page
@@ -178,13 +176,8 @@ def test_what_cannot_be_tested_shows_no_number_and_no_line():
     table = claim_table([untested])
     assert table.rows == [["Heads look back", "-", "-", "-", "-", OPEN]]
     assert table.caption == ""
-    assert claim_lines([untested]) == "- *Heads look back*: share of the best head"
-    assert claim_lines([verdict(0.2)]) == "- *Heads look back*: share of the best head > .50"
-
-
-def test_the_lines_say_why_nothing_was_decided():
-    left = verdict(0.9, result=OPEN, why="a random twin reaches it too")
-    assert claim_lines([left]).endswith("share of the best head > .50 (a random twin reaches it too)")
+    assert "measured: share of the best head\n" in claims_text([untested])
+    assert "measured: share of the best head > .50\n" in claims_text([verdict(0.2)])
 
 
 def test_verdicts_are_counted():

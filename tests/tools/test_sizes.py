@@ -14,6 +14,8 @@ def small(tmp_path, monkeypatch):
         "bertlook_teach/a.py": 'def f(x):\n    """What it does.\n\n    More of it.\n    """\n    return x\n',
         "bertlook_more/b.py": "X = 1\n\n\nY = 2\n",
         "bertlook_more/__pycache__/old.py": "Z = 3\n",
+        "bertlook_more/.ipynb_checkpoints/b-checkpoint.py": "Z = 3\n",
+        "slides/.ipynb_checkpoints/00-checkpoint.ipynb": "no notebook",
         "bertlook_more/b.js": "one\ntwo\n",
         "tests/test_a.py": "A = 1\n",
         "tools/t.py": "T = 1\n",
@@ -27,7 +29,7 @@ def small(tmp_path, monkeypatch):
 def add_notebook(root, *sources):
     cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
     (root / "slides").mkdir(exist_ok=True)
-    path = root / "slides" / f"{len(list((root / 'slides').iterdir())):02}.ipynb"
+    path = root / "slides" / f"{len(list((root / 'slides').glob('*.ipynb'))):02}.ipynb"
     path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
 
 

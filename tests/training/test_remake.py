@@ -26,9 +26,13 @@ class Anything(Place):
 ALL = dict(remake.commands(Anything(Path("/kept"), Path("/data"), Path("/run"), Path("/python"))))
 
 
-@pytest.mark.parametrize("name", ALL)
+MINILM = dict(remake.commands(Anything(Path("/kept"), Path("/data"), model="minilm")))
+
+
+@pytest.mark.parametrize("name", [*ALL, *(f"minilm {name}" for name in MINILM)])
 def test_every_command_exists_and_takes_these_options(name):
-    script, *options = ALL[name]
+    model, _, short = name.rpartition(" ")
+    script, *options = MINILM[short] if model else ALL[short]
     if script == "-m" and options[0] == "bertlook_bench":
         build_parser(options[1]).parse_args(options[1:])  # ends the test if an argument does not fit
     elif script != "-m":
@@ -38,6 +42,13 @@ def test_every_command_exists_and_takes_these_options(name):
     for part in options:
         if part.endswith(".ipynb") or part.startswith("tests/"):
             assert (ROOT / part).exists()
+
+
+def test_minilm_reads_documents_in_runs_of_the_specimens_length_and_is_not_tuned():
+    assert MINILM["litbank"][-4:-2] == ["--max-tokens", "128"] == MINILM["gum"][-4:-2]
+    assert "--max-tokens" not in MINILM["gap"]
+    assert not any("finetune" in options or "negation" in options for options in MINILM.values())
+    assert all("minilm" in options for options in MINILM.values() if options[0] == "-m")
 
 
 def test_every_command_has_its_own_name_and_comes_after_what_it_stands_on():
@@ -112,7 +123,7 @@ def test_what_is_chosen_runs_again_and_nothing_else(place):
 def test_other_weights_make_everything_undone_and_drop_what_was_measured(place):
     run(place)
     (place.work / "results").mkdir()
-    (remake.ROOT / remake.WEIGHTS).write_bytes(b"two")
+    (remake.ROOT / remake.WEIGHTS["specimen"]).write_bytes(b"two")
     run(place)
     assert order() == "abcabc" and not (place.work / "results").exists()
 

@@ -17,6 +17,8 @@ import quoted_results
 import remake
 import results_tables
 
+from tools.page_tables import table_below, tables_of
+
 CARD, PAGE = (path.read_text(encoding="utf-8") for path in (put_tables.CARD, put_tables.RESULTS))
 
 
@@ -34,7 +36,7 @@ def pages(tmp_path, monkeypatch):
 
 
 def test_the_card_takes_its_tables_from_the_report_and_keeps_its_sentences():
-    blocks = ["\n".join(CARD.split("\n")[a:b]) for a, b in put_tables.tables_of(CARD)]
+    blocks = ["\n".join(CARD.split("\n")[table.first : table.last]) for table in tables_of(CARD)]
     reported = [b for b in blocks if b.startswith(("| measure", "| relation", "| held-out"))]
     assert len(reported) == 4
     changed = [re.sub(r"0\.\d", "0.7", block) for block in reported]
@@ -43,12 +45,12 @@ def test_the_card_takes_its_tables_from_the_report_and_keeps_its_sentences():
         want = want.replace(old, new)
     now = put_tables.with_card_tables(CARD, "\n\n".join(changed) + "\n")
     assert now == card_words.with_words(want) and now != CARD
-    with pytest.raises(ValueError, match="the card has 2 tables like .*, the report 1"):
+    with pytest.raises(ValueError, match="the card has 2 tables of relation .*, the report 1"):
         put_tables.with_card_tables(CARD, "\n\n".join(changed[:2]))
 
 
 def test_the_report_is_read_from_its_file(pages, monkeypatch, capsys):
-    blocks = ["\n".join(CARD.split("\n")[a:b]) for a, b in put_tables.tables_of(CARD)]
+    blocks = ["\n".join(CARD.split("\n")[table.first : table.last]) for table in tables_of(CARD)]
     reported = "\n\n".join(b for b in blocks if b.startswith(("| measure", "| relation", "| held-out")))
     monkeypatch.setattr(put_tables, "card_tables", lambda report: reported.replace("0.", report["digits"]))
     (pages / "report.json").write_text('{"digits": "0.9"}', encoding="utf-8")
@@ -95,7 +97,7 @@ def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
     assert put_tables.with_weights(PAGE, set(), new) == PAGE
     some = put_tables.with_weights(PAGE, everything - {"### Pronoun pairs"}, new).split("\n")
     all_new = put_tables.with_weights(PAGE, everything, new).split("\n")
-    for name, (heading, _) in quoted_results.QUOTED.items():
+    for name, heading in quoted_results.QUOTED.items():
         renewed = heading in everything
         assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
         litbank = name in ("LitBank", "pronoun pairs")
@@ -116,8 +118,9 @@ def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(tmp_path):
     saved.write_text(
         json.dumps({"about": {"model": "specimen", "kind": "documents"}, "rows": rows}), encoding="utf-8"
     )
-    lines = put_tables.with_results(PAGE, tmp_path, "f" * 16).split("\n")
-    columns, body = quoted_results.table_of(lines, "### LitBank, 100 novels, candidates: earlier mentions", 0)
+    page = put_tables.with_results(PAGE, tmp_path, "f" * 16)
+    _, _, columns, body = table_below(page, "### LitBank, 100 novels, candidates: earlier mentions")
+    lines = page.split("\n")
     assert columns[1] == "all (n = 14,738)" and body[1][:2] == [
         "best head of the specimen",
         "60.0 [58.0, 62.0]",
@@ -143,21 +146,19 @@ def test_pairs_of_pronouns_are_a_row_a_file():
     made = results_tables.pairs_table(
         [{"about": {"model": "specimen", "data": "winogender.jsonl.gz"}, "rows": rows}]
     )
-    page = PAGE.split("\n")
-    columns, old = quoted_results.table_of(page, "### Pronoun pairs", 0)
+    _, _, columns, old = table_below(PAGE, "### Pronoun pairs")
     cells = [cell.strip() for cell in made.split("\n")[2].strip("|").split("|")]
-    assert quoted_results.table_of(["## x", *made.split("\n")], "## x", 0)[0] == columns
+    assert tables_of(made)[0].columns == columns
     assert cells[0] in {row[0] for row in old}
     assert [cell.split()[0] for cell in cells[1:]] == ["720", "51.0", "52.0", "54.0", "55.0"]
 
 
 def page_columns(heading):
-    page = PAGE.split("\n")
-    return quoted_results.table_of(page, heading, 0)[0]
+    return table_below(PAGE, heading).columns
 
 
 def made_table(text):
-    return quoted_results.table_of(["## x", *text.split("\n")], "## x", 0)
+    return tables_of(text)[0][2:]
 
 
 def test_a_pattern_is_a_row_with_its_rule_its_twin_and_its_mass():
@@ -225,9 +226,7 @@ def test_tasks_have_an_interval_for_one_seed_and_a_range_for_several():
     rules = (("majority", None, 0.5), ("bag of words", None, 0.6))
     one = _task("mrpc", (*rules, ("specimen", 0, 0.7), ("specimen, random twin", 0, 0.65)), 3668)
     three = _task("agreement", (*rules, *((who, seed, value + seed / 10) for who, value in (("specimen", 0.6), ("twin", 0.5)) for seed in (0, 1, 2))))  # fmt: skip
-    body = quoted_results.table_of(["# a", *results_tables.tasks_table([one, three]).split("\n")], "# a", 0)[
-        1
-    ]
+    _, body = made_table(results_tables.tasks_table([one, three]))
     assert body[0] == ["MRPC", "accuracy", "3,668", "200", "50.0 [45.0, 55.0]", "60.0 [55.0, 65.0]", "70.0 [65.0, 75.0]", "65.0 [60.0, 70.0]"]  # fmt: skip
     assert body[1][0] == "agreement (ours)"
     assert body[1][-2:] == ["70.0, seeds 60.0 to 80.0", "60.0, seeds 50.0 to 70.0"]

@@ -201,8 +201,8 @@ def test_the_result_is_the_agreement_over_labelled_maps():
 
 
 def test_the_rule_in_the_game_is_the_rule():
-    played = game(thresholds=Thresholds(vertical=0.9))
-    codes = class_codes(stack_scores(texts()), Thresholds(vertical=0.9))
+    played = game()
+    codes = class_codes(stack_scores(texts()))
     assert played.rule == [CLASSES[codes[place]] for place in played.maps]
     assert played.rule[played.maps.index(next(m for m in played.maps if m[1:] == (1, 2)))] == "diagonal"
 
@@ -259,8 +259,7 @@ def test_nothing_is_saved_unless_asked_and_nothing_is_written_over(tmp_path):
     assert path.read_text().splitlines()[1].split(",")[4] == "block" and list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileExistsError, match="choose another name"):
         played.save(path)
-    played.label("block")
-    assert len(played.save(path, overwrite=True).read_text().splitlines()) == 13
+    assert len(path.read_text().splitlines()) == 13
 
 
 def test_what_the_page_reports_is_done_and_what_goes_wrong_is_said(tmp_path):
@@ -284,13 +283,6 @@ def test_what_the_page_reports_is_done_and_what_goes_wrong_is_said(tmp_path):
     assert played.result
     heard({"kind": "result"}, [])
     assert not played.result
-
-
-def test_a_class_may_be_told_the_rule_at_once_if_the_teacher_wants():
-    played = game(reveal=True)
-    first = played.rule[0]
-    played.label("block")
-    assert played.message == f"Map 1: you say block, the rule says {first}."
 
 
 def test_the_same_game_has_the_same_bytes_and_a_name_without_an_address():

@@ -98,7 +98,7 @@ def test_several_texts_keep_their_own_numbers():
         {"words": WORDS, "scores": SCORES, "key": KEY, "mix": SCORES[1, 2]},
         {"words": ["one", "two"], "scores": SCORES[:, :, :2] * 2, "title": "Two"},
     ]
-    view = WeightedText.of_documents(documents, document=1, layer=1)
+    view = WeightedText(documents=documents, document=1, layer=1)
     assert view.weights() == pytest.approx(2 * SCORES[1, 0, :2], abs=1e-7)
     assert "Two" in view.picture().svg and view.show == "head"
     floats = np.frombuffer(view.data, "<f4")

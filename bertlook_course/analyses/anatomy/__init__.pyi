@@ -27,6 +27,8 @@ from .neurons import margin_contributions as margin_contributions
 from .neurons import margin_dimensions as margin_dimensions
 from .neurons import neuron_view as neuron_view
 from .neurons import participation_ratio as participation_ratio
+from .reports import ProfileReport as ProfileReport
+from .reports import report as report
 from .segments import FairHead as FairHead
 from .segments import Interval as Interval
 from .segments import SegmentSwitch as SegmentSwitch

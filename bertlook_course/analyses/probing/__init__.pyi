@@ -29,7 +29,6 @@ from .layer_fits import MAX_ITERATIONS as MAX_ITERATIONS
 from .layer_fits import PENALTIES as PENALTIES
 from .layer_fits import TOLERANCE as TOLERANCE
 from .layer_fits import LayerProbe as LayerProbe
-from .layer_fits import fit_layer_probe as fit_layer_probe
 from .layer_fits import fit_mix_probe as fit_mix_probe
 from .layer_fits import fit_path as fit_path
 from .layer_probes import best_so_far as best_so_far

@@ -110,23 +110,6 @@ def _scores(parameters: Mapping[str, np.ndarray], features: np.ndarray) -> np.nd
 
 
 # --- one layer -----------------------------------------------------------------------------------------------
-def fit_layer_probe(data: SpanVectors, layer: int, *, l2: float, **options) -> LayerProbe:
-    """Fit a probe that reads one layer alone.
-
-    Parameters
-    ----------
-    data : SpanVectors
-    layer : int
-        From 0 (the embeddings) to L.
-    l2 : float
-        Penalty ``l2 / 2 * |maps|^2`` beside the mean cross-entropy; scikit-learn's ``C = 1 / (cases * l2)``.
-    **options
-        See `fit_path`.
-    """
-    [probe] = fit_path(data, layer, [l2], **options)
-    return probe
-
-
 def fit_path(
     data: SpanVectors,
     layer: int,

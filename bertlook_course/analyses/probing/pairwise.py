@@ -31,7 +31,7 @@ class Pairs:
     Attributes
     ----------
     features : float32 ndarray of shape (pair, feature)
-        Attention from the first word to the second, a head a column; with ``directions=2`` also back.
+        Attention from the first word to the second, a head a column.
     linked : bool ndarray of shape (pair,)
         Whether the second word is the governor of the first.
     distance : int ndarray of shape (pair,)
@@ -71,9 +71,7 @@ class PairScore:
     n_sentences: int
 
 
-def sample_pairs(
-    sentences: Sequence[ProbeSentence], *, negatives: str = "uniform", directions: int = 1, seed: int = 0
-) -> Pairs:
+def sample_pairs(sentences: Sequence[ProbeSentence], *, negatives: str = "uniform", seed: int = 0) -> Pairs:
     """Every arc of a treebank, and as many ordered pairs that no arc links.
 
     Parameters
@@ -83,13 +81,9 @@ def sample_pairs(
     negatives : {"uniform", "distance-matched"}
         Drawn from all unrelated pairs of the same sentence; or, each for one arc, from the unrelated pairs of its signed distance in any
         sentence, so that distance tells nothing.
-    directions : {1, 2}
-        1: attention from the dependent to the candidate (the paper's features, as far as it says). 2: both ways.
     """
     if negatives not in NEGATIVES:
         raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}; got {negatives!r}.")
-    if directions not in (1, 2):
-        raise ValueError(f"directions is 1 or 2; got {directions}.")
     rng = np.random.default_rng(seed)
     arcs, others = [], []  # (sentence, dependent, candidate)
     for number, sentence in enumerate(sentences):
@@ -115,10 +109,10 @@ def sample_pairs(
         )
     both = np.concatenate([arcs, others])
     width = sentences[0].between.shape[-1] // 2
-    # In ProbeSentence the second half of the features is the attention from the dependent to the candidate.
-    columns = np.r_[width : 2 * width] if directions == 1 else np.r_[width : 2 * width, :width]
+    # In ProbeSentence the second half of the features is the attention from the dependent to the candidate: those of
+    # the paper, as far as it says.
     features = np.stack(
-        [sentences[s].between[dependent, candidate][columns] for s, dependent, candidate in both]
+        [sentences[s].between[dependent, candidate, width:] for s, dependent, candidate in both]
     )
     return Pairs(
         features,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from bertlook_teach.disk import align
 from bertlook_teach.views import INK, RULE, content, typeset_sentence, with_minus
 
+TABLE = "application/vnd.bertlook.table+json"  # beside what a saved notebook shows of a table
+
 _NOTHING = re.compile(r"-(?=[¹²³⁴⁵⁶⁷⁸⁹]?$)")  # a footnote may say why
 
 
@@ -96,6 +98,11 @@ class TextTable:
                 raise ValueError(
                     f"a row needs {len(self.header)} cells, one a column; got {len(row)}: {list(row)}."
                 )
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """The cells as data, for what is made from a saved notebook; `TextTable` takes them back."""
+        header, *rows = ([str(cell) for cell in row] for row in (self.header, *self.rows))
+        return {TABLE: {"header": header, "rows": rows, "caption": self.caption}}
 
     def _repr_html_(self) -> str:
         style = f"padding:.2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"

@@ -68,17 +68,6 @@ def claim_card(verdict) -> TextTable:
     return TextTable(["on trial", "what decides it"], [list(cell) for cell in cells.items()], table.caption)
 
 
-def claim_lines(verdicts: Sequence) -> str:
-    """What decides each claim, with its line, as a list in Markdown; and why, where nothing could be decided."""
-    lines = []
-    for verdict in verdicts:
-        claim = verdict.claim
-        open_because = claim.statistic is not None and verdict.verdict == OPEN
-        why = f" ({verdict.why})" if open_because else ""
-        lines.append(f"- *{claim.sentence}*: {measured_text(claim)}{why}")
-    return "\n".join(lines)
-
-
 def measured_text(claim) -> str:
     """What is measured, and what the claim needs of it: ``"share of the best head > .50"``."""
     return f"{claim.operational} {needs}" if (needs := needs_text(claim)) else claim.operational

@@ -167,24 +167,6 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
     return TextTable(header, rows, _caption(about, said, scores, caption))
 
 
-def mix_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
-    """One row a mix of all layers: F1, what it adds, the numbers that say where (only where the gain is sure), and how flat it is.
-
-    Parameters
-    ----------
-    scores : mapping of name to `bertlook_course.analyses.probing.MixScores`
-        All of one model.
-    """
-    about = _about_depth(scores)
-    rows = []
-    for name, s in scores.items():
-        where = [_two(value) for value in (s.expected_layer, s.delta_bits, s.centre_of_gravity)]
-        rows.append([name, f"{100 * s.f1[-1]:.1f}", _gain_cell(s), *where, _two(s.mixing_bits)])
-    said = "K in bits. No number says where if the gain is not sure."
-    header = ["mix of all layers", "F1", "adds [95 %]", "expected layer", "K(Δ)", "centre", "K(s)"]
-    return TextTable(header, rows, _caption(about, said, scores, caption))
-
-
 def _about_depth(scores: Mapping[str, object]) -> str:
     if len({s.n_layers for s in scores.values()}) != 1:
         raise ValueError(
@@ -248,10 +230,6 @@ def published_layers_table(model: str, tasks: Sequence[str] | None = None) -> Te
         rows,
         f"{model}, layers 0 to {depth}; {source}. No intervals were published.",
     )
-
-
-def _two(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else NONE
 
 
 # --- one question --------------------------------------------------------------------------------------------

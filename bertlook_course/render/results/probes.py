@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -32,31 +32,6 @@ def published_probes() -> TextTable:
     ]
     caption = "Per cent; BERT-base, Wall Street Journal, punctuation left out, as printed. No intervals were published."
     return TextTable(["what the probe sees", "found", "measure"], body, caption)
-
-
-def score_table(
-    scores: Mapping[str, object], *, published: Mapping[str, float] | None = None, caption: str = ""
-) -> TextTable:
-    """One row a probe: UAS with its interval, in per cent, and what was printed for BERT-base.
-
-    Parameters
-    ----------
-    scores : mapping of name to `bertlook_course.analyses.probing.AttachmentScore`
-    published : mapping of name to per cent, optional
-        Names without a number get a dash.
-    """
-    if not scores:
-        raise ValueError("a table of probes needs at least one score; got none.")
-    header = ["probe", "UAS [95 %]"] + (["BERT-base"] if published is not None else [])
-    body = [
-        [name, score_cell(score)]
-        + ([f"{published[name]:.0f}" if name in published else "-"] if published is not None else [])
-        for name, score in scores.items()
-    ]
-    words = sorted({score.n_words for score in scores.values()})
-    sentences = sorted({score.n_sentences for score in scores.values()})
-    counts = f"Per cent; n = {_span(words)} words of {_span(sentences)} sentences."
-    return TextTable(header, body, " ".join(filter(None, [counts, caption])))
 
 
 def score_cell(score) -> Estimate:
@@ -159,10 +134,6 @@ def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> Picture:
     cells = [[name, *(f"{weight:.3f}" for weight in w.ravel())] for name, w in vectors.items()]
     numbers = (TextTable(["pair", *heads], cells),)
     return Picture(body, _WIDTH, y + 1.5 * _EM, "Pairs of words", words, _EM, numbers=numbers, wide=True)
-
-
-def _span(counts: Sequence[int]) -> str:
-    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
 def largest_heads(weights, n: int = 2) -> str:

@@ -50,11 +50,6 @@ class LabelGame(anywidget.AnyWidget):
         How many maps; each head and each text comes equally often, as far as ``n`` allows. See `sample_maps`.
     seed : int
         The same seed gives the same maps in the same order, so that two people can compare.
-    thresholds : Thresholds
-        Of the rule that the result compares with.
-    reveal : bool
-        Tell the rule's class after each label. Off by default: who is told the rule's answers soon labels like the rule,
-        and the agreement no longer says anything.
     size, font_size : float
         Of the picture, in pixels.
 
@@ -87,8 +82,6 @@ class LabelGame(anywidget.AnyWidget):
         *,
         n: int = 100,
         seed: int = 0,
-        thresholds: Thresholds = DEFAULT_THRESHOLDS,
-        reveal: bool = False,
         size: float = 330,
         font_size: float = 24,
     ):
@@ -96,8 +89,7 @@ class LabelGame(anywidget.AnyWidget):
         scores = stack_scores(self.attentions)  # refuses no text, and models of different shape
         self.maps = sample_maps(*scores.shape, n=min(n, int(np.prod(scores.shape))), seed=seed)
         self.scores = scores
-        self.thresholds = thresholds
-        self.reveal, self.size, self.font_size = reveal, size, font_size
+        self.size, self.font_size = size, font_size
         self.labels: list[str | None] = [None] * len(self.maps)
         self.partner: list[str | None] | None = None
         self.position = 0
@@ -114,7 +106,7 @@ class LabelGame(anywidget.AnyWidget):
 
     @property
     def rule(self) -> list[str]:
-        codes = class_codes(self.scores, self.thresholds)
+        codes = class_codes(self.scores)
         return [CLASSES[codes[place]] for place in self.maps]
 
     @property
@@ -135,15 +127,11 @@ class LabelGame(anywidget.AnyWidget):
             raise ValueError(f"a label is one of {', '.join(CLASSES)}; got {name!r}.")
         self._history.append((self.position, self.labels[self.position]))
         self.labels[self.position] = name
-        said = ""
-        if self.reveal:
-            said = f"Map {self.position + 1}: you say {name}, the rule says {self.rule[self.position]}."
         after = [*range(self.position + 1, len(self.maps)), *range(self.position)]
         self.position = next((i for i in after if self.labels[i] is None), self.position)
-        if self.n_labelled == len(self.maps):
-            said = f"{said} All {len(self.maps)} maps have a label. See the result.".strip()
+        done = self.n_labelled == len(self.maps)
         self.result = ""
-        self._draw(said)
+        self._draw(f"All {len(self.maps)} maps have a label. See the result." if done else "")
 
     def undo(self) -> None:
         """Take the last label back and show its map again."""
@@ -184,7 +172,7 @@ class LabelGame(anywidget.AnyWidget):
         self.partner = self._from_csv(given) if "," in given.splitlines()[0] else self._from_code(given)
         self._draw()
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def save(self, path: str | Path) -> Path:
         """Write the labels as a CSV file: map, text, head as printed, label, rule.
 
         Raises
@@ -192,14 +180,14 @@ class LabelGame(anywidget.AnyWidget):
         ValueError
             If no file is named, or nothing is labelled yet.
         FileExistsError
-            If there is such a file and ``overwrite`` is not set.
+            If there is such a file.
         """
         if not str(path).strip():
             raise ValueError("name a file to save the labels in, for example labels.csv.")
         if not self.n_labelled:
             raise ValueError(f"{NO_LABEL}: there is no label to save.")
         path = Path(str(path).strip()).expanduser()
-        if path.exists() and not overwrite:
+        if path.exists():
             raise FileExistsError(f"there is a file {path} already; choose another name.")
         return write_file(path, self.to_csv())
 

@@ -81,7 +81,8 @@ class Tally(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs):
         rows = [[f"{self.lesson}-{self.question}{letter}", meaning] for letter, meaning in self.choices]
-        return page_bundle(self, TextTable(["code", "prediction"], rows)._repr_html_())
+        table = TextTable(["code", "prediction"], rows)
+        return page_bundle(self, table._repr_html_()) | table._repr_mimebundle_()
 
     def __repr__(self) -> str:
         return f"Tally(lesson {self.lesson}, question {self.question}, {self.count.n} votes)"

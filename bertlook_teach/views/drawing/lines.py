@@ -28,7 +28,6 @@ def render_attention_lines(
     *,
     direction: str = "columns",
     width: float = 0,
-    min_weight: float | None = None,
     font_size: float = 16,
     **picture,
 ) -> Picture:
@@ -58,8 +57,6 @@ def render_attention_lines(
         Queries left and keys right, or queries on top and keys below (for a short sentence).
     width : float
         Of "rows", in units of the type size: tokens of a short sentence stand further apart until the picture is as wide.
-    min_weight : float, optional
-        Lines below it are not drawn. By default 0.01, and less once there are more than 50 tokens.
     unit : str
         What one position is called in the sentence: "token" or "word".
     norms : array of shape (query, key), optional
@@ -89,7 +86,7 @@ def render_attention_lines(
         raise ValueError(f"direction is 'columns' or 'rows'; got {direction!r}.")
     view = OneHead(weights=weights, tokens=tokens, **picture)
     em, n = float(font_size), max(len(view.tokens), len(view.keys))
-    floor = min(0.01, 0.5 / len(view.keys)) if min_weight is None else min_weight
+    floor = min(0.01, 0.5 / len(view.keys))  # lighter lines are not drawn
     labels = shortened_labels(view.labels, em), shortened_labels(view.key_labels, em)
     widths = [[text_width(label, em) for label in side] for side in labels]
     at = _in_columns(widths, n, em) if direction == "columns" else _in_rows(widths, n, width, em)

@@ -343,12 +343,18 @@ def test_every_layer_scores_as_scikit_learns_logistic_regression_does(course, ta
         assert f1 == pytest.approx(other.f1, abs=0.01)
 
 
+def fit_one(data, layer, *, l2, **options):
+    """A probe that reads one layer alone."""
+    [probe] = fits.fit_path(data, layer, [l2], **options)
+    return probe
+
+
 @pytest.mark.parametrize("task", ["pos", "dep", "coref"])
 @pytest.mark.parametrize("l2", [0.1, 0.01])
 def test_a_fit_ends_at_the_optimum(course, task, l2):
     """Whatever the stopping rule says: a fit ten times as strict finds nothing better that matters."""
     train, _ = course[task]
-    probe = fits.fit_layer_probe(train, 1, l2=l2)
+    probe = fit_one(train, 1, l2=l2)
     assert probe.converged and probe.gradient <= fits.TOLERANCE and probe.iterations < 200
     [*_, strict] = strictly(train, 1, l2)
     assert 0 <= probe.loss - strict.loss < 2e-3 * strict.loss
@@ -385,13 +391,13 @@ def test_where_single_precision_stalls_the_fit_goes_on_in_double(monkeypatch):
         return loss, gradient + 0.05 * noise * (precision == np.float32)
 
     monkeypatch.setattr(problem, "objective", noisy)
-    probe = fits.fit_layer_probe(data, 2, l2=0.01)
+    probe = fit_one(data, 2, l2=0.01)
     assert probe.converged and {np.float32, float} <= set(used)
 
 
 def test_a_fit_that_stops_early_says_so_and_what_to_do():
     train, test = made(seed=1, noise=2.5), made(seed=2, doc="b", noise=2.5)
-    probe = fits.fit_layer_probe(train, 2, l2=0.001, max_iterations=1)
+    probe = fit_one(train, 2, l2=0.001, max_iterations=1)
     assert not probe.converged and probe.iterations == 1 and probe.gradient > fits.TOLERANCE
     for scores in (
         layers.layer_scores(train, test, l2=0.001, max_iterations=1),
@@ -434,7 +440,7 @@ def test_the_best_layer_is_chosen_on_training_documents_and_not_on_those_that_ar
     wide[1:, :, 1:] = 0
     wide[1, :, 0] = train.vectors[1, :, 0]
     learnt = replace(train, vectors=wide)
-    probes = [fits.fit_layer_probe(learnt, layer, l2=0.01) for layer in (0, 1)]
+    probes = [fit_one(learnt, layer, l2=0.01) for layer in (0, 1)]
     assert probes[0].loss < probes[1].loss
     assert layers.layer_scores(learnt, replace(test, vectors=wide)).best[-1] == 1
 
@@ -490,7 +496,7 @@ def test_p_l_sees_no_layer_above_l_and_a_layer_alone_no_other():
     assert probe.weights.shape == (2,)
     assert (probe.beliefs(data.vectors) == probe.beliefs(other.vectors)).all()
     other.vectors[0] = -7.0
-    alone = [fits.fit_layer_probe(d, 1, l2=0.1) for d in (data, other)]
+    alone = [fit_one(d, 1, l2=0.1) for d in (data, other)]
     assert alone[0].loss == alone[1].loss and alone[0].weights.tolist() == [0, 1]
     assert (alone[0].beliefs(data.vectors) == alone[0].beliefs(other.vectors)).all()
 
@@ -506,7 +512,7 @@ def test_changing_over_the_spans_changes_a_dependency_score():
         made("dep", seed=1),
         made("dep", seed=2, doc="b"),
     )  # the label is written into the first span
-    probe = fits.fit_layer_probe(train, 2, l2=0.03)
+    probe = fit_one(train, 2, l2=0.03)
 
     def score(data):
         return layers.count_answers(probe.answers(data.vectors), probe.labels, data).f1
@@ -588,7 +594,7 @@ def test_coreference_counts_the_positive_label_only():
         10 - positives,
         0,
     ]
-    assert fits.fit_layer_probe(made("coref"), 0, l2=0.1).labels == ("same",)
+    assert fit_one(made("coref"), 0, l2=0.1).labels == ("same",)
 
 
 def test_a_label_that_training_never_had_is_missed_and_not_forgotten():
@@ -674,7 +680,7 @@ DATA, OTHER = made(seed=1), made(seed=2, doc="b")
 ONE_LABEL = DATA.take([label == "A" for label in DATA.labels])
 NOT_FINITE = replace(DATA, vectors=np.where(np.arange(4)[:, None, None] == 2, np.nan, DATA.vectors))
 NEW_LABEL = replace(OTHER, labels=("C",) + tuple("AB" * 79) + ("A",))
-ONE_LAYER_FIT, MIX_FIT = partial(fits.fit_layer_probe, layer=0), fits.fit_mix_probe
+ONE_LAYER_FIT, MIX_FIT = partial(fit_one, layer=0), fits.fit_mix_probe
 TWENTY = replace(made(seed=2, doc="b", n=20), places=tuple((i // 2, i % 2) for i in range(20)))
 
 

@@ -54,13 +54,6 @@ def test_a_head_that_looks_from_the_governor_does_not_help_in_one_direction():
     assert pair_accuracy(fit_pair_probe(train), test).accuracy < 0.7
 
 
-def test_both_directions_are_the_two_halves_of_the_features():
-    made = sentences(count=4)
-    one, two = sample_pairs(made), sample_pairs(made, directions=2)
-    assert one.features.shape[1] == 3 and two.features.shape[1] == 6
-    assert (two.features[:, :3] == one.features).all()
-
-
 @pytest.mark.parametrize("negatives", pairwise.NEGATIVES)
 def test_pairs_are_balanced_and_what_they_say_they_are(negatives):
     made = sentences()
@@ -125,7 +118,6 @@ test_what_cannot_be_paired_is_refused = refusals(
         lambda: sample_pairs(sentences(2), negatives="near"),
         "negatives must be one of uniform, distance-matched; got 'near'",
     ),
-    (lambda: sample_pairs(sentences(2), directions=3), "directions is 1 or 2; got 3"),
     (lambda: sample_pairs(sentences(2, n=1)), "no arc with an unrelated pair beside it"),
     (
         lambda: fit_pair_probe(PAIRS.of(np.arange(len(PAIRS)) < 2)),

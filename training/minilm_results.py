@@ -1,0 +1,106 @@
+"""Write docs/results_minilm.md: what `bertlook` commands measured with MiniLM, beside what docs/results.md says of the specimen.
+
+    python training/minilm_results.py FOLDER
+
+FOLDER holds a folder for each command, by the names of remake.py, which calls this: `python training/remake.py --model minilm`. What is not
+there gets no section. Sentences stand here; every number is read from what was saved, and the specimen's from its page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "training")]
+
+import results_tables
+from put_tables import RESULT_TABLES, RESULTS, fingerprint_of
+
+from tools.page_tables import table_below
+
+CARD, PAGE = ROOT / "data" / "minilm" / "MODEL_CARD.md", ROOT / "docs" / "results_minilm.md"
+
+OPENING = """# Results of MiniLM on real treebanks
+
+What the measures give for the shipped MiniLM, 8 bits a weight, on the data and in the way of [the specimen's results](results.md): the same documents,
+halves, baselines and intervals, and the same random twin's rule. The specimen's numbers are copied from that page. Nothing here is BERT-base's.
+One command makes it all from the texts that are not part of this repository: `python training/remake.py --model minilm --data FOLDER`.
+Weights `{fingerprint}`.
+"""
+
+# By the kind of a table: the row of the specimen's table that is put below, and what it is called there.
+_ROWS = {
+    "coref": {"best head of the specimen": "the specimen's best head"},
+    "layers": {"model": "the specimen"},
+    "keywords": {"best head, column mean": "the specimen's best head, column mean"},
+}
+# The same of a column, put at the right.
+_COLUMNS = {
+    "syntax": ("gain", "the specimen's gain"),
+    "pairs": ("best head of the specimen", "the specimen's"),
+    "patterns": ("accuracy", "the specimen's"),
+}
+
+
+def page(folder: Path) -> str:
+    """The whole page, from the folders of results that are there."""
+    specimens = RESULTS.read_text(encoding="utf-8")
+    parts, chapter = [OPENING.format(fingerprint=fingerprint_of(CARD.read_text(encoding="utf-8")))], ""
+    for heading, (folders, stem, kind) in RESULT_TABLES.items():
+        saved = [folder / name / f"{stem}.json" for name in folders]
+        if not all(file.is_file() for file in saved):
+            continue
+        results = [json.loads(file.read_text(encoding="utf-8")) for file in saved]
+        own = chapter_of(specimens, heading)
+        if own != chapter:
+            chapter = own
+            parts += [f"{chapter}\n"] if chapter != heading else []
+        table_of = getattr(results_tables, f"{kind}_table")
+        table = table_of(results[0] if len(results) == 1 else results)
+        parts.append(f"{heading.replace('Specimen on ', '')}\n\n{beside(table, kind, specimens, heading)}\n")
+    return "\n".join(parts)
+
+
+def chapter_of(text: str, heading: str) -> str:
+    """The heading of the chapter that a heading stands in."""
+    lines = text.split("\n")
+    return next(line for line in reversed(lines[: lines.index(heading) + 1]) if line.startswith("## "))
+
+
+def beside(table: str, kind: str, specimens: str, heading: str) -> str:
+    """A table with the specimen's numbers from its page: a column at the right, or rows below."""
+    theirs = table_below(specimens, heading)
+    lines, rest = _split(table)
+    if kind in _COLUMNS:
+        column, name = _COLUMNS[kind]
+        place = theirs.columns.index(column)
+        found = {row[0]: row[place] for row in theirs.rows}
+        firsts = [line.strip("| ").split(" | ")[0].strip("*`") for line in lines]
+        cells = [name, "---", *(found.get(first, "-") for first in firsts[2:])]
+        lines = [f"{line} {cell} |" for line, cell in zip(lines, cells, strict=True)]
+    for first, name in _ROWS.get(kind, {}).items():
+        rows = [row for row in theirs.rows if row[0] == first]
+        lines += [f"| {' | '.join([name, *row[1:]])} |" for row in rows]
+    return "\n".join([*lines, *rest])
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    lines = text.split("\n")
+    n = sum(line.startswith("|") for line in lines)
+    return lines[:n], lines[n:]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if len(given) != 1 or not Path(given[0]).is_dir():
+        print(__doc__, file=sys.stderr)
+        return 2
+    PAGE.write_text(page(Path(given[0])), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
