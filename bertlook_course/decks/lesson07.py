@@ -199,7 +199,7 @@ class Deck(LessonDeck):
     def said_won_there(self) -> str:
         """The same question on the novels of LitBank, of the model or, under its own name, of the one beside it."""
         books = self.quoted("LitBank")
-        unmeasured = self.not_measured(books, "on other texts")
+        unmeasured = self.not_measured(books, "on novels")
         if books is None:
             return unmeasured.strip()
         found, beaten = _on_novels(books), _beaten_on_novels(books)

@@ -354,7 +354,7 @@ def said(deck):
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
     assert "**other's best head" in text and "The specimen's finds" in text
-    assert "other was not measured on other texts. On **" in text and "the specimen's best head finds" in text
+    assert "other was not measured on novels. On **" in text and "the specimen's best head finds" in text
     assert "other was not measured on larger sets. There (docs/results.md) the specimen's best head" in text
     assert deck.points_picture().sentence.count("specimen") == 1
     assert deck.of_other["nearest"].accuracy == deck.of["nearest"].accuracy  # the same parts, no head in it
@@ -366,7 +366,7 @@ def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, m
     monkeypatch.setattr(deck, "of_other", None)
     text = said(deck)
     assert "specimen" not in text and "LitBank" not in text and "Winogender" not in text
-    assert deck.said_won_there() == "other was not measured on other texts."
+    assert deck.said_won_there() == "other was not measured on novels."
 
 
 def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkeypatch):
