@@ -5,6 +5,7 @@ Sizes differ from one another (3 layers, 2 heads, 5 or more tokens), so that a s
 
 from __future__ import annotations
 
+import copy
 import csv
 import gzip
 import inspect
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 from bertlook_course.corpora import TreebankSentence
+from bertlook_course.published import MeasuredTable
 from bertlook_teach.model import Attention
 
 LAYERS, HEADS = 3, 2
@@ -129,6 +131,20 @@ def tiny_encoder(folder: Path, family: str = "bert", **changes):
     from bertlook_teach.model import load_encoder
 
     return load_encoder(save_tiny_model(folder, family, **changes), device="cpu")
+
+
+def renamed(encoder, name: str):
+    """The same model under another name, as if it had been read from a folder that is called so."""
+    found = copy.copy(encoder)
+    vars(found)["name"] = name
+    return found
+
+
+def measured_with(model: str, columns: str, *rows: str):
+    """A table of docs/results.md on a made-up page: columns and rows with ``|`` between their cells."""
+    first, *names = columns.split("|")
+    cells = (row.split("|") for row in rows)
+    return MeasuredTable("0" * 16, True, model, (first, *names), {name: tuple(rest) for name, *rest in cells})
 
 
 def write_lines(path: Path, *lines) -> Path:

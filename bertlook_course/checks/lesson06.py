@@ -330,6 +330,82 @@ check_small_list = ChoiceCheck.among(
 )
 SMALL_OPTIONS = check_small_list.options
 
+
+# --- 11: another model -------------------------------------------------------------------------------------
+def _gain(heads, offsets, half):
+    return _fair(heads, half) - _fair(offsets, half)
+
+
+def _most(marks):
+    return marks.mean(axis=0).max()
+
+
+def _tried(seed):
+    """Marks of seven heads and four offsets, of which each half likes other ones best, in 40 cases."""
+    drawn = np.random.default_rng(seed).random((40, 11)) < 0.35
+    return drawn[:, :7], drawn[:, 7:], np.arange(40) % 2
+
+
+check_fair_gain = FunctionCheck(
+    _gain,
+    asks="``fair_gain(heads, offsets, half)``: the best head minus the best offset, both chosen on one half and scored on the other.",
+    cases=[_tried(seed) for seed in range(4)],
+    wrong=[
+        "both were chosen on the cases they are scored on: the flattering gain",
+        lambda heads, offsets, half: _most(heads) - _most(offsets),
+        "the head is still chosen on the cases it is scored on",
+        lambda heads, offsets, half: _most(heads) - _fair(offsets, half),
+        "the offset is chosen on the cases it is scored on: the rival needs a fair choice too, and nothing more",
+        lambda heads, offsets, half: _fair(heads, half) - _most(offsets),
+        "the sign: what the *head* gains, so the head's accuracy comes first",
+        lambda heads, offsets, half: -_gain(heads, offsets, half),
+        "that is the head's accuracy; subtract what the best offset reaches",
+        lambda heads, offsets, half: _fair(heads, half),
+        "each half is scored with its own choice; score it with the other half's",
+        lambda heads, offsets, half: _same_half(heads, half) - _same_half(offsets, half),
+    ],
+    learnt="Two fair choices, one difference: the same judge for every model.",
+)
+
+CLEARLY = 0.1  # a gain of ten points
+
+LACKS_OPTIONS = ("neither", "objects", "determiners", "both")
+
+
+@of_run(lambda: (_made_up("MiniLM"), _made_up("specimen", 0.3)))
+def check_lacks(minilm, specimen):
+    """For which relations, ``obj`` and ``det``, MiniLM gains ten points and the specimen does not; one of ``LACKS_OPTIONS``."""
+    gains = {relation: (_gain(*minilm[relation]), _gain(*specimen[relation])) for relation in ("obj", "det")}
+    lacks = {relation: ours >= CLEARLY > theirs for relation, (ours, theirs) in gains.items()}
+    means = dict(
+        zip(LACKS_OPTIONS, ((False, False), (True, False), (False, True), (True, True)), strict=True)
+    )
+    said = {
+        relation: f"{relation}: MiniLM {ours:+.2f}, the specimen {theirs:+.2f}"
+        for relation, (ours, theirs) in gains.items()
+    }
+
+    def why(option) -> str | None:
+        wrong = [relation for relation, meant in zip(lacks, means[option]) if meant != lacks[relation]]
+        return "; ".join(said[relation] for relation in wrong) or None
+
+    return ChoiceCheck.among(
+        {option: why(option) for option in LACKS_OPTIONS},
+        learnt=f"{'; '.join(said.values())}. A head for a relation is a finding about one model, not about every BERT.",
+    )
+
+
+def _made_up(name, best=0.9):
+    """Marks of both relations for a test: one reading is right in so many cases of ``det``, no offset in many."""
+    rng = np.random.default_rng(len(name))
+    found = {}
+    for relation, share in (("obj", 0.9), ("det", best)):
+        heads, offsets = rng.random((200, 5)) < 0.1, rng.random((200, 3)) < 0.3
+        heads[:, 2] = rng.random(200) < share
+        found[relation] = heads, offsets, np.arange(200) % 2
+    return found
+
+
 # --- the last two: a picture, and a claim on trial ---------------------------------------------------------
 PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("06")
 

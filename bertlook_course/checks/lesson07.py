@@ -175,6 +175,95 @@ check_unit = ChoiceCheck.among(
 )
 UNIT_OPTIONS = check_unit.options
 
+
+# --- 9: another model, against the nearest mention ----------------------------------------------------------
+def _drawn_gains(head, nearest, documents, drawn):
+    """The gain over all mentions of the drawn documents, draw by draw."""
+    difference, cases = _by_document(head, nearest, documents)
+    return difference[drawn].sum(axis=1) / cases[drawn].sum(axis=1)
+
+
+def _by_document(head, nearest, documents):
+    difference = np.asarray(head, float) - nearest
+    return np.bincount(documents, difference), np.bincount(documents)
+
+
+def _mean_of_documents(head, nearest, documents, drawn):
+    difference, cases = _by_document(head, nearest, documents)
+    return (difference / cases)[drawn].mean(axis=1)
+
+
+def _of_all_mentions(head, nearest, documents, drawn):
+    difference, cases = _by_document(head, nearest, documents)
+    return difference[drawn].sum(axis=1) / cases.sum()
+
+
+def _each_once(head, nearest, documents, drawn):
+    return [_drawn_gains(head, nearest, documents, np.unique(row)[None])[0] for row in drawn]
+
+
+def _drawing(seed, sizes):
+    """Answers for the mentions of some documents, and three draws of as many documents."""
+    rng, documents = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
+    head, nearest = (rng.random(len(documents)) < share for share in (0.8, 0.4))
+    return head, nearest, documents, rng.integers(len(sizes), size=(3, len(sizes)))
+
+
+check_drawn_gains = FunctionCheck(
+    _drawn_gains,
+    asks="``drawn_gains(head, nearest, documents, drawn)``: head minus nearest, over all mentions of the documents of each draw.",
+    cases=[_drawing(1, (5, 2, 9, 4)), _drawing(2, (1, 7, 3)), _drawing(3, (6, 2, 2, 8, 1))],
+    axes=("draw",),
+    wrong=[
+        "that is the mean of the documents' gains: a document with more mentions counts for more",
+        _mean_of_documents,
+        "divide by the mentions of the *drawn* documents, not by those of all",
+        _of_all_mentions,
+        "a document that is drawn twice counts twice",
+        _each_once,
+        "the sign: what the *head* finds more, so the head comes first",
+        lambda *run: -_drawn_gains(*run),
+        "the numbers in `drawn` are documents; you took them for mentions",
+        lambda head, nearest, documents, drawn: (np.asarray(head, float) - nearest)[drawn].mean(axis=1),
+        "that is the head's own accuracy; subtract that of the nearest mention, on the same documents",
+        lambda head, nearest, documents, drawn: _drawn_gains(head, np.zeros(len(head)), documents, drawn),
+    ],
+    learnt="Head and rule are drawn together: a hard document weighs on both, so their difference is surer than either of them.",
+)
+
+BEATS_OPTIONS = ("neither", "the nearest mention", "the four sieves", "both")
+
+
+def _run_of_minilm():
+    head, nearest, documents, _ = _drawing(4, (8, 5, 9, 7, 6, 8, 9))
+    return head, {"nearest": nearest, "four sieves": head}, documents
+
+
+@of_run(_run_of_minilm)
+def check_beats(head, rules, documents):
+    """Which of two rules the best head beats, from the answers of all three; one of ``BEATS_OPTIONS``."""
+    n = documents.max() + 1
+    drawn = np.random.default_rng(7).integers(n, size=(1000, n))
+    intervals = {
+        rule: np.quantile(_drawn_gains(head, rules[rule], documents, drawn), [0.025, 0.975])
+        for rule in ("nearest", "four sieves")
+    }
+    beaten = [low > 0 for low, _ in intervals.values()]
+    means = dict(
+        zip(BEATS_OPTIONS, ([False, False], [True, False], [False, True], [True, True]), strict=True)
+    )
+    said = [f"{rule}: [{low:+.2f}, {high:+.2f}]" for rule, (low, high) in intervals.items()]
+
+    def why(option) -> str | None:
+        wrong = [one for one, meant, found in zip(said, means[option], beaten) if meant != found]
+        return f"to beat is to have the whole interval above 0, and {', '.join(wrong)}" if wrong else None
+
+    return ChoiceCheck.among(
+        {option: why(option) for option in BEATS_OPTIONS},
+        learnt=f"{'; '.join(said)}. Beating the nearest mention shows more than distance; only the sieves ask for more than agreement.",
+    )
+
+
 # --- the last two: a picture, and a claim on trial ---------------------------------------------------------
 PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("07")
 

@@ -197,6 +197,72 @@ check_trap = ChoiceCheck.among(
 )
 TRAP_OPTIONS = check_trap.options
 
+
+# --- 10: another model, against RAKE -----------------------------------------------------------------------
+def _lead(head, rule, *, times=1.96, ddof=1):
+    """Mean of the differences over the texts, and the ends of its interval."""
+    difference = head - rule
+    reach = times * difference.std(ddof=ddof) / np.sqrt(len(difference))
+    return np.array([difference.mean(), difference.mean() - reach, difference.mean() + reach])
+
+
+def _unpaired(head, rule):
+    mean = head.mean() - rule.mean()
+    reach = 1.96 * np.sqrt((head.var(ddof=1) + rule.var(ddof=1)) / len(head))
+    return np.array([mean, mean - reach, mean + reach])
+
+
+def _of_one_text(head, rule):
+    return _lead(head, rule, times=1.96 * np.sqrt(len(head)))
+
+
+def _alike(n, rng):
+    """The AUC of two scores on the same texts: what is hard for one is hard for the other."""
+    hard = rng.random(n) * 0.4
+    return 0.9 - hard + rng.random(n) * 0.1, 0.85 - hard + rng.random(n) * 0.1
+
+
+_TEXTS = np.random.default_rng(10)
+
+check_lead = FunctionCheck(
+    _lead,
+    asks="``lead(head, rule)``: mean difference over the texts, and both ends of its 95 % interval, as an array of three.",
+    cases=[_alike(n, _TEXTS) for n in (9, 20, 31)],
+    wrong=[
+        "head and rule were scored on the *same* texts: take the difference in each text first, then its spread",
+        _unpaired,
+        "that is the interval of one text; the mean of n texts has a spread smaller by the root of n",
+        _of_one_text,
+        "one standard error to each side covers two thirds; 95 % need 1.96 of them",
+        lambda head, rule: _lead(head, rule, times=1),
+        "the spread of a sample: divide by n - 1 (`ddof=1`)",
+        lambda head, rule: _lead(head, rule, ddof=0),
+        "the sign: the *head's* lead, so the head comes first",
+        lambda head, rule: _lead(rule, head),
+    ],
+    learnt="Texts that are hard for one are hard for the other. In pairs that cancels, and the interval is narrower.",
+)
+
+LEAD_OPTIONS = ("the head is ahead", "RAKE is ahead", "a tie: the interval holds 0")
+
+
+@of_run(lambda: (np.array([0.8, 0.9, 0.7, 0.8]), np.array([0.9, 0.8, 0.8, 0.7])))
+def check_tie(head, rake):
+    """Who is ahead on texts that chose nothing, from the AUCs of both; one of ``LEAD_OPTIONS``."""
+    mean, low, high = _lead(np.asarray(head, float), np.asarray(rake, float))
+    found = LEAD_OPTIONS[0 if low > 0 else 1 if high < 0 else 2]
+    said = f"the mean lead is {mean:+.3f}, its interval [{low:+.3f}, {high:+.3f}], n = {len(head)} texts"
+    beyond = "On other texts it may come out otherwise: say on which it was measured."
+    if found == LEAD_OPTIONS[2]:
+        beyond = (
+            "A tie is not *equal*: with more texts the interval shrinks, and one of them may come out ahead."
+        )
+    return ChoiceCheck.among(
+        {option: None if option == found else said for option in LEAD_OPTIONS},
+        learnt=f"{said[0].upper()}{said[1:]}. {beyond}",
+    )
+
+
 # --- the last two: a picture, and a claim on trial ---------------------------------------------------------
 PICTURE_OPTIONS, check_picture, on_trial, TRIAL_OPTIONS, check_trial = close("12")
 

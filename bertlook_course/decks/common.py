@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from bertlook_teach import head_label
+from bertlook_teach.views import model_of
 
 from ..claims import Resources, Verdict, decide_lesson
+from ..published import MeasuredTable, measured_of
 from ..render import count_verdicts
 from .models import short_title, subject
 
@@ -23,6 +25,8 @@ class LessonDeck:
         The model that the slides speak of, and one of the same shape that never learnt: `bertlook_course.decks.live_models`.
     resources : Resources, optional
         What both read; by default what the ledger reads.
+    beside : Encoder, optional
+        A model that stands beside it in pictures and tables; left out where it is the same one.
 
     Attributes
     ----------
@@ -34,8 +38,9 @@ class LessonDeck:
 
     lesson: str  # "11"
 
-    def __init__(self, encoder, twin, resources: Resources | None = None):
+    def __init__(self, encoder, twin, resources: Resources | None = None, beside=None):
         self.encoder, self.twin = encoder, twin
+        self.beside = None if beside is None or beside.fingerprint == encoder.fingerprint else beside
         self.name, self.subject = short_title(encoder), subject(encoder)
         self.models = {self.name: encoder, "random twin": twin}
         self.resources = resources
@@ -44,6 +49,23 @@ class LessonDeck:
     def Subject(self) -> str:
         """`subject` at the beginning of a sentence."""
         return self.subject.replace("the ", "The ", 1) if self.subject.startswith("the ") else self.subject
+
+    @property
+    def mark(self) -> str | None:
+        """As which model dots of this one are drawn, where nothing else names it; None for a model without a form of its own."""
+        return model_of(self.name)
+
+    def quoted(self, table: str) -> MeasuredTable | None:
+        """What docs/results.md has of the deck's model, else of the model beside it; None if of neither. The table says whose it is."""
+        asked = (model for model in (self.encoder, self.beside) if model is not None)
+        return next(filter(None, (measured_of(model, table) for model in asked)), None)
+
+    def not_measured(self, found: MeasuredTable | None, where: str) -> str:
+        """That the deck's model was not measured there, for the beginning of a sentence; nothing if it was."""
+        its_own = found is not None and (
+            found.weights == self.encoder.fingerprint or found.model == self.subject
+        )
+        return "" if its_own else f"{self.Subject} was not measured {where}. "
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

@@ -160,10 +160,9 @@ class Deck(LessonDeck):
     lesson = "06"
 
     def __init__(self, encoder, twin, treebank: Sequence[TreebankSentence], beside=None):
-        super().__init__(encoder, twin)
+        super().__init__(encoder, twin, beside=beside)
         self.treebank = treebank
         self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (encoder, twin))
-        self.beside = None if beside is None or beside.fingerprint == encoder.fingerprint else beside
 
     def _scored(self, scheme: str) -> RelationTable:
         return score_relations(self.answers, scheme=scheme, twin=self.twin_answers, min_cases=10)

@@ -24,7 +24,7 @@ from ..analyses.coreference import (
 from ..claims import Verdict, decide, ledger
 from ..claims.lessons.lesson07 import antecedent_evidence
 from ..corpora import CorefDocument, anaphors, excerpts, load_minimal_pairs
-from ..published import measured, published_table_2
+from ..published import Measured, MeasuredTable, measured_of, published_table_2
 from ..render import (
     Estimate,
     TextTable,
@@ -35,13 +35,11 @@ from ..render import (
     signed_gain,
 )
 from .common import LessonDeck, letter
+from .models import short_title, subject
 
-_RULES = {  # as Table 2 names them: how docs/results.md does
-    "nearest": "nearest",
-    "head match": "same head",
-    "four sieves": "four sieves",
-    "best head": "best head of the specimen",
-}
+_PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
+_BOTH_BY_GUESSING = 0.25  # share of the pairs
+_LONGEST = 128  # wordpieces of a part: what the paper and docs/results.md cut texts to, and all that the specimen reads
 
 
 # --- what was recorded and published -------------------------------------------------------------------------
@@ -83,23 +81,33 @@ def published_by_kind() -> TextTable:
 class Deck(LessonDeck):
     """The slides of lesson 07, on some documents.
 
+    Parameters
+    ----------
+    encoder, twin : Encoder
+    documents : sequence of CorefDocument
+    beside : Encoder, optional
+        A model that stands beside it; left out where it is the same one.
+
     Attributes
     ----------
     found, twin_found : Antecedents
-        What the heads of the specimen and of its twin name.
+        What the heads of the model and of its twin name, in parts of at most 128 wordpieces.
     rows, twin_rows : list
         `antecedent_table` of both, one head for all kinds of mention.
     """
 
     lesson = "07"
 
-    def __init__(self, encoder, twin, documents: Sequence[CorefDocument]):
-        super().__init__(encoder, twin)
+    def __init__(self, encoder, twin, documents: Sequence[CorefDocument], beside=None):
+        super().__init__(encoder, twin, beside=beside)
         self.documents = documents
-        self.found, self.twin_found = (find_antecedents(model, documents) for model in (encoder, twin))
+        self.found, self.twin_found = map(self._ask, (encoder, twin))
         self.rows, self.twin_rows = (
             antecedent_table(found, one_head=True) for found in (self.found, self.twin_found)
         )
+
+    def _ask(self, model):
+        return find_antecedents(model, self.documents, max_tokens=_LONGEST)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -112,14 +120,21 @@ class Deck(LessonDeck):
 
     @cached_property
     def pairs(self) -> AskedPairs:
-        """What the specimen answers to the course's sentences with one pronoun and two candidates."""
+        """What the model answers to the course's sentences with one pronoun and two candidates."""
         right, cases = ask_heads(self.encoder, load_minimal_pairs())
         return AskedPairs(cases, right, *both_right(right, cases))
 
     @cached_property
     def of(self) -> dict:
         """The row of each predictor for all mentions, by its name."""
-        return {row.predictor.partition(",")[0]: row for row in self.rows if row.kind == "all"}
+        return _of_all(self.rows)
+
+    @cached_property
+    def of_other(self) -> dict | None:
+        """The same of the model beside it; None if there is none."""
+        if self.beside is None:
+            return None
+        return _of_all(antecedent_table(self._ask(self.beside), one_head=True))
 
     @cached_property
     def rate(self) -> np.ndarray:
@@ -147,25 +162,13 @@ class Deck(LessonDeck):
 
     @cached_property
     def short_maps(self) -> list:
-        """The specimen's attention between the words of the excerpts."""
+        """The model's attention between the words of the excerpts."""
         return [extract_attention(self.encoder, words=list(d.words)).to_words() for d in self.short]
 
     @cached_property
     def gains(self) -> dict:
         """The best head minus each rule, all mentions."""
         return {gain.rule: gain for gain in antecedent_gains(self.found) if gain.kind == "all"}
-
-    @cached_property
-    def litbank(self) -> dict:
-        """What docs/results.md says of each rule and of the best head on 100 novels."""
-        books = measured("LitBank")
-        return {rule: books.value(row, "all") for rule, row in _RULES.items()}
-
-    @property
-    def beaten_there(self) -> list[str]:
-        """Rules that the best head beats on the novels: its interval lies above theirs."""
-        *rules, head = self.litbank
-        return [rule for rule in rules if self.litbank[head].low > self.litbank[rule].high]
 
     def arc_view(self):
         """`bertlook_course.widgets.AntecedentView` of the excerpts, at the best head."""
@@ -194,31 +197,49 @@ class Deck(LessonDeck):
         )
 
     def said_won_there(self) -> str:
-        """The same question on the novels."""
-        beaten, (*rules, _) = self.beaten_there, self.litbank
+        """The same question on the novels of LitBank, of the model or, under its own name, of the one beside it."""
+        books = self.quoted("LitBank")
+        unmeasured = self.not_measured(books, "on novels")
+        if books is None:
+            return unmeasured.strip()
+        found, beaten = _on_novels(books), _beaten_on_novels(books)
+        *rules, _ = found
         there = "ABCD"[len(beaten)] if beaten == rules[: len(beaten)] else f"only {' and '.join(beaten)}"
-        nearest, match, sieves, head = (f"{found.value:.1f}" for found in self.litbank.values())
+        nearest, match, sieves, head = (f"{one.value:.1f}" for one in found.values())
         return (
-            f"On **14,738** cases of LitBank, 100 novels, {measured('LitBank').whose}'s best head finds {head} %, "
+            f"{unmeasured}On **{_n_on_novels(books)}** cases of LitBank, 100 novels, {books.whose}'s best head finds {head} %, "
             f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} (docs/results.md): **{there}** there."
         )
 
     def points_picture(self) -> Picture:
-        """Rules and best heads on one scale: BERT-base as printed, the specimen on our texts and on novels."""
-        table_2, of, books = published_table_2(), self.of, measured("LitBank")
+        """Rules and best heads on one scale: BERT-base as printed, and two models on our texts, or one on novels too."""
+        table_2, of, other = published_table_2(), self.of, self.of_other
         twin = next(row for row in self.twin_rows if row.heads)
-        theirs = [(name, table_2[name].all / 100, None, None) for name in _RULES]
-        ours = [(name, of[name].accuracy, of[name].low, of[name].high) for name in _RULES]
-        there = [(name, *self.litbank[name].share) for name in _RULES]
-        theirs.append(("random twin", None, None, None))
-        ours.append(("random twin", twin.accuracy, twin.low, twin.high))
-        there.append(("random twin", *books.value("best head of the random twin", "all").share))
+        theirs = [(name, table_2[name].all / 100, None, None) for name in _PREDICTORS]
         printed = signed_gain(table_2["best head"].all - table_2["four sieves"].all)
-        found = signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy))
+        panels = {
+            "BERT-base": [*theirs, ("random twin", None, None, None)],
+            self.name: [*_points(of), ("random twin", twin.accuracy, twin.low, twin.high)],
+        }
+        said = (
+            f"Head minus four sieves: BERT-base {printed} points on CoNLL-2012 (printed); on our short texts "
+            f"{self.name} {_behind_sieves(of)}"
+        )
+        if other is not None:
+            panels[short_title(self.beside)] = [*_points(other), ("random twin", None, None, None)]
+            return figure_picture(
+                points_figure(panels),
+                f"{said}, {short_title(self.beside)} {_behind_sieves(other)}. n = {of['nearest'].n} and {other['nearest'].n}: "
+                "a text is cut where a model's 128 wordpieces end.",
+            )
+        books = measured_of(self.encoder, "LitBank")
+        if books is None:
+            return figure_picture(points_figure(panels), f"{said}.")
+        there = [(name, *found.share) for name, found in _on_novels(books).items()]
+        there.append(("random twin", *books.value("best head of the random twin", "all").share))
         return figure_picture(
-            points_figure({"BERT-base": theirs, "specimen": ours, "… on LitBank": there}),
-            f"Head minus four sieves: BERT-base {printed} points on CoNLL-2012 (printed), specimen {found} on our short "
-            f"texts. LitBank: {books.whose}, 14,738 cases of 100 novels (docs/results.md).",
+            points_figure(panels | {"… on LitBank": there}),
+            f"{said}. LitBank: {books.whose}, {_n_on_novels(books)} cases of 100 novels (docs/results.md).",
         )
 
     def head_maps(self) -> dict[str, np.ndarray]:
@@ -269,7 +290,7 @@ class Deck(LessonDeck):
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
             (
                 f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
-                f"{self.encoder.max_tokens} tokens back are never asked for."
+                f"{min(self.encoder.max_tokens, _LONGEST)} tokens back are never asked for."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)
@@ -281,33 +302,93 @@ class Deck(LessonDeck):
     def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
         table_2, of, pairs = published_table_2(), self.of, self.pairs
-        gender = pairs.winogender
-        current = measured("LitBank").current
-        more = ""
-        if "nearest" in self.beaten_there:
-            more = "; on more cases it does" if current else "; on more cases an earlier one did"
-        clearly = self.gains["nearest"].low > 0
-        said = "beats *nearest*" if clearly else f"does not clearly beat *nearest* here{more}"
-        head, nearest = (
-            f"{100 * row.accuracy:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
-            for row in (of["best head"], of["nearest"])
-        )
+        books = measured_of(self.encoder, "LitBank")
+        clearly, there, beside = self.gains["nearest"].low > 0, "", ""
+        said = "beats *nearest*" if clearly else "does not clearly beat *nearest* here"
+        if books is not None:
+            novels = _on_novels(books)
+            there = f", {novels['best head']} against {novels['nearest']} of {_n_on_novels(books)} in LitBank"
+            there += "" if books.current else f" ({books.whose})"
+            if not clearly and "nearest" in _beaten_on_novels(books):
+                said += f"; on more cases {'it does' if books.current else 'an earlier one did'}"
+        if self.of_other is not None:
+            name = f"{subject(self.beside)}'s"
+            beside = f" {name[0].upper()}{name[1:]} finds {_with_interval(self.of_other['best head'])}."
         low, high = (100 * end for end in pairs.interval)
         return (
             f"- **BERT-base's 5-4 knows more than distance**: right in {table_2['best head'].all:.0f} %, "
             f"*nearest* in {table_2['nearest'].all:.0f}, the same word in {table_2['head match'].all:.0f}. "
             f"But four rules of thumb reach {table_2['four sieves'].all:.0f}.\n"
-            f"- **The specimen's best head {said}**: {head} against {nearest} of {len(self.found)}, "
-            f"{self.litbank['best head']} against {self.litbank['nearest']} of 14,738 in LitBank"
-            f"{'' if current else ' (an earlier specimen)'}.\n"
-            f"- **Where only the meaning decides{', it fails' if gender.share[1] <= 0.5 else ''}**: "
-            f"right in {gender} of {measured('pronoun pairs').cell('Winogender', 'n')} cases of Winogender, guessing 50. "
-            f"Of our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
+            f"- **{self.Subject}'s best head {said}**: {_with_interval(of['best head'])} against {_with_interval(of['nearest'])} of "
+            f"{len(self.found)}{there}.{beside}\n"
+            f"- **Where only the meaning decides{self._on_winogender()}"
+            f"our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
             f"the best of {pairs.both.size} readings; a rule of place {100 * pairs.best_rule:.0f}, guessing 25."
         )
 
+    def _on_winogender(self) -> str:
+        names = measured_of(self.encoder, "pronoun pairs")
+        if names is None:
+            return f"{', it fails' if self.pairs.both.max() <= _BOTH_BY_GUESSING else ''}**: of "
+        gender = names.value("Winogender", "best head")
+        return (
+            f"{', it fails' if gender.low <= 50 else ''}**: right in {gender} of {names.cell('Winogender', 'n')} cases of "
+            "Winogender, guessing 50. Of "
+        )
 
-# --- what the specimen answers to sentences that differ in their ends -------------------------------------------
+    def said_on_larger_sets(self) -> str:
+        """What docs/results.md says of Winogender and GAP, of the model or, under its own name, of the one beside it."""
+        names = self.quoted("pronoun pairs")
+        unmeasured = self.not_measured(names, "on larger sets")
+        if names is None:
+            return unmeasured.strip()
+        gender, gap, nearer = (
+            names.value(row, column)
+            for row, column in (("Winogender", "best head"), ("GAP", "best head"), ("GAP", "nearer"))
+        )
+        return (
+            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} (docs/results.md) {names.whose}'s best head is right in "
+            f"{gender} of {names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
+            f"where the nearer name is right in {nearer}."
+        )
+
+
+# --- what rows and tables say ----------------------------------------------------------------------------------
+def _of_all(rows) -> dict:
+    return {row.predictor.partition(",")[0]: row for row in rows if row.kind == "all"}
+
+
+def _points(of: Mapping) -> list[tuple]:
+    return [(name, of[name].accuracy, of[name].low, of[name].high) for name in _PREDICTORS]
+
+
+def _behind_sieves(of: Mapping) -> str:
+    return signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy))
+
+
+def _with_interval(row) -> str:
+    return f"{100 * row.accuracy:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+
+
+def _on_novels(books: MeasuredTable) -> dict[str, Measured]:
+    """The rules and the best head on LitBank, by the names of Table 2."""
+    [head] = (row for row in books.rows if row.startswith("best head") and "twin" not in row)
+    rows = ("nearest", "same head", "four sieves", head)
+    return {name: books.value(row, "all") for name, row in zip(_PREDICTORS, rows, strict=True)}
+
+
+def _n_on_novels(books: MeasuredTable) -> str:
+    """How many cases there are: "all (n = 14,738)" is the column's name."""
+    return books.column("all").partition("n = ")[2].rstrip(")")
+
+
+def _beaten_on_novels(books: MeasuredTable) -> list[str]:
+    """Rules that the best head beats there: its interval lies above theirs."""
+    *rules, head = (found := _on_novels(books))
+    return [rule for rule in rules if found[head].low > found[rule].high]
+
+
+# --- what the model answers to sentences that differ in their ends ----------------------------------------------
 class AskedPairs(NamedTuple):
     """Pairs of sentences in which one pronoun means one of two people, and what each head answers.
 
@@ -325,11 +406,6 @@ class AskedPairs(NamedTuple):
     right: np.ndarray
     both: np.ndarray
     n_pairs: int
-
-    @property
-    def winogender(self):
-        """What docs/results.md says of the best head on Winogender."""
-        return measured("pronoun pairs").value("Winogender", "best head")
 
     @property
     def rules(self) -> Mapping[str, float]:
@@ -387,14 +463,4 @@ class AskedPairs(NamedTuple):
             ],
             "Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head: chosen fairly for the first column; "
             f"for the second the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
-        )
-
-    def said_on_larger_sets(self) -> str:
-        """What docs/results.md says of Winogender and GAP."""
-        names = measured("pronoun pairs")
-        gap, nearer = names.value("GAP", "best head"), names.value("GAP", "nearer")
-        return (
-            f"On larger sets (docs/results.md) {names.whose}'s best head is right in {self.winogender} of "
-            f"{names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
-            f"where the nearer name is right in {nearer}."
         )

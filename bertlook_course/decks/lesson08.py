@@ -6,13 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
+from bertlook_teach import random_twin
 from bertlook_teach.views import Picture
 
 from ..analyses import probing
 from ..claims import Resources, Verdict, decide, ledger
 from ..claims.lessons import lesson08
 from ..claims.lessons.lesson08 import table_3
-from ..published import MeasuredTable, measured
+from ..corpora import halves_by_document
+from ..published import Measured, MeasuredTable, measured_of
 from ..render import (
     Estimate,
     TextTable,
@@ -28,6 +30,7 @@ from ..render import (
     signed_gain,
 )
 from .common import LessonDeck, letter
+from .models import short_title, subject
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",
@@ -41,15 +44,27 @@ CONTROLS = ("right-branching", "distances and words", "random attention and word
 
 
 class Deck(LessonDeck):
-    """The slides of lesson 08: probes fitted on one half of the treebank's documents, scored on the other."""
+    """The slides of lesson 08: probes fitted on one half of the treebank's documents, scored on the other.
+
+    Parameters
+    ----------
+    encoder, twin : Encoder
+    beside : Encoder, optional
+        A model that stands beside it; left out where it is the same one.
+    """
 
     lesson = "08"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources(limit=lesson08.N_SENTENCES))
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(encoder, twin, Resources(limit=lesson08.N_SENTENCES), beside)
         self.found = lesson08.measured(encoder, twin)
         self.scores, self.probe = self.found.scores, self.found.probe
         self.n_heads = encoder.n_layers * encoder.n_heads
+
+    @cached_property
+    def other(self) -> lesson08.Measured | None:
+        """The probes of the model beside it, and of its own random twin; None if there is none."""
+        return None if self.beside is None else lesson08.measured(self.beside, random_twin(self.beside))
 
     # ---- weights, question, table -------------------------------------------------------------------------
 
@@ -73,20 +88,17 @@ class Deck(LessonDeck):
     def weights_sentence(self) -> str:
         """How many weights there are, and on what they were fitted."""
         return (
-            f"BERT-base: 2 · 144 = **288** weights. Specimen: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root. "
+            f"BERT-base: 2 · 144 = **288** weights. {self.Subject}: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root. "
             f"Fitted on {self.found.n_train} sentences, scored on {self.found.n_test} of other documents."
         )
 
     @property
     def leads(self) -> dict[str, str]:
         """What probes lead distances and words by, on the same documents, as it is printed."""
-        return {
-            name: f"{_points(lead.difference)} points [{_points(lead.low)}, {_points(lead.high)}]"
-            for name, lead in self.found.leads.items()
-        }
+        return _leads(self.found)
 
     def rivals_answer(self) -> str:
-        """The strongest control on the specimen, and what attention leads it by."""
+        """The strongest control on the model, and what attention leads it by."""
         strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
         return (
             f"**{'ABC'[CONTROLS.index(strongest)]}**: {strongest}, {self.cell(strongest)} %. Attention only: "
@@ -98,33 +110,49 @@ class Deck(LessonDeck):
         return score_cell(self.scores[name])
 
     def probes_picture(self) -> Picture:
-        """The probes on the specimen, as published of BERT-base, and on a larger treebank."""
-        names, ewt = list(PRINTED), on_ewt()
+        """The probes of BERT-base as published, of the model, and of the one beside it, or of the same on a larger treebank."""
+        ewt = measured_of(self.encoder, "probes")
         panels = {
-            "BERT-base": [(name, printed(name) / 100, None, None) for name in names],
-            "specimen": [(name, s.uas, s.low, s.high) for name in names for s in [self.scores[name]]],
-            "… on EWT": [(name, *ewt_value(name).share) for name in names],
+            "BERT-base": [(name, printed(name) / 100, None, None) for name in PRINTED],
+            self.name: _points_of(self.found),
         }
-        elsewhere = [ewt.cell(f"{name} minus distances and words", "value") for name in self.found.leads]
+        said = [_said_leads(self.name, self.found)]
+        if self.other is not None:
+            panels[short_title(self.beside)] = _points_of(self.other)
+            said.append(_said_leads(short_title(self.beside), self.other))
+        elif ewt is not None:
+            panels["… on EWT"] = [(name, *_on_ewt(ewt, name).share) for name in PRINTED]
+        if ewt is not None:
+            elsewhere = (ewt.cell(f"{name} minus distances and words", "value") for name in self.found.leads)
+            said.append(
+                f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, docs/results.md)"
+            )
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
-            f"Minus distances and words: attention alone {self.leads['attention only']}, attention and words "
-            f"{self.leads['attention and words']} on {self.found.n_test} sentences of the specimen; "
-            f"{' and '.join(elsewhere).replace('-', '−')} on 943 of EWT (11,021 words, {ewt.whose}, docs/results.md). "
-            "BERT-base as printed.",
+            f"Minus distances and words, attention alone and with words: {'; '.join(said)}. "
+            f"Points, {self.found.n_test} sentences; BERT-base as printed.",
         )
 
     def fits_sentence(self) -> str:
-        """How the fits ended."""
+        """How the fits ended; beside another model, what the rival finds with the word vectors of each."""
         fits = self.found.fits
         stopped = ", ".join(how.split()[0] for name, how in fits.items() if name.startswith("distances"))
         unfinished = [name for name, how in fits.items() if how == probing.NOT_CONVERGED]
         ended = "not converged: " + ", ".join(unfinished) if unfinished else "converged"
         seeds = [100 * score.uas for score in self.found.seeds.values()]
+        rounds, attention = (
+            f"stopped after {stopped} rounds",
+            f"{ended} (attention only: penalty {self.probe.l2:g})",
+        )
+        if self.other is None:
+            return (
+                f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), {rounds},\n"
+                f"chosen on validation documents. The probes with attention: {attention}."
+            )
         return (
-            f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
-            f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty "
-            f"{self.probe.l2:g})."
+            f"**Distances and words** reads each model's own word vectors: {self.cell('distances and words')} % with "
+            f"{self.subject}'s ({rounds}), {score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s. "
+            f"The probes with attention: {attention}."
         )
 
     # ---- controls -----------------------------------------------------------------------------------------
@@ -132,7 +160,8 @@ class Deck(LessonDeck):
     @cached_property
     def scored(self) -> list:
         """The sentences that the probes are scored on, as they read them."""
-        return lesson08.read_halves(self.encoder, self.resources)[1]
+        _, scored = halves_by_document(self.resources.treebank)
+        return probing.read_features(self.encoder, scored)
 
     @cached_property
     def first_word(self) -> float:
@@ -144,7 +173,7 @@ class Deck(LessonDeck):
 
     @property
     def controlled(self) -> dict[str, list[probing.AttachmentScore]]:
-        """Of two probes the scores on the specimen, on the random twin, and on a made-up grammar."""
+        """Of two probes the scores on the model, on the random twin, and on a made-up grammar."""
         rows = {
             "attention only": ("attention only", "twin's attention only", "attention only, made up"),
             "attention and words": (
@@ -158,26 +187,26 @@ class Deck(LessonDeck):
     def controls_table(self) -> TextTable:
         """Both probes beside the random twin and the made-up grammar."""
         return TextTable(
-            ["probe", "specimen", "random twin", "made-up grammar"],
+            ["probe", *self.models, "made-up grammar"],
             [[name, *map(score_cell, row)] for name, row in self.controlled.items()],
             f"UAS in per cent [95 %]; n = {self.scores['attention only'].n_words:,} words. With words the twin keeps the trained "
             f"embeddings. Made-up grammar, rival “always the first word”: {self.first_word:.1f}.",
         )
 
     def selectivity_sentence(self) -> str:
-        """The treebank minus the made-up grammar, on the specimen and on a larger treebank."""
+        """The treebank minus the made-up grammar, on the model and on a larger treebank, by the name of the model that was measured."""
         ours = ", ".join(
             f"{name} {100 * (row[0].uas - row[2].uas):+.0f}" for name, row in self.controlled.items()
         )
-        ewt = on_ewt()
+        said = f"**Selectivity**, treebank minus made-up grammar: {ours} points."
+        ewt = self.quoted("probes")
+        if ewt is None:
+            return said
         alone, both = (
             ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
             for name in ("attention only", "attention and words")
         )
-        return (
-            f"**Selectivity**, treebank minus made-up grammar: {ours} points. On EWT: {alone:+.0f} and {both:+.0f} "
-            f"({ewt.whose}, docs/results.md)."
-        )
+        return f"{said} On EWT, {ewt.whose}: {alone:+.0f} and {both:+.0f} (docs/results.md)."
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -185,7 +214,7 @@ class Deck(LessonDeck):
         cost = 100 * (self.scores["attention and words"].uas - shifted.uas)
         return (
             f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be, "
-            f"{score_cell(shifted)} as released (specimen, {shifted.n_words:,} words). The printed **77** was presumably made "
+            f"{score_cell(shifted)} as released ({self.name}, {shifted.n_words:,} words). The printed **77** was presumably made "
             "with it: the released code gives 78.0, and about 3 points more without."
         )
 
@@ -217,7 +246,7 @@ class Deck(LessonDeck):
             maps[name] = example.between[i, j, self.n_heads :].reshape(shape)
         return pair_vectors(
             maps,
-            f"“{' '.join(example.words[:-1])}”: attention in each of the specimen's {self.n_heads} heads (BERT-base: 144).",
+            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads (BERT-base: 144).",
         )
 
     def pairs_answer(self) -> str:
@@ -284,12 +313,19 @@ class Deck(LessonDeck):
         [ahead] = self.verdicts_on("attention-alone-distances")  # attention alone minus distances and words
         rank = {"holds": "less", "does not hold": "as much or more"}.get(ahead.verdict, "about as much")
         alone, words, untrained = "attention only", "distances and words", "twin's attention only"
+        ewt, elsewhere = measured_of(self.encoder, "probes"), ""
+        if ewt is not None:
+            whose = "" if ewt.current else f" ({ewt.whose})"
+            elsewhere = (
+                f" On EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}."
+            )
+        if self.other is not None:
+            elsewhere += f" The same of {subject(self.beside)}: {_leads(self.other)[alone]}."
         return (
             f"- **A part of it**: all heads together find {self.cell(alone)} % of the governors, the next word "
             f"{self.cell('right-branching')}, an untrained network's heads {self.cell(untrained)}.\n"
             f"- **Distances and words know {rank}**: without attention they find {self.cell(words)} %; attention alone minus "
-            f"them, {self.leads[alone]}. On EWT {ewt_value(alone).value:.0f} against {ewt_value(words).value:.0f}; BERT-base, as "
-            f"printed: {printed(alone):.0f} against {printed(words):.0f}.\n"
+            f"them, {self.leads[alone]}.{elsewhere} BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}.\n"
             f"- **The reader itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
             f"a made-up grammar, *always the first word* {self.first_word:.1f}."
         )
@@ -319,7 +355,7 @@ class Deck(LessonDeck):
         )
         chain = links["each word with the next"]
         return TextTable(
-            ["undirected links, specimen", "UUAS [95 %]"],
+            [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
             f"Per cent, without punctuation. Stopped early, {trained}. n = {chain.n_links:,} links of {chain.n_sentences} "
             f"sentences. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
@@ -340,16 +376,35 @@ def printed_answer() -> str:
     return f"**{answer}**: {nearest}, {printed(nearest):.0f} %, only {gap:.0f} points below. The other two: {others} %."
 
 
-def on_ewt() -> MeasuredTable:
-    """The probes on a larger treebank: docs/results.md."""
-    return measured("probes")
-
-
-def ewt_value(name: str):
-    """The score of a probe there."""
-    return on_ewt().value(
+def _on_ewt(table: MeasuredTable, name: str) -> Measured:
+    """The score of a probe on a larger treebank: docs/results.md."""
+    return table.value(
         "attention and words, random attention" if name.startswith("random") else name, "value"
     )
+
+
+def _words_of(table: MeasuredTable) -> str:
+    """How many words were scored there."""
+    return table.cell("attention and words minus distances and words", "n")
+
+
+def _points_of(found: lesson08.Measured) -> list[tuple]:
+    """The probes of one panel, as `points_figure` takes them."""
+    return [(name, s.uas, s.low, s.high) for name, s in ((name, found.scores[name]) for name in PRINTED)]
+
+
+def _leads(found: lesson08.Measured) -> dict[str, str]:
+    return {
+        name: f"{_points(lead.difference)} points [{_points(lead.low)}, {_points(lead.high)}]"
+        for name, lead in found.leads.items()
+    }
+
+
+def _said_leads(name: str, found: lesson08.Measured) -> str:
+    alone, both = (
+        _leads(found)[probe].replace(" points", "") for probe in ("attention only", "attention and words")
+    )
+    return f"{name} {alone} and {both}"
 
 
 def shifted_place() -> TextTable:

@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from bertlook_teach import head_label, stats
-from bertlook_teach.views import Picture
+from bertlook_teach.views import Picture, model_of
 
 from ..analyses import keywords
 from ..claims import Resources
 from ..claims.lessons import lesson12
 from ..metrics import rank_correlation
-from ..published import measured
+from ..published import MeasuredTable
 from ..render import (
     Estimate,
     NumberTable,
@@ -24,19 +24,29 @@ from ..render import (
     heat_figure,
     pruning_figure,
     signed_gain,
+    table_dots,
 )
 from .common import LessonDeck, letter
+from .models import subject
 
+_ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
 
 
 class Deck(LessonDeck):
-    """The slides of lesson 12, on all texts with key phrases: one half chooses and fits, the other reports."""
+    """The slides of lesson 12, on all texts with key phrases: one half chooses and fits, the other reports.
+
+    Parameters
+    ----------
+    encoder, twin : Encoder
+    beside : Encoder, optional
+        A model that stands beside it; left out where it is the same one.
+    """
 
     lesson = "12"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources())
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(encoder, twin, Resources(), beside)
         self.found = {name: lesson12.measured(model, self.resources) for name, model in self.models.items()}
         self.ours, self.control = self.found.values()
         self.compared, self.data = self.ours.comparison, self.ours.data
@@ -49,6 +59,11 @@ class Deck(LessonDeck):
         """How well each rule, head and mix finds key words, for both models."""
         compared = {model: found.comparison for model, found in self.found.items()}
         return {model: {name: c.score(name) for name in c.answers} for model, c in compared.items()}
+
+    @cached_property
+    def other(self) -> lesson12.Measured | None:
+        """What the model beside it makes of the same texts; None if there is none."""
+        return None if self.beside is None else lesson12.measured(self.beside, self.resources)
 
     @property
     def halves(self) -> str:
@@ -105,7 +120,7 @@ class Deck(LessonDeck):
 
     @cached_property
     def auc(self) -> np.ndarray:
-        """The AUC of what a word receives on average, of each of the specimen's heads: (layer, head)."""
+        """The AUC of what a word receives on average, of each of the model's heads: (layer, head)."""
         return self.ours.mean("mean")
 
     def heads_table(self) -> NumberTable:
@@ -148,7 +163,7 @@ class Deck(LessonDeck):
             interval = keywords.mean_with_interval(reports.reshape(len(reports), -1)[:, pick])
             return Estimate(*interval, before=f"{head_label(*divmod(pick, self.n_heads))}: ")
 
-        both = {"specimen": self.ours, "its random twin": self.control}
+        both = {self.name: self.ours, "its random twin": self.control}
         return TextTable(
             ["best head, AUC [95 %]", "pieces summed", "per piece"],
             [
@@ -156,7 +171,7 @@ class Deck(LessonDeck):
                     [name, *(best_head(found, q) for q in ("mean", "a piece"))]
                     for name, found in both.items()
                 ),
-                ["number of wordpieces alone", auc_of(self.scores["specimen"]["pieces"]), "-"],
+                ["number of wordpieces alone", auc_of(self.scores[self.name]["pieces"]), "-"],
             ],
             f"Chosen on {self.train.n_texts} texts, reported on {self.test.n_texts} others.",
         )
@@ -166,32 +181,75 @@ class Deck(LessonDeck):
     @property
     def lead(self) -> float:
         """The AUC of the best head minus that of tf-idf."""
-        scores = self.scores["specimen"]
+        scores = self.scores[self.name]
         return scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
 
     def rivals_question(self) -> str:
         """Where does the best head come out beside tf-idf?"""
         return (
             f"**tf-idf**: how often the word stands in this text, times how rare it is in {self.train.n_texts} other texts. "
-            f"No model at all. Where does the **best of the specimen's {self.n_layers * self.n_heads} heads** come out?"
+            f"No model at all. Where does the **best of {self.subject}'s {self.n_layers * self.n_heads} heads** come out?"
         )
 
-    def rivals_table(self) -> TextTable:
+    def rivals_picture(self) -> Picture:
         """The best head of each model beside rules that read no head."""
-        names = ["position", "length", "tf-idf", "RAKE", keywords.BEST_HEAD]
-        rows = [[score.name, auc_of(score)] for score in map(self.scores["specimen"].get, names)]
-        return TextTable(
+        rules = ["position", "length", "tf-idf", "RAKE"]
+        best = {self.name: self.scores[self.name], "the twin": self.scores["random twin"]}
+        scores = {name: (model[keywords.BEST_HEAD], model_of(name)) for name, model in best.items()}
+        if self.other is not None:
+            scores[subject(self.beside)] = (
+                self.other.comparison.score(keywords.BEST_HEAD),
+                model_of(subject(self.beside)),
+            )
+        table = TextTable(
             ["score", "AUC [95 %]"],
-            [*rows, ["the twin's best head", auc_of(self.scores["random twin"][keywords.BEST_HEAD])]],
-            f"{self.test.n_texts} texts that chose nothing; frequencies and heads from {self.train.n_texts} others.",
+            [
+                *([name, auc_of(self.scores[self.name][name])] for name in rules),
+                *([f"{name}'s best head", auc_of(score)] for name, (score, _) in scores.items()),
+            ],
+            f"{self.test.n_texts} texts that chose nothing; frequencies and heads from {self.train.n_texts} others. "
+            f"Head of {self.subject}: {head_label(*self.best)}.",
         )
+        marks = [*["baseline"] * len(rules), *(mark for _, mark in scores.values())]
+        return table_dots(table, axis="AUC", line=("chance", 0.5), model=marks)
 
     def rivals_answer(self) -> str:
         """The letter of the answer, and the difference."""
         said = letter(self.lead, (-0.08, -0.02, 0.02))
-        return (
-            f"The answer for this specimen: **{said}** (head minus tf-idf: {round(self.lead, 2) + 0.0:+.2f})."
-        )
+        return f"The answer for {self.subject}: **{said}** (head minus tf-idf: {round(self.lead, 2) + 0.0:+.2f})."
+
+    @cached_property
+    def against_rake(self) -> dict[str, Estimate]:
+        """AUC and F1 of the best head minus those of RAKE, with intervals over texts, which are drawn for both alike."""
+        answers = [self.compared.answers[name] for name in (keywords.BEST_HEAD, "RAKE")]
+        head, rake = (keywords.auc_by_text(self.test, log_odds) for log_odds, _ in answers)
+        parts = [keywords.f1_parts(log_odds > cutoff, self.test) for log_odds, cutoff in answers]
+
+        def lead(texts) -> float:
+            ours, theirs = (np.divide(*part[texts].sum(axis=0)) for part in parts)
+            return float(ours - theirs)
+
+        texts = np.arange(self.test.n_texts)
+        return {
+            "AUC": Estimate(float((head - rake).mean()), *stats.paired_interval(rake, head), "+.3f"),
+            "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.3f"),
+        }
+
+    def rake_sentence(self) -> str:
+        """Whether the best head and RAKE are a tie: the differences on the same texts with their intervals."""
+        said = (f"{name} {lead}: **{_ahead(lead)}**" for name, lead in self.against_rake.items())
+        return f"Best head minus RAKE, on the same {self.test.n_texts} texts [95 %]: {'; '.join(said)}."
+
+    def other_texts(self) -> str:
+        """The F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
+        papers, news = (self.quoted(f"key words: {texts}") for texts in ("Inspec", "news"))
+        unmeasured = self.not_measured(papers, "on other texts")
+        if papers is None:
+            return unmeasured.strip()
+        said = [f"201 abstracts (Inspec) {_against_rake(papers)}"]
+        if news is not None and news.model == papers.model:
+            said.append(f"150 news texts {_against_rake(news)}")
+        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts (docs/results.md): {'; '.join(said)}."
 
     @property
     def gains(self) -> list[str]:
@@ -226,31 +284,29 @@ class Deck(LessonDeck):
     @cached_property
     def by_head(self) -> dict[str, dict[str, np.ndarray]]:
         """Of each model, quantities of each head, mean over the texts that report: (layer, head)."""
-        return {
-            model: {name: values.mean(axis=0) for name, values in found.heads[1].items()}
-            for model, found in self.found.items()
-        }
+        return {model: _by_head(found) for model, found in self.found.items()}
 
     @property
     def lowest_first(self) -> np.ndarray:
-        """The specimen's heads by the score of the lecture slides, lowest first: places in a flat array."""
-        return self.by_head["specimen"]["score"].ravel().argsort()
+        """The model's heads by the score of the lecture slides, lowest first: places in a flat array."""
+        return self.by_head[self.name]["score"].ravel().argsort()
 
     @property
     def thirds(self) -> tuple[float, float]:
         """The mean AUC of the third of the heads with the lowest score, and of the others."""
-        order, auc = self.lowest_first, self.by_head["specimen"]["max"].ravel()
-        third = len(order) // 3
-        return auc[order[:third]].mean(), auc[order[third:]].mean()
+        return _thirds(self.ours)
 
     def thirds_answer(self) -> str:
-        """The letter of the answer, and both numbers."""
+        """The letter of the answer, and both numbers; beside another model, its numbers too."""
         low, others = self.thirds
-        said = letter(low, (0.47, 0.53), "CBA")
-        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}."
+        said = letter(low, _ABOUT_HALF, "CBA")
+        beside = ""
+        if self.other is not None:
+            beside = " In {}: {:.2f} and {:.2f}.".format(subject(self.beside), *_thirds(self.other))
+        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}.{beside}"
 
     def correlations_table(self) -> TextTable:
-        """With what the score of the lecture slides goes together, for both models."""
+        """With what the score of the lecture slides goes together, for the model and its twin."""
         kinds = {"spread of the maxima": "spread", "attention entropy": "entropy", "AUC": "max"}
         rows = []
         for name, kind in kinds.items():
@@ -265,7 +321,7 @@ class Deck(LessonDeck):
 
     def scores_picture(self) -> Picture:
         """The score of each head beside the spread and the AUC of its maxima."""
-        heads = self.by_head["specimen"]
+        heads = self.by_head[self.name]
         lowest = [divmod(int(place), self.n_heads) for place in self.lowest_first[:N_LOWEST]]
         below = sum(heads["max"][head] < 0.5 for head in lowest)
         flat = sum(heads["spread"][head] < np.median(heads["spread"]) for head in lowest)
@@ -295,7 +351,7 @@ class Deck(LessonDeck):
         }
         half = {
             order: signed_gain(curve[2] - curve[0], 3)  # lesson12.SHARES[2] is a half
-            for order, curve in lines["specimen"].items()
+            for order, curve in lines[self.name].items()
         }
         return figure_picture(
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9)),
@@ -312,9 +368,9 @@ class Deck(LessonDeck):
             for found, t in zip(self.found.values(), taught)
         ]
         rows = {
-            "rules together": self.scores["specimen"][keywords.RULES_TOGETHER],
-            "all heads, regression": self.scores["specimen"][keywords.ALL_HEADS],
-            "specimen, fine-tuned": tuned[0],
+            "rules together": self.scores[self.name][keywords.RULES_TOGETHER],
+            "all heads, regression": self.scores[self.name][keywords.ALL_HEADS],
+            f"{self.name}, fine-tuned": tuned[0],
             "random twin, fine-tuned": tuned[1],
         }
         return TextTable(
@@ -325,22 +381,36 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""
-        scores, (gain, twin_gain), (low, _) = self.scores["specimen"], self.gains, self.thirds
+        scores, (gain, twin_gain) = self.scores[self.name], self.gains
         auc = {name: f"{score.auc:.2f}" for name, score in scores.items()}
-        if low < 0.47:
-            better = "still no" if 1 - low < scores["pieces"].auc else "then"
-            which = (
-                f"They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
-                "wordpieces (slide 7)."
-            )
-        else:
-            which = "Of key words they say next to nothing."
+        beside = ""
+        if self.other is not None:
+            beside = f", {subject(self.beside)}'s {self.other.comparison.score(keywords.BEST_HEAD).auc:.2f}"
         return (
-            f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50); tf-idf, without a model, {auc['tf-idf']}; "
-            f"a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
+            f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50){beside}; without a model, tf-idf "
+            f"{auc['tf-idf']}, RAKE {auc['RAKE']}; a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
             f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}, both "
             f"{auc[keywords.BOTH]}. Heads add {gain} to the rules, the twin's heads {twin_gain}.\n"
-            f"- **Which heads?** Not those with the lowest “entropy”: {low:.2f}. {which}"
+            f"- **Which heads?** {self._which_heads()}"
+        )
+
+    def _which_heads(self) -> str:
+        """Whether the heads with the lowest score are those to take."""
+        low, others = self.thirds
+        if low > max(_ABOUT_HALF[1], others):
+            said = f"Here those with the lowest “entropy” do better: {low:.2f}, the others {others:.2f}"
+            if self.other is None:
+                return f"{said}."
+            theirs = "in {} {:.2f} and {:.2f}".format(subject(self.beside), *_thirds(self.other))
+            return f"{said}; {theirs}. What ranks the heads of one model need not rank those of another."
+        said = f"Not those with the lowest “entropy”: {low:.2f}."
+        if low >= _ABOUT_HALF[0]:
+            better = "next to nothing" if low <= _ABOUT_HALF[1] else f"no more than the others, {others:.2f}"
+            return f"{said} Of key words they say {better}."
+        better = "still no" if 1 - low < self.scores[self.name]["pieces"].auc else "then"
+        return (
+            f"{said} They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
+            "wordpieces (slide 7)."
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -348,7 +418,7 @@ class Deck(LessonDeck):
     @property
     def prior(self) -> float:
         """The cross-entropy of who always says the share of key words, nats a word."""
-        return self.scores["specimen"][keywords.BEST_HEAD].prior
+        return self.scores[self.name][keywords.BEST_HEAD].prior
 
     def fits_table(self) -> TextTable:
         """What a regression on one number says of each word, in nats, and the F1 of its cut-off."""
@@ -399,6 +469,19 @@ class Deck(LessonDeck):
         )
 
 
+def _by_head(found: lesson12.Measured) -> dict[str, np.ndarray]:
+    """Quantities of each head, mean over the texts that report: (layer, head)."""
+    return {name: values.mean(axis=0) for name, values in found.heads[1].items()}
+
+
+def _thirds(found: lesson12.Measured) -> tuple[float, float]:
+    """The mean AUC of the third of the heads with the lowest score, and of the others."""
+    heads = _by_head(found)
+    order, auc = heads["score"].ravel().argsort(), heads["max"].ravel()
+    third = len(order) // 3
+    return auc[order[:third]].mean(), auc[order[third:]].mean()
+
+
 def auc_of(score: keywords.WordScore) -> Estimate:
     """The AUC of a score with its interval."""
     return Estimate(score.auc, score.auc_low, score.auc_high)
@@ -418,17 +501,16 @@ def auc_examples(orders: dict[str, Sequence[float]], aucs: dict[str, float]) -> 
     )
 
 
-def larger_models() -> str:
-    """The AUC of the best head of a larger model and of tf-idf, on other texts: docs/results.md."""
-    papers, news = measured("key words: Inspec"), measured("key words: news")
-    (head, tf_idf), (news_head, news_tf_idf) = (
-        [table.value(row, "AUC").share[0] for row in ("best head, column mean", "tf-idf")]
-        for table in (papers, news)
-    )
-    return (
-        f"AUC of the best head of {papers.whose} and of tf-idf on other texts (docs/results.md): **{head:.2f}** and "
-        f"**{tf_idf:.2f}** on 201 abstracts, **{news_head:.2f}** and **{news_tf_idf:.2f}** on 150 news texts."
-    )
+def _ahead(lead: Estimate) -> str:
+    """Who is ahead by a difference with its interval: nobody where 0 lies in it."""
+    return "a tie" if lead.low <= 0 <= lead.high else "the head is ahead" if lead.low > 0 else "RAKE is ahead"
+
+
+def _against_rake(table: MeasuredTable) -> str:
+    """Two scores of docs/results.md, of which each has its own interval."""
+    head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
+    said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
+    return f"{head} and {rake}, {said or 'a tie: the intervals overlap'}"
 
 
 def published_heads_table() -> TextTable:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made import framed, refusals, tree
+from made import framed, measured_with, refusals, renamed, tree
 
 from bertlook_course.analyses.coreference import (
     BASELINES,
@@ -33,6 +33,8 @@ from bertlook_course.corpora import (
     load_treebank,
     read_coreference,
 )
+from bertlook_course.decks import common
+from bertlook_course.decks import lesson07 as deck_of_07
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_table_2
 from bertlook_course.render import (
@@ -43,7 +45,7 @@ from bertlook_course.render import (
     rule_answers,
 )
 from bertlook_course.widgets import READINGS, AntecedentView
-from bertlook_teach.model import load_encoder
+from bertlook_teach.model import load_encoder, random_twin
 
 CLAIMS = ledger("07")
 
@@ -319,6 +321,76 @@ def test_three_panels_of_points_write_few_numbers_so_that_neighbours_do_not_meet
     assert (
         len(two[0].get_xticks()) > 3 and [axes.get_xticks().tolist() for axes in three] == [[0, 50, 100]] * 3
     )
+
+
+# --- the deck speaks of the model it reads with ------------------------------------------------------------
+
+NOVELS = (
+    "predictor|all (n = 1,234)",
+    "nearest mention|40.0 [38.0, 42.0]",
+    "same head word|50.0 [48.0, 52.0]",
+    "four sieves|70.0 [68.0, 72.0]",
+    "best head of other|60.0 [58.0, 62.0]",
+    "best head of the random twin|30.0 [28.0, 32.0]",
+)
+NAMES = ("data|n|nearer|best head of other|of the random twin", "GAP|99|50.0 [45.0, 55.0]|60.0 [55.0, 65.0]|-", "Winogender|77|-|52.0 [49.0, 55.0]|-")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def deck(specimen, documents):
+    """A model that is no specimen, by its name, with the specimen beside it."""
+    twin = random_twin(specimen)
+    return deck_of_07.Deck(renamed(twin, "folder/other"), twin, documents[:12], beside=specimen)
+
+
+def said(deck):
+    shown = (deck.said_won(), deck.points_picture(), deck.said_heads_above(), deck.said_open())
+    tables = deck.pairs.table(), deck.cells(("all",), "Note.")
+    return "\n".join(
+        map(str, (*shown, *tables, deck.said_won_there(), deck.said_on_larger_sets(), deck.answer()))
+    )
+
+
+def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
+    text = said(deck)
+    assert "**other's best head" in text and "The specimen's finds" in text
+    assert "other was not measured on novels. On **" in text and "the specimen's best head finds" in text
+    assert "other was not measured on larger sets. There (docs/results.md) the specimen's best head" in text
+    assert deck.points_picture().sentence.count("specimen") == 1
+    assert deck.of_other["nearest"].accuracy == deck.of["nearest"].accuracy  # the same parts, no head in it
+    assert deck_of_07.Deck(specimen, deck.twin, deck.documents[:4], beside=specimen).beside is None
+
+
+def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, monkeypatch):
+    monkeypatch.setattr(deck, "beside", None)
+    monkeypatch.setattr(deck, "of_other", None)
+    text = said(deck)
+    assert "specimen" not in text and "LitBank" not in text and "Winogender" not in text
+    assert deck.said_won_there() == "other was not measured on novels."
+
+
+def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkeypatch):
+    def page(encoder, name):
+        tables = {"LitBank": NOVELS, "pronoun pairs": NAMES}
+        return measured_with("other", *tables[name]) if encoder is deck.encoder else None
+
+    monkeypatch.setattr(common, "measured_of", page)
+    monkeypatch.setattr(deck_of_07, "measured_of", page)
+    assert deck.said_won_there() == (
+        "On **1,234** cases of LitBank, 100 novels, other's best head finds 60.0 %, *nearest* 40.0, *head match* 50.0, "
+        "four sieves 70.0 (docs/results.md): **C** there."
+    )
+    answer = deck.answer()
+    assert (
+        "60.0 % [58.0, 62.0] against 40.0 % [38.0, 42.0] of 1,234 in LitBank. The specimen's finds" in answer
+    )
+    assert (
+        "decides, it fails**: right in 52.0 % [49.0, 55.0] of 77 cases of Winogender, guessing 50. Of our 20"
+        in answer
+    )
+    monkeypatch.setattr(deck, "beside", None)
+    monkeypatch.setattr(deck, "of_other", None)
+    assert "LitBank: other, 1,234 cases" in deck.points_picture().sentence
 
 
 # --- what is refused -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from made import renamed
 
 from bertlook_course import probing as probes
 from bertlook_course.analyses.probing import (
@@ -24,6 +25,7 @@ from bertlook_course.claims import Evidence, Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson08 as collectors
 from bertlook_course.claims.lessons.lesson08 import attention_evidence, pair_evidence, word_evidence
 from bertlook_course.corpora import halves_by_document, load_treebank
+from bertlook_course.decks import lesson08 as deck_of_08
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import read_published
 from bertlook_course.render import (
@@ -126,6 +128,58 @@ def test_every_fit_that_ships_is_finished_or_stopped_on_other_data(specimen):
         found.fits
     )
     assert sum(name.endswith(" sentences") for name in found.fits) == sum(map(len, found.curves.values()))
+
+
+@pytest.fixture
+def deck(specimen, monkeypatch):
+    """A model that is no specimen, by its name, with the specimen beside it; both have the probes that ship."""
+    with cache.shipping(data_path("evidence"), make=False):
+        found = collectors.measured(specimen, twin := load_encoder("specimen-random"))
+    monkeypatch.setattr(deck_of_08.lesson08, "measured", lambda encoder, its_twin: found)
+    return deck_of_08.Deck(renamed(twin, "folder/other"), twin, beside=specimen)
+
+
+def said_by(deck):
+    shown = (
+        deck.weights_sentence(),
+        deck.rivals_answer(),
+        deck.probes_picture(),
+        deck.fits_sentence(),
+        deck.controls_table(),
+    )
+    more = (
+        deck.selectivity_sentence(),
+        deck.shifted_sentence(),
+        deck.few_answer(),
+        deck.pairs_picture(),
+        deck.limits(),
+    )
+    return "\n".join(map(str, (*shown, *more, deck.links_table(), deck.answer())))
+
+
+def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
+    text = said_by(deck)
+    assert "other: **72**, and 144 for the root" in text and "each of other's 36 heads" in text
+    own, beside = re.search(
+        r"with words: other (.*); specimen (.*)\. Points", deck.probes_picture().sentence
+    ).groups()
+    assert own == beside and own.count("[") == 2  # the same probes here
+    assert "On EWT, the specimen: " in text and " On EWT 5" not in text  # nothing there is its own
+    assert "The same of the specimen: " in deck.answer() and " with the specimen's. " in deck.fits_sentence()
+    assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
+
+
+def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, monkeypatch):
+    monkeypatch.setattr(deck, "beside", None)
+    text = said_by(deck)
+    assert "specimen" not in text and "EWT" not in text
+
+
+def test_of_the_specimen_the_deck_quotes_the_larger_treebank(deck, specimen):
+    of_specimen = deck_of_08.Deck(specimen, deck.twin, beside=specimen)
+    assert of_specimen.beside is None and "… on EWT" in of_specimen.probes_picture().svg
+    assert re.search(r"; −.* on EWT \([\d,]+ words, (the|an earlier) specimen, docs/results.md\)", of_specimen.probes_picture().sentence)  # fmt: skip
+    assert "On EWT " in of_specimen.answer() and "The same of" not in of_specimen.answer()
 
 
 def test_a_fit_that_is_cut_short_is_named(halves):

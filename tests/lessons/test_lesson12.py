@@ -1,7 +1,10 @@
 """Lesson 12 beside its keywords: the claims' statistics, their evidence, what was published, and the figure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from made import measured_with, renamed
 
 from bertlook_course.analyses.keywords import (
     ALL_HEADS,
@@ -15,10 +18,13 @@ from bertlook_course.analyses.keywords import (
 from bertlook_course.claims import Evidence, Resources
 from bertlook_course.claims.lessons import lesson12 as collectors
 from bertlook_course.claims.lessons import lesson12 as lesson
+from bertlook_course.decks import common
+from bertlook_course.decks import lesson12 as deck_of_12
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_heads
 from bertlook_course.render import heads_figure
 from bertlook_course.storage import pack, unpack
+from bertlook_teach import random_twin
 
 HIGH = np.array([[0.5, 0.9], [0.4, 0.5], [0.3, 0.5]])
 RISING = np.arange(6.0).reshape(3, 2)
@@ -95,6 +101,107 @@ def test_too_few_texts_cannot_be_decided(specimen):
 def test_a_side_that_is_longer_stands_opposite_nothing():
     rows = list(collectors.interleaved({"a": [1, 2, 3]}, {"b": [4], "c": [5]}))
     assert rows == [{"a": 1}, {"b": 4, "c": 5}, {"a": 2}, {}, {"a": 3}, {}]
+
+
+# --- the deck speaks of the model it reads with ------------------------------------------------------------
+
+
+@pytest.fixture
+def deck(specimen, found, monkeypatch):
+    """A model that is no specimen, by its name, with the specimen beside it; all read the same few texts."""
+    monkeypatch.setattr(deck_of_12.lesson12, "measured", lambda encoder, resources: found)
+    twin = random_twin(specimen)
+    return deck_of_12.Deck(renamed(twin, "folder/other"), twin, beside=specimen)
+
+
+def said(deck):
+    shown = (
+        deck.heads_sentence(),
+        deck.twin_answer(),
+        deck.pieces_table(),
+        deck.rivals_question(),
+        deck.rivals_picture(),
+    )
+    more = (
+        deck.rivals_answer(),
+        deck.rake_sentence(),
+        deck.other_texts(),
+        deck.mixes_table(),
+        deck.mixes_sentence(),
+    )
+    last = (
+        deck.thirds_answer(),
+        deck.correlations_table(),
+        deck.removal_picture(),
+        deck.fits_table(),
+        deck.answer(),
+    )
+    return "\n".join(map(str, (*shown, *more, *last)))
+
+
+def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
+    text = said(deck)
+    assert "best of other's 36 heads" in text and "The answer for other: " in text
+    assert "other was not measured on other texts. F1 of the specimen's best head and of RAKE" in text
+    assert ", the specimen's 0." in deck.answer()
+    assert [row[0] for row in deck.rivals_picture().numbers[0].rows][-3:] == [
+        "other's best head",
+        "the twin's best head",
+        "the specimen's best head",
+    ]
+
+
+def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, monkeypatch):
+    monkeypatch.setattr(deck, "beside", None)
+    text = said(deck)
+    assert "specimen" not in text and deck.other_texts() == "other was not measured on other texts."
+
+
+def test_a_lead_over_rake_is_the_difference_of_two_scores_and_a_tie_where_its_interval_holds_0(
+    deck, monkeypatch
+):
+    head, rake = (deck.compared.score(name) for name in (BEST_HEAD, "RAKE"))
+    leads = deck.against_rake
+    assert leads["AUC"].value == pytest.approx(head.auc - rake.auc)
+    assert leads["F1"].value == pytest.approx(head.f1 - rake.f1)
+    for lead in leads.values():
+        assert lead.low < lead.value < lead.high
+        said = "a tie" if lead.low <= 0 <= lead.high else "ahead"
+        assert said in deck.rake_sentence()
+    other_way = dict(deck.compared.answers) | {BEST_HEAD: deck.compared.answers["RAKE"]}
+    monkeypatch.setattr(deck, "compared", replace(deck.compared, answers=other_way))
+    del vars(deck)["against_rake"]
+    assert all((lead.value, lead.low, lead.high) == (0, 0, 0) for lead in deck.against_rake.values())
+    assert deck.rake_sentence().count("**a tie**") == 2
+    knows = {BEST_HEAD: (np.where(deck.test.is_key, 1.0, -1.0), 0.0)}
+    monkeypatch.setattr(deck, "compared", replace(deck.compared, answers=other_way | knows))
+    del vars(deck)["against_rake"]
+    assert deck.rake_sentence().count("**the head is ahead**") == 2
+
+
+def test_two_scores_of_the_page_are_a_tie_where_their_intervals_overlap(deck, monkeypatch):
+    head = ("best head, column mean: 3-9|60.9 [57.2, 63.9]", "best head, column mean: 3-9|50.0 [48.0, 52.0]")
+    for row, said in zip(head, ("a tie: the intervals overlap", "RAKE is ahead")):
+        table = measured_with("other", "score|F1 [95 %]", "RAKE|59.9 [57.9, 62.0]", row)
+        monkeypatch.setattr(common, "measured_of", lambda encoder, name, table=table: table)
+        assert deck.other_texts().startswith("F1 of other's best head and of RAKE on other texts")
+        assert deck.other_texts().count(said) == 2 and "59.9 % [57.9, 62.0]" in deck.other_texts()
+
+
+@pytest.mark.parametrize(
+    "thirds, said",
+    [
+        ((0.74, 0.60), "Here those with the lowest “entropy” do better: 0.74, the others 0.60; in the specimen "),
+        ((0.56, 0.60), "Not those with the lowest “entropy”: 0.56. Of key words they say no more than the others, 0.60."),
+        ((0.50, 0.60), "Not those with the lowest “entropy”: 0.50. Of key words they say next to nothing."),
+        ((0.30, 0.60), "Not those with the lowest “entropy”: 0.30. They look *away* from key words; turned round, 0.70"),
+    ],
+)  # fmt: skip
+def test_the_answer_says_what_the_heads_with_the_lowest_score_do_in_this_model(
+    deck, thirds, said, monkeypatch
+):
+    monkeypatch.setattr(deck_of_12.Deck, "thirds", thirds)
+    assert said in deck.answer()
 
 
 # --- the figure ------------------------------------------------------------------------------------------
