@@ -8,6 +8,7 @@ there gets no section. Sentences stand here; every number is read from what was 
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "training")]
 import results_tables
 from put_tables import RESULT_TABLES, RESULTS, fingerprint_of
 
+from bertlook_course.claims import FAILS, HOLDS, OPEN
 from tools.page_tables import table_below
 
 CARD, PAGE = ROOT / "data" / "minilm" / "MODEL_CARD.md", ROOT / "docs" / "results_minilm.md"
@@ -30,6 +32,11 @@ halves, baselines and intervals, and the same random twin's rule. The specimen's
 One command makes it all from the texts that are not part of this repository: `python training/remake.py --model minilm --data FOLDER`.
 Weights `{fingerprint}`.
 """
+
+LEDGERS = {"MiniLM": "claims", "the specimen": "claims-specimen"}
+
+LEDGER_WORDS = """`bertlook claims --model minilm` tries the claims of all lessons. What needs a head that guesses words (lessons 11 and 13, a part of 4) cannot be
+decided on MiniLM; claims that name [SEP] as the resting place meet a model that rests on [CLS]."""
 
 # By the kind of a table: the row of the specimen's table that is put below, and what it is called there.
 _ROWS = {
@@ -61,7 +68,26 @@ def page(folder: Path) -> str:
         table_of = getattr(results_tables, f"{kind}_table")
         table = table_of(results[0] if len(results) == 1 else results)
         parts.append(f"{heading.replace('Specimen on ', '')}\n\n{beside(table, kind, specimens, heading)}\n")
+    files = {who: folder / name / "claims.csv" for who, name in LEDGERS.items()}
+    if all(file.is_file() for file in files.values()):
+        found = {who: list(csv.DictReader(file.open(encoding="utf-8"))) for who, file in files.items()}
+        parts.append(f"## The ledger: which claims hold\n\n{LEDGER_WORDS}\n\n{ledger_table(found)}\n")
     return "\n".join(parts)
+
+
+def ledger_table(found: dict[str, list[dict[str, str]]]) -> str:
+    """A row a lesson: how many of its claims hold, do not hold, and cannot be decided, on each model."""
+    header = ["lesson", "claims", *(f"{who}: hold / do not / open" for who in found)]
+    lessons = sorted({row["lesson"] for row in next(iter(found.values()))})
+    lines = []
+    for lesson in [*lessons, "all"]:
+        cells, n = [], 0
+        for rows in found.values():
+            verdicts = [row["verdict"] for row in rows if lesson in (row["lesson"], "all")]
+            cells.append(" / ".join(str(verdicts.count(one)) for one in (HOLDS, FAILS, OPEN)))
+            n = len(verdicts)
+        lines.append([lesson, str(n), *cells])
+    return results_tables.table(header, lines)
 
 
 def chapter_of(text: str, heading: str) -> str:

@@ -163,6 +163,8 @@ def of_minilm(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
         length = ("--max-tokens", "128") if "litbank" in folder or folder == "gum" else ()
         start = ["-m", "bertlook_bench", command, "--model", "minilm"]
         yield folder, [*start, *found, *more, *length, "--out", place.result(folder)]
+    for model, folder in (("minilm", "claims"), ("specimen", "claims-specimen")):
+        yield folder, ["-m", "bertlook_bench", "claims", "--model", model, "--out", place.result(folder)]
     yield "results-page", ["training/minilm_results.py", str(place.work / "results")]
     yield "quoted", ["tools/quoted_results.py"]
 

@@ -64,6 +64,19 @@ def test_slides_quote_the_page_of_the_model_that_they_read_with():
     assert measured_of(load_encoder("minilm-random"), "EWT, Stanford") is None
 
 
+def test_the_ledger_counts_verdicts_by_lesson_and_model():
+    def rows(*verdicts):
+        return [{"lesson": lesson, "verdict": verdict} for lesson, verdict in verdicts]
+
+    ours = rows(("01", "holds"), ("01", "does not hold"), ("02", "cannot be decided here"))
+    made = tool.ledger_table({"A": ours, "B": rows(("01", "holds"), ("01", "holds"), ("02", "holds"))})
+    assert made.split("\n")[2:] == [
+        "| 01 | 2 | 1 / 1 / 0 | 2 / 0 / 0 |",
+        "| 02 | 1 | 0 / 0 / 1 | 1 / 0 / 0 |",
+        "| all | 3 | 1 / 1 / 1 | 3 / 0 / 0 |",
+    ]
+
+
 def test_a_wrong_call_says_how(capsys):
     assert tool.main([]) == 2 and "FOLDER holds a folder for each command" in capsys.readouterr().err
     with pytest.raises(StopIteration):
