@@ -28,7 +28,8 @@ CARD, PAGE = ROOT / "data" / "minilm" / "MODEL_CARD.md", ROOT / "docs" / "result
 OPENING = """# Results of MiniLM on real treebanks
 
 What the measures give for the shipped MiniLM, 8 bits a weight, on the data and in the way of [the specimen's results](results.md): the same documents,
-halves, baselines and intervals, and the same random twin's rule. The specimen's numbers are copied from that page. Nothing here is BERT-base's.
+halves, baselines and intervals, and the same random twin's rule. The specimen's numbers are copied from that page. MiniLM cuts words into fewer pieces,
+so a run of 128 wordpieces holds more text and n differs a little. Nothing here is BERT-base's.
 One command makes it all from the texts that are not part of this repository: `python training/remake.py --model minilm --data FOLDER`.
 Weights `{fingerprint}`.
 """
