@@ -242,7 +242,7 @@ class Deck(LessonDeck):
 
     def other_texts(self) -> str:
         """The F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
-        papers, news = (self.quoted(f"key words: {texts}") for texts in ("Inspec", "news"))
+        papers, news = self.quoted("key words: Inspec"), self.quoted("key words: news")
         unmeasured = self.not_measured(papers, "on other texts")
         if papers is None:
             return unmeasured.strip()

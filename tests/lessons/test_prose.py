@@ -50,7 +50,9 @@ def said_by_cells(deck) -> set[float]:
     what can be read, not where it stands."""
     code = "\n".join(cell.source for cell in deck.cells if cell.cell_type == "code")
     names = ", ".join(re.findall(r"(?m)^from bertlook_course\.decks import (.+)$", code)).split(", ")
-    parts = [(ROOM / f"{name}.py").read_text(encoding="utf-8") for name in names if name]
+    parts = [
+        (ROOM / f"{name}.py").read_text(encoding="utf-8") for name in names if (ROOM / f"{name}.py").is_file()
+    ]
     for cell in deck.cells:
         if cell.cell_type == "code":
             parts.append(cell.source)
