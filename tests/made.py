@@ -5,6 +5,7 @@ Sizes differ from one another (3 layers, 2 heads, 5 or more tokens), so that a s
 
 from __future__ import annotations
 
+import copy
 import csv
 import gzip
 import inspect
@@ -86,6 +87,26 @@ def vector_attention(
     weights = softmax(queries @ keys.swapaxes(-1, -2) / np.sqrt(dim))
     vectors = {"queries": queries.astype(np.float32), "keys": keys.astype(np.float32)}
     return attention(tokens, weights=weights, **vectors, **about)
+
+
+def renamed(encoder, name: str = "models/somebody"):
+    """The same model, so that what ships of it is found, under another name: what a deck says of it must not name the first."""
+    other = copy.copy(encoder)
+    vars(other)["name"] = name
+    return other
+
+
+def words_of(*shown) -> str:
+    """What is said by sentences, pictures, menus of pictures and tables, one after the other."""
+    said = []
+    for one in shown:
+        if isinstance(one, dict):
+            said += [*one, words_of(*one.values())]
+        elif hasattr(one, "svg"):
+            said += [one.caption, *re.findall(r">([^<>]*[A-Za-z][^<>]*)<", one.svg)]
+        else:
+            said.append(str(one))
+    return "\n".join(said)
 
 
 def tree(words: str, governors, relations: str, upos: str = "", **fields) -> TreebankSentence:

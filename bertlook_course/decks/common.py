@@ -23,6 +23,8 @@ class LessonDeck:
         The model that the slides speak of, and one of the same shape that never learnt: `bertlook_course.decks.live_models`.
     resources : Resources, optional
         What both read; by default what the ledger reads.
+    beside : Encoder, optional
+        A model that stands beside the deck's own in pictures and tables; left out where it is the same one.
 
     Attributes
     ----------
@@ -34,8 +36,9 @@ class LessonDeck:
 
     lesson: str  # "11"
 
-    def __init__(self, encoder, twin, resources: Resources | None = None):
+    def __init__(self, encoder, twin, resources: Resources | None = None, beside=None):
         self.encoder, self.twin = encoder, twin
+        self.beside = None if beside is None or beside.fingerprint == encoder.fingerprint else beside
         self.name, self.subject = short_title(encoder), subject(encoder)
         self.models = {self.name: encoder, "random twin": twin}
         self.resources = resources
