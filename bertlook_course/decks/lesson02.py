@@ -238,11 +238,14 @@ class Deck(LessonDeck):
         """Which heads of the model beside it find the same word, or nothing."""
         if not self.others:
             return ""
-        here, across = (self.others[key] for key in ("same_word", "same_word_across"))
-        return (
-            f" {short_title(self.beside)}'s heads for the same word: {head_label(here.layer, here.head)}, and for one in the other "
-            f"text {head_label(across.layer, across.head)}."
+        here, across = (
+            head_label(found.layer, found.head)
+            for found in (self.others[key] for key in ("same_word", "same_word_across"))
         )
+        who = f" {short_title(self.beside)}'s head for the same word"
+        if here == across:
+            return f"{who}, in its own text and in the other: {here}."
+        return f"{who}: {here}; in the other text: {across}."
 
     def sep_table(self, vig: Attention) -> TextTable:
         """What the best next-token head does where there is no next token; and where it looks from the last [SEP] of one text."""

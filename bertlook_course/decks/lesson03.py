@@ -29,7 +29,7 @@ from ..render import (
 from .common import LessonDeck, letter
 from .models import short_title, subject
 
-CLARK = "BERT-base, Clark et al. 2019"
+CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
 _NEIGHBOURS = ("previous", "next")
 
@@ -202,22 +202,19 @@ class Deck(LessonDeck):
         self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = "", say=_top
     ) -> Picture:
         """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention."""
-        ours = {f"{self.name}, {self.encoder.n_layers} layers": self.profile.layer_mean(measure)}
+        ours = {self.name: self.profile.layer_mean(measure)}
         curves = {self.subject: self.profile.layer_mean(measure)[0]}
         if self.other is not None:
-            ours[f"{short_title(self.beside)}, {self.beside.n_layers} layers"] = self.other.layer_mean(
-                measure
-            )
+            ours[short_title(self.beside)] = self.other.layer_mean(measure)
             curves[subject(self.beside)] = self.other.layer_mean(measure)[0]
-        ours["its random twin" if self.other is None else f"random twin of {self.subject}"] = (
-            self.twin_profile.layer_mean(measure)
-        )
+        ours["random twin"] = self.twin_profile.layer_mean(measure)
         level = float(self.profile.mean(uniform).mean()) if uniform else None
         line = ("uniform attention", level) if uniform else None
         figure = interval_curves(ours, published={name: printed}, baseline=line, ylabel=ylabel)
         said = "; ".join(say(who, curve) for who, curve in (curves | {"BERT-base": printed}).items())
         bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
-        return figure_picture(figure, f"{ylabel}: {said}.{bands}")
+        source = " BERT-base: Clark et al. 2019." if name == CLARK else ""
+        return figure_picture(figure, f"{ylabel}: {said}.{bands}{source}")
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -367,10 +364,10 @@ class Deck(LessonDeck):
 
     def sink_question(self) -> str:
         """How much does the layer give that gives one kind of token most?"""
-        token = _token(sink_of(self.profile))
+        kind = sink_of(self.profile)
         return (
-            f"{self.Subject} has {self.encoder.n_layers} layers. Of `[CLS]`, `[SEP]`, and full stops and commas, one of them gives "
-            f"most to {token}. It gives {token} ..."
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
+            "The layer with the largest share gives ..."
         )
 
     def sink_choices(self) -> dict[str, str]:
@@ -470,7 +467,7 @@ class Deck(LessonDeck):
             f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give one neighbour over half. The best "
             f"next-token head gives {best:.2f} [{low:.2f}, {high:.2f}], the twin's {twin:.2f}{': learnt' if learnt else ''}.\n"
             f"- **At special tokens and marks:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
-            f"uniform attention would give them {even[0]:.2f}. Most of it goes to {self._said_sinks()}.\n"
+            f"uniform attention would give them {even[0]:.2f}. The largest share of a layer goes to {self._said_sinks()}.\n"
             f"- **From narrow to broad:** the sharpest head is as spread as over {wide.min():.1f} tokens, the broadest as over "
             f"{wide.max():.0f} of {self.lengths.mean():.0f}."
         )

@@ -241,7 +241,8 @@ class Deck(LessonDeck):
         sides = {"BERT-base (Fig. 6)": self.published.labels, self.name: self.labels}
         if self.other is not None:
             sides[short_title(self.beside)] = self.other_labels
-        counts = ", ".join(f"{labels.size} of {name}" for name, labels in sides.items())
+        names = {self.name: self.subject}
+        counts = ", ".join(f"{labels.size} of {names.get(name, name)}" for name, labels in sides.items())
         return label_table(
             sides | {"random twin": self.twin_labels},
             kinds,
@@ -313,7 +314,7 @@ class Deck(LessonDeck):
         else:
             how = "between fair and poor" if stress < 0.2 else "poor"
         return (
-            f"- **Neighbours in a layer**: for {own} of the heads the nearest head is of their own layer, by chance "
+            f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is of their own layer, by chance "
             f"{100 * self.chance:.0f} %; untrained {untrained}.\n"
             f"- **Kinds of heads, perhaps**: {left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
             f"{base_left} of BERT-base's, some of whose labels come from a treebank.\n"

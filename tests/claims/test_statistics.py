@@ -252,7 +252,8 @@ def test_a_claim_of_a_sink_asks_its_statistic_of_that_token():
     assert claim.of_the_sink(of_sep) is claim
     other = claim.of_the_sink(of_cls)
     assert other.sentence == "Norms take [CLS]'s share away" and "[SEP]" not in other.operational
-    assert other.statistic(of_cls, of_cls) == pytest.approx(claim.statistic(of_sep, of_sep)) > other.threshold
+    same = claim.statistic(of_sep, of_sep)
+    assert same > claim.threshold and other.statistic(of_cls, of_cls) == pytest.approx(same)
     assert other.published_text().startswith("[SEP]: ") and other.original_text().startswith("[SEP]: ")
     zeroed = CLAIMS["04-zeroing"].of_the_sink(of_cls)
     turns = of_cls | {

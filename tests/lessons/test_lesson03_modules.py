@@ -240,7 +240,7 @@ def test_the_deck_speaks_of_the_models_it_is_given_and_of_the_token_each_rests_o
         (minilm, renamed(specimen), "`[CLS]`", "somebody gives most to `[SEP]`"),
     ):
         deck = slides.Deck(encoder, twin, beside=beside)
-        assert f"gives most to {rests}" in deck.sink_question() and other in deck.said_sink(recording)
+        assert f"{rests} gets more attention" in deck.sink_question() and other in deck.said_sink(recording)
         shown = (
             deck.corpus_table(),
             deck.special_pictures(recording),
