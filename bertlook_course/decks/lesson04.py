@@ -9,9 +9,9 @@ from functools import cache, cached_property
 import numpy as np
 
 from bertlook_teach.measures import attention_gradients, special_token_attention
-from bertlook_teach.model import load_encoder, read
+from bertlook_teach.model import load_encoder, random_twin, read
 from bertlook_teach.stats import best_index
-from bertlook_teach.views import LINE, SELECTED, Picture
+from bertlook_teach.views import LINE, MUTED, SELECTED, Picture
 
 from ..analyses.anatomy import attention_against_importance
 from ..claims import SINKS, Evidence, Resources, collect_evidence
@@ -242,28 +242,27 @@ class Deck(LessonDeck):
         return replace(picture, caption=f"{picture.caption} {rests}")
 
     def second_sink_picture(self) -> Picture:
-        """The share of the token on which each model rests: of the weights, and of what the weighted vectors add."""
+        """The share of the token on which each model rests: of the weights, of what the weighted vectors add, and in the twin."""
+        sides = {self.encoder: (self.ours["norms"], self.chance["norms"])}
+        if self.beside is not None:
+            both = (
+                collect_evidence("norms", one, self.resources)
+                for one in (self.beside, random_twin(self.beside))
+            )
+            sides = {self.beside: tuple(both)} | sides
         panels, said = {}, []
-        for model in (self.beside, self.encoder):
-            if model is None:
-                continue
-            norms = (
-                self.ours["norms"]
-                if model is self.encoder
-                else collect_evidence("norms", model, self.resources)
-            )
+        for model, (norms, twin) in sides.items():
             kind, layer = sink_of(norms)
-            weights, added, length = (
-                banded(norms, one)
-                for one in (share_of(kind, "weight"), share_of(kind, "added"), length_of(kind))
-            )
+            weights, added = (banded(norms, share_of(kind, name)) for name in ("weight", "added"))
+            length = banded(norms, length_of(kind))[0][layer]
             panels[f"{short_title(model)}: {SINKS[kind]}"] = {
                 "of the weights": weights,
                 "of what is added": added,
+                "random twin, of the weights": banded(twin, share_of(kind, "weight")),
             }
             said.append(
                 f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; of what is added "
-                f"it has {added[0][layer]:.2f}. Its vector is {length[0][layer]:.2f} times as long as other tokens'."
+                f"it has {added[0][layer]:.2f}. Its vector is {length:.2f} times as long as other tokens'."
             )
         return figure_picture(
             _sinks_figure(panels), f"{' '.join(said)} Bands: 95 %, n = {self.n_texts} texts."
@@ -522,13 +521,14 @@ class Deck(LessonDeck):
 
 
 def _sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
-    """By layer, a panel for each model: two shares (value, low, high) of the token that its title names, on one scale."""
+    """By layer, a panel for each model: shares (value, low, high) of the token that its title names, on one scale."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.8, 4.1), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, (title, shares) in zip(row, panels.items()):
-        for (name, (value, low, high)), look, colour in zip(shares.items(), ("o-", "D--"), (LINE, SELECTED)):
+        looks = zip(("o-", "D--", "s:"), (LINE, SELECTED, MUTED))
+        for (name, (value, low, high)), (look, colour) in zip(shares.items(), looks):
             layers = np.arange(1, len(value) + 1)
             axes.plot(layers, value, look, color=colour, ms=9, lw=2.5, label=name)
             axes.fill_between(layers, low, high, color=colour, alpha=0.25, linewidth=0)
@@ -536,10 +536,10 @@ def _sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
         axes.set_xlabel("layer", fontsize=18)
         axes.set_xticks(layers)
         axes.tick_params(labelsize=18)
-        axes.set_ylim(0, None)
         axes.spines[["top", "right"]].set_visible(False)
+    row[0].set_ylim(0, None)  # of both: they share it
     row[0].set_ylabel("share of the token", fontsize=18)
     figure.legend(
-        *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, fontsize=18
+        *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=18
     )
     return figure

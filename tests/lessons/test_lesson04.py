@@ -179,7 +179,7 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     assert slides.sink_of(cls) == ("cls", 1) and slides.sink_of(sep) == ("sep", 0)
     deck = object.__new__(slides.Deck)
     deck.encoder, deck.beside, deck.ours, deck.n_texts = specimen, renamed(specimen), {"norms": sep}, 20
-    deck.resources = None
+    deck.resources, deck.chance = None, {"norms": sep}
     monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
     said = words_of(deck.second_sink_picture())
     assert "In layer 2, somebody gives [CLS] 0.50 of the weights; of what is added it has 0.09." in said
