@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 
@@ -66,9 +67,15 @@ def turn_per_weight(mean):
 @cache
 def share_of(kind: str, name: str) -> Statistic:
     """The share of a kind of token, by layer: of the ``"weight"``, or of the weighted norms that are ``"added"``."""
-    return lambda mean: (
-        mean(f"{name}_{kind}").mean(axis=1) / sum(mean(f"{name}_{each}").mean(axis=1) for each in KINDS)
-    )
+    return lambda mean: mean(f"{name}_{kind}").mean(axis=1) / _sum_over_kinds(mean, name)
+
+
+def _sum_over_kinds(mean, name: str):
+    total = 0.0
+    for each in KINDS:
+        with suppress(KeyError, ZeroDivisionError):  # no text has such a token, or none that was drawn
+            total = total + mean(f"{name}_{each}").mean(axis=1)
+    return total
 
 
 share_of_weights, share_of_norms = share_of("sep", "weight"), share_of("sep", "added")
@@ -94,11 +101,8 @@ def correlations(mean):
 
 def sink_of(norms: Evidence) -> tuple[str, int]:
     """The kind of token, a key of `SINKS`, that some layer gives most, by the mean over its heads; and that layer."""
-    got = {
-        kind: banded(norms, layer_means(f"weight_{kind}"))[0]
-        for kind in SINKS
-        if f"weight_{kind}" in norms.values
-    }
+    named = {kind: f"weight_{kind}" for kind in SINKS if f"weight_{kind}" in norms.values}
+    got = {kind: norms.values[name].mean(axis=(0, 2)) for kind, name in named.items()}
     kind = max(got, key=lambda one: got[one].max())
     return kind, int(got[kind].argmax())
 

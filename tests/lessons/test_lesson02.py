@@ -81,28 +81,30 @@ def test_the_deck_has_its_views_and_its_slide_of_the_ledger_counts_all_claims_of
     assert any("count_verdicts(verdicts)" in cell for cell in code)
 
 
-def test_the_deck_speaks_of_the_model_it_is_given(specimen):
+@pytest.fixture(scope="module")
+def deck(specimen):
     twin = load_encoder("specimen-random")
-    deck = slides.Deck(renamed(specimen), twin, beside=renamed(twin, "models/other"))
-    text = extract_attention(specimen, "We like the store.", "The store has strawberries.", vectors=True)
+    return slides.Deck(renamed(specimen), twin, beside=renamed(twin, "models/other"))
+
+
+def test_the_deck_speaks_of_the_model_it_is_given(deck):
+    text = extract_attention(deck.encoder, "We like the store.", "The store has strawberries.", vectors=True)
     shown = (
+        deck.best_table(),
         deck.best_picture(),
         deck.sep_table(text),
         deck.switch_picture(),
         deck.position_table(),
-        deck.answer(text, text),
     )
-    said = words_of(*shown, *(picture.numbers for picture in shown if hasattr(picture, "numbers")))
+    said = words_of(*shown, deck.answer(text, text))
     assert "specimen" not in said and said.count("somebody") >= 5 and said.count("other") >= 3
 
 
-def test_a_model_beside_it_has_heads_of_its_own_and_none_if_it_is_the_same(specimen):
-    twin = load_encoder("specimen-random")
-    deck = slides.Deck(specimen, twin, beside=renamed(twin, "models/other"))
-    (table,) = deck.best_picture().numbers
+def test_a_model_beside_it_has_heads_of_its_own_and_none_if_it_is_the_same(deck):
+    table = deck.best_table()
     assert table.header[-1] == "other, excess [95 %]"
     own = [deck.twins[key].value.mean for key in deck.best]  # the same model, so the same numbers
     assert [float(row[-1].partition(" ")[0]) for row in table.rows] == pytest.approx(own, abs=6e-4)
-    alone = slides.Deck(specimen, twin, beside=renamed(specimen, "models/other"))
-    assert alone.beside is None and "other," not in words_of(alone.best_picture())
-    assert alone.answer(*[extract_attention(specimen, "We like it.")] * 2).endswith(".")
+    alone = slides.Deck(deck.encoder, deck.twin, beside=renamed(deck.encoder, "models/other"))
+    assert alone.beside is None and alone.best_table().header == table.header[:-1]
+    assert "other" not in alone.answer(*[extract_attention(deck.encoder, "We like it.")] * 2)
