@@ -103,7 +103,7 @@ def words_of(*shown) -> str:
         if isinstance(one, dict):
             said += [*one, words_of(*one.values())]
         elif hasattr(one, "svg"):
-            said += [one.caption, *re.findall(r">([^<>]*[A-Za-z][^<>]*)<", one.svg)]
+            said += [one.sentence, one.caption, *re.findall(r">([^<>]*[A-Za-z][^<>]*)<", one.svg)]
         else:
             said.append(str(one))
     return "\n".join(said)

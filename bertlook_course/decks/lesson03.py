@@ -139,6 +139,11 @@ def sink_of(profile: Profile) -> str:
     return max(SINKS, key=lambda kind: profile.layer_mean(kind)[0].max())
 
 
+def _even(profile: Profile, kind: str) -> float:
+    """What uniform attention would give such tokens, in the texts as that model cuts them into pieces."""
+    return float(profile.mean(f"{kind}, uniform").mean())
+
+
 def _token(kind: str) -> str:
     """The same in Markdown."""
     return "full stops and commas" if kind == "punct" else f"`{SINKS[kind]}`"
@@ -372,7 +377,7 @@ class Deck(LessonDeck):
 
     def sink_choices(self) -> dict[str, str]:
         """The answers to choose from."""
-        even = self._even(sink_of(self.profile))
+        even = _even(self.profile, sink_of(self.profile))
         return {
             "A": f"about chance ({f'{even:.2f}'.lstrip('0')})",
             "B": "two to nine times chance",
@@ -380,16 +385,12 @@ class Deck(LessonDeck):
             "D": "over half",
         }
 
-    def _even(self, kind: str) -> float:
-        """What uniform attention would give; the texts are the same for every model."""
-        return float(self.profile.mean(f"{kind}, uniform").mean())
-
     def said_sink(self, recording) -> str:
         """How much it is, in the model beside it as well, and whether layers 6 to 9 of a recorded BERT-base give [SEP] over half."""
         kind = sink_of(self.profile)
         found = self.profile.layer_mean(kind)
         top = Estimate(*(values[found[0].argmax()] for values in found), ".3f")
-        times = top.value / self._even(kind)
+        times = top.value / _even(self.profile, kind)
         answer = "D" if top.value > 0.5 else "C" if times >= 10 else "B" if times >= 2 else "A"
         over = _layers(self._on_recorded_texts(recording, recording).layer_mean("sep")[0] > 0.5)
         still = "**yes**" if {"6", "7", "8", "9"} <= set(over) else "**no**"
@@ -405,7 +406,7 @@ class Deck(LessonDeck):
         curve = self.other.layer_mean(kind)[0]
         return (
             f" {short_title(self.beside)} gives most to {_token(kind)}: {curve.max():.3f} in layer {curve.argmax() + 1}, "
-            f"{curve.max() / self._even(kind):.0f} times uniform."
+            f"{curve.max() / _even(self.other, kind):.0f} times uniform."
         )
 
     def sep_pictures(self) -> dict[str, Picture]:

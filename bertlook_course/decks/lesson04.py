@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -208,7 +207,7 @@ class Deck(LessonDeck):
         return [values[layer] for values in banded(self.ours[key], statistic)]
 
     def _compared(
-        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other"
+        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other", more=""
     ) -> Picture:
         """A statistic by layer, of the model, its twin and, where it was printed, of BERT-base."""
         model = self.graded if key == "importance" else self.encoder
@@ -224,26 +223,24 @@ class Deck(LessonDeck):
             f"{who} lies between {c.min():.2f} (layer {c.argmin() + 1}) and {c.max():.2f} (layer {c.argmax() + 1})"
             for who, c in tops.items()
         )
-        return figure_picture(figure, f"{what}: {said}. Bands: 95 %, n = {self.n_texts} texts.")
+        return figure_picture(figure, f"{what}: {said}.{more} Bands: 95 %, n = {self.n_texts} texts.")
 
     # ---- what [SEP] gets and whom it looks at -----------------------------------------------------------------
 
     def sep_picture(self) -> Picture:
         """Attention to [SEP] by layer; and to another token, where the model rests on that one."""
-        picture = self._compared(
+        kind, layer = sink_of(self.ours["norms"])
+        most = self.ours["norms"].values[f"weight_{kind}"].mean(axis=(0, 2))[layer]
+        rests = f" {self.Subject} gives {SINKS[kind]} more: {most:.2f} in layer {layer + 1}."
+        return self._compared(
             "norms",
             layer_means("weight_sep"),
             published_layers("sep"),
             "Attention to [SEP]",
             "BERT-base, Clark et al. 2019",
             ylabel="to [SEP]",
+            more="" if kind == "sep" else rests,
         )
-        kind, layer = sink_of(self.ours["norms"])
-        if kind == "sep":
-            return picture
-        most = banded(self.ours["norms"], layer_means(f"weight_{kind}"))[0][layer]
-        rests = f"{self.Subject} gives {SINKS[kind]} more: {most:.2f} in layer {layer + 1}."
-        return replace(picture, caption=f"{picture.caption} {rests}")
 
     def second_sink_picture(self) -> Picture:
         """The share of the token on which each model rests: of the weights, of what the weighted vectors add, and in the twin."""

@@ -180,6 +180,8 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     deck = object.__new__(slides.Deck)
     deck.encoder, deck.beside, deck.ours, deck.n_texts = specimen, renamed(specimen), {"norms": sep}, 20
     deck.resources, deck.chance = None, {"norms": sep}
+    deck.name, deck.subject = "specimen", "the specimen"
+    assert "gives [" not in words_of(deck.sep_picture())
     monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
     said = words_of(deck.second_sink_picture())
     assert "In layer 2, somebody gives [CLS] 0.50 of the weights; of what is added it has 0.09." in said
@@ -187,6 +189,8 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     assert (
         "Its vector is 0.10 times as long" in said and "somebody: [CLS]" in said and "specimen: [SEP]" in said
     )
+    deck.ours = {"norms": cls}
+    assert "The specimen gives [CLS] more: 0.50 in layer 2." in words_of(deck.sep_picture())
 
 
 # ---- checks whose message is computed ------------------------------------------------------------------------
