@@ -153,9 +153,12 @@ def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_t
 ):
     encoder = load_encoder(save_tiny_model(tmp_path / "somebody", "bert"))
     deck = slides.Deck(encoder, random_twin(encoder))
-    said = shown_in(deck)
     assert deck.stands_in == "somebody has no masked-LM head, so it has no such loss; the specimen has. "
-    assert said.count(deck.stands_in.strip()) == 3 and "**The specimen: " in deck.said_ratio()
+    assert deck.said_ratio().startswith(f"{deck.stands_in}**The specimen: ")
+    assert deck.left_table().caption.startswith(deck.stands_in) and "In the specimen " in deck.said_left()
+    assert "specimen" not in words_of(
+        deck.said_share(), deck.said_turn(), deck.answer(), deck.rollout_table()
+    )
     (gradient,) = [row for row in deck.answer_table().rows if row[1] == "gradient"]
     assert [str(cell) for cell in gradient[-3:]] == ["-", "-", "not measured"] and len(deck.rests) == 3
     assert "one observation" not in deck.said_answer()
