@@ -90,6 +90,26 @@ def vector_attention(
     return attention(tokens, weights=weights, **vectors, **about)
 
 
+def renamed(encoder, name: str = "models/somebody"):
+    """The same model, so that what ships of it is found, under another name: what a deck says of it must not name the first."""
+    other = copy.copy(encoder)
+    vars(other)["name"] = name
+    return other
+
+
+def words_of(*shown) -> str:
+    """What is said by sentences, pictures, menus of pictures and tables, one after the other."""
+    said = []
+    for one in shown:
+        if isinstance(one, dict):
+            said += [*one, words_of(*one.values())]
+        elif hasattr(one, "svg"):
+            said += [one.sentence, one.caption, *re.findall(r">([^<>]*[A-Za-z][^<>]*)<", one.svg)]
+        else:
+            said.append(str(one))
+    return "\n".join(said)
+
+
 def tree(words: str, governors, relations: str, upos: str = "", **fields) -> TreebankSentence:
     """A parsed sentence; governors are counted from 0, -1 for the root."""
     n = len(governors)

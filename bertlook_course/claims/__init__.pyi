@@ -3,6 +3,7 @@ from .claim import FAILS as FAILS
 from .claim import HOLDS as HOLDS
 from .claim import NOISE as NOISE
 from .claim import OPEN as OPEN
+from .claim import SINKS as SINKS
 from .claim import Claim as Claim
 from .claim import Values as Values
 from .claim import Verdict as Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,9 @@ EXACTNESS = {
     "N": "taken from page-cited notes",
     "S": "from a third party's reproduction",
 }
+
+# Tokens on which attention can rest, as evidence names them, and in words.
+SINKS = {"cls": "[CLS]", "sep": "[SEP]", "punct": "punctuation"}
 
 Values = Mapping[str, np.ndarray]
 Statistic = Callable[[Values, Values], float]
@@ -76,6 +79,9 @@ class Claim:
         What to know when one reads the verdict.
     registered : str
         What is measured, as it was registered before anything was computed, where ``operational`` says it shorter.
+    sink : str
+        For a claim of the token on which attention rests: the quantities that say how much each kind of token gets, ``{}`` for the kind.
+        The claim is written down of [SEP], where BERT-base's attention rests; `of_the_sink` makes it one of the model at hand.
     """
 
     key: str
@@ -98,6 +104,7 @@ class Claim:
     title: str = ""
     remark: str = ""
     registered: str = ""
+    sink: str = ""
 
     def __post_init__(self):
         if not re.match(r"\d\d-.", self.key):
@@ -121,6 +128,25 @@ class Claim:
                 f"claim {self.key!r}: exactness is one of {', '.join(EXACTNESS)} or empty; got {self.exactness!r}. "
                 "A number from memory has no place in the ledger."
             )
+
+    def of_the_sink(self, choice: Values) -> Claim:
+        """The same claim of the kind of token that some layer gives most, by its mean over heads, on the inputs that choose.
+
+        What was published stays of [SEP], and then says so. Without ``sink``, and where [SEP] gets most, it is the claim itself.
+        """
+        named = {kind: self.sink.format(kind) for kind in SINKS} if self.sink else {}
+        most = {kind: choice[name].mean(axis=1).max() for kind, name in named.items() if name in choice}
+        kind = max(most, key=most.get, default="sep")
+        if kind == "sep":
+            return self
+        arguments = tuple(kind if one == "sep" else one for one in self.statistic.arguments)
+        said = {
+            name: getattr(self, name).replace("[SEP]", SINKS[kind]) for name in ("sentence", "operational")
+        }
+        for name in ("published", "original"):
+            if text := getattr(self, f"{name}_text")():
+                said[name] = f"[SEP]: {text}"
+        return replace(self, statistic=replace(self.statistic, arguments=arguments), **said)
 
     @property
     def lesson(self) -> str:

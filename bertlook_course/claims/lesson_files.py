@@ -35,7 +35,7 @@ WORDS = (
     "refuted_if",
     "erratum",
 )
-WORDS += ("title", "remark", "registered", "measured", "not_measured", "pattern", "null")
+WORDS += ("title", "remark", "registered", "measured", "not_measured", "pattern", "null", "sink")
 FIELDS = dict.fromkeys(WORDS, str) | {"statistic": list, "above": float, "below": float, "control": bool}
 DEFAULTS = ("source", "section", "evidence", "exactness")
 

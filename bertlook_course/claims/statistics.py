@@ -112,24 +112,24 @@ def share_of_heads_below(values: Values, choice: Values, name: str, limit: float
     return (values[name] < limit).mean()
 
 
-# --- lesson 04: in the layer that gives [SEP] most -------------------------------------------------------------
-def _sep_layer(choice: Values) -> int:
-    return int(choice["weight_sep"].mean(axis=1).argmax())
+# --- lesson 04: in the layer that gives a kind of token most ---------------------------------------------------
+def _layer_that_gives(choice: Values, kind: str) -> int:
+    return int(choice[f"weight_{kind}"].mean(axis=1).argmax())
 
 
-def sep_share_lost(values: Values, choice: Values) -> float:
-    """Share of [SEP] by weight minus its share by weighted norm."""
-    layer, shares = _sep_layer(choice), {}
+def share_lost(values: Values, choice: Values, kind: str) -> float:
+    """Its share by weight minus its share by weighted norm."""
+    layer, shares = _layer_that_gives(choice, kind), {}
     for name in ("weight", "added"):
-        parts = {kind: values[f"{name}_{kind}"][layer].mean() for kind in KINDS}
-        shares[name] = parts["sep"] / sum(parts.values())
+        parts = {each: values[f"{name}_{each}"][layer].mean() for each in KINDS}
+        shares[name] = parts[kind] / sum(parts.values())
     return shares["weight"] - shares["added"]
 
 
-def sep_angle_ratio(values: Values, choice: Values) -> float:
-    """Angle by which the output turns without [SEP]'s values, over that without another token's."""
-    layer = _sep_layer(choice)
-    return values["angle_sep"][layer] / values["angle_other"][layer]
+def angle_ratio(values: Values, choice: Values, kind: str) -> float:
+    """Angle by which the output turns without the values of such tokens, over that without another token's."""
+    layer = _layer_that_gives(choice, kind)
+    return values[f"angle_{kind}"][layer] / values["angle_other"][layer]
 
 
 # --- lesson 05: kinds of map -------------------------------------------------------------------------------------

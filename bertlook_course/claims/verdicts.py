@@ -70,7 +70,7 @@ def decide(
     Returns
     -------
     list of Verdict, in the order of the claims
-        By ``VERDICT_RULE``; with ``control=False`` the twin is not asked. What a claim needs is a statistic above its threshold. An interval
+        By ``VERDICT_RULE``; with ``control=False`` the twin is not asked. A claim of a sink is one of this model's (`Claim.of_the_sink`). What a claim needs is a statistic above its threshold. An interval
         that ends within ``NOISE`` of the threshold ends on it, and includes it.
     """
     if correct not in (None, "holm"):
@@ -78,12 +78,12 @@ def decide(
     twin = _Twin(encoder) if twin is None else twin
     options = {"resources": resources, "progress": progress, "evidence": evidence, "strict": strict}
     measured = _iter_measured(claims, encoder, twin, tested=correct is not None, **options)
-    found = {id(claim): sides for claim, *sides in measured}
-    sides = [found[id(claim)] for claim in claims]
+    found = {id(claim): decided for claim, *decided in measured}
+    decided = [found[id(claim)] for claim in claims]
     names = {"model": encoder.name, "twin_model": twin.name}
     if correct:
-        return settle(claims, *zip(*sides), **names) if sides else []
-    return [_verdict(claim, *both, **names) for claim, both in zip(claims, sides)]
+        return settle(*zip(*decided), **names) if decided else []
+    return [_verdict(*one, **names) for one in decided]
 
 
 def iter_verdicts(claims: Sequence[Claim], encoder, *, twin=None, **options) -> Iterator[Verdict]:
@@ -92,14 +92,14 @@ def iter_verdicts(claims: Sequence[Claim], encoder, *, twin=None, **options) -> 
     ``options`` are those of `decide` but ``correct``, which needs all claims at once.
     """
     twin = _Twin(encoder) if twin is None else twin
-    for claim, ours, control in _iter_measured(claims, encoder, twin, **options):
-        yield _verdict(claim, ours, control, model=encoder.name, twin_model=twin.name)
+    for _, *decided in _iter_measured(claims, encoder, twin, **options):
+        yield _verdict(*decided, model=encoder.name, twin_model=twin.name)
 
 
 def _iter_measured(
     claims, encoder, twin, *, resources=None, progress=None, evidence=None, strict=True, tested: bool = False
-) -> Iterator[tuple[Claim, Measurement, Measurement]]:
-    """Each claim with what was measured on the model and on its twin."""
+) -> Iterator[tuple[Claim, Claim, Measurement, Measurement]]:
+    """Each claim as it was given, as it is tried on this model, and what was measured on the model and on its twin."""
     resources = Resources() if resources is None else resources
     evidence = evidence or {}
     for claim in claims:  # what is missing is found before hours of work
@@ -137,9 +137,11 @@ def _iter_measured(
         for claim in group:
             if claim.statistic is None:
                 nothing = Measurement(reason=claim.operational)
-                yield claim, nothing, nothing
-            else:
-                yield claim, *(_measure(claim, sample, strict, tested) for sample in samples)
+                yield claim, claim, nothing, nothing
+            else:  # the twin is asked about the token on which the model's attention rests
+                ours = samples[0]
+                tried = claim.of_the_sink(ours.row(0)) if isinstance(ours, _Sample) else claim
+                yield claim, tried, *(_measure(tried, sample, strict, tested) for sample in samples)
 
 
 class _Twin:

@@ -11,7 +11,7 @@ import numpy as np
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import best_index
-from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
+from bertlook_teach.views import LINE, MUTED, OKABE_ITO, SELECTED, Picture, render_attention_grid
 
 from ..analyses.anatomy import (
     BasisComparison,
@@ -27,9 +27,11 @@ from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
 from ..render import Estimate, TextTable, figure_picture, small_maps
 from .common import LessonDeck
+from .models import short_title, subject
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points
+OTHER = OKABE_ITO["purple"]  # of the model beside the deck's own
 _SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
 
 
@@ -133,22 +135,27 @@ class Deck(LessonDeck):
     Attributes
     ----------
     ours, theirs : Evidence
-        The patterns of the specimen and of its twin.
-    best : dict of str to list of FairHead
-        For each pattern the head that was chosen on half of the pairs: its excess and its share on the others.
+        The patterns of the model and of its twin.
+    best, others : dict of str to list of FairHead
+        For each pattern the head that was chosen on half of the pairs: its excess and its share on the others. Of the model, and of the
+        one beside it, if there is one.
     at : dict of str to (int, int)
         Layer and head of it.
     """
 
     lesson = "02"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources())
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(encoder, twin, Resources(), beside)
         self.ours, self.theirs = (
             collect_evidence("patterns", model, self.resources) for model in (encoder, twin)
         )
         ours, theirs = self.ours.values, self.theirs.values
         self.best = {key: fair_head(ours[f"{key}, excess"], ours[key]) for key in PATTERNS}
+        self.others = {}
+        if self.beside is not None:
+            other = collect_evidence("patterns", self.beside, self.resources).values
+            self.others = {key: fair_head(other[f"{key}, excess"])[0] for key in PATTERNS}
         self.twins = {key: fair_head(theirs[f"{key}, excess"])[0] for key in PATTERNS}
         self.at = {key: (found[0].layer, found[0].head) for key, found in self.best.items()}
         self.n_report = self.best["next"][0].n
@@ -182,19 +189,25 @@ class Deck(LessonDeck):
         )
 
     def best_table(self) -> TextTable:
-        """The best head for each pattern, with its twin."""
-        return TextTable(
-            ["pattern", "best head", "share", "excess [95 %]", "twin, excess"],
+        """The best head for each pattern: of the model, of the one beside it, and of the twin."""
+        header = ["pattern", "best head", "share", "excess [95 %]", "twin, excess"]
+        body = [
             [
-                [
-                    PATTERNS[key].title,
-                    head_label(*self.at[key]),
-                    f"{share.value.mean:.3f}",
-                    str(excess.value),
-                    f"{self.twins[key].value.mean:+.3f}",
-                ]
-                for key, (excess, share) in self.best.items()
-            ],
+                PATTERNS[key].title,
+                head_label(*self.at[key]),
+                f"{share.value.mean:.3f}",
+                str(excess.value),
+                f"{self.twins[key].value.mean:+.3f}",
+            ]
+            for key, (excess, share) in self.best.items()
+        ]
+        if self.others:
+            header.append(f"{short_title(self.beside)}, excess [95 %]")
+            for row, found in zip(body, self.others.values()):
+                row.append(f"{found.value} in {head_label(found.layer, found.head)}")
+        return TextTable(
+            header,
+            body,
             f"Head chosen on every second of {self.ours.n} pairs of texts, measured on the {self.n_report} between.",
         )
 
@@ -205,15 +218,34 @@ class Deck(LessonDeck):
         shares = [share.value.mean for _, share in self.best.values()]
         axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label="share")
         mean, reach = _with_reach([excess.value for excess, _ in self.best.values()])
-        label = "excess over the null model [95 %]"
+        label = f"{self.name}, excess over the null model [95 %]"
         axes.errorbar(mean, rows, xerr=reach, fmt="o", color=LINE, ms=10, capsize=5, label=label)
+        if self.others:
+            mean, reach = _with_reach([found.value for found in self.others.values()])
+            lower = [row - 0.22 for row in rows]
+            label = f"{short_title(self.beside)}, excess [95 %]"
+            axes.errorbar(mean, lower, xerr=reach, fmt="h", color=OTHER, ms=11, capsize=5, label=label)
         twins = [found.value.mean for found in self.twins.values()]
         axes.plot(twins, rows, "x", color=SELECTED, ms=10, mew=3, label="twin, excess")
         axes.axvline(CLEAR, color=MUTED, linestyle=":", linewidth=2)
         axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=_TYPE)
         axes.set_ylim(0.4, len(self.best) + 0.6)
-        _key(figure, handletextpad=0.2, columnspacing=1)
-        return replace(figure_picture(figure, f"Dotted: .1. {table.caption}"), numbers=(table,))
+        _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
+        said = f"Dotted: .1. {table.caption}{self._said_same_word()}"
+        return replace(figure_picture(figure, said), numbers=(table,))
+
+    def _said_same_word(self) -> str:
+        """Which heads of the model beside it find the same word, or nothing."""
+        if not self.others:
+            return ""
+        here, across = (
+            head_label(found.layer, found.head)
+            for found in (self.others[key] for key in ("same_word", "same_word_across"))
+        )
+        who = f" {short_title(self.beside)}'s head for the same word"
+        if here == across:
+            return f"{who}, in its own text and in the other: {here}."
+        return f"{who}: {here}; in the other text: {across}."
 
     def sep_table(self, vig: Attention) -> TextTable:
         """What the best next-token head does where there is no next token; and where it looks from the last [SEP] of one text."""
@@ -225,7 +257,7 @@ class Deck(LessonDeck):
         looks = ", ".join(f"{token} ({weight:.2f})" for weight, token in top)
         titles = "all tokens, to the next", "from both [SEP], to [CLS]", "from the last [SEP], to [CLS]"
         return TextTable(
-            [f"head {head_label(*where)}", "share [95 %]"],
+            [f"head {head_label(*where)}", f"{self.name}, share [95 %]"],
             [[title, Estimate(*found.value, ".3f")] for title, found in zip(titles, (every, both, last))],
             f"n = {every.n} pairs. In Vig's pair the last [SEP] looks at: {looks}.",
         )
@@ -234,7 +266,7 @@ class Deck(LessonDeck):
 
     @cached_property
     def switches(self) -> tuple[SwitchReport, SwitchReport]:
-        """What the best head for the own text loses without segment ids: in the specimen and in its twin."""
+        """What the best head for the own text loses without segment ids: in the model and in its twin."""
         reports = []
         for model in (self.encoder, self.twin):
             values = collect_evidence("segment ids", model, self.resources).values
@@ -245,25 +277,29 @@ class Deck(LessonDeck):
 
     @property
     def bag(self) -> tuple[int, int]:
-        """Layer and head of the specimen's best head for the own text."""
+        """Layer and head of the model's best head for the own text."""
         return self.switches[0].layer, self.switches[0].head
 
     def _switched(self) -> list[str]:
         return [
             f"{name}, {head_label(report.layer, report.head)}"
-            for name, report in zip(("specimen", "twin"), self.switches)
+            for name, report in zip((self.name, "twin"), self.switches)
         ]
 
     def switch_picture(self) -> Picture:
         """The share in the own text, with segment ids and with zeros in their place."""
         ours = self.switches[0]
-        lost = ours.difference.mean / (ours.standard.mean - ours.chance.mean)
+        prefers = ours.standard.mean - ours.chance.mean
+        lost = 100 * ours.difference.mean / prefers
+        if ours.standard.low <= ours.chance.mean:
+            said = "There is no preference to lose."
+        else:
+            said = f"Of the share above chance {f'{lost:.0f} %' if lost > 0 else 'nothing'} is lost."
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
             ["share in the own text", *self._switched()],
             [[title, *(str(getattr(r, name)) for r in self.switches)] for title, name in names.items()],
-            f"n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others. "
-            f"Of the share above chance {100 * lost:.0f} % is lost.",
+            f"n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others. {said}",
         )
         figure, axes = _axes((9.8, 3.1))
         for (title, name), mark, colour in zip(_SEGMENTS.items(), "oD", (LINE, SELECTED)):
@@ -311,8 +347,12 @@ class Deck(LessonDeck):
             "- **It must beat its null model, on texts that did not choose the head, and the twin must not.** "
             f"Next word: excess {excess.value} in {self.n_report} pairs, twin {self.twins['next'].value.mean:.3f}. {finding}\n"
             f"- **{'Not every pattern does' if self.missed else 'Here every pattern does'}.** "
-            f"{len(self.clear)} of {len(PATTERNS)} pass; *same word* has an excess of {word.value.mean:.3f}."
+            f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} pass; *same word* has an excess of {word.value.mean:.3f}"
+            f"{self._same_word_elsewhere()}."
         )
+
+    def _same_word_elsewhere(self) -> str:
+        return f", in {subject(self.beside)} {self.others['same_word'].value.mean:.3f}" if self.others else ""
 
     # ---- neurons ----------------------------------------------------------------------------------------------
 
@@ -370,7 +410,7 @@ class Deck(LessonDeck):
     def position_table(self) -> TextTable:
         """How keys go with position embeddings, in both models."""
         body = []
-        for title, evidence in (("specimen", self.ours), ("random twin", self.theirs)):
+        for title, evidence in ((self.name, self.ours), ("random twin", self.theirs)):
             corr = evidence.values["position"]
             _, here = fair_head(evidence.values["next, excess"], corr)
             layers = corr.mean(axis=(0, 2))
@@ -440,5 +480,5 @@ def _with_reach(intervals: Sequence) -> tuple[np.ndarray, list[np.ndarray]]:
     return mean, [mean - low, high - mean]
 
 
-def _key(figure, **options) -> None:
-    figure.legend(loc="outside upper left", ncols=3, frameon=False, fontsize=_TYPE, **options)
+def _key(figure, ncols: int = 3, **options) -> None:
+    figure.legend(loc="outside upper left", ncols=ncols, frameon=False, fontsize=_TYPE, **options)

@@ -13,7 +13,7 @@ from bertlook_teach.model import head_label
 from bertlook_teach.stats import best_index
 from bertlook_teach.views import Picture
 
-from ..claims import Resources
+from ..claims import SINKS, Resources
 from ..claims.lessons.lesson03 import CLARK_LENGTH, halves, shown_measures
 from ..corpora import load_pairs
 from ..published import published_layers, published_sst2_entropy, read_published
@@ -27,8 +27,9 @@ from ..render import (
     small_maps,
 )
 from .common import LessonDeck, letter
+from .models import short_title, subject
 
-CLARK = "BERT-base, Clark et al. 2019"
+CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
 _NEIGHBOURS = ("previous", "next")
 
@@ -133,6 +134,34 @@ def order_pictures() -> dict[str, Picture]:
 
 
 # --- what our models do ----------------------------------------------------------------------------------------
+def sink_of(profile: Profile) -> str:
+    """The kind of token, a key of `SINKS`, that some layer gives most, by the mean over its heads."""
+    return max(SINKS, key=lambda kind: profile.layer_mean(kind)[0].max())
+
+
+def _even(profile: Profile, kind: str) -> float:
+    """What uniform attention would give such tokens, in the texts as that model cuts them into pieces."""
+    return float(profile.mean(f"{kind}, uniform").mean())
+
+
+def _token(kind: str) -> str:
+    """The same in Markdown."""
+    return "full stops and commas" if kind == "punct" else f"`{SINKS[kind]}`"
+
+
+def _top(who: str, curve: np.ndarray) -> str:
+    return f"{who} is highest in layer {curve.argmax() + 1} ({curve.max():.3f})"
+
+
+def _from_end_to_end(who: str, curve: np.ndarray) -> str:
+    """Broad, sharp, broad again, or not: the first layer, the lowest, and the last one."""
+    lowest = int(curve.argmin())
+    if lowest == 0:
+        return f"{who} is sharpest in layer 1 ({curve[0]:.2f}) and ends at {curve[-1]:.2f}"
+    ends = "" if lowest == len(curve) - 1 else f" and ends at {curve[-1]:.2f}"
+    return f"{who} falls from {curve[0]:.2f} to {curve[lowest]:.2f} in layer {lowest + 1}{ends}"
+
+
 class Deck(LessonDeck):
     """The slides of lesson 03, on all shipped pairs of texts.
 
@@ -140,17 +169,23 @@ class Deck(LessonDeck):
     ----------
     halves : (Profile, Profile)
         Of the pairs to choose heads on, and of those to report on.
-    profile : Profile
-        Of all pairs.
+    profile, other : Profile
+        Of all pairs: of the deck's model, and of the one beside it, or None.
     """
 
     lesson = "03"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources(limit=40))  # for the ledger; more would take minutes
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(
+            encoder, twin, Resources(limit=40), beside
+        )  # for the ledger; more would take minutes
         self.quantities = shown_measures()
         self.halves = halves(encoder)
         self.profile = self.halves[0].merge(self.halves[1])
+        self.other = None
+        if self.beside is not None:
+            first, second = halves(self.beside)
+            self.other = first.merge(second)
         self.best_previous = best_index(self.profile.mean("previous"))
 
     @cached_property
@@ -169,20 +204,22 @@ class Deck(LessonDeck):
         return np.array([len(self.encoder.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
 
     def layer_picture(
-        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = ""
+        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = "", say=_top
     ) -> Picture:
-        """A measure by layer: of the specimen and its twin with intervals, of BERT-base as printed, and of uniform attention."""
-        ours = {
-            f"specimen, {self.encoder.n_layers} layers": self.profile.layer_mean(measure),
-            "its random twin": self.twin_profile.layer_mean(measure),
-        }
+        """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention."""
+        ours = {self.name: self.profile.layer_mean(measure)}
+        curves = {self.subject: self.profile.layer_mean(measure)[0]}
+        if self.other is not None:
+            ours[short_title(self.beside)] = self.other.layer_mean(measure)
+            curves[subject(self.beside)] = self.other.layer_mean(measure)[0]
+        ours["random twin"] = self.twin_profile.layer_mean(measure)
         level = float(self.profile.mean(uniform).mean()) if uniform else None
         line = ("uniform attention", level) if uniform else None
         figure = interval_curves(ours, published={name: printed}, baseline=line, ylabel=ylabel)
-        curves = {"specimen": self.profile.layer_mean(measure)[0], "BERT-base": printed}
-        tops = [f"{who} is highest in layer {c.argmax() + 1} ({c.max():.3f})" for who, c in curves.items()]
+        said = "; ".join(say(who, curve) for who, curve in (curves | {"BERT-base": printed}).items())
         bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
-        return figure_picture(figure, f"{ylabel}: {', '.join(tops)}.{bands}")
+        source = " BERT-base: Clark et al. 2019." if name == CLARK else ""
+        return figure_picture(figure, f"{ylabel}: {said}.{bands}{source}")
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -197,7 +234,7 @@ class Deck(LessonDeck):
                 [
                     "model",
                     "BERT-base: 12 layers of 12 heads",
-                    f"specimen: {model.n_layers} layers of {model.n_heads} heads",
+                    f"{self.name}: {model.n_layers} layers of {model.n_heads} heads",
                 ],
                 ["texts", segments, str(n)],
                 [
@@ -248,7 +285,7 @@ class Deck(LessonDeck):
         return render_offset_bars(np.array(values), title=title, baseline=even)
 
     def twin_table(self) -> TextTable:
-        """The best heads for both neighbours, of the specimen and of its twin, chosen on half of the texts."""
+        """The best heads for both neighbours, of the model and of its twin, chosen on half of the texts."""
         body = []
         for name in _NEIGHBOURS:
             row = [name]
@@ -259,10 +296,22 @@ class Deck(LessonDeck):
             even = self.halves[1].mean(name + ", uniform").mean()
             body.append([*row, Estimate(even, form=".3f")])
         return TextTable(
-            ["to", "specimen, best head", "random twin, best head", "uniform (baseline)"],
+            ["to", f"{self.name}, best head", "random twin, best head", "uniform (baseline)"],
             body,
             f"Best head chosen on {self.halves[0].n} texts, share [95 %] measured on the other {self.halves[1].n}.",
         )
+
+    def said_learnt(self) -> str:
+        """Whether it takes training to look at a neighbour."""
+        who = f"only {self.subject} has" if self._learnt_next()[-1] else "neither model has"
+        return f"Positions are in both inputs; {who} **learnt** to look at a neighbour."
+
+    def _learnt_next(self) -> tuple[float, float, float, float, bool]:
+        """What the best next-token heads give, chosen elsewhere: the model's, with its interval, the twin's, and whether that is learnt."""
+        where, where_twin = (best_index(half[0].mean("next")) for half in (self.halves, self.twin_halves))
+        best, twin = self.halves[1].mean("next")[where], self.twin_halves[1].mean("next")[where_twin]
+        low, high = (end[where] for end in self.halves[1].interval("next"))
+        return best, low, high, twin, low > 2 * twin
 
     # ---- special tokens and marks -----------------------------------------------------------------------------
 
@@ -297,13 +346,13 @@ class Deck(LessonDeck):
         return profile_heads(model, list(recording), wanted)
 
     def _recorded_picture(self, recording) -> Picture:
-        """What goes to [SEP] in a recorded BERT-base and in the specimen on the same short inputs."""
+        """What goes to [SEP] in a recorded BERT-base and in the deck's model on the same short inputs."""
         n, base = len(recording), self._on_recorded_texts(recording, recording)
         level = float(base.mean("sep, uniform").mean())
         figure = interval_curves(
             {
                 f"{recording.badge}, {n} inputs": base.layer_mean("sep"),
-                "specimen, the same inputs": self._on_recorded_texts(self.encoder, recording).layer_mean(
+                f"{self.name}, the same inputs": self._on_recorded_texts(self.encoder, recording).layer_mean(
                     "sep"
                 ),
             },
@@ -318,17 +367,46 @@ class Deck(LessonDeck):
             f"Bands: 95 %, n = {n} inputs; uniform {level:.3f}.",
         )
 
-    def said_sep(self, recording) -> str:
-        """How much the layer that gives [SEP] most gives it, and whether layers 6 to 9 of a recorded BERT-base give over half."""
-        found = self.profile.layer_mean("sep")
+    def sink_question(self) -> str:
+        """How much does the layer give that gives one kind of token most?"""
+        kind = sink_of(self.profile)
+        return (
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
+            "The layer with the largest share gives ..."
+        )
+
+    def sink_choices(self) -> dict[str, str]:
+        """The answers to choose from."""
+        even = _even(self.profile, sink_of(self.profile))
+        return {
+            "A": f"about chance ({f'{even:.2f}'.lstrip('0')})",
+            "B": "two to nine times chance",
+            "C": "ten times chance or more, but not half",
+            "D": "over half",
+        }
+
+    def said_sink(self, recording) -> str:
+        """How much it is, in the model beside it as well, and whether layers 6 to 9 of a recorded BERT-base give [SEP] over half."""
+        kind = sink_of(self.profile)
+        found = self.profile.layer_mean(kind)
         top = Estimate(*(values[found[0].argmax()] for values in found), ".3f")
-        times = top.value / self.profile.mean("sep, uniform").mean()
+        times = top.value / _even(self.profile, kind)
         answer = "D" if top.value > 0.5 else "C" if times >= 10 else "B" if times >= 2 else "A"
         over = _layers(self._on_recorded_texts(recording, recording).layer_mean("sep")[0] > 0.5)
         still = "**yes**" if {"6", "7", "8", "9"} <= set(over) else "**no**"
         return (
             f"**{answer}: {top}**, {times:.0f} times uniform (n = {self.profile.n} texts). "
-            f"BERT-base, short inputs: {still}, over half in layers {', '.join(over) or 'none'}."
+            f"BERT-base, short inputs: {still}, over half in layers {', '.join(over) or 'none'}.{self._other_sink()}"
+        )
+
+    def _other_sink(self) -> str:
+        if self.other is None:
+            return ""
+        kind = sink_of(self.other)
+        curve = self.other.layer_mean(kind)[0]
+        return (
+            f" {short_title(self.beside)} gives most to {_token(kind)}: {curve.max():.3f} in layer {curve.argmax() + 1}, "
+            f"{curve.max() / _even(self.other, kind):.0f} times uniform."
         )
 
     def sep_pictures(self) -> dict[str, Picture]:
@@ -362,7 +440,7 @@ class Deck(LessonDeck):
         }
         return {
             "all tokens": self.layer_picture(
-                "entropy_normalized", "entropy / ln n", base["entropy_clark"], SCALED
+                "entropy_normalized", "entropy / ln n", base["entropy_clark"], SCALED, say=_from_end_to_end
             ),
             "from [CLS]": self.layer_picture(
                 "cls_normalized", "entropy from [CLS] / ln n", base["entropy_from_cls"], SCALED
@@ -374,9 +452,7 @@ class Deck(LessonDeck):
     def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
         n_heads = self.encoder.n_layers * self.encoder.n_heads
-        where, where_twin = (best_index(half[0].mean("next")) for half in (self.halves, self.twin_halves))
-        best, twin = self.halves[1].mean("next")[where], self.twin_halves[1].mean("next")[where_twin]
-        low, high = (end[where] for end in self.halves[1].interval("next"))
+        best, low, high, twin, learnt = self._learnt_next()
         together = replace(
             self.profile,
             sums={
@@ -390,11 +466,19 @@ class Deck(LessonDeck):
         wide = np.exp(self.profile.mean("entropy"))
         return (
             f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give one neighbour over half. The best "
-            f"next-token head gives {best:.2f} [{low:.2f}, {high:.2f}], the twin's {twin:.2f}{': learnt' if low > 2 * twin else ''}.\n"
+            f"next-token head gives {best:.2f} [{low:.2f}, {high:.2f}], the twin's {twin:.2f}{': learnt' if learnt else ''}.\n"
             f"- **At special tokens and marks:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
-            f"uniform attention would give them {even[0]:.2f}.\n"
+            f"uniform attention would give them {even[0]:.2f}. The largest share of a layer goes to {self._said_sinks()}.\n"
             f"- **From narrow to broad:** the sharpest head is as spread as over {wide.min():.1f} tokens, the broadest as over "
             f"{wide.max():.0f} of {self.lengths.mean():.0f}."
+        )
+
+    def _said_sinks(self) -> str:
+        said = f"{_token(sink_of(self.profile))} in {self.subject}"
+        return (
+            said
+            if self.other is None
+            else f"{said}, to {_token(sink_of(self.other))} in {subject(self.beside)}"
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------
@@ -406,8 +490,8 @@ class Deck(LessonDeck):
         difference, low, high = layer_difference(self.profile, zeros, "sep")
         moved = int(np.abs(difference).argmax())
         curves = {
-            "specimen, segments A and B": self.profile.layer_mean("sep"),
-            "specimen, all zeros": zeros.layer_mean("sep"),
+            f"{self.name}, segments A and B": self.profile.layer_mean("sep"),
+            f"{self.name}, all zeros": zeros.layer_mean("sep"),
         }
         largest = Estimate(difference[moved], low[moved], high[moved], ".3f")
         return figure_picture(

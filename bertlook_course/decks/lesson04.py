@@ -1,22 +1,25 @@
-"""What the slides of lesson 04 show: how much [SEP] gets, how much it gives, and what changes without it."""
+"""What the slides of lesson 04 show: how much [SEP] gets, how much it gives, and what changes without it; and a second sink."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, cached_property
 
 import numpy as np
 
 from bertlook_teach.measures import attention_gradients, special_token_attention
-from bertlook_teach.model import read
+from bertlook_teach.model import load_encoder, random_twin, read
 from bertlook_teach.stats import best_index
-from bertlook_teach.views import Picture
+from bertlook_teach.views import LINE, MUTED, SELECTED, Picture
 
 from ..analyses.anatomy import attention_against_importance
-from ..claims import Evidence, Resources, collect_evidence
+from ..claims import SINKS, Evidence, Resources, collect_evidence
+from ..metrics import CannotDecide
 from ..published import published_gradients, published_layers, published_norm_share
 from ..render import Estimate, TextTable, figure_picture, interval_curves
 from .common import LessonDeck, letter
+from .models import short_title, subject
 
 KINDS = ("cls", "sep", "punct", "other")
 REPLICATES = 300
@@ -46,8 +49,10 @@ def gradient_ratio(mean):
     return mean("grad_sep").mean(axis=1) / mean("grad_all").mean(axis=1)
 
 
-def norm_ratio(mean):
-    return mean("norm_sep").mean(axis=1) / mean("norm_other").mean(axis=1)
+@cache
+def length_of(kind: str) -> Statistic:
+    """How long f of a kind of token is, beside f of other tokens, by layer."""
+    return lambda mean: mean(f"norm_{kind}").mean(axis=1) / mean("norm_other").mean(axis=1)
 
 
 def turn(mean):
@@ -58,16 +63,21 @@ def turn_per_weight(mean):
     return (mean("angle_sep") / mean("given_sep")) / (mean("angle_other") / mean("given_other"))
 
 
-def share_of_weights(mean):
-    return _share(mean, "weight")
+@cache
+def share_of(kind: str, name: str) -> Statistic:
+    """The share of a kind of token, by layer: of the ``"weight"``, or of the weighted norms that are ``"added"``."""
+    return lambda mean: mean(f"{name}_{kind}").mean(axis=1) / _sum_over_kinds(mean, name)
 
 
-def share_of_norms(mean):
-    return _share(mean, "added")
+def _sum_over_kinds(mean, name: str):
+    total = 0.0
+    for each in KINDS:
+        with suppress(KeyError, ZeroDivisionError):  # no text has such a token, or none that was drawn
+            total = total + mean(f"{name}_{each}").mean(axis=1)
+    return total
 
 
-def _share(mean, name: str):
-    return mean(f"{name}_sep").mean(axis=1) / sum(mean(f"{name}_{kind}").mean(axis=1) for kind in KINDS)
+share_of_weights, share_of_norms = share_of("sep", "weight"), share_of("sep", "added")
 
 
 @cache
@@ -88,10 +98,18 @@ def correlations(mean):
     return [found[name] for name in ("over heads", "over heads given norm")]
 
 
+def sink_of(norms: Evidence) -> tuple[str, int]:
+    """The kind of token, a key of `SINKS`, that some layer gives most, by the mean over its heads; and that layer."""
+    named = {kind: f"weight_{kind}" for kind in SINKS if f"weight_{kind}" in norms.values}
+    got = {kind: norms.values[name].mean(axis=(0, 2)) for kind, name in named.items()}
+    kind = max(got, key=lambda one: got[one].max())
+    return kind, int(got[kind].argmax())
+
+
 # What [SEP] would be, which quantity would then be small, in which evidence it is, and under which line.
 LOOKS = (
     ("gathering", "[SEP] to [SEP]", "surface", layer_means("sep_to_sep"), 0.5),
-    ("resting", "length of f", "norms", norm_ratio, 0.25),
+    ("resting", "length of f", "norms", length_of("sep"), 0.25),
     ("resting", "gradient", "importance", gradient_ratio, 0.5),
     ("resting", "turn per weight", "zeroing", turn_per_weight, 0.5),
     ("resting", "turn", "zeroing", turn, 1.0),
@@ -143,18 +161,19 @@ def nudge_table(weights: np.ndarray, values: np.ndarray) -> TextTable:
 
 # --- what our models do ----------------------------------------------------------------------------------------
 class Deck(LessonDeck):
-    """The slides of lesson 04, on all shipped texts."""
+    """The slides of lesson 04, on all shipped texts.
+
+    Attributes
+    ----------
+    graded : Encoder
+        Whose gradients are shown: the deck's model, or the specimen where that one has no masked-LM head; ``stands_in`` then says so.
+    """
 
     lesson = "04"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources())
-        names = {
-            "surface": "surface",
-            "norms": "norms",
-            "importance": "importance",
-            "zeroing": "value zeroing",
-        }
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(encoder, twin, Resources(), beside)
+        names = {"surface": "surface", "norms": "norms", "zeroing": "value zeroing"}
         self.ours, self.chance = (
             {key: collect_evidence(name, model, self.resources) for key, name in names.items()}
             for model in (encoder, twin)
@@ -164,32 +183,55 @@ class Deck(LessonDeck):
         self.resting = int(by_head.mean(axis=1).argmax())  # the layer that gives [SEP] most
         self.sep_head = best_index(by_head)
         self.base_layer = int(published_layers("sep").argmax())  # the same of BERT-base
+        self._collect_gradients()
+
+    def _collect_gradients(self) -> None:
+        """Of the deck's model; of the specimen where that model has no masked-LM head, and so no loss."""
+        self.graded, self.stands_in, models = self.encoder, "", (self.encoder, self.twin)
+        try:
+            found = [collect_evidence("importance", model, self.resources) for model in models]
+        except CannotDecide:
+            self.graded = load_encoder("specimen")
+            self.stands_in = (
+                f"{self.Subject} has no masked-LM head, so it has no such loss; the specimen has. "
+            )
+            models = (self.graded, load_encoder("specimen-random"))
+            found = [collect_evidence("importance", model, self.resources) for model in models]
+        self.ours["importance"], self.chance["importance"] = found
+        by_layer = found[0].values["weight_sep"].mean(axis=(0, 2))
+        self.graded_layer = int(by_layer.argmax()) if self.stands_in else self.resting
 
     def _there(self, key: str, statistic: Statistic) -> list[float]:
-        """A statistic of the specimen and its interval, in the layer that gives [SEP] most."""
-        return [values[self.resting] for values in banded(self.ours[key], statistic)]
+        """A statistic of the model and its interval, in the layer that gives [SEP] most."""
+        layer = self.graded_layer if key == "importance" else self.resting
+        return [values[layer] for values in banded(self.ours[key], statistic)]
 
     def _compared(
-        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other"
+        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other", more=""
     ) -> Picture:
-        """A statistic by layer, of the specimen, its twin and, where it was printed, of BERT-base."""
+        """A statistic by layer, of the model, its twin and, where it was printed, of BERT-base."""
+        model = self.graded if key == "importance" else self.encoder
         curves = {
-            "specimen": banded(self.ours[key], statistic),
+            short_title(model): banded(self.ours[key], statistic),
             "its random twin": banded(self.chance[key], statistic),
         }
         published = None if printed is None else {name: printed}
         figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline)
-        tops = {"specimen": curves["specimen"][0]} | ({} if printed is None else {"BERT-base": printed})
+        tops = {subject(model): curves[short_title(model)][0]}
+        tops |= {} if printed is None else {"BERT-base": printed}
         said = ", ".join(
             f"{who} lies between {c.min():.2f} (layer {c.argmin() + 1}) and {c.max():.2f} (layer {c.argmax() + 1})"
             for who, c in tops.items()
         )
-        return figure_picture(figure, f"{what}: {said}. Bands: 95 %, n = {self.n_texts} texts.")
+        return figure_picture(figure, f"{what}: {said}.{more} Bands: 95 %, n = {self.n_texts} texts.")
 
     # ---- what [SEP] gets and whom it looks at -----------------------------------------------------------------
 
     def sep_picture(self) -> Picture:
-        """Attention to [SEP] by layer."""
+        """Attention to [SEP] by layer; and to another token, where the model rests on that one."""
+        kind, layer = sink_of(self.ours["norms"])
+        most = self.ours["norms"].values[f"weight_{kind}"].mean(axis=(0, 2))[layer]
+        rests = f" {self.Subject} gives {SINKS[kind]} more: {most:.2f} in layer {layer + 1}."
         return self._compared(
             "norms",
             layer_means("weight_sep"),
@@ -197,6 +239,34 @@ class Deck(LessonDeck):
             "Attention to [SEP]",
             "BERT-base, Clark et al. 2019",
             ylabel="to [SEP]",
+            more="" if kind == "sep" else rests,
+        )
+
+    def second_sink_picture(self) -> Picture:
+        """The share of the token on which each model rests: of the weights, of what the weighted vectors add, and in the twin."""
+        sides = {self.encoder: (self.ours["norms"], self.chance["norms"])}
+        if self.beside is not None:
+            both = (
+                collect_evidence("norms", one, self.resources)
+                for one in (self.beside, random_twin(self.beside))
+            )
+            sides = {self.beside: tuple(both)} | sides
+        panels, said = {}, []
+        for model, (norms, twin) in sides.items():
+            kind, layer = sink_of(norms)
+            weights, added = (banded(norms, share_of(kind, name)) for name in ("weight", "added"))
+            length = banded(norms, length_of(kind))[0][layer]
+            panels[f"{short_title(model)}: {SINKS[kind]}"] = {
+                "of the weights": weights,
+                "of what is added": added,
+                "random twin, of the weights": banded(twin, share_of(kind, "weight")),
+            }
+            said.append(
+                f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; of what is added "
+                f"it has {added[0][layer]:.2f}. Its vector is {length:.2f} times as long as other tokens'."
+            )
+        return figure_picture(
+            _sinks_figure(panels), f"{' '.join(said)} Bands: 95 %, n = {self.n_texts} texts."
         )
 
     @cached_property
@@ -213,7 +283,7 @@ class Deck(LessonDeck):
         """Whom [SEP] itself looks at."""
         share = self.own[0]
         return (
-            f"**Specimen: {'A' if share < 0.1 else 'B' if share <= 0.5 else 'C'}**, {Estimate(*self.own)} (n = {self.n_texts}). "
+            f"**{self.Subject}: {'A' if share < 0.1 else 'B' if share <= 0.5 else 'C'}**, {Estimate(*self.own)} (n = {self.n_texts}). "
             f"BERT-base: {self.own_in_base:.2f} in its layer {self.base_layer + 1} (Clark et al., figure)."
         )
 
@@ -227,8 +297,10 @@ class Deck(LessonDeck):
     def said_ratio(self) -> str:
         """How large the gradient on [SEP] is beside that on all tokens."""
         found, base = self._there("importance", gradient_ratio), self.published_ratio[4:9]
+        who = "The specimen" if self.stands_in else self.Subject
         return (
-            f"**Specimen: {letter(-found[0], [-1, -0.5, -0.1])}**, {Estimate(*found)} (layer {self.resting + 1}, n = {self.n_texts}). "
+            f"{self.stands_in}**{who}: {letter(-found[0], [-1, -0.5, -0.1])}**, {Estimate(*found)} "
+            f"(layer {self.graded_layer + 1}, n = {self.n_texts}). "
             f"BERT-base, layers 5 to 9: {base.min():.2f} to {base.max():.2f} (derived from the figure)."
         )
 
@@ -238,7 +310,7 @@ class Deck(LessonDeck):
             "importance",
             gradient_ratio,
             self.published_ratio,
-            "Gradient on [SEP] / on all",
+            f"{self.stands_in}Gradient on [SEP] / on all",
             "BERT-base, Clark et al. 2019",
             baseline=("equal", 1.0),
             ylabel="[SEP] / all",
@@ -248,7 +320,7 @@ class Deck(LessonDeck):
         """Gradients of single weights against what their values allow, of the first text."""
         from matplotlib.figure import Figure
 
-        found = attention_gradients(read(self.encoder, self.resources.pairs[0]))
+        found = attention_gradients(read(self.graded, self.resources.pairs[0]))
         inside = found.importance <= 1.001 * found.bound
         above_zero = np.flatnonzero(found.importance > 0)
         shown = np.random.default_rng(0).choice(above_zero, 600, replace=False)
@@ -266,7 +338,7 @@ class Deck(LessonDeck):
         axes.spines[["top", "right"]].set_visible(False)
         return figure_picture(
             drawing,
-            f"{len(shown)} of {inside.size:,} weights of one text, logarithmic axes. No gradient is above its bound: "
+            f"{self.stands_in}{len(shown)} of {inside.size:,} weights of one text, logarithmic axes. No gradient is above its bound: "
             f"{100 * inside.mean():.0f} % of all weights lie under the line.",
         )
 
@@ -279,7 +351,7 @@ class Deck(LessonDeck):
         base_weight, base_added = (published_norm_share("sep", weights=w) for w in (True, False))
         top = int(base_weight.argmax())
         return (
-            f"**Specimen: {'A' if kept > 0.95 else 'B' if kept >= 0.5 else 'C'}**, {Estimate(*weight)} of the weights, "
+            f"**{self.Subject}: {'A' if kept > 0.95 else 'B' if kept >= 0.5 else 'C'}**, {Estimate(*weight)} of the weights, "
             f"{Estimate(*added)} of the norms (n = {self.n_texts}). BERT-base, layer {top + 1}: {base_weight[top]:.2f} and "
             f"{base_added[top]:.2f} (read off a figure)."
         )
@@ -310,7 +382,7 @@ class Deck(LessonDeck):
         """How far the others turn without a [SEP]."""
         found, (sep, other) = self._there("zeroing", turn), self.degrees
         return (
-            f"**Specimen: {'A' if found[0] > 1 else 'B' if found[0] >= 0.1 else 'C'}**, {Estimate(*found)} times as far "
+            f"**{self.Subject}: {'A' if found[0] > 1 else 'B' if found[0] >= 0.1 else 'C'}**, {Estimate(*found)} times as far "
             f"(layer {self.resting + 1}, n = {self.n_texts}): "
             f"**{sep:.3f}°** without a `[SEP]`, **{other:.3f}°** without another token."
         )
@@ -335,9 +407,12 @@ class Deck(LessonDeck):
 
     @cached_property
     def came_out(self) -> list[str]:
-        """For each of `LOOKS`: "yes", "no", or "undecided" where the interval is not whole under the line or the twin is under it."""
+        """For each of `LOOKS`: "yes", "no", "undecided" where the interval is not whole under the line or the twin is under it, or "not measured"."""
         said = []
         for _, _, key, statistic, line in LOOKS:
+            if key == "importance" and self.stands_in:
+                said.append("not measured")
+                continue
             found = self._there(key, statistic)
             twin_too = banded(self.chance[key], statistic)[0][self.resting] < line
             over, under = min(found) >= line, max(found) < line
@@ -346,20 +421,23 @@ class Deck(LessonDeck):
 
     @property
     def rests(self) -> list[str]:
-        """What came out of the rows that say that attention rests on [SEP]."""
-        return [said for said, look in zip(self.came_out, LOOKS) if look[0] == "resting"]
+        """What came out of the rows that say that attention rests on [SEP], as far as they are measured."""
+        rows = zip(self.came_out, LOOKS)
+        return [said for said, look in rows if look[0] == "resting" and said != "not measured"]
 
     def answer_table(self) -> TextTable:
         """What would be small if [SEP] gathered, or if attention rested there, and whether it is."""
         base = f"{self.own_in_base:.2f}", "near 0", f"{self.published_ratio[self.base_layer]:.2f}", "-", "-"
         body = []
         for (who, what, key, statistic, line), printed, said in zip(LOOKS, base, self.came_out):
-            twin = banded(self.chance[key], statistic)[0][self.resting]
-            specimen = Estimate(*self._there(key, statistic))
-            body.append([who, what, f"{line:g}", printed, specimen, f"{twin:.2f}", said])
+            ours, twin = "-", "-"
+            if said != "not measured":
+                ours = Estimate(*self._there(key, statistic))
+                twin = f"{banded(self.chance[key], statistic)[0][self.resting]:.2f}"
+            body.append([who, what, f"{line:g}", printed, ours, twin, said])
         undecided = " Undecided: not whole under the line, or the twin is under it, too."
         return TextTable(
-            ["if it is ...", "then ...", "under", "BERT-base", "specimen [95 %]", "twin", "came out"],
+            ["if it is ...", "then ...", "under", "BERT-base", f"{self.name} [95 %]", "twin", "came out"],
             body,
             "[SEP] / other tokens (gradient: / all tokens; first row: by itself), in the layer that gives [SEP] most; "
             f"n = {self.n_texts} texts.{undecided * ('undecided' in self.came_out)}",
@@ -367,7 +445,8 @@ class Deck(LessonDeck):
 
     def said_answer(self) -> str:
         """How many rows came out."""
-        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} rows came out; length and gradient are one observation.** "
+        one = "" if self.stands_in else "; length and gradient are one observation"
+        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} rows came out{one}.** "
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         return said + (
@@ -397,12 +476,12 @@ class Deck(LessonDeck):
 
     def left_table(self) -> TextTable:
         """How weight and gradient on [SEP] go together over heads, and whether short vectors explain it."""
-        models = {"specimen": self.ours, "random twin": self.chance}
+        models = {short_title(self.graded): self.ours, "random twin": self.chance}
         found = {who: banded(evidence["importance"], correlations) for who, evidence in models.items()}
         return TextTable(
             ["rank correlation of weight and gradient on [SEP]", "over heads", "with the norm held fixed"],
             [[who, *(Estimate(*bands) for bands in zip(*three))] for who, three in found.items()],
-            f"Each head minus the mean of its layer; 95 % intervals over n = {self.n_texts} texts.",
+            f"{self.stands_in}Each head minus the mean of its layer; 95 % intervals over n = {self.n_texts} texts.",
         )
 
     def said_left(self) -> str:
@@ -414,7 +493,7 @@ class Deck(LessonDeck):
             said = "it shrinks, so short vectors explain part of it"
         else:
             said = "it does not shrink, so short vectors do not explain it"
-        return f"In the specimen {before:+.2f} becomes {after:+.2f}: {said}."
+        return f"In {subject(self.graded)} {before:+.2f} becomes {after:+.2f}: {said}."
 
     def rollout_table(self) -> TextTable:
         """The share of [SEP] in the last layer by both rollouts."""
@@ -425,7 +504,7 @@ class Deck(LessonDeck):
         }
         both = self.ours["norms"], self.chance["norms"]
         return TextTable(
-            ["share of [SEP] in the last layer", "specimen", "random twin"],
+            ["share of [SEP] in the last layer", self.name, "random twin"],
             [
                 [title, *(Estimate(*banded(one, just(name)), ".3f") for one in both)]
                 for title, name in rows.items()
@@ -439,4 +518,29 @@ class Deck(LessonDeck):
         weight, norm = (
             banded(self.ours["norms"], just(name))[0] for name in ("rollout_sep", "rollout_norms_sep")
         )
-        return f"In the specimen, `[SEP]` has by norms {100 * norm / weight:.0f} % of the share that it has by weights."
+        return f"In {self.subject}, `[SEP]` has by norms {100 * norm / weight:.0f} % of the share that it has by weights."
+
+
+def _sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
+    """By layer, a panel for each model: shares (value, low, high) of the token that its title names, on one scale."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 4.1), layout="constrained")
+    row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axes, (title, shares) in zip(row, panels.items()):
+        looks = zip(("o-", "D--", "s:"), (LINE, SELECTED, MUTED))
+        for (name, (value, low, high)), (look, colour) in zip(shares.items(), looks):
+            layers = np.arange(1, len(value) + 1)
+            axes.plot(layers, value, look, color=colour, ms=9, lw=2.5, label=name)
+            axes.fill_between(layers, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.set_title(title, fontsize=18, loc="left")
+        axes.set_xlabel("layer", fontsize=18)
+        axes.set_xticks(layers)
+        axes.tick_params(labelsize=18)
+        axes.spines[["top", "right"]].set_visible(False)
+    row[0].set_ylim(0, None)  # of both: they share it
+    row[0].set_ylabel("share of the token", fontsize=18)
+    figure.legend(
+        *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=18
+    )
+    return figure

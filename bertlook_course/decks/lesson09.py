@@ -23,21 +23,34 @@ from ..render import (
     label_table,
 )
 from .common import LessonDeck
+from .models import short_title, subject
 
 N_TEXTS = 40
+N_BESIDE = (
+    20  # texts that the model beside it reads: what it says of its heads is not worth a deck that opens late
+)
 
 DIMENSIONS = (1, 2, 3, 4)
 
 
 class Deck(LessonDeck):
-    """The slides of lesson 09: the distances of all heads of both models, mean over some texts."""
+    """The slides of lesson 09: the distances of all heads of both models, mean over some texts.
+
+    Attributes
+    ----------
+    other : dict of str to array of shape (text, ...), or None
+        Distances and what the rule for labels asks for, of the model beside it on its texts.
+    """
 
     lesson = "09"
 
-    def __init__(self, encoder, twin):
-        super().__init__(encoder, twin, Resources(limit=N_TEXTS))
+    def __init__(self, encoder, twin, beside=None):
+        super().__init__(encoder, twin, Resources(limit=N_TEXTS), beside)
         self.seen = {m: collect_evidence("families", m, self.resources) for m in (encoder, twin)}
-        each = [evidence.values for evidence in self.seen.values()]
+        self.other = None
+        if self.beside is not None:
+            self.other = collect_evidence("families", self.beside, Resources(limit=N_BESIDE)).values
+        each = [self.seen[model].values for model in (encoder, twin)]
         means = [{name: values.mean(axis=0) for name, values in values_of.items()} for values_of in each]
         self.each, self.twin_each = (values_of["distance"] for values_of in each)  # (text, head, head)
         self.distances, self.twin_distances = (one["distance"] for one in means)
@@ -50,13 +63,22 @@ class Deck(LessonDeck):
 
     @cached_property
     def map(self):
-        """The specimen's heads in the plane."""
+        """The model's heads in the plane."""
         return metric_mds(self.distances)
 
     @cached_property
     def twin_map(self):
         """The random twin's heads in the plane."""
         return metric_mds(self.twin_distances)
+
+    @cached_property
+    def other_means(self) -> dict[str, np.ndarray]:
+        """Of the model beside it: the mean over its texts."""
+        return {name: values.mean(axis=0) for name, values in self.other.items()}
+
+    @cached_property
+    def other_labels(self) -> np.ndarray:
+        return measures.behaviour_labels(self.other_means)
 
     # ---- neighbours ---------------------------------------------------------------------------------------
 
@@ -87,22 +109,30 @@ class Deck(LessonDeck):
         """How often it is, for both models and on the published map."""
         published = nearest_heads(self.published.distances) // 12 == self.published.layers
         shares = {
-            "specimen": (self.same_layer[0], self.chance),
+            self.name: (self.same_layer[0], self.chance),
             "its random twin": (self.same_layer[1], self.chance),
-            "BERT-base, on its map": ((published.mean(),), 11 / 143),
         }
+        if self.other is not None:
+            n_layers, n_heads = self.beside.n_layers, self.beside.n_heads
+            own = share_of_own_layer(self.other["distance"], np.repeat(np.arange(n_layers), n_heads))
+            shares[short_title(self.beside)] = own, (n_heads - 1) / (n_layers * n_heads - 1)
+        shares["BERT-base, on its map"] = (published.mean(),), 11 / 143
         return TextTable(
             ["nearest head in the same layer", "share", "by chance"],
             [[name, Estimate(*share), Estimate(chance)] for name, (share, chance) in shares.items()],
-            f"{N_TEXTS} texts [95 %]; BERT-base: from the published Figure 6, where only places are known.",
+            f"{N_TEXTS} texts{self._fewer()} [95 %]; BERT-base: from the published Figure 6, where only places are known.",
         )
+
+    def _fewer(self) -> str:
+        """How many texts the model beside it read, or nothing."""
+        return "" if self.other is None else f", {short_title(self.beside)} {N_BESIDE}"
 
     def nearest_answer(self) -> str:
         """The letter of the answer, and both shares."""
         own, chance = self.same_layer[0][0], self.chance
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
-            f"The answer for this specimen: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
+            f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
             f"layer, against {100 * chance:.0f} % by chance."
         )
 
@@ -142,14 +172,14 @@ class Deck(LessonDeck):
         return divmod(int(self.distances.sum(axis=1).argmax()), self.n_heads)
 
     def stress_table(self) -> TextTable:
-        """What maps of one to four dimensions cannot keep: of the specimen, of its twin, and of shuffled distances."""
+        """What maps of one to four dimensions cannot keep: of the model, of its twin, and of shuffled distances."""
         shuffled = np.zeros_like(self.distances)
         shuffled[self.upper] = np.random.default_rng(0).permutation(self.distances[self.upper])
         shuffled += shuffled.T
         sides = {
-            "specimen": (self.distances, {}),
+            self.name: (self.distances, {}),
             "its random twin": (self.twin_distances, {"max_iter": 300}),
-            "specimen, distances shuffled": (shuffled, {"max_iter": 300}),
+            f"{self.name}, distances shuffled": (shuffled, {"max_iter": 300}),
         }
         stresses = {
             name: [metric_mds(matrix, n_dims=k, starts=2, **options).stress for k in DIMENSIONS]
@@ -162,29 +192,37 @@ class Deck(LessonDeck):
                 [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
                 for i, k in enumerate(DIMENSIONS)
             ],
-            "In every dimension the specimen's map bends its distances least, shuffled distances bend most."
+            f"In every dimension {self.subject}'s map bends its distances least, shuffled distances bend most."
             if ordered
             else "What is left over in maps of one to four dimensions.",
         )
 
-    def both_maps_picture(self) -> Picture:
-        """The maps of the specimen and of its twin side by side."""
-        both = {
-            f"specimen, stress {self.map.stress:.2f}": (self.map.points, self.labels),
-            f"random twin, stress {self.twin_map.stress:.2f}": (self.twin_map.points, self.twin_labels),
-        }
-        medians = [np.median(matrix[self.upper]) for matrix in (self.distances, self.twin_distances)]
+    def maps_picture(self) -> Picture:
+        """The maps side by side: of the model, of the one beside it, and of the twin."""
+        found = {self.name: (self.map, self.labels, self.distances, ".3f")}
+        if self.other is not None:
+            distances = self.other_means["distance"]
+            drawn = metric_mds(distances, starts=5)
+            found[short_title(self.beside)] = drawn, self.other_labels, distances, ".3f"
+        found["random twin"] = self.twin_map, self.twin_labels, self.twin_distances, ".4f"
+        medians = ", ".join(
+            f"{name} {np.median(matrix[np.triu_indices(len(matrix), 1)]):{form}}"
+            for name, (_, _, matrix, form) in found.items()
+        )
+        stresses = ", ".join(f"{drawn.stress:.2f}" for drawn, *_ in found.values())
         return figure_picture(
-            distance_map_figure(both),
-            f"Median distance of two heads: specimen {medians[0]:.3f}, twin {medians[1]:.4f} nats a token. "
-            "Each map has its own scale.",
+            distance_map_figure(
+                {name: (drawn.points, labels) for name, (drawn, labels, *_) in found.items()}
+            ),
+            f"Median distance of two heads: {medians} nats a token. Stress: {stresses}. Each map has its own scale. "
+            f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 
     # ---- kinds of heads -----------------------------------------------------------------------------------
 
     @property
     def unlabelled(self) -> tuple[float, float]:
-        """The share of heads without a label: of the specimen, and of BERT-base as published."""
+        """The share of heads without a label: of the model, and of BERT-base as published."""
         return tuple((labels == "unlabelled").mean() for labels in (self.labels, self.published.labels))
 
     def labels_question(self) -> str:
@@ -193,37 +231,37 @@ class Deck(LessonDeck):
         return (
             "In BERT-base this rule, with the six linguistic heads, leaves "
             f"**{(base == 'unlabelled').sum()} of 144** heads without a label ({100 * self.unlabelled[1]:.0f} %). "
-            f"How many of the specimen's {self.labels.size}?"
+            f"How many of {self.subject}'s {self.labels.size}?"
         )
 
     def labels_table(self) -> TextTable:
         """How many heads have each label."""
         kinds = [label for label, _ in measures.THRESHOLDS.values()] + ["linguistic", "unlabelled"]
         commonest = max(kinds, key=lambda kind: (self.twin_labels == kind).sum())
-        sides = {
-            "BERT-base (Fig. 6)": self.published.labels,
-            "specimen": self.labels,
-            "random twin": self.twin_labels,
-        }
+        sides = {"BERT-base (Fig. 6)": self.published.labels, self.name: self.labels}
+        if self.other is not None:
+            sides[short_title(self.beside)] = self.other_labels
+        names = {self.name: self.subject}
+        counts = ", ".join(f"{labels.size} of {names.get(name, name)}" for name, labels in sides.items())
         return label_table(
-            sides,
+            sides | {"random twin": self.twin_labels},
             kinds,
-            f"Heads with each label: {self.published.labels.size} of BERT-base (Fig. 6), {self.labels.size} of the specimen; "
-            "there no linguistic heads were looked for. Not drawn: the random twin, "
-            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads {commonest}.",
+            f"Heads with each label: {counts}. Linguistic heads were looked for in BERT-base alone. Not drawn: the random twin, "
+            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads {commonest}. "
+            f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 
     def labels_answer(self) -> str:
         """The letter of the answer, and the share."""
         left = self.unlabelled[0]
         answer = "ABCD"[min(3, int(left * 4))]
-        return f"The answer for this specimen: **{answer}** ({100 * left:.0f} % without a label; n = {N_TEXTS} texts)."
+        return f"The answer for {self.subject}: **{answer}** ({100 * left:.0f} % without a label; n = {N_TEXTS} texts)."
 
     def groups_table(self) -> TextTable:
         """Whether layers and behaviours are groups: distances within and between them."""
         sides = {
-            "specimen, layers": (self.distances, self.layers),
-            "specimen, behaviours": (self.distances, self.labels.ravel()),
+            f"{self.name}, layers": (self.distances, self.layers),
+            f"{self.name}, behaviours": (self.distances, self.labels.ravel()),
             "twin, layers": (self.twin_distances, self.layers),
             "twin, behaviours": (self.twin_distances, self.twin_labels.ravel()),
         }
@@ -241,7 +279,7 @@ class Deck(LessonDeck):
             ["groups", "within", "between"],
             rows,
             "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. A behaviour: "
-            f"{labelled[0]} heads of the specimen, {labelled[1]} of the twin. n = {N_TEXTS} texts.",
+            f"{labelled[0]} heads of {self.subject}, {labelled[1]} of the twin. n = {N_TEXTS} texts.",
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -276,13 +314,18 @@ class Deck(LessonDeck):
         else:
             how = "between fair and poor" if stress < 0.2 else "poor"
         return (
-            f"- **Neighbours in a layer**: for {own} of the heads the nearest head is of their own layer, by chance "
+            f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is of their own layer, by chance "
             f"{100 * self.chance:.0f} %; untrained {untrained}.\n"
-            f"- **Kinds of heads, perhaps**: {left} of the specimen's heads have no simple label, {base_left} of BERT-base's, "
-            "some of whose labels come from a treebank.\n"
+            f"- **Kinds of heads, perhaps**: {left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
+            f"{base_left} of BERT-base's, some of whose labels come from a treebank.\n"
             f"- **A map shows it roughly**: a stress of {stress:.2f} is {how}, and an untrained model fills the plane as well "
             f"({self.twin_map.stress:.2f})."
         )
+
+    def _unlabelled_beside(self) -> str:
+        if self.other is None:
+            return ""
+        return f", {100 * (self.other_labels == 'unlabelled').mean():.0f} % of {subject(self.beside)}'s"
 
     # ---- behind the answer --------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from bertlook_course.claims import (
     decide,
     decide_lesson,
     evidence_table,
+    find_statistic,
     iter_verdicts,
     ledger,
 )
@@ -186,6 +187,47 @@ def test_a_claim_without_a_statistic_says_why():
     verdict = run(None, [1.0], operational="nothing here measures it", evidence="no such evidence")
     assert (verdict.verdict, verdict.why, verdict.n) == (OPEN, "nothing here measures it", 0)
     assert np.isnan([verdict.value, verdict.low, verdict.high, verdict.twin]).all()
+
+
+# --- a claim of the token on which attention rests -------------------------------------------------------------
+
+OF_A_SINK = claim(
+    find_statistic("best_layer", ["sep"]), sentence="Over half to [SEP]", operational="[SEP]: mean", sink="{}"
+)
+
+
+def decide_sink(one, trained, random, n=8):
+    """Decide a claim of a sink on two models that give so much to [CLS] and to [SEP]; of each a pair of pairs for choosing and reporting."""
+    _kept.clear()
+
+    def made(encoder, resources):
+        both = trained if encoder is TRAINED else random
+        return [
+            {kind: np.full((1, 2), part) for kind, part in zip(("cls", "sep"), both[i % 2])} for i in range(n)
+        ]
+
+    [verdict] = decide([one], TRAINED, twin=RANDOM, evidence={"made": made})
+    return verdict
+
+
+def test_a_claim_of_a_sink_is_tried_on_the_token_that_the_model_gives_most():
+    even = [(0.1, 0.2)] * 2
+    verdict = decide_sink(OF_A_SINK, [(0.7, 0.1)] * 2, even)
+    assert (verdict.value, verdict.twin) == pytest.approx(
+        (0.7, 0.1)
+    )  # the twin is asked about the same token
+    assert verdict.verdict == HOLDS and verdict.claim.key == OF_A_SINK.key
+    assert (verdict.claim.sentence, verdict.claim.operational) == ("Over half to [CLS]", "[CLS]: mean")
+    assert verdict.published == "[SEP]: 0.57"  # that number stays of the token it was printed for
+    as_written = decide_sink(OF_A_SINK, [(0.1, 0.7)] * 2, even)
+    assert as_written.claim is OF_A_SINK and (as_written.value, as_written.twin) == pytest.approx((0.7, 0.2))
+    fixed = decide_sink(replace(OF_A_SINK, sink=""), [(0.7, 0.1)] * 2, even)
+    assert fixed.value == pytest.approx(0.1) and fixed.verdict == FAILS
+
+
+def test_the_sink_is_found_on_the_inputs_that_choose():
+    verdict = decide_sink(OF_A_SINK, [(0.9, 0.1), (0.1, 0.9)], [(0.1, 0.1)] * 2)
+    assert verdict.claim.sentence == "Over half to [CLS]" and verdict.value == pytest.approx(0.1)
 
 
 # --- choosing and reporting ------------------------------------------------------------------------------------

@@ -245,6 +245,32 @@ def test_the_layer_that_gives_sep_most_is_found_on_the_other_inputs():
     assert elsewhere("04-zeroing", values, choice) == pytest.approx(2)
 
 
+def test_a_claim_of_a_sink_asks_its_statistic_of_that_token():
+    of_sep = sep((0.1, 0.6, 0.1, 0.2), (1, 0.5, 1, 2.5))
+    of_cls = sep((0.6, 0.1, 0.1, 0.2), (0.5, 1, 1, 2.5))
+    claim = CLAIMS["04-norm-share"]
+    assert claim.of_the_sink(of_sep) is claim
+    other = claim.of_the_sink(of_cls)
+    assert other.sentence == "Norms take [CLS]'s share away" and "[SEP]" not in other.operational
+    same = claim.statistic(of_sep, of_sep)
+    assert same > claim.threshold and other.statistic(of_cls, of_cls) == pytest.approx(same)
+    assert other.published_text().startswith("[SEP]: ") and other.original_text().startswith("[SEP]: ")
+    zeroed = CLAIMS["04-zeroing"].of_the_sink(of_cls)
+    turns = of_cls | {
+        "angle_cls": np.array([0.1]),
+        "angle_sep": np.array([9]),
+        "angle_other": np.array([0.2]),
+    }
+    assert zeroed.quantity(zeroed.statistic(turns, turns)) == pytest.approx(0.5)
+    marks = sep((0.1, 0.1, 0.6, 0.2), (1, 1, 0.5, 2.5))
+    assert claim.of_the_sink(marks).sentence == "Norms take punctuation's share away"
+    assert (
+        CLAIMS["03-sep"].of_the_sink({"cls": heads() + 0.4, "sep": heads() + 0.1}).sentence
+        == "Over half to [CLS]"
+    )
+    assert CLAIMS["03-next"].of_the_sink(of_cls) is CLAIMS["03-next"]
+
+
 def test_a_row_of_table_1_is_the_gain_of_what_was_chosen_elsewhere():
     choice = relations(dobj=(finds((0, 1, 1, 0.9)), [0.2, 0.5]))
     values = relations(dobj=(finds((0, 1, 1, 0.6), (1, 2, 2, 0.95)), [0.4, 0.3]))

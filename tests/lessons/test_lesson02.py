@@ -8,13 +8,15 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from made import renamed, words_of
 from tiny import save_tiny_model
 
 from bertlook_course.analyses.anatomy import iter_switch, segment_switch
 from bertlook_course.claims import Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson02
+from bertlook_course.decks import lesson02 as slides
 from bertlook_course.metrics import CannotDecide
-from bertlook_teach.model import load_encoder
+from bertlook_teach.model import extract_attention, load_encoder
 
 CLAIMS = {claim.key: claim for claim in ledger("02")}
 DECK = Path(__file__).resolve().parents[2] / "slides" / "02_six_patterns.ipynb"
@@ -77,3 +79,32 @@ def test_the_deck_has_its_views_and_its_slide_of_the_ledger_counts_all_claims_of
     named = re.findall(r'"([a-z-]+)"', line)
     assert 1 <= len(named) == len(set(named)) <= 4 and {f"02-{name}" for name in named} <= set(CLAIMS)
     assert any("count_verdicts(verdicts)" in cell for cell in code)
+
+
+@pytest.fixture(scope="module")
+def deck(specimen):
+    twin = load_encoder("specimen-random")
+    return slides.Deck(renamed(specimen), twin, beside=renamed(twin, "models/other"))
+
+
+def test_the_deck_speaks_of_the_model_it_is_given(deck):
+    text = extract_attention(deck.encoder, "We like the store.", "The store has strawberries.", vectors=True)
+    shown = (
+        deck.best_table(),
+        deck.best_picture(),
+        deck.sep_table(text),
+        deck.switch_picture(),
+        deck.position_table(),
+    )
+    said = words_of(*shown, deck.answer(text, text))
+    assert "specimen" not in said and said.count("somebody") >= 5 and said.count("other") >= 3
+
+
+def test_a_model_beside_it_has_heads_of_its_own_and_none_if_it_is_the_same(deck):
+    table = deck.best_table()
+    assert table.header[-1] == "other, excess [95 %]"
+    own = [deck.twins[key].value.mean for key in deck.best]  # the same model, so the same numbers
+    assert [float(row[-1].partition(" ")[0]) for row in table.rows] == pytest.approx(own, abs=6e-4)
+    alone = slides.Deck(deck.encoder, deck.twin, beside=renamed(deck.encoder, "models/other"))
+    assert alone.beside is None and alone.best_table().header == table.header[:-1]
+    assert "other" not in alone.answer(*[extract_attention(deck.encoder, "We like it.")] * 2)

@@ -4,8 +4,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made import attention, refusals
+from made import attention, refusals, renamed, words_of
 
+from bertlook_course.decks import lesson03 as slides
 from bertlook_course.render import (
     TextTable,
     describe_offsets,
@@ -14,6 +15,7 @@ from bertlook_course.render import (
     render_offset_bars,
 )
 from bertlook_course.widgets import HeadPictures, PictureMenu
+from bertlook_teach import load_encoder, load_recording
 from bertlook_teach.measures import (
     Profile,
     attention_entropy,
@@ -208,3 +210,42 @@ test_what_is_refused = refusals(
     (lambda: render_offset_bars([-2.0, 3.0, 1.0], (-1, 0, 1)), "share from 0 to 1"),
     (lambda: PictureMenu({}), "at least one picture"),
 )  # fmt: skip
+
+
+# --- the deck ------------------------------------------------------------------------------------------
+
+
+def test_the_sink_is_the_token_that_some_layer_gives_most():
+    one_layer = np.array([[0.1, 0.1], [0.8, 0.6], [0.1, 0.1]])
+    shares = {"cls": steady(one_layer), "sep": steady(0.3), "punct": steady(0.2)}
+    assert slides.sink_of(profile_of(shares)) == "cls"
+    assert slides.sink_of(profile_of(shares | {"sep": steady(one_layer + 0.1)})) == "sep"
+
+
+def test_broad_sharp_broad_again_is_said_of_the_curve():
+    assert (
+        slides._from_end_to_end("it", np.array([0.8, 0.5, 0.7]))
+        == "it falls from 0.80 to 0.50 in layer 2 and ends at 0.70"
+    )
+    assert (
+        slides._from_end_to_end("it", np.array([0.4, 0.5, 0.5]))
+        == "it is sharpest in layer 1 (0.40) and ends at 0.50"
+    )
+    assert slides._from_end_to_end("it", np.array([0.8, 0.7, 0.6])) == "it falls from 0.80 to 0.60 in layer 3"
+
+
+def test_the_deck_speaks_of_the_models_it_is_given_and_of_the_token_each_rests_on(specimen):
+    recording = load_recording("bert-base-uncased")
+    twin, minilm = load_encoder("specimen-random"), load_encoder("minilm")
+    for encoder, beside, rests, other in (
+        (renamed(specimen), minilm, "`[SEP]`", "MiniLM gives most to `[CLS]`"),
+        (minilm, renamed(specimen), "`[CLS]`", "somebody gives most to `[SEP]`"),
+    ):
+        deck = slides.Deck(encoder, twin, beside=beside)
+        assert f"{rests} gets more attention" in deck.sink_question() and other in deck.said_sink(recording)
+        said = words_of(deck.corpus_table(), deck.said_learnt(), deck.answer())
+        assert "specimen" not in said and deck.name in said and deck.subject in deck.answer()
+    said = words_of(deck.focus_pictures()["all tokens"], deck.twin_table())
+    assert (
+        "specimen" not in said and "MiniLM falls from" in said and "somebody is sharpest in layer 1" in said
+    )

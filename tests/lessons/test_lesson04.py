@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made import renamed, words_of
 from tiny import save_tiny_model
 
 from bertlook_course.checks import lesson04 as checks
-from bertlook_course.claims import Resources, ledger
+from bertlook_course.claims import Evidence, Resources, ledger
 from bertlook_course.claims.lessons import lesson04
 from bertlook_course.claims.lessons.lesson04 import EVIDENCE
+from bertlook_course.decks import lesson04 as slides
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_gradients, published_layers, published_norms, published_number
-from bertlook_teach import extract_attention, load_encoder, read
-from bertlook_teach.measures import attention_gradients, value_norms
+from bertlook_teach import extract_attention, load_encoder, random_twin, read
+from bertlook_teach.measures import attention_gradients, token_masks, value_norms, value_zeroing
 from bertlook_teach.model import output_projection
 
 PAIRS = [
@@ -100,6 +102,98 @@ def test_a_model_without_the_masked_lm_head_cannot_decide_on_gradients(tmp_path)
     encoder = load_encoder(save_tiny_model(tmp_path, "bert"))
     with pytest.raises(CannotDecide, match="has no masked-LM head"):
         list(EVIDENCE["importance"](encoder, Resources(pairs=[("a cat", "a dog")])))
+
+
+def test_every_kind_of_token_is_zeroed_and_measured_on_the_others(specimen):
+    (found,) = EVIDENCE["value zeroing"](specimen, Resources(pairs=PAIRS[:1]))
+    reading = read(specimen, PAIRS[0])
+    turns = np.arccos(1 - value_zeroing(reading, normalized=False))
+    masks = token_masks(reading.attention())
+    for kind in ("cls", "sep", "punct"):
+        keys = np.flatnonzero(masks[kind])
+        assert 0 < len(keys) <= lesson04.MOST_ZEROED
+        others = [np.delete(turns[:, :, key], key, axis=1).mean(axis=1) for key in keys]
+        assert found[f"angle_{kind}"] == pytest.approx(np.mean(others, axis=0), rel=1e-3)
+    spaced = lesson04._evenly_spaced(np.arange(100))
+    assert spaced.tolist() == [0, 20, 40, 59, 79, 99]
+
+
+# ---- the deck ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_few_pairs(monkeypatch):
+    collect = slides.collect_evidence
+    few = Resources(limit=3)
+    monkeypatch.setattr(slides, "collect_evidence", lambda name, model, resources: collect(name, model, few))
+
+
+def shown_in(deck) -> str:
+    pictures = [deck.sep_picture(), deck.ratio_picture(), deck.second_sink_picture(), deck.share_pictures()]
+    tables = [deck.answer_table(), deck.left_table(), deck.rollout_table()]
+    said = [
+        deck.said_own(),
+        deck.said_ratio(),
+        deck.said_share(),
+        deck.said_turn(),
+        deck.said_answer(),
+        deck.answer(),
+    ]
+    return words_of(*pictures, *tables, *said, deck.said_left(), deck.said_rollout())
+
+
+def test_the_deck_speaks_of_the_model_it_is_given(specimen, on_few_pairs):
+    deck = slides.Deck(renamed(specimen), load_encoder("specimen-random"))
+    said = shown_in(deck)
+    assert "specimen" not in said.lower() and said.count("somebody") >= 12 and not deck.stands_in
+
+
+def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_the_answer(
+    tmp_path, on_few_pairs
+):
+    encoder = load_encoder(save_tiny_model(tmp_path / "somebody", "bert"))
+    deck = slides.Deck(encoder, random_twin(encoder))
+    assert deck.stands_in == "somebody has no masked-LM head, so it has no such loss; the specimen has. "
+    assert deck.said_ratio().startswith(f"{deck.stands_in}**The specimen: ")
+    assert deck.left_table().caption.startswith(deck.stands_in) and "In the specimen " in deck.said_left()
+    assert "specimen" not in words_of(
+        deck.said_share(), deck.said_turn(), deck.answer(), deck.rollout_table()
+    )
+    (gradient,) = [row for row in deck.answer_table().rows if row[1] == "gradient"]
+    assert [str(cell) for cell in gradient[-3:]] == ["-", "-", "not measured"] and len(deck.rests) == 3
+    assert "one observation" not in deck.said_answer()
+
+
+def norms_of(**weights):
+    """Two layers of one head on 20 equal texts: so much of the weight; vectors of [CLS] are a tenth as long as others."""
+    rest = 1 - sum(np.array(one) for one in weights.values())
+    found = {f"weight_{kind}": np.array([[a], [b]]) for kind, (a, b) in (weights | {"other": rest}).items()}
+    for kind in weights | {"other": 0}:
+        found[f"norm_{kind}"] = np.full((2, 1), 0.1 if kind == "cls" else 1)
+        found[f"added_{kind}"] = found[f"weight_{kind}"] * found[f"norm_{kind}"]
+    return Evidence.of("norms", [found] * 20)
+
+
+def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm(specimen, monkeypatch):
+    cls, sep = (
+        norms_of(cls=(0.1, 0.5), sep=(0.2, 0.1), punct=(0.1, 0.1)),
+        norms_of(cls=(0.1, 0.1), sep=(0.6, 0.1), punct=(0.1, 0.1)),
+    )
+    assert slides.sink_of(cls) == ("cls", 1) and slides.sink_of(sep) == ("sep", 0)
+    deck = object.__new__(slides.Deck)
+    deck.encoder, deck.beside, deck.ours, deck.n_texts = specimen, renamed(specimen), {"norms": sep}, 20
+    deck.resources, deck.chance = None, {"norms": sep}
+    deck.name, deck.subject = "specimen", "the specimen"
+    assert "gives [" not in words_of(deck.sep_picture())
+    monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
+    said = words_of(deck.second_sink_picture())
+    assert "In layer 2, somebody gives [CLS] 0.50 of the weights; of what is added it has 0.09." in said
+    assert "In layer 1, the specimen gives [SEP] 0.60 of the weights" in said
+    assert (
+        "Its vector is 0.10 times as long" in said and "somebody: [CLS]" in said and "specimen: [SEP]" in said
+    )
+    deck.ours = {"norms": cls}
+    assert "The specimen gives [CLS] more: 0.50 in layer 2." in words_of(deck.sep_picture())
 
 
 # ---- checks whose message is computed ------------------------------------------------------------------------

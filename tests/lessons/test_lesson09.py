@@ -4,9 +4,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made import attention
+from made import attention, renamed, words_of
 
 from bertlook_course.claims.lessons import lesson09 as lesson
+from bertlook_course.decks import lesson09 as slides
 from bertlook_course.metrics import average_linkage, leaf_order
 from bertlook_course.published import published_map
 from bertlook_course.render import (
@@ -19,6 +20,7 @@ from bertlook_course.render import (
     render_distance_map,
 )
 from bertlook_course.widgets import DistanceMap, FamilyExplorer
+from bertlook_teach import load_encoder
 from bertlook_teach.measures import THRESHOLDS, js_distances
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -219,3 +221,31 @@ def test_map_and_view_share_the_choice():
     assert explorer._repr_mimebundle_()["text/html"].count("<img") == 2
     with pytest.raises(ValueError, match="same layers and heads"):
         FamilyExplorer(live(), attention(layers=2))
+
+
+# --- the deck ------------------------------------------------------------------------------------------
+
+
+def test_the_deck_speaks_of_the_models_it_is_given(specimen, monkeypatch):
+    monkeypatch.setattr(slides, "N_TEXTS", 24)
+    monkeypatch.setattr(slides, "N_BESIDE", 12)
+    twin = load_encoder("specimen-random")
+    deck = slides.Deck(renamed(specimen), twin, beside=renamed(twin, "models/other"))
+    shown = (
+        deck.nearest_table(),
+        deck.maps_picture(),
+        deck.labels_question(),
+        deck.labels_table(),
+        deck.groups_table(),
+    )
+    said = words_of(*shown, deck.nearest_answer(), deck.labels_answer(), deck.whole_heads(), deck.answer())
+    assert "specimen" not in said and said.count("somebody") >= 8 and said.count("other 12") >= 3
+    assert [row[0] for row in deck.nearest_table().rows] == [
+        "somebody",
+        "its random twin",
+        "other",
+        "BERT-base, on its map",
+    ]
+    assert (deck.other_labels == deck.twin_labels).all()  # the same model, though on fewer texts
+    alone = slides.Deck(twin, twin, beside=twin)  # a random model is its own twin
+    assert alone.other is None and alone.distances is not alone.twin_distances

@@ -13,7 +13,7 @@ from ...metrics import CannotDecide
 from ..evidence import evidence
 from .lesson03 import surface
 
-OTHERS_ZEROED = 6  # tokens of the text whose values are zeroed beside those of [SEP]: evenly spaced
+MOST_ZEROED = 6  # tokens of one kind whose values are zeroed, evenly spaced over the text
 
 
 # --- evidence ------------------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ def _mixing_ratio(attention, projection) -> float:
     return float((lengths[0] / (lengths[0] + lengths[1])).mean())
 
 
-@evidence("value zeroing", version=1)
+@evidence("value zeroing", version=2)
 def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
-    """For each pair: how far a layer turns other tokens when it can take nothing from [SEP], or from some other token."""
+    """For each pair: how far a layer turns other tokens when it can take nothing from a token, by the kind of that token."""
     from bertlook_teach.measures import value_zeroing
     from bertlook_teach.model import read
 
@@ -121,15 +121,9 @@ def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     for pair in resources.pairs:
         reading = read(encoder, pair, truncate=True)
         attention = reading.attention()
-        masks = token_masks(attention)
-        sep, other = np.flatnonzero(masks["sep"]), np.flatnonzero(masks["other"])
         found = {f"weight_{kind}": value for kind, value in category_sums(attention, attention).items()}
-        some = (
-            other[np.unique(np.linspace(0, len(other) - 1, OTHERS_ZEROED).round().astype(int))]
-            if len(other)
-            else other
-        )
-        keys = [*sep, *some]
+        some = {kind: _evenly_spaced(np.flatnonzero(mask)) for kind, mask in token_masks(attention).items()}
+        keys = np.concatenate(list(some.values()))
         turns = value_zeroing(reading, normalized=False, keys=keys)
         given = attention.weights.mean(axis=1)[..., keys]
         # An angle, for sizes are compared: a cosine distance grows with its square, and eight times reads as sixty.
@@ -138,10 +132,17 @@ def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
             maps = maps.copy()
             maps[:, keys, range(len(keys))] = np.nan  # what a token does to itself is left out
             by_key = np.nanmean(maps, axis=1)
-            for kind, part in (("sep", by_key[:, : len(sep)]), ("other", by_key[:, len(sep) :])):
-                if part.size:
-                    found[f"{name}_{kind}"] = part.mean(axis=-1)
+            for kind, places in some.items():
+                if len(places):
+                    found[f"{name}_{kind}"] = by_key[:, np.isin(keys, places)].mean(axis=-1)
         yield found
+
+
+def _evenly_spaced(places: np.ndarray) -> np.ndarray:
+    """At most `MOST_ZEROED` of some places, so that tokens of a common kind do not cost more than they tell."""
+    if len(places) <= MOST_ZEROED:
+        return places
+    return places[np.unique(np.linspace(0, len(places) - 1, MOST_ZEROED).round().astype(int))]
 
 
 EVIDENCE = {
