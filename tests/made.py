@@ -153,13 +153,6 @@ def tiny_encoder(folder: Path, family: str = "bert", **changes):
     return load_encoder(save_tiny_model(folder, family, **changes), device="cpu")
 
 
-def renamed(encoder, name: str):
-    """The same model under another name, as if it had been read from a folder that is called so."""
-    found = copy.copy(encoder)
-    vars(found)["name"] = name
-    return found
-
-
 def measured_with(model: str, columns: str, *rows: str):
     """A table of docs/results.md on a made-up page: columns and rows with ``|`` between their cells."""
     first, *names = columns.split("|")
