@@ -115,4 +115,5 @@ from .trust import trust_alike as trust_alike
 from .trust import write_list as write_list
 from .worksheet import render_exam as render_exam
 from .worksheet import render_worksheet as render_worksheet
+from .worksheet import run_anew as run_anew
 from .worksheet import worksheet_parts as worksheet_parts

@@ -201,6 +201,23 @@ class _Notebook:
             cell["outputs"] = [_joined(output) for output in cell.get("outputs", ())]
 
 
+def run_anew(deck: Path, folder: Path) -> Path:
+    """A deck as it is when it is run now, in a file in this folder; with the model that `bertlook_course.decks.choose_model` chose.
+
+    Raises
+    ------
+    ExportError
+        If a cell fails.
+    """
+    import nbformat
+
+    from .export.runner import read_deck, run_deck
+
+    copy = folder / deck.name
+    nbformat.write(run_deck(read_deck(deck), folder=deck.parent, name=deck.stem), copy)
+    return copy
+
+
 def notebook_of(path: Path) -> _Notebook:
     """A notebook file as it was saved, without the packages of Jupyter."""
     return _Notebook(json.loads(Path(path).read_text(encoding="utf-8")))

@@ -12,7 +12,7 @@ from bertlook_course.storage import writable_folder
 from bertlook_course.syllabus import LESSONS, find_deck, find_root, lesson
 from bertlook_teach.disk import write_file
 
-from ..classroom import FOLDER, render_exam, render_worksheet
+from ..classroom import FOLDER, render_exam, render_worksheet, run_anew
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
     choose_model(args.model)
     with TemporaryDirectory(prefix="bertlook-") as folder:
         for one in lessons:
-            deck = None if args.model is None else _run(root / find_deck(root, one.number), Path(folder))
+            deck = None if args.model is None else run_anew(root / find_deck(root, one.number), Path(folder))
             pages = {"worksheet": render_worksheet(root, one.number, deck=deck)}
             if args.key:
                 pages["key"] = render_worksheet(root, one.number, key=True, deck=deck)
@@ -46,14 +46,3 @@ def run(args: Namespace) -> int:
             for name, page in pages.items():
                 print(write_file(out / f"{one.stem}_{name}.html", page))
     return 0
-
-
-def _run(deck: Path, folder: Path) -> Path:
-    """The deck as it is when it is run now, in a file of its own."""
-    import nbformat
-
-    from ..classroom.export.runner import read_deck, run_deck
-
-    copy = folder / deck.name
-    nbformat.write(run_deck(read_deck(deck), folder=deck.parent, name=deck.stem), copy)
-    return copy
