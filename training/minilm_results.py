@@ -37,7 +37,7 @@ Weights `{fingerprint}`.
 LEDGERS = {"MiniLM": "claims", "the specimen": "claims-specimen"}
 
 LEDGER_WORDS = """`bertlook claims --model minilm` tries the claims of all lessons. What needs a head that guesses words (lessons 11 and 13, a part of 4) cannot be
-decided on MiniLM; claims that name [SEP] as the resting place meet a model that rests on [CLS]."""
+decided on MiniLM. Claims about a resting place (lessons 3 and 4) are tried on the token that the model at hand gives most: [CLS] in MiniLM, [SEP] in the specimen."""
 
 # By the kind of a table: the row of the specimen's table that is put below, and what it is called there.
 _ROWS = {
