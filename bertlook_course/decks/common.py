@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bertlook_teach import head_label
+from bertlook_teach.model import SHIPPED
 from bertlook_teach.views import model_of
 
 from ..claims import Resources, Verdict, decide_lesson
@@ -79,7 +80,21 @@ class LessonDeck:
 
     def verdict_count(self) -> str:
         """How many claims hold, and where all of them can be read."""
-        return f"{count_verdicts(self.verdicts)} The rest: `bertlook claims --lesson {self.lesson}`, or the handout."
+        return f"{count_verdicts(self.verdicts)} The rest: `{self.claims_command}`, or the handout."
+
+    @property
+    def badge(self) -> str:
+        """What a view of numbers alone, such as a map of heads, carries; nothing for the specimen."""
+        return "" if self.encoder.name == "specimen" else self.encoder.title
+
+    @property
+    def claims_command(self) -> str:
+        """What tries all claims of the lesson on the deck's model."""
+        name = self.encoder.name
+        model = (
+            "" if name == "specimen" else f" --model {name if name in SHIPPED else short_title(self.encoder)}"
+        )
+        return f"bertlook claims --lesson {self.lesson}{model}"
 
 
 def letter(value: float, limits: Sequence[float], letters: str = "ABCD") -> str:

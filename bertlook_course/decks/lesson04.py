@@ -259,7 +259,7 @@ class Deck(LessonDeck):
             panels[f"{short_title(model)}: {SINKS[kind]}"] = {
                 "of the weights": weights,
                 "of what is added": added,
-                "random twin, of the weights": banded(twin, share_of(kind, "weight")),
+                "its random twin": banded(twin, share_of(kind, "weight")),
             }
             said.append(
                 f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; of what is added "
@@ -528,10 +528,10 @@ def _sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
     figure = Figure(figsize=(9.8, 4.1), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, (title, shares) in zip(row, panels.items()):
-        looks = zip(("o-", "D--", "s:"), (LINE, SELECTED, MUTED))
-        for (name, (value, low, high)), (look, colour) in zip(shares.items(), looks):
+        looks = zip(("o-", "D--", "s:"), (LINE, SELECTED, MUTED), (9, 9, 5), (3, 3, 2))
+        for (name, (value, low, high)), (look, colour, size, level) in zip(shares.items(), looks):
             layers = np.arange(1, len(value) + 1)
-            axes.plot(layers, value, look, color=colour, ms=9, lw=2.5, label=name)
+            axes.plot(layers, value, look, color=colour, ms=size, lw=2.5, zorder=level, label=name)
             axes.fill_between(layers, low, high, color=colour, alpha=0.25, linewidth=0)
         axes.set_title(title, fontsize=18, loc="left")
         axes.set_xlabel("layer", fontsize=18)

@@ -272,7 +272,9 @@ class Deck(LessonDeck):
             (elsewhere.value(name, "gain").value, name) for name in self.winners if name in elsewhere.rows
         ]
         said = ", ".join(f"{name} {gain:+.0f}" for gain, name in sorted(there, reverse=True))
-        return f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} (docs/results.md)."
+        return (
+            f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} ({elsewhere.page})."
+        )
 
     def gains_table(self, relations: Sequence[str]) -> TextTable:
         """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""

@@ -208,7 +208,7 @@ class Deck(LessonDeck):
         nearest, match, sieves, head = (f"{one.value:.1f}" for one in found.values())
         return (
             f"{unmeasured}On **{_n_on_novels(books)}** cases of LitBank, 100 novels, {books.whose}'s best head finds {head} %, "
-            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} (docs/results.md): **{there}** there."
+            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} ({books.page}): **{there}** there."
         )
 
     def points_picture(self) -> Picture:
@@ -239,7 +239,7 @@ class Deck(LessonDeck):
         there.append(("random twin", *books.value("best head of the random twin", "all").share))
         return figure_picture(
             points_figure(panels | {"… on LitBank": there}),
-            f"{said}. LitBank: {books.whose}, {_n_on_novels(books)} cases of 100 novels (docs/results.md).",
+            f"{said}. LitBank: {books.whose}, {_n_on_novels(books)} cases of 100 novels ({books.page}).",
         )
 
     def head_maps(self) -> dict[str, np.ndarray]:
@@ -347,7 +347,7 @@ class Deck(LessonDeck):
             for row, column in (("Winogender", "best head"), ("GAP", "best head"), ("GAP", "nearer"))
         )
         return (
-            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} (docs/results.md) {names.whose}'s best head is right in "
+            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} ({names.page}) {names.whose}'s best head is right in "
             f"{gender} of {names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
             f"where the nearer name is right in {nearer}."
         )

@@ -125,7 +125,7 @@ class Deck(LessonDeck):
         if ewt is not None:
             elsewhere = (ewt.cell(f"{name} minus distances and words", "value") for name in self.found.leads)
             said.append(
-                f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, docs/results.md)"
+                f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
             )
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
@@ -206,7 +206,7 @@ class Deck(LessonDeck):
             ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
             for name in ("attention only", "attention and words")
         )
-        return f"{said} On EWT, {ewt.whose}: {alone:+.0f} and {both:+.0f} (docs/results.md)."
+        return f"{said} On EWT, {ewt.whose}: {alone:+.0f} and {both:+.0f} ({ewt.page})."
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -304,7 +304,7 @@ class Deck(LessonDeck):
         """How many claims hold, on how many documents, and where the numbers come from."""
         [claim] = self.verdicts_on("attention-only")
         return (
-            f"{count_verdicts(self.verdicts)} Here on {claim.n} documents; `bertlook claims --lesson 08` reads all. "
+            f"{count_verdicts(self.verdicts)} Here on {claim.n} documents; `{self.claims_command}` reads all. "
             f"{evidence_line()}"
         )
 

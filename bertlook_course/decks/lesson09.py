@@ -300,7 +300,7 @@ class Deck(LessonDeck):
 
     def verdict_count(self) -> str:
         """How many claims hold, and where all of them can be read."""
-        return f"{count_verdicts(self.verdicts)} All of them: `bertlook claims --lesson 09`, and the handout."
+        return f"{count_verdicts(self.verdicts)} All of them: `{self.claims_command}`, and the handout."
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""

@@ -249,7 +249,7 @@ class Deck(LessonDeck):
         said = [f"201 abstracts (Inspec) {_against_rake(papers)}"]
         if news is not None and news.model == papers.model:
             said.append(f"150 news texts {_against_rake(news)}")
-        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts (docs/results.md): {'; '.join(said)}."
+        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts ({papers.page}): {'; '.join(said)}."
 
     @property
     def gains(self) -> list[str]:

@@ -148,7 +148,7 @@ class Deck(LessonDeck):
         """How many claims hold, and on how many sentences ledger and slides score our own pattern."""
         [own] = self.verdicts_on("own-determiners")
         return (
-            f"{count_verdicts(self.verdicts)} The rest: `bertlook claims --lesson 13`, which reads more texts and may decide "
+            f"{count_verdicts(self.verdicts)} The rest: `{self.claims_command}`, which reads more texts and may decide "
             f"otherwise. For determiners the ledger reads {own.n} sentences; slide 16 has {row.n_texts}."
         )
 

@@ -61,6 +61,11 @@ class MeasuredTable(NamedTuple):
         """``the specimen`` or ``MiniLM``; ``an earlier ...`` if the weights have changed since the table was measured."""
         return self.model if self.current else f"an earlier {self.model.removeprefix('the ')}"
 
+    @property
+    def page(self) -> str:
+        """Where the table stands, for a reader."""
+        return "docs/results.md" if self.model == "the specimen" else "docs/results_minilm.md"
+
     def label(self, begins: str) -> str:
         """The one row whose name begins so, without marks of bold type and code."""
         found = [name for name in self.rows if name == begins] or [
