@@ -81,6 +81,7 @@ DERIVED = {
     ("09", "3.8"): measures.THRESHOLDS["entropy_normalized"][1] * np.log(CLARK_LENGTH),
     ("09", ".507"): published_heads("punct").ravel()[published_map().labels.ravel() == "punct"].min(),
     ("09", "10,296"): 144 * 143 / 2,
+    ("09", "2,556"): 72 * 71 / 2,
     ("09", ".602"): published_heads("sep")[6, 1],
     ("11", "1.3"): 100 * np.sqrt(0.05 / 277),  # standard errors of a paired difference, in points
     ("11", "1.9"): 100 * np.sqrt(0.1 / 277),
