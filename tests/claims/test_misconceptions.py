@@ -155,7 +155,7 @@ def test_on_other_data_it_is_not_refuted(key, inputs):
 
 
 def test_a_tiny_random_model_with_wide_weights_is_not_even(tiny):
-    assert not refute("random-means-wild", encoder=tiny).refuted
+    assert not refute("random-means-wild", twin=tiny).refuted
 
 
 def test_a_model_whose_head_of_that_name_has_the_habit_does_not_refute_names():

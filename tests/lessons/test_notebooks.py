@@ -26,6 +26,7 @@ import build_exercises
 import run_notebooks
 
 from bertlook_course.syllabus import lessons as course
+from bertlook_teach.model.folders import SHIPPED_MODELS
 
 DECK, SOLUTION, EXERCISE = "deck", "solution", "exercise"
 KINDS = {"slides": DECK, "notebooks/solutions": SOLUTION, "notebooks/exercises": EXERCISE}
@@ -372,14 +373,14 @@ def needs_no_network(notebook):
             "urlopen",
             "urlretrieve",
         ):
-            yield f"cell {number} calls {last}: a lesson runs on the specimen that ships with it"
+            yield f"cell {number} calls {last}: a lesson runs on models that ship with it"
         first = node.args[0] if node.args else None
         if (
-            last == "load_encoder"
+            last in ("load_encoder", "live_models")
             and isinstance(first, ast.Constant)
-            and not str(first.value).startswith("specimen")
+            and str(first.value) not in SHIPPED_MODELS
         ):
-            yield f"cell {number} loads {first.value!r}: a lesson runs on the specimen that ships with it"
+            yield f"cell {number} loads {first.value!r}: a lesson runs on models that ship with it"
         if name in ("os.system", "os.popen"):
             yield f"cell {number} runs a command with {name}"
 
