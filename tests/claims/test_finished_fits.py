@@ -46,7 +46,7 @@ def test_every_fit_that_ships_has_finished(monkeypatch):
     open_ = [f"{name}{where}" for name, fits in found.items() for where, finished in fits if not finished]
     assert not open_, f"these fits had not finished, and numbers rest on them: {open_}"
     of_layers = [fits for name, fits in found.items() if name.startswith("layer-probes")]
-    assert len(of_layers) == 3 and all(len(fits) >= 5 for fits in of_layers), (
+    assert len(of_layers) == 6 and all(len(fits) >= 5 for fits in of_layers), (
         "the fits are not where they were"
     )
 
