@@ -225,7 +225,7 @@ def tables(*rooms) -> set[str]:
 
 def test_every_table_of_the_package_is_tried_here():
     # A Report holds the rows it is given; those of each command are tried in tests/commands/test_driver.py.
-    assert tables(measures, analyses) == {*CASES, "Report"}
+    assert tables(measures, analyses) == {*CASES, "Report", "ProfileReport"}
 
 
 def test_a_rule_is_one_row_and_a_comparison_goes_by_layer_too():
