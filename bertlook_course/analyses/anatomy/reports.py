@@ -58,7 +58,7 @@ def report(
     segments : {"standard", "zeros"}
         zeros: one segment id for everything, as the code of Clark et al. (2019) does.
     on_error : {"stop", "skip"}
-        At a text that cannot be read: stop and say where it is, or skip and count it.
+        At a sentence or text that cannot be read: stop and say where it is, or skip and count it.
     truncate : bool
         Cut inputs that are too long for the model and count them, rather than stop at the first one.
     precision : {"float32", "bfloat16", "float16"}
