@@ -298,13 +298,13 @@ class Deck(LessonDeck):
         return TextTable(
             ["to", f"{self.name}, best head", "random twin, best head", "uniform (baseline)"],
             body,
-            f"Best head chosen on {self.halves[0].n} texts, share [95 %] measured on the other {self.halves[1].n}.",
+            f"Heads chosen on {self.halves[0].n} texts, share [95 %] on {self.halves[1].n} others. {self._said_learnt()}",
         )
 
-    def said_learnt(self) -> str:
+    def _said_learnt(self) -> str:
         """Whether it takes training to look at a neighbour."""
-        who = f"only {self.subject} has" if self._learnt_next()[-1] else "neither model has"
-        return f"Positions are in both inputs; {who} **learnt** to look at a neighbour."
+        who = f"Only {self.subject} has" if self._learnt_next()[-1] else "Neither model has"
+        return f"{who} learnt to look at a neighbour."
 
     def _learnt_next(self) -> tuple[float, float, float, float, bool]:
         """What the best next-token heads give, chosen elsewhere: the model's, with its interval, the twin's, and whether that is learnt."""
