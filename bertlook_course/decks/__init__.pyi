@@ -1,8 +1,8 @@
 from .common import LessonDeck as LessonDeck
+from .common import choose_model as choose_model
 from .common import letter as letter
-from .models import choose_model as choose_model
-from .models import live_models as live_models
-from .models import pretrained as pretrained
-from .models import short_title as short_title
-from .models import stand_in_line as stand_in_line
-from .models import subject as subject
+from .common import live_models as live_models
+from .common import pretrained as pretrained
+from .common import short_title as short_title
+from .common import stand_in_line as stand_in_line
+from .common import subject as subject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..claims import HOLDS, Verdict
-from .models import short_title, subject
+from .common import short_title, subject
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
 

@@ -15,8 +15,7 @@ from bertlook_teach.stats import BestHead, best_index, choose_head, mean_interva
 from ..claims.lessons.lesson01 import pretraining_scores
 from ..corpora import load_texts
 from ..render import Estimate, NumberTable, TextTable, beside
-from .common import LessonDeck
-from .models import pretrained, subject
+from .common import LessonDeck, pretrained, subject
 
 SHORT = "The cat saw a bird."
 

@@ -26,8 +26,7 @@ from ..analyses.anatomy import (
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
 from ..render import Estimate, TextTable, figure_picture, small_maps
-from .common import LessonDeck
-from .models import short_title, subject
+from .common import LessonDeck, short_title, subject
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points

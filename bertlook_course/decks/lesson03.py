@@ -26,8 +26,7 @@ from ..render import (
     render_offset_bars,
     small_maps,
 )
-from .common import LessonDeck, letter
-from .models import short_title, subject
+from .common import LessonDeck, letter, short_title, subject
 
 CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"

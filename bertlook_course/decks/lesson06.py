@@ -36,8 +36,7 @@ from ..render import (
     render_arcs,
     signed_gain,
 )
-from .common import LessonDeck, letter
-from .models import short_title, subject
+from .common import LessonDeck, letter, short_title, subject
 
 _MANY_ARCS = 10  # sentences that the arc view offers
 _HEADS = (1, 6, 36, 72, 144, 288)  # from which the best is chosen

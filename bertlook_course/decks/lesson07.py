@@ -34,8 +34,7 @@ from ..render import (
     published_antecedents,
     signed_gain,
 )
-from .common import LessonDeck, letter
-from .models import short_title, subject
+from .common import LessonDeck, letter, short_title, subject
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs

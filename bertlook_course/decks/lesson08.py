@@ -29,8 +29,7 @@ from ..render import (
     score_cell,
     signed_gain,
 )
-from .common import LessonDeck, letter
-from .models import short_title, subject
+from .common import LessonDeck, letter, short_title, subject
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",

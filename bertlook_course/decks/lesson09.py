@@ -22,8 +22,7 @@ from ..render import (
     figure_picture,
     label_table,
 )
-from .common import LessonDeck
-from .models import short_title, subject
+from .common import LessonDeck, short_title, subject
 
 N_TEXTS = 40
 N_BESIDE = (

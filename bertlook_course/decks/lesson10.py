@@ -27,8 +27,7 @@ from ..render import (
     table_dots,
     where_table,
 )
-from .common import LessonDeck, letter
-from .models import short_title
+from .common import LessonDeck, letter, short_title
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
 

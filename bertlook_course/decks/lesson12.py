@@ -26,8 +26,7 @@ from ..render import (
     signed_gain,
     table_dots,
 )
-from .common import LessonDeck, letter
-from .models import subject
+from .common import LessonDeck, letter, subject
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture

@@ -1,0 +1,122 @@
+"""What lesson 04 makes of means over texts: shares, norms and turns with their intervals, the token that a model rests on, and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+
+import numpy as np
+
+from bertlook_teach.views import LINE, MUTED, SELECTED
+
+from ..analyses.anatomy import attention_against_importance
+from ..claims import SINKS, Evidence
+
+KINDS = ("cls", "sep", "punct", "other")
+REPLICATES = 300
+Statistic = Callable[[Callable], object]  # of a function that gives the mean of a quantity over texts
+
+
+@cache  # several slides show the same curve
+def banded(evidence: Evidence, statistic: Statistic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A statistic of means over texts, and the ends of its 95 % interval: texts are drawn again and again."""
+    n = evidence.n
+    draws = np.random.default_rng(0).multinomial(n, [1 / n] * n, REPLICATES)
+
+    def of(weights):
+        return np.asarray(
+            statistic(
+                lambda name: np.average(evidence.values[name], axis=0, weights=weights[evidence.inputs[name]])
+            )
+        )
+
+    value, others = of(np.ones(n)), [of(weights) for weights in draws]
+    low, high = np.quantile(others, [0.025, 0.975], axis=0)
+    return value, np.minimum(low, value), np.maximum(high, value)
+
+
+def gradient_ratio(mean):
+    return mean("grad_sep").mean(axis=1) / mean("grad_all").mean(axis=1)
+
+
+@cache
+def length_of(kind: str) -> Statistic:
+    """How long f of a kind of token is, beside f of other tokens, by layer."""
+    return lambda mean: mean(f"norm_{kind}").mean(axis=1) / mean("norm_other").mean(axis=1)
+
+
+def turn(mean):
+    return mean("angle_sep") / mean("angle_other")
+
+
+def turn_per_weight(mean):
+    return (mean("angle_sep") / mean("given_sep")) / (mean("angle_other") / mean("given_other"))
+
+
+@cache
+def share_of(kind: str, name: str) -> Statistic:
+    """The share of a kind of token, by layer: of the ``"weight"``, or of the weighted norms that are ``"added"``."""
+    return lambda mean: mean(f"{name}_{kind}").mean(axis=1) / _sum_over_kinds(mean, name)
+
+
+def _sum_over_kinds(mean, name: str):
+    total = 0.0
+    for each in KINDS:
+        with suppress(KeyError, ZeroDivisionError):  # no text has such a token, or none that was drawn
+            total = total + mean(f"{name}_{each}").mean(axis=1)
+    return total
+
+
+share_of_weights, share_of_norms = share_of("sep", "weight"), share_of("sep", "added")
+
+
+@cache
+def layer_means(name: str) -> Statistic:
+    """The mean of a quantity over the heads of each layer."""
+    return lambda mean: mean(name).mean(axis=1)
+
+
+@cache
+def just(name: str) -> Statistic:
+    """The mean of a quantity, as it is."""
+    return lambda mean: mean(name)
+
+
+def correlations(mean):
+    """Of weight and gradient over heads, and the same with the norm held fixed."""
+    found = attention_against_importance(mean("weight_sep"), mean("grad_sep"), mean("norm_sep"))
+    return [found[name] for name in ("over heads", "over heads given norm")]
+
+
+def sink_of(norms: Evidence) -> tuple[str, int]:
+    """The kind of token, a key of `SINKS`, that some layer gives most, by the mean over its heads; and that layer."""
+    named = {kind: f"weight_{kind}" for kind in SINKS if f"weight_{kind}" in norms.values}
+    got = {kind: norms.values[name].mean(axis=(0, 2)) for kind, name in named.items()}
+    kind = max(got, key=lambda one: got[one].max())
+    return kind, int(got[kind].argmax())
+
+
+def sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
+    """By layer, a panel for each model: shares (value, low, high) of the token that its title names, on one scale."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 4.1), layout="constrained")
+    row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axes, (title, shares) in zip(row, panels.items()):
+        looks = zip(("o-", "D--", "s:"), (LINE, SELECTED, MUTED), (9, 9, 5), (3, 3, 2))
+        for (name, (value, low, high)), (look, colour, size, level) in zip(shares.items(), looks):
+            layers = np.arange(1, len(value) + 1)
+            axes.plot(layers, value, look, color=colour, ms=size, lw=2.5, zorder=level, label=name)
+            axes.fill_between(layers, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.set_title(title, fontsize=18, loc="left")
+        axes.set_xlabel("layer", fontsize=18)
+        axes.set_xticks(layers)
+        axes.tick_params(labelsize=18)
+        axes.spines[["top", "right"]].set_visible(False)
+    row[0].set_ylim(0, None)  # of both: they share it
+    row[0].set_ylabel("share of the token", fontsize=18)
+    figure.legend(
+        *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=18
+    )
+    return figure
