@@ -81,7 +81,7 @@ class Deck(LessonDeck):
 
     def both_outcomes(self) -> TextTable:
         """Our numbers and the published ones side by side."""
-        return compared_table(self.outcomes, self.printed)
+        return compared_table(self.outcomes, self.printed, (self.name, "BERT-base"))
 
     def why_the_last(self) -> str:
         """Why the last of the four came out as it did."""

@@ -170,7 +170,7 @@ class Deck(LessonDeck):
 
     def cues_models(self) -> list[str]:
         """Whose each row of `cues_table` is."""
-        return ["baseline"] * len(self.rules) + [self.name] * 3 + ["random twin"]
+        return ["baseline"] * len(self.rules) + [self.mark] * 3 + ["random twin"]
 
     def seeds_question(self) -> str:
         """Do heads find the cue more often after tuning?"""

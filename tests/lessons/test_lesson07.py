@@ -378,7 +378,7 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     monkeypatch.setattr(deck_of_07, "measured_of", page)
     assert deck.said_won_there() == (
         "On **1,234** cases of LitBank, 100 novels, other's best head finds 60.0 %, *nearest* 40.0, *head match* 50.0, "
-        "four sieves 70.0 (docs/results.md): **C** there."
+        "four sieves 70.0 (docs/results_minilm.md): **C** there."
     )
     answer = deck.answer()
     assert (

@@ -353,7 +353,11 @@ class SixLenses(ipywidgets.VBox):
         return mime_bundle(self, [self.view.picture()])
 
     def __repr__(self) -> str:
-        name = "arrays" if self.text_box is None else getattr(self.encoder, "name", "an encoder")
+        name = (
+            "arrays"
+            if self.text_box is None
+            else getattr(self.encoder, "title", None) or getattr(self.encoder, "name", "an encoder")
+        )
         return f"SixLenses({name}, {repr(self.view).removeprefix('LensView(')}"
 
 
