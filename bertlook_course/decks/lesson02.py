@@ -11,7 +11,7 @@ import numpy as np
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import best_index
-from bertlook_teach.views import LINE, MUTED, OKABE_ITO, SELECTED, Picture, render_attention_grid
+from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
 
 from ..analyses.anatomy import (
     BasisComparison,
@@ -26,11 +26,11 @@ from ..analyses.anatomy import (
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
 from ..render import Estimate, TextTable, figure_picture, small_maps
+from ..render.drawing.marks import mark_look, marks_of
 from .common import LessonDeck, short_title, subject
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points
-OTHER = OKABE_ITO["purple"]  # of the model beside the deck's own
 _SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
 
 
@@ -218,17 +218,18 @@ class Deck(LessonDeck):
         axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label="share")
         mean, reach = _with_reach([excess.value for excess, _ in self.best.values()])
         label = f"{self.name}, excess over the null model [95 %]"
-        axes.errorbar(mean, rows, xerr=reach, fmt="o", color=LINE, ms=10, capsize=5, label=label)
+        axes.errorbar(mean, rows, xerr=reach, capsize=5, label=label, **_look(self.name))
         if self.others:
             mean, reach = _with_reach([found.value for found in self.others.values()])
             lower = [row - 0.22 for row in rows]
             label = f"{short_title(self.beside)}, excess [95 %]"
-            axes.errorbar(mean, lower, xerr=reach, fmt="h", color=OTHER, ms=11, capsize=5, label=label)
+            axes.errorbar(mean, lower, xerr=reach, capsize=5, label=label, **_look(short_title(self.beside)))
         twins = [found.value.mean for found in self.twins.values()]
-        axes.plot(twins, rows, "x", color=SELECTED, ms=10, mew=3, label="twin, excess")
+        axes.plot(twins, rows, label=f"{self.name}'s twin, excess", **_look("random twin"))
         axes.axvline(CLEAR, color=MUTED, linestyle=":", linewidth=2)
         axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=_TYPE)
         axes.set_ylim(0.4, len(self.best) + 0.6)
+        axes.set_xlabel("share of attention on the pattern", fontsize=_TYPE)
         _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
         said = f"Dotted: .1. {table.caption}{self._said_same_word()}"
         return replace(figure_picture(figure, said), numbers=(table,))
@@ -462,6 +463,11 @@ class Deck(LessonDeck):
 
 
 # --- drawing -----------------------------------------------------------------------------------------------------
+def _look(name: str) -> dict[str, object]:
+    """A model's own mark, large enough for the last row."""
+    return mark_look(marks_of([name])[0]) | {"markersize": 11}
+
+
 def _axes(size: tuple[float, float]):
     """A figure and its axes, without a frame above and to the right."""
     from matplotlib.figure import Figure

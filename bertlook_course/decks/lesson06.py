@@ -309,7 +309,7 @@ class Deck(LessonDeck):
                 for name, one in rows.items()
             ),
             [
-                "random twin, Stanford scheme",
+                f"{self.name}'s random twin, Stanford",
                 Estimate.per_cent(row.twin, row.twin_low, row.twin_high),
                 Estimate.per_cent(row.baseline),
                 100 * (row.twin - row.baseline),
@@ -406,7 +406,7 @@ class Deck(LessonDeck):
         beyond = ", ".join(name for name, row in rows.items() if row.p_corrected < 0.05)
         return replace(
             flattery_table(self.stanford, list(rows)),
-            caption="“Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. "
+            caption=f"{self.Subject}. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. "
             f"Choosing adds most to {most}, {added[most]:.0f} points (n = {rows[most].n}). "
             "More than heads that know distances only (p < .05, corrected for the choice, 200 shuffles; "
             f"another test than the gain over the offset): {beyond}.",
@@ -428,7 +428,7 @@ class Deck(LessonDeck):
                 ]
                 for name in ("all", "det", "dobj", "nsubj")
             ],
-            "Best head [95 %, over documents]; chosen on one half of 100 sentences, scored on the other.",
+            f"Best head of {self.subject} [95 %, over documents]; chosen on one half of 100 sentences, scored on the other.",
         )
 
     def turned_table(self) -> TextTable:
@@ -446,6 +446,6 @@ class Deck(LessonDeck):
         return TextTable(
             ["relation", "best head", "best offset"],
             body,
-            "Per cent [95 %, over documents], and which head or distance. "
+            f"{self.Subject}, per cent [95 %, over documents], and which head or distance. "
             "↓: read by columns, the governor looks; else by rows, the dependent looks.",
         )

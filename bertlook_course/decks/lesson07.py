@@ -121,7 +121,7 @@ class Deck(LessonDeck):
     def pairs(self) -> AskedPairs:
         """What the model answers to the course's sentences with one pronoun and two candidates."""
         right, cases = ask_heads(self.encoder, load_minimal_pairs())
-        return AskedPairs(cases, right, *both_right(right, cases))
+        return AskedPairs(cases, right, *both_right(right, cases), self.subject)
 
     @cached_property
     def of(self) -> dict:
@@ -296,7 +296,9 @@ class Deck(LessonDeck):
 
     def cells(self, kinds: Sequence[str], note: str) -> TextTable:
         """`bertlook_course.render.antecedent_cells` for some kinds of mention, with the twin."""
-        return antecedent_cells(self.rows, twin=self.twin_rows, kinds=kinds, note=note)
+        return antecedent_cells(
+            self.rows, twin=self.twin_rows, kinds=kinds, note=f"Heads are {self.subject}'s. {note}"
+        )
 
     def answer(self) -> str:
         """The lesson's answer, a list in Markdown."""
@@ -399,12 +401,15 @@ class AskedPairs(NamedTuple):
     both : array of shape (direction, layer, head)
         In which share of the pairs both sentences are right.
     n_pairs : int
+    whose : str
+        The model, as the subject of a sentence.
     """
 
     cases: Sequence
     right: np.ndarray
     both: np.ndarray
     n_pairs: int
+    whose: str
 
     @property
     def rules(self) -> Mapping[str, float]:
@@ -460,6 +465,6 @@ class AskedPairs(NamedTuple):
                 for row in pronoun_table(self.right, self.cases)
                 if row.group == "all"
             ],
-            "Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head: chosen fairly for the first column; "
+            f"Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head of {self.whose}: chosen fairly for the first column; "
             f"for the second the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
         )

@@ -233,7 +233,9 @@ class Deck(LessonDeck):
         """The score by the number of sentences fitted on."""
         baseline = ("right-branching", self.scores["right-branching"].uas)
         curves = self.found.curves
-        return figure_picture(learning_figure(curves, baseline=baseline), learning_sentence(curves))
+        return figure_picture(
+            learning_figure(curves, baseline=baseline), f"{self.Subject}. {learning_sentence(curves)}"
+        )
 
     def pairs_picture(self) -> Picture:
         """What one word gives to another in each head, for linked pairs and others."""
@@ -266,7 +268,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["unlinked pairs", "n", "distance rule", "all heads", "random twin"],
             rows,
-            f"Accuracy in per cent [95 %], chance 50; pairs of {pairs['uniform'][1].n_sentences} sentences.",
+            f"Heads of {self.subject}: accuracy in per cent [95 %], chance 50; pairs of {pairs['uniform'][1].n_sentences} sentences.",
         )
 
     def pairs_sentence(self) -> str:

@@ -101,9 +101,14 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             depth_panels_figure(panels, xlabel="the one layer that the probe reads (0: embeddings)"),
-            f"{fits}{' ' if fits else ''}F1 of each layer alone, with 95 % bands over documents. The best layer, chosen on "
+            f"{fits}{' ' if fits else ''}F1 of each layer alone, n = {self.said_n()} cases, with 95 % bands over documents. The best layer, chosen on "
             f"training documents, adds in {self.subject}: {added} points.{also}",
         )
+
+    def said_n(self) -> str:
+        """How many cases the tasks are scored on: the fewest to the most."""
+        n = [score.n_test for score in self.scores.values()]
+        return f"{min(n):,} to {max(n):,}"
 
     def best_sentence(self) -> str:
         """The best layer of each task, and where even the gain is not sure."""
@@ -174,11 +179,10 @@ class Deck(LessonDeck):
             both = [Counts(s[task].so_far.counts[-1]) for s in (self.scores, self.twin_scores)]
             simple = (Estimate(100 * rival.f1, form=".0f") for rival in rivals)
             rows.append([NAMES[task], *map(f1_cell, both), *simple])
-        n = [score.n_test for score in self.scores.values()]
         return TextTable(
             ["best layer", f"{self.name} [95 %]", "random twin [95 %]", "word list", "commonest label"],
             rows,
-            f"F1 in per cent; n = {min(n):,} to {max(n):,} cases. Word list: each form's commonest label; for coreference: "
+            f"F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference: "
             "the same words.",
         )
 

@@ -88,7 +88,7 @@ class Deck(LessonDeck):
                     "scores": np.moveaxis(read.scores["mean"][read.text(place)], 0, -1),
                     "key": self.test.is_key[part],
                     "mix": 1 / (1 + np.exp(-log_odds[part])),
-                    "title": document.title,
+                    "title": f"{document.title} ({self.name})",
                 }
             )
         return views
@@ -193,7 +193,7 @@ class Deck(LessonDeck):
     def rivals_picture(self) -> Picture:
         """The best head of each model beside rules that read no head."""
         rules = ["position", "length", "tf-idf", "RAKE"]
-        best = {self.name: self.scores[self.name], "the twin": self.scores["random twin"]}
+        best = {self.name: self.scores[self.name], f"{self.name}'s twin": self.scores["random twin"]}
         scores = {name: (model[keywords.BEST_HEAD], model_of(name)) for name, model in best.items()}
         if self.other is not None:
             scores[subject(self.beside)] = (
@@ -336,7 +336,7 @@ class Deck(LessonDeck):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point a head; squares: the ten lowest scores. {below} of these have an AUC below .5, and {flat} of them a "
+            f"Each point a head of {self.subject}; squares: the ten lowest scores. {below} of these have an AUC below .5, and {flat} of them a "
             f"spread below the median head's. {self.test.n_texts} texts.",
         )
 
@@ -353,9 +353,9 @@ class Deck(LessonDeck):
             for order, curve in lines[self.name].items()
         }
         return figure_picture(
-            pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9)),
+            pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
             "Regression of all heads; a head is removed by setting its score to the mean. Ranked on "
-            f"{self.halves}. Change of the AUC without half of the heads: worst first {half['worst first']}, "
+            f"{self.halves}. {self.name}'s change of the AUC without half of the heads: worst first {half['worst first']}, "
             f"at random {half['at random']}, best first {half['best first']}.",
         )
 

@@ -146,7 +146,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     assert ", the specimen's 0." in deck.answer()
     assert [row[0] for row in deck.rivals_picture().numbers[0].rows][-3:] == [
         "other's best head",
-        "the twin's best head",
+        "other's twin's best head",
         "the specimen's best head",
     ]
 

@@ -1,6 +1,7 @@
 """How a model looks in every picture: one colour and one form for the specimen, its random twin, BERT-base and a baseline.
 
-BERT-base is filled, the specimen hollow, the twin grey and square, a baseline a black tick. Series that are not models take what
+BERT-base is filled, the specimen hollow, MiniLM dark enough to be another grey in print, the twin grey and square, a baseline a black
+tick. Series that are not models take what
 is left, so that no curve of anything else can be taken for one of these.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bertlook_teach.views import INK, LINE, MUTED, OKABE_ITO, PAPER, model_of
+from bertlook_teach.views import BADGES, INK, LINE, MUTED, OKABE_ITO, PAPER, model_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ FORMS = {
 
 MODELS = {
     "specimen": Mark(OKABE_ITO["blue"], "disc", filled=False),
-    "MiniLM": Mark(OKABE_ITO["purple"], "hexagon", dash=(0, (5, 1))),
+    "MiniLM": Mark(BADGES["MiniLM"][1], "hexagon", dash=(0, (5, 1))),
     "random twin": Mark(MUTED, "square", dash="--"),
     "BERT-base": Mark(OKABE_ITO["green"], "disc", dash="-."),
     "baseline": Mark(INK, "tick", dash=(0, (1, 2))),
@@ -83,7 +84,11 @@ def mark_look(mark: Mark) -> dict[str, object]:
 
 def line_looks(names: Iterable[str]) -> list[dict[str, object]]:
     """The lines of some series, each with its mark."""
-    return [mark_look(mark) | {"linestyle": mark.dash, "linewidth": 2.5} for mark in marks_of(names)]
+    twin = MODELS["random twin"]  # never drawn over a model
+    return [
+        mark_look(mark) | {"linestyle": mark.dash, "linewidth": 2.5, "zorder": 1.9 if mark == twin else 2}
+        for mark in marks_of(names)
+    ]
 
 
 def bar_look(name: str) -> dict[str, object]:

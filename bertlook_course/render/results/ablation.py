@@ -241,6 +241,7 @@ def pruning_figure(
     ylabel: str = "",
     size=(9.8, 4.4),
     font_size: float = 18,
+    sharey: bool = False,
 ):
     """Curves over the share of heads that is off, a panel per model, with a band of random orders.
 
@@ -251,8 +252,10 @@ def pruning_figure(
     panels : mapping of title to mapping of curve name to array of shape (step,)
     bands : mapping of title to array of shape (order, step), optional
         Random orders; their lowest and highest are shaded.
+    sharey : bool
+        One scale for all panels.
     """
-    with styled_figure(size, font_size, len(panels)) as (figure, rows):
+    with styled_figure(size, font_size, len(panels), sharey=sharey) as (figure, rows):
         percent = 100 * np.asarray(shares, float)
         for axes, (title, curves) in zip(rows, panels.items()):
             draw_curves(axes, percent, curves)

@@ -55,7 +55,7 @@ MODEL_WORDS = {
 # The badge of a model: paper, frame and words. The colours of drawing/marks.py, dark enough to be read; the specimen's is hollow, too.
 BADGES = {
     "specimen": (PAPER, "#005a8c", "#005a8c"),
-    "MiniLM": ("#8a3a70", "#8a3a70", PAPER),
+    "MiniLM": ("#5b2a86", "#5b2a86", PAPER),
     "random twin": (MUTED, MUTED, PAPER),
     "BERT-base": ("#00705a", "#00705a", PAPER),
 }
