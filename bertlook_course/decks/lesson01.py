@@ -9,12 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bertlook_teach.measures import offset_attention
-from bertlook_teach.model import extract_attention
+from bertlook_teach.model import extract_attention, read
 from bertlook_teach.stats import BestHead, best_index, choose_head, mean_interval
+from bertlook_teach.views import Picture
 
+from ..analyses.ablation import guess_masked
+from ..analyses.probing import token_states
 from ..claims.lessons.lesson01 import pretraining_scores
 from ..corpora import load_texts
-from ..render import Estimate, NumberTable, TextTable, beside
+from ..render import Estimate, NumberTable, TextTable, beside, render_rise
 from .common import LessonDeck, pretrained, subject
 
 SHORT = "The cat saw a bird."
@@ -96,6 +99,14 @@ class Deck(LessonDeck):
     def guesser_badge(self) -> str:
         """Whose guess a picture shows, where it is not the deck's model that guesses."""
         return "" if self.guesser is self.encoder else self.guesser.title
+
+    def rise(self, text: str) -> Picture:
+        """The whole model in one picture, from the tokens of a text with a mask to what it guesses."""
+        model, (sentence, guesses) = self.guesser, guess_masked(self.guesser, text, n=4)
+        ids = np.array([read(model, text).ids])
+        states = token_states(model, ids, np.ones_like(ids))[:, 0]
+        attention = extract_attention(model, text)
+        return render_rise(attention.tokens, sentence.masked, states, attention.weights, guesses)
 
     @cached_property
     def learnt(self) -> dict:

@@ -10,8 +10,8 @@ from .drawing.figures import describe_layers as describe_layers
 from .drawing.figures import layer_curves as layer_curves
 from .drawing.layout import beside as beside
 from .drawing.model_pictures import render_layer as render_layer
-from .drawing.model_pictures import render_model as render_model
-from .drawing.model_pictures import render_one_head as render_one_head
+from .drawing.moving_pictures import render_head_steps as render_head_steps
+from .drawing.moving_pictures import render_rise as render_rise
 from .drawing.number_table import NumberTable as NumberTable
 from .drawing.papers import caption_of as caption_of
 from .drawing.papers import save_figure as save_figure

@@ -9,7 +9,7 @@ import test_render_norms as norms
 import traitlets
 from any_view import attention, maps
 from made import refusals
-from test_model_pictures import GUESSES, model
+from test_model_pictures import GUESSES, rise, steps
 from test_papers import picture
 from test_render import PICTURES, TOKENS, spread
 
@@ -23,7 +23,6 @@ from bertlook_course.render import (
     label_table,
     layer_curves,
     render_layer,
-    render_one_head,
     save_figure,
     table_dots,
     winners_curse_picture,
@@ -140,10 +139,6 @@ test_what_is_no_map_and_no_difference = refusals(
 ARCS = ArcView([arcs.HOSTILE], [arcs.answers(3)])
 
 
-def drawn(weights):
-    return lambda: render_one_head(weights, size=5, width=10)
-
-
 def saved(folder, name="a.svg", what=None, **options):
     return save_figure(picture() if what is None else what, folder / name, **options)
 
@@ -168,16 +163,15 @@ test_what_cannot_be_drawn_or_saved = refusals(
     (lambda: table_dots(dots.TABLE, model="specimen"), "name the models in their headers"),
     (lambda: label_table({"specimen": [["next", "broad"]]}, ["next", "unlabelled"]), r"kinds lack \['broad'\]"),
     (lambda: claim_table([]), "at least one verdict"),
-    (lambda: model(masked=5), "a position among 5 tokens; got 5"),
-    (lambda: model(guesses=()), "guesses is empty"),
-    (lambda: model(shape=(0, 2)), "at least one of each"),
-    (lambda: model(tokens=("cat",) * 25), "at most 24 tokens"),
-    (lambda: model(guesses=GUESSES * 3), "and 5 guesses"),
-    (lambda: model(guesses=(("on", 7.0),)), "from 0 to 1"),
-    (drawn([[1.0, 0.0]]), "as many columns as rows"),
-    (drawn([[0.1, 0.1], [0.5, 0.5]]), "row of the weights sums to 1"),
-    (drawn([[6.0, 0.0], [0.5, 0.5]]), "between 0 and 1"),
-    (drawn([[float("nan"), 1.0], [0.5, 0.5]]), "finite"),
+    (lambda: rise(masked=5), "a position among 5 tokens is needed; got 5"),
+    (lambda: rise(guesses=()), "from 1 to 5 guesses"),
+    (lambda: rise(guesses=GUESSES * 3), "from 1 to 5 guesses"),
+    (lambda: rise(guesses=(("on", 7.0),)), "its probability"),
+    (lambda: rise(tokens=("cat",) * 13), "from 1 to 12 tokens"),
+    (lambda: rise(states=np.ones((3, 5, 40))), r"got \(3, 5, 40\) and \(3, 2, 5, 5\)"),
+    (lambda: steps(chosen=-1), "a position among 5 tokens is needed; got -1"),
+    (lambda: steps(keys=np.ones((5, 3))), r"need the shape \(5, 4\)"),
+    (lambda: steps(output=np.ones((6, 4))), r"output \(4, width\)"),
     (lambda: render_layer(4, 4), "one of 4 heads, counted from 0; got 4"),
     (lambda: render_layer(200, 0), "from 1 to 24 heads"),
     *(

@@ -58,6 +58,7 @@ from .probe_inputs import read_word_vectors as read_word_vectors
 from .reports import report as report
 from .states import hidden_states as hidden_states
 from .states import read_states as read_states
+from .states import token_states as token_states
 from .structural import StructuralProbe as StructuralProbe
 from .structural import TreeSentence as TreeSentence
 from .structural import UndirectedScore as UndirectedScore

@@ -33,7 +33,7 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
             yield len(words), encoder.word_tokenizer(words, is_split_into_words=True)
 
     def vectors(part):
-        layers = _run(encoder, *padded([one["input_ids"] for _, one in part], encoder))
+        layers = token_states(encoder, *padded([one["input_ids"] for _, one in part], encoder))
         if len(layers) != encoder.n_layers + 1:
             raise ValueError(
                 f"{encoder.name} gives {len(layers)} hidden states; the embeddings and {encoder.n_layers} layers were expected."
@@ -46,8 +46,8 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
     return evenly(encoded(), vectors, length=lambda item: len(item[1]["input_ids"]), size=batch_size)
 
 
-def _run(encoder, ids, mask) -> np.ndarray:
-    """Hidden states of a batch, (layer, text, token, dim)."""
+def token_states(encoder, ids, mask) -> np.ndarray:
+    """Hidden states of a batch of wordpieces, read as one segment: shape (layer + 1, text, token, dim)."""
     if encoder.engine is not None:
         return np.stack(encoder.engine.run(ids, mask).states)
     torch = import_torch()
