@@ -25,8 +25,7 @@ from ..analyses.anatomy import (
 )
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
-from ..render import Estimate, TextTable, figure_picture, small_maps
-from ..render.drawing.marks import mark_look, marks_of
+from ..render import Estimate, TextTable, figure_picture, line_looks, small_maps
 from .common import LessonDeck, short_title, subject
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
@@ -465,7 +464,7 @@ class Deck(LessonDeck):
 # --- drawing -----------------------------------------------------------------------------------------------------
 def _look(name: str) -> dict[str, object]:
     """A model's own mark, large enough for the last row."""
-    return mark_look(marks_of([name])[0]) | {"markersize": 11}
+    return line_looks([name])[0] | {"linestyle": "none", "markersize": 11}
 
 
 def _axes(size: tuple[float, float]):

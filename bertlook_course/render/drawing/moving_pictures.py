@@ -1,7 +1,7 @@
 """A lecture's two moving pictures: the tokens rise through the layers, and one head works for one token.
 
 A picture is drawn once, and its steps are groups that a slideshow shows one after the other, as it shows the fragments of a slide. So
-Space goes on and Shift+Space back, live and in an exported file; a page that is no slideshow, and paper, show the last step. What
+Space goes on and Shift+Space back, live and in an exported file. Paper, and a page without a slideshow, show the last step. What
 moves has the class ``moves`` and says where it comes from (``slides/theme/pictures.css``).
 """
 
@@ -33,10 +33,11 @@ from .model_pictures import WIDTH, arrow, box
 
 MOST_TOKENS, MOST_GUESSES, MOST_ROWS = 12, 5, 6
 
-_LEFT, _RIGHT = 176.0, WIDTH - 8
+_LEFT, _RIGHT = 186.0, WIDTH - 8
 _FONT = 31.0
 _VALUE = "#8a3a70"
 _STRIP = 20.0  # how high a vector is drawn
+_LEAST = 0.005  # a smaller weight has no line
 _CELLS = 32  # a longer vector is drawn as the means of so many neighbourhoods
 
 
@@ -72,6 +73,10 @@ def _strip(vector: np.ndarray, middle: float, y: float, width: float, name: str,
         f'fill="none" stroke="{edge}" stroke-width="{1 if edge == RULE else 3}"/>'
     )
     return _titled(f"{name}: {len(vector)} numbers, length {np.linalg.norm(vector):.1f}", [*cells, frame])
+
+
+def _label(y: float, words: str, colour: str = MUTED) -> str:
+    return text(16, y, words, fill=colour)
 
 
 def _columns(n: int) -> tuple[list[float], float]:
@@ -249,91 +254,118 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
             f"queries, keys and values need the shape ({n}, {size}), stream ({n}, width) and output ({size}, width); got {queries.shape}, "
             f"{keys.shape}, {values.shape}, {stream.shape} and {output.shape}."
         )
-    scores = keys @ queries[chosen]
-    divided = scores / np.sqrt(size)
-    weights = np.exp(divided - divided.max())
-    weights /= weights.sum()
-    mixed, who = weights @ values, quoted(tokens[chosen])
-    added = mixed @ output
-    centres, width = _columns(n)
-    home, foot = centres[chosen], 296.0
-    scale = 92 / max(np.abs(scores).max(), 1e-9)
-    largest = {
-        name: np.abs(a).max()
-        for name, a in (("stream", stream), ("query", queries), ("key", keys), ("value", values))
-    }
-
-    def label(y: float, words: str, colour: str = MUTED) -> str:
-        return text(16, y, words, fill=colour)
-
-    def bars(numbers, look: str) -> list[str]:
-        drawn = []
-        for x, score, whole in zip(centres, numbers, scores):
-            tall = abs(score) * scale
-            place = f'x="{coordinate(x - 26)}" y="{coordinate(foot - (tall if score > 0 else 0))}" width="52" height="{coordinate(tall)}"'
-            drawn += _titled(f"{whole:.2f}, divided {whole / np.sqrt(size):.2f}", [f"<rect {place} {look}/>"])
-        return drawn
-
-    body = _labels(tokens, centres, width, 6, chosen)
-    body += [label(76, "vector"), *(p for i, x in enumerate(centres) for p in _strip(stream[i], x, 66, width, f"vector of {quoted(tokens[i])}", largest["stream"] / 3))]  # fmt: skip
-    asked = _strip(queries[chosen], home, 136, width, f"query of {who}", largest["query"], SELECTED)
-    found = [p for i, x in enumerate(centres) for p in _strip(keys[i], x, 104, width, f"key of {quoted(tokens[i])}", largest["key"], LINE)]  # fmt: skip
-    body += _step([label(114, "key", LINE), *_moving(found, 0, -38), label(146, "query", SELECTED_INK), *_moving(asked, 0, -70)])  # fmt: skip
-    copies = [
-        part
-        for i, x in enumerate(centres)
-        if i != chosen
-        for part in _moving(
-            _strip(queries[chosen], x, 136, width, f"query of {who}", largest["query"], SELECTED), home - x, 0
-        )
-    ]
-    tops = [text(x, foot - max(s * scale, 0) - 18, f"{s:.0f}".replace("-", "−"), anchor="middle", fill=MUTED) for x, s in zip(centres, scores)]  # fmt: skip
-    body += _step([*copies, label(228, "query · key"), *bars(scores, f'fill="none" stroke="{MUTED}" stroke-width="2" stroke-dasharray="5 4"'), *tops])  # fmt: skip
-    body += _step(
-        [
-            label(foot, f"÷ √{size}"),
-            *_moving(bars(divided, f'fill="{INK}"'), 0, 0, tall=np.sqrt(size), foot=foot),
-        ]
-    )
-    shares = [
-        text(x, 334, percent(w) if w >= 0.005 else "0 %", anchor="middle") for x, w in zip(centres, weights)
-    ]
-    lines = [_line(x, 384, home, 440, w, _VALUE, 34) for x, w in zip(centres, weights) if w >= 0.005]
-    body += _step([label(334, "softmax"), *shares])
-    handed = [p for i, x in enumerate(centres) for p in _strip(values[i], x, 360, width, f"value of {quoted(tokens[i])}", largest["value"], _VALUE)]  # fmt: skip
-    body += _step(
-        [
-            label(370, "value", _VALUE),
-            *handed,
-            *lines,
-            label(454, "averaged", _VALUE),
-            *_moving(
-                _strip(mixed, home, 444, width, f"values averaged for {who}", np.abs(mixed).max(), _VALUE),
-                0,
-                -60,
-            ),
-        ]
-    )
-    new, reach = stream[chosen] + added, np.abs(stream[chosen]).max() / 3
-    thirds = [(_LEFT + width / 2 + i * (width + 250)) for i in range(3)]
-    sums = [
-        part
-        for x, vector, name in zip(
-            thirds,
-            (stream[chosen], added, new),
-            (f"vector of {who}", "the head's update", f"new vector of {who}"),
-        )
-        for part in _strip(vector, x, 506, width, name, reach, SELECTED if vector is not added else _VALUE)
-    ]
-    signs = [
-        text((a + b) / 2, 516, sign, anchor="middle")
-        for a, b, sign in zip(thirds, thirds[1:], ("+ carried back", "= new vector"))
-    ]
-    body += _step([label(516, "added"), *sums, *signs])
-    most = int(weights.argmax())
+    head = _HeadSteps(tokens, chosen, stream, queries, keys, values)
+    body = head.start() + _step(head.asks()) + _step(head.multiplies()) + _step(head.divides())
+    body += _step(head.weighs()) + _step(head.averages()) + _step(head.adds(output))
+    scores, weights, most = head.scores, head.weights, int(head.weights.argmax())
     what = (
-        f"One head, for {who}. Its query meets the key of each of {n} tokens: {scores.min():.0f} to {scores.max():.0f}. Divided by the root "
-        f"of {size} and through the softmax these are weights; {quoted(tokens[most])} gets most, {percent(weights[most])}. The values, averaged by the "
-        f"weights, are carried back to {stream.shape[1]} numbers and added to the vector of {who}."
+        f"One head, for {head.who}. Its query meets the key of each of {n} tokens: {scores.min():.0f} to {scores.max():.0f}. "
+        f"Divided by the root of {size} and through the softmax these are weights; {quoted(tokens[most])} gets most, "
+        f"{percent(weights[most])}. The values, averaged by the weights, are carried back to {stream.shape[1]} numbers and "
+        f"added to the vector of {head.who}."
     )
     return Picture(body, WIDTH, 540, title="One attention head", sentence=what, font_size=_FONT)
+
+
+class _HeadSteps:
+    """The steps of `render_head_steps`, from above: each a list of markup."""
+
+    FOOT = 296.0  # of the bars
+
+    def __init__(self, tokens, chosen: int, stream, queries, keys, values):
+        self.tokens, self.chosen, self.who = tokens, chosen, quoted(tokens[chosen])
+        self.stream, self.query, self.keys, self.values = stream, queries[chosen], keys, values
+        self.scores = keys @ self.query
+        self.divided = self.scores / np.sqrt(len(self.query))
+        weights = np.exp(self.divided - self.divided.max())
+        self.weights = weights / weights.sum()
+        self.mixed = self.weights @ values
+        self.centres, self.width = _columns(len(tokens))
+        self.home = self.centres[chosen]
+
+    def _row(self, y: float, vectors, kind: str, edge: str, largest: float) -> list[str]:
+        """A strip under each token."""
+        return [
+            part
+            for token, x, vector in zip(self.tokens, self.centres, vectors)
+            for part in _strip(vector, x, y, self.width, f"{kind} of {quoted(token)}", largest, edge)
+        ]
+
+    def _query(self, x: float) -> list[str]:
+        return _strip(
+            self.query, x, 136, self.width, f"query of {self.who}", np.abs(self.query).max(), SELECTED
+        )
+
+    def _bars(self, numbers, look: str) -> list[str]:
+        """A bar for each score, downwards where it is negative; all of them on the scale of the scores before the division."""
+        scale, drawn = 92 / max(np.abs(self.scores).max(), 1e-9), []
+        for x, number, score, divided in zip(self.centres, numbers, self.scores, self.divided):
+            tall = abs(number) * scale
+            top = self.FOOT - (tall if number > 0 else 0)
+            place = f'x="{coordinate(x - 26)}" y="{coordinate(top)}" width="52" height="{coordinate(tall)}"'
+            drawn += _titled(f"{score:.2f}, divided {divided:.2f}", [f"<rect {place} {look}/>"])
+            if numbers is self.scores:
+                said = f"{score:.0f}".replace("-", "−")
+                drawn.append(text(x, top - 18, said, anchor="middle", fill=MUTED))
+        return drawn
+
+    def start(self) -> list[str]:
+        tokens = _labels(self.tokens, self.centres, self.width, 6, self.chosen)
+        vectors = self._row(66, self.stream, "vector", RULE, np.abs(self.stream).max() / 3)
+        return [*tokens, _label(76, "vector"), *vectors]
+
+    def asks(self) -> list[str]:
+        keys = self._row(104, self.keys, "key", LINE, np.abs(self.keys).max())
+        named = [_label(114, "key", LINE), _label(146, "query", SELECTED_INK)]
+        return [*named, *_moving(keys, 0, -38), *_moving(self._query(self.home), 0, -70)]
+
+    def multiplies(self) -> list[str]:
+        others = [x for i, x in enumerate(self.centres) if i != self.chosen]
+        copies = [part for x in others for part in _moving(self._query(x), self.home - x, 0)]
+        ghosts = self._bars(
+            self.scores, f'fill="none" stroke="{MUTED}" stroke-width="2" stroke-dasharray="5 4"'
+        )
+        return [*copies, _label(228, "query · key"), *ghosts]
+
+    def divides(self) -> list[str]:
+        root = np.sqrt(len(self.query))
+        bars = _moving(self._bars(self.divided, f'fill="{INK}"'), 0, 0, tall=root, foot=self.FOOT)
+        return [_label(self.FOOT, f"÷ √{len(self.query)}"), *bars]
+
+    def weighs(self) -> list[str]:
+        shares = [percent(w) if w >= _LEAST else "0 %" for w in self.weights]
+        return [
+            _label(334, "softmax"),
+            *(text(x, 334, share, anchor="middle") for x, share in zip(self.centres, shares)),
+        ]
+
+    def averages(self) -> list[str]:
+        lines = [
+            _line(x, 384, self.home, 440, weight, _VALUE, 34)
+            for x, weight in zip(self.centres, self.weights)
+            if weight >= _LEAST
+        ]
+        values = self._row(360, self.values, "value", _VALUE, np.abs(self.values).max())
+        name = f"values averaged for {self.who}"
+        mixed = _strip(self.mixed, self.home, 444, self.width, name, np.abs(self.mixed).max(), _VALUE)
+        return [
+            _label(370, "value", _VALUE),
+            *values,
+            *lines,
+            _label(454, "averaged", _VALUE),
+            *_moving(mixed, 0, -60),
+        ]
+
+    def adds(self, output) -> list[str]:
+        old, update = self.stream[self.chosen], self.mixed @ output
+        places = [_LEFT + self.width / 2 + i * (self.width + 250) for i in range(3)]
+        drawn = [_label(516, "added")]
+        for x, vector, name, edge in zip(
+            places,
+            (old, update, old + update),
+            (f"vector of {self.who}", "the head's update", f"new vector of {self.who}"),
+            (SELECTED, _VALUE, SELECTED),
+        ):
+            drawn += _strip(vector, x, 506, self.width, name, np.abs(old).max() / 3, edge)
+        signs = zip(places, places[1:], ("+ carried back", "= new vector"))
+        return drawn + [text((a + b) / 2, 516, sign, anchor="middle") for a, b, sign in signs]
