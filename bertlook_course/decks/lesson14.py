@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -91,7 +92,8 @@ class Deck(LessonDeck):
     def shown(self) -> dict[str, Attention]:
         """The attention in the example, of words, before and after tuning."""
         words = list(lesson14.example().words)
-        return {"before": extract_attention(self.encoder, words=words).to_words(), "after": self.ours.shown}
+        tuned = replace(self.ours.shown, model=f"{self.name}, tuned on negation, seed 0")
+        return {"before": extract_attention(self.encoder, words=words).to_words(), "after": tuned}
 
     def matches_table(self) -> TextTable:
         """Whether a head is still the head that it was: after either task, and against the random twin."""
