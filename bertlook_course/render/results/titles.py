@@ -27,17 +27,17 @@ from bertlook_teach.views import (
     text_width,
 )
 
-from ... import metrics, published
+from ... import published
 from ...syllabus import GUEST, LESSONS, lesson
 from ..heads.map_classes import map_address
 
 _WIDTH, _EM = 1180.0, 30.0
-_TALL = 390.0  # of the points
+_TALL = 450.0  # of the map
 _TIRED = "the animal didn't cross the street because it was too tired."
 _APPLES = "i bought seven apples today but i didn't like the way they tasted."
 _STORE = ("i went to the store.", "at the store, i bought fresh strawberries.")
-_CATS = ("the cat sat on the mat", "the cat lay on the rug")
 _LEAST = 0.1  # a weaker line is not drawn
+_PRINTED = "BERT-base, published"
 
 
 def title_picture(which: str) -> Picture:
@@ -56,7 +56,7 @@ def title_picture(which: str) -> Picture:
     Examples
     --------
     >>> title_picture("06").sentence[:33]
-    'BERT-base, recorded, head 8-10: w'
+    'BERT-base, recorded, head 8-11: w'
     """
     if which not in ("00", GUEST):
         which = lesson(which).number
@@ -281,24 +281,45 @@ def _columns(key, what: str, *, special: bool):
     return draw
 
 
-def _points(colour: str):
-    recording = _recording()
-    apart = measures.head_distances(recording.values(), keep=False).per_token
-    points = metrics.classical_mds(apart)  # the exact map takes 20 s
-    low, high = points.min(axis=0), points.max(axis=0)
-    at = (points - low) / (high - low) * [_WIDTH - 60, _TALL - 60] + 30
-    body = []
-    for k, (x, y) in enumerate(at):
-        layer = k // 12
+def _families(colour: str):
+    """Clark's map, turned so that its long side lies across; the kinds of heads that have a name are named where they are most."""
+    drawn = published.published_map()
+    points = drawn.points[:, np.argsort(np.ptp(drawn.points, axis=0))[::-1]]
+    scale = (_TALL - 40) / np.ptp(points[:, 1])
+    at = (points - points.min(axis=0)) * scale + [(_WIDTH - np.ptp(points[:, 0]) * scale) / 2, 20]
+    labels = drawn.labels.ravel()
+    body = [
+        f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="9" fill="{RULE if label == "unlabelled" else colour}"/>'
+        for (x, y), label in sorted(zip(at, labels), key=lambda one: one[1] != "unlabelled")
+    ]
+    middle, c = np.median(at[:, 0]), coordinate
+    for label, name in _NAMED.items():
+        group = at[labels == label]
+        x, y = group[np.abs(group - np.median(group, axis=0)).sum(axis=1).argmin()]  # the head in their midst
+        side = 1 if x > middle else -1
+        end = middle + side * 300
         body.append(
-            f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(6 + 0.9 * layer)}" fill="{colour}" '
-            f'fill-opacity="{0.25 + 0.06 * layer:.2f}" stroke="{colour}" stroke-width="1.5"/>'
+            f'<path d="M{c(end)} {c(y)}L{c(x)} {c(y)}" stroke="{MUTED}" stroke-width="2"/>'
+            + text(end + 12 * side, y, name, anchor="start" if side > 0 else "end")
         )
-    sentence = (
-        f"BERT-base: 144 heads on a plane, near where their maps are alike; larger is a later layer. "
-        f"{len(recording)} inputs, stress {metrics.kruskal_stress(apart, points):.2f}."
-    )
-    return body, _TALL, sentence, recording.badge
+    sentence = "BERT-base: 144 heads on a plane, near where their maps are alike (Clark et al. 2019, Figure 6). Grey heads have no name."
+    return body, _TALL, sentence, _PRINTED
+
+
+_NAMED = {
+    "[SEP]": "[SEP]",
+    "broad": "broad",
+    "punct": ". and ,",
+    "next": "next token",
+    "previous": "previous token",
+}
+
+
+def _from_pronoun(seen) -> np.ndarray:
+    """What head 5-4 gives from *they* alone."""
+    weights = np.array(_of_head("5-4")(seen), dtype=float)
+    weights[[token != "they" for token in seen.tokens]] = 0
+    return weights
 
 
 def _strongest(seen) -> np.ndarray:
@@ -308,8 +329,6 @@ def _strongest(seen) -> np.ndarray:
     np.fill_diagonal(weights, 0)
     return np.where(weights == weights.max(axis=1, keepdims=True), weights, 0)
 
-
-_PRINTED = "BERT-base, published"
 
 _PICTURES = {
     "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer"),
@@ -323,15 +342,15 @@ _PICTURES = {
         "BERT-base, recorded",
     ),
     "04": _arcs(
-        _CATS, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
+        _TIRED, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
     ),
     "05": _maps(
         _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"
     ),
-    "06": _arcs(_STORE, _of_head("8-10"), "head 8-10"),
-    "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
+    "06": _arcs(_TIRED, _of_head("8-11"), "head 8-11"),
+    "07": _arcs(_APPLES, _from_pronoun, "head 5-4, from “they”"),
     "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
-    "09": _points,
+    "09": _families,
     "10": _maps(
         _STORE,
         lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
