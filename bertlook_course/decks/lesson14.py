@@ -16,7 +16,7 @@ from ..analyses.anatomy import read_film
 from ..claims.lessons import lesson14
 from ..corpora import load_negation
 from ..published import measured, published_cosines, published_gains, published_mean_f1
-from ..render import Estimate, TextTable, depth_figure, figure_picture, layer_curves
+from ..render import Estimate, TextTable, depth_panels_figure, figure_picture, layer_curves
 from .common import LessonDeck, letter
 
 FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
@@ -190,23 +190,18 @@ class Deck(LessonDeck):
     def seeds_picture(self) -> Picture:
         """The mean F1 of all heads before and after either task: each seed, the twin, and what was published."""
         found, twin = self.contrast, self.control
-        lines = {
-            f"seed {seed}": (on_negation, found.before, on_control)
-            for seed, (on_negation, on_control) in enumerate(zip(found.negation, found.control))
-        }
-        on_negation, on_control = (twin.after[task][0].f1.mean() for task in negation.TASKS)
-        lines["twin"] = (on_negation, twin.before["test"].f1.mean(), on_control)
-        lines["BERT-base"] = [published_mean_f1(condition) for condition in ("neg", "pretrained", "control")]
+        before = twin.before["test"].f1.mean(), published_mean_f1("pretrained")
+        panels = {}
+        for task, condition in zip(negation.TASKS, ("neg", "control")):
+            lines = {f"seed {seed}": (found.before, after) for seed, after in enumerate(getattr(found, task))}
+            lines["twin"] = before[0], twin.after[task][0].f1.mean()
+            lines["BERT-base"] = before[1], published_mean_f1(condition)
+            panels[f"tuned on {task}"] = {name: 100 * np.array(ends) for name, ends in lines.items()}
         return figure_picture(
-            depth_figure(
-                {name: 100 * np.array(values) for name, values in lines.items()},
-                ylabel="mean F1, per cent",
-                ticks=("negation", "before", "control"),
-                ylim=(0, 40),
-                xlabel="before tuning, and after it on either task",
-                size=(9.8, 3.2),
+            depth_panels_figure(
+                panels, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.8, 3.4)
             ),
-            f"{self.n_texts} sentences not tuned on; both tunings start in the middle. BERT-base: published, stories.",
+            f"{self.n_texts} sentences not tuned on; three seeds of {self.subject}. BERT-base: published, stories.",
         )
 
     def seeds_answer(self) -> str:

@@ -38,7 +38,6 @@ def depth_figure(
     baseline: tuple[str, float] | None = None,
     ylim: tuple[float, float] | None = None,
     xlabel: str = "layers 0 (embeddings) to ...",
-    ticks: Sequence[str] | None = None,
     size: tuple[float, float] = (9.8, 3.4),
 ):
     """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given: a matplotlib figure.
@@ -51,8 +50,6 @@ def depth_figure(
     baseline : (name, value), optional
         A dotted line.
     ylim : (float, float), optional
-    ticks : sequence of str, optional
-        Names of the points, where they are not layers: before, after one task, after another.
 
     Raises
     ------
@@ -71,7 +68,7 @@ def depth_figure(
         if baseline:
             draw_level(axes, baseline[1], baseline[0])
         step = 1 if depth <= 14 else 2
-        axes.set_xticks(range(0, depth, step) if ticks is None else range(depth), ticks)
+        axes.set_xticks(range(0, depth, step))
         axes.set_xlabel(xlabel, color=INK)
         axes.set_ylabel(ylabel, color=INK)
         if ylim:
@@ -86,19 +83,22 @@ def _draw_depth(axes, curves, depth: int) -> None:
 
 
 def depth_panels_figure(
-    panels: Mapping[str, Mapping[str, tuple]],
+    panels: Mapping[str, Mapping[str, object]],
     *,
     ylabel: str = "F1 (per cent)",
     xlabel: str = "layer (0: embeddings)",
+    ticks: Sequence[str] | None = None,
     size: tuple[float, float] = (9.8, 3.6),
 ):
     """One panel for each task, in it the same few curves over the depth with their bands, all panels of one scale: a matplotlib figure.
 
     Parameters
     ----------
-    panels : mapping of title to mapping of name to (values, low, high), each an array of shape (layer,)
+    panels : mapping of title to mapping of name to array of shape (layer,), or to (values, low, high)
         All of models of one depth; the same names in every panel.
     ylabel, xlabel : str
+    ticks : sequence of str, optional
+        Names of the points, where they are not layers: before and after.
 
     Raises
     ------
@@ -106,7 +106,11 @@ def depth_panels_figure(
         If there is no panel, the panels have other curves, or the curves are of models of different depth.
     """
     names = {tuple(curves) for curves in panels.values()}
-    depths = {len(value) for curves in panels.values() for value, *_ in curves.values()}
+    depths = {
+        len(curve[0] if isinstance(curve, tuple) else curve)
+        for curves in panels.values()
+        for curve in curves.values()
+    }
     if len(names) != 1 or len(depths) != 1:
         raise ValueError(
             f"panels over depth need at least one, the same curves in each, all of one depth; got {len(panels)} panels, curves {sorted(names)}, {sorted(depths)} points."
@@ -115,10 +119,12 @@ def depth_panels_figure(
         for axes, (title, curves) in zip(row, panels.items()):
             _draw_depth(axes, curves, max(depths))
             axes.set_title(title, fontsize=18, color=INK)
-            axes.set_xticks(range(max(depths)))
+            axes.set_xticks(range(max(depths)), ticks)
+            if ticks:
+                axes.margins(x=0.2)  # names are wider than numbers
         row[0].set_ylabel(ylabel, color=INK)
         figure.supxlabel(xlabel, fontsize=18, color=INK)
-        key_above(figure, row[0], 4)
+        key_above(figure, row[0], 5, columnspacing=0.8)
     return figure
 
 
