@@ -141,6 +141,7 @@ from .results.relations import relation_gains as relation_gains
 from .results.relations import signed_gain as signed_gain
 from .results.resampling import bootstrap_picture as bootstrap_picture
 from .results.resampling import winners_curse_picture as winners_curse_picture
+from .results.shares import table_shares as table_shares
 from .results.titles import title_picture as title_picture
 from .texts.arcs import EVERY as EVERY
 from .texts.arcs import READINGS as READINGS
