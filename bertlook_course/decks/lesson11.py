@@ -21,6 +21,7 @@ from ..render import (
     prediction_figure,
     pruning_figure,
     ranked_effects_figure,
+    significance_figure,
 )
 from .common import LessonDeck, heads_where, letter
 
@@ -157,6 +158,28 @@ class Deck(LessonDeck):
             f"Paired t-tests of the loss, {self.n_heads} heads, {self.n_texts} sentences, 20 random halves. "
             f"Largest change: {self.name} {largest[0]:.3f} nats, twin {largest[1]:.4f}.",
         )
+
+    def significance_picture(self) -> Picture:
+        """Size and p of every head's effect, of both models: why the twin can have more stars."""
+        series = {
+            name: (
+                e.loss_change,
+                [[stats.paired_p(e.base_losses, head) for head in layer] for layer in e.losses],
+            )
+            for name, e in zip((self.name, "random twin"), (self.effects, self.twin_effects))
+        }
+        ours, twins = self.matters
+        figure = significance_figure(
+            series,
+            levels={".05": 0.05, f".05 / {self.n_heads}": 0.05 / self.n_heads},
+            xlabel="size of the change, nats",
+        )
+        said = (
+            f"p < .05: {self.name} {ours.uncorrected[0]}, twin {twins.uncorrected[0]} of {self.n_heads} heads; by chance "
+            f"{ours.expected_by_chance:.1f}. After Holm's correction: {ours.significant[0]} and {twins.significant[0]}. Confirmed on "
+            f"other sentences, median of 20 halves: {np.median(ours.confirmed):g} and {np.median(twins.confirmed):g}. n = {self.n_texts}."
+        )
+        return figure_picture(figure, said, (self.counts_table(),))
 
     # ---- the best head to remove --------------------------------------------------------------------------
 

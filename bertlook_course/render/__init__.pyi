@@ -82,6 +82,7 @@ from .results.ablation import heat_figure as heat_figure
 from .results.ablation import prediction_figure as prediction_figure
 from .results.ablation import pruning_figure as pruning_figure
 from .results.ablation import ranked_effects_figure as ranked_effects_figure
+from .results.ablation import significance_figure as significance_figure
 from .results.antecedents import antecedent_cells as antecedent_cells
 from .results.antecedents import mention_table as mention_table
 from .results.antecedents import points_figure as points_figure

@@ -28,6 +28,7 @@ from bertlook_course.render import (
     prediction_figure,
     pruning_figure,
     ranked_effects_figure,
+    significance_figure,
 )
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, read
@@ -241,3 +242,16 @@ def test_what_chance_chose_loses_on_the_other_half_what_it_gained_on_its_own():
 
 def test_the_published_f1_is_the_fraction_that_one_answer_is_counted_in():
     assert published_masking("MRPC").base == pytest.approx(532 / MRPC_ANSWERS, abs=5e-7)
+
+
+def test_size_and_p_of_an_effect_are_its_place_and_nothing_at_all_has_none():
+    series = {
+        "specimen": ([[0.1, -0.01], [0.0, 0.001]], [[0.02, 0.5], [1.0, 0.9]]),
+        "random twin": ([[1e-4]], [[1e-5]]),
+    }
+    axes = significance_figure(series, levels={".05": 0.05}, xlabel="nats").axes[0]
+    ours, twins, _ = axes.lines
+    assert list(zip(*ours.get_data())) == [(0.1, 0.02), (0.01, 0.5), (0.001, 0.9)]
+    assert (ours.get_marker(), twins.get_marker()) == ("o", "s")
+    low, high = axes.get_ylim()
+    assert low > high and [text.get_text() for text in axes.texts] == [".05"]  # surer is higher

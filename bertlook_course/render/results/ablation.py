@@ -272,6 +272,46 @@ def pruning_figure(
     return figure
 
 
+def significance_figure(
+    series: Mapping[str, tuple[object, object]], *, levels: Mapping[str, float], xlabel: str, size=(9.8, 4.4)
+):
+    """How large each head's effect is against how sure it is: the larger to the right, the surer to the top.
+
+    Parameters
+    ----------
+    series : mapping of model to (effects, p), arrays of one shape
+        The size of an effect is drawn, without its sign; an effect of exactly 0 has no place on the scale and is left out.
+    levels : mapping of name to p
+        Drawn as lines from side to side.
+    """
+    from matplotlib.ticker import LogLocator
+
+    with styled_figure(size) as (figure, (axes,)):
+        for look, (name, (effects, p)) in zip(line_looks(series), series.items()):
+            effects, p = np.abs(np.ravel(effects)), np.ravel(p)
+            drawn = effects > 0
+            axes.plot(effects[drawn], p[drawn], label=name, markersize=9, **(look | {"linestyle": "none"}))
+        for name, level in levels.items():
+            axes.axhline(level, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), zorder=1)
+            axes.annotate(
+                name,
+                (1, level),
+                (0, 4),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                ha="right",
+                color=MUTED,
+            )
+        axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="p")
+        for scale in (axes.xaxis, axes.yaxis):
+            scale.set_major_locator(LogLocator(numticks=5))
+            scale.set_major_formatter(lambda value, _: np.format_float_positional(value, trim="-"))
+        axes.minorticks_off()
+        axes.invert_yaxis()
+        key_above(figure, axes, len(series))
+    return figure
+
+
 def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_size: float = 18):
     """How often chance alone gives each gain, and where the observed one lies.
 
