@@ -334,7 +334,7 @@ def _bounded_client(notebook, folder: Path, timeout: float, *, keeps_widgets: bo
     )
 
 
-def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print, timeout: float = 600):
+def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print, timeout: float = 3600):
     """Run a deck and return it executed, with widget state and recording; the one given is left alone.
 
     Parameters
@@ -347,7 +347,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
     say : callable
         Gets a line now and then.
     timeout : float
-        Seconds one cell may take.
+        Seconds one cell may take. An hour by default: on a model without shipped evidence, a deck fits and trains as it opens.
 
     Raises
     ------
