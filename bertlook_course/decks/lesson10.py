@@ -25,6 +25,7 @@ from ..render import (
     fits_said,
     published_layers_table,
     table_dots,
+    table_shares,
     where_table,
 )
 from .common import LessonDeck, letter, short_title
@@ -197,28 +198,32 @@ class Deck(LessonDeck):
     # ---- an order of tasks --------------------------------------------------------------------------------
 
     @cached_property
-    def orders(self) -> tuple[int, dict[str, float]]:
-        """The number of bootstrap samples, and in how many of them each order of two tasks holds, per cent."""
+    def orders(self) -> tuple[int, dict[str, tuple[float, float, float]]]:
+        """The number of bootstrap samples; for two tasks the shares with them in this order, in one layer, the other way round."""
         pos, dep, coref = (
             expected_layer(np.maximum.accumulate(self.scores[task].resampled(seed=i), axis=1))
             for i, task in enumerate(PIPELINE)
         )
-        held = {
-            "word classes before dependencies": pos < dep,
-            "the two tie": pos == dep,
-            "dependencies before coreference": dep < coref,
+        pairs = {
+            "word classes, dependencies": (pos, dep),
+            "dependencies, coreference": (dep, coref),
+            "word classes, coreference": (pos, coref),
         }
-        return len(pos), {name: 100 * float(np.mean(samples)) for name, samples in held.items()}
+        return len(pos), {
+            name: tuple(float(np.mean(held)) for held in (a < b, a == b, a > b))
+            for name, (a, b) in pairs.items()
+        }
 
-    def orders_table(self) -> TextTable:
-        """In how many samples each order holds."""
+    def orders_picture(self) -> Picture:
+        """In how many samples two tasks stand in the order of the pipeline."""
         n_samples, shares = self.orders
-        return TextTable(
-            [f"expected layers of {self.subject}", "samples"],
-            [[name, Estimate(share, form=".0f", after=" %")] for name, share in shares.items()],
-            f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far. "
-            "The random twin gains nothing, so it has no order.",
+        table = TextTable(
+            ["two tasks", "in this order", "a tie", "the other way round"],
+            [[name, *three] for name, three in shares.items()],
+            f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far, of "
+            f"{self.subject}. The random twin gains nothing, so it has no order.",
         )
+        return table_shares(table, axis="share of the samples")
 
     def expected_sentence(self) -> str:
         """The expected layers of the model, and the best ones of a larger model on more data."""
@@ -265,12 +270,12 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""
-        _, shares = self.orders
+        (_, tie, _), (then, _, _), _ = self.orders[1].values()
         return (
             f"- **Word classes:** {self._gain('pos')}. **Dependencies:** {self._gain('dep')}.\n"
             f"- **Antecedents:** {self._gain('coref')}. **Entities:** {self._gain('entity')}.\n"
-            f"- **A pipeline?** Word classes and dependencies tie in {shares['the two tie']:.0f} % of the samples; dependencies "
-            f"come before coreference in {shares['dependencies before coreference']:.0f} %. In BERT-base the whole order is "
+            f"- **A pipeline?** Word classes and dependencies tie in {100 * tie:.0f} % of the samples; dependencies "
+            f"come before coreference in {100 * then:.0f} %. In BERT-base the whole order is "
             "published, without an interval."
         )
 
