@@ -144,6 +144,7 @@ from .results.resampling import bootstrap_picture as bootstrap_picture
 from .results.resampling import winners_curse_picture as winners_curse_picture
 from .results.shares import table_shares as table_shares
 from .results.titles import title_picture as title_picture
+from .results.verdict_picture import claim_picture as claim_picture
 from .texts.arcs import EVERY as EVERY
 from .texts.arcs import READINGS as READINGS
 from .texts.arcs import arc_levels as arc_levels

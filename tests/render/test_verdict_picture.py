@@ -1,0 +1,62 @@
+"""The picture of claims puts each interval on its side of the line, and says the verdict by shape and word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from test_render_claims import verdict
+
+from bertlook_course.claims import FAILS, HOLDS, OPEN
+from bertlook_course.render import claim_picture
+from bertlook_course.render.results.verdict_picture import _MIDDLE, _REACH
+
+
+def discs(svg: str) -> list[float]:
+    return [float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="9"', svg)]
+
+
+def test_what_meets_the_claim_lies_to_the_right_of_its_line_whether_more_or_less_is_needed():
+    more, less = verdict(0.25), verdict(-0.25)
+    for one in (more, less):
+        svg = claim_picture([one]).svg
+        [x] = discs(svg)
+        assert (x > _MIDDLE) == (one.value > one.claim.threshold)
+        assert abs(x - _MIDDLE) <= _REACH
+
+
+@pytest.mark.parametrize(
+    "said, word, filled, crossed",
+    [(HOLDS, "holds", 1, 0), (FAILS, "does not hold", 0, 1), (OPEN, "undecided", 0, 0)],
+)
+def test_a_verdict_is_a_shape_and_a_word(said, word, filled, crossed):
+    svg = claim_picture([replace(verdict(0.25), verdict=said)]).svg
+    sign = re.search(r'<circle [^>]*r="14" fill="([^"]+)"', svg)[1]
+    assert f">{word}</text>" in svg and (sign != "none") == bool(filled) and svg.count("l18 18") == crossed
+
+
+def test_the_twin_is_a_grey_square_where_it_is_a_control():
+    with_twin = replace(verdict(0.25), twin=0.1)
+    svg = claim_picture([with_twin]).svg
+    assert svg.count("random twin: ") == 1 and "grey square" in claim_picture([with_twin]).beneath
+    alone = replace(with_twin, claim=replace(with_twin.claim, control=False))
+    assert "random twin" not in claim_picture([alone]).svg
+
+
+def test_a_claim_without_a_number_has_its_verdict_alone():
+    lost = replace(verdict(0.25), value=float("nan"), verdict=OPEN)
+    svg = claim_picture([lost]).svg
+    assert discs(svg) == [] and ">undecided</text>" in svg
+
+
+def test_the_table_goes_along_and_markup_stays_text():
+    hostile = verdict(0.25)
+    hostile = replace(
+        hostile, claim=replace(hostile.claim, sentence="<script>alert(1)</script> " + "word " * 40)
+    )
+    picture = claim_picture([hostile, verdict(0.5)])
+    assert "<script" not in picture.svg and "…" in picture.svg
+    assert len(picture.numbers[0].rows) == 2
+    with pytest.raises(ValueError, match="at least one verdict"):
+        claim_picture([])
