@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from bertlook_teach.model import Attention
+
 from ..claims import HOLDS, Verdict
 from .common import short_title, subject
 
@@ -25,6 +29,12 @@ def models(specimen, live) -> str:
         "- **BERT-base** is the model of the papers: printed numbers, and a recording of it, 12 layers of 12 heads."
     )
     return "\n".join(lines)
+
+
+def to_its_noun(attention: Attention) -> np.ndarray:
+    """What each head gives from *the* to the token after it, its noun in the recorded sentences: the mean, shape (layer, head)."""
+    places = [i for i, token in enumerate(attention.tokens[:-1]) if token == "the"]
+    return np.asarray(attention.weights)[:, :, places, [i + 1 for i in places]].mean(axis=-1)
 
 
 def answer(attention, found: Verdict, encoder) -> str:

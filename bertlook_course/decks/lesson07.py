@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bertlook_teach.model import extract_attention, head_label
+from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import Picture
+from bertlook_teach.views import Picture, default_measures
 
 from ..analyses.coreference import (
     PRONOUN_BASELINES,
@@ -51,9 +51,20 @@ def head_5_4(recording) -> dict:
     return {
         "sentences": [tired, cats, apples],
         "choices": {name: (text, 4, 3) for name, text in choices.items()},
+        "measures": {"to what is meant": to_what_is_meant, **default_measures()},
         "level": "word",
         "hide_special": True,
     }
+
+
+def to_what_is_meant(attention: Attention) -> np.ndarray:
+    """What each head gives from a word of `head_5_4`'s texts to the earlier one that it means: shape (layer, head)."""
+    tokens = list(attention.tokens)
+    [(word, meant)] = (
+        pair for pair in (("it", "animal"), ("they", "apples"), ("cat", "cat")) if pair[0] in tokens
+    )
+    later = len(tokens) - 1 - tokens[::-1].index(word)
+    return np.asarray(attention.weights)[:, :, later, tokens.index(meant)]
 
 
 def said_left_out() -> str:

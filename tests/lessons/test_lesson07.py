@@ -35,6 +35,7 @@ from bertlook_course.corpora import (
 )
 from bertlook_course.decks import common
 from bertlook_course.decks import lesson07 as deck_of_07
+from bertlook_course.decks.lesson00 import to_its_noun
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_table_2
 from bertlook_course.render import (
@@ -45,7 +46,7 @@ from bertlook_course.render import (
     rule_answers,
 )
 from bertlook_course.widgets import READINGS, AntecedentView
-from bertlook_teach.model import load_encoder, random_twin
+from bertlook_teach.model import load_encoder, load_recording, random_twin
 
 CLAIMS = ledger("07")
 
@@ -391,6 +392,20 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     monkeypatch.setattr(deck, "beside", None)
     monkeypatch.setattr(deck, "of_other", None)
     assert "LitBank: other, 1,234 cases" in deck.points_picture().sentence
+
+
+def test_the_map_of_the_recorded_heads_measures_what_the_view_shows():
+    recording = load_recording("bert-base-uncased")
+    for text in deck_of_07.head_5_4(recording)["sentences"]:
+        seen = recording[text]
+        values = deck_of_07.to_what_is_meant(seen)
+        later, earlier = {"it": (10, 2), "they": (14, 4), "cat": (9, 2)}[
+            next(word for word in ("it", "they", "cat") if word in seen.tokens)
+        ]
+        assert values.shape == (12, 12) and values[4, 3] == pytest.approx(seen.weights[4, 3, later, earlier])
+        nouns = [(i, i + 1) for i, token in enumerate(seen.tokens) if token == "the"]
+        mean = np.mean([seen.weights[7, 10, i, j] for i, j in nouns])
+        assert to_its_noun(seen)[7, 10] == pytest.approx(mean, abs=1e-6)
 
 
 # --- what is refused -----------------------------------------------------------------------------------
