@@ -7,6 +7,7 @@ import numpy as np
 from bertlook_teach.model import Attention
 
 from ..claims import HOLDS, Verdict
+from ..render import Estimate
 from .common import short_title, subject
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
@@ -55,7 +56,7 @@ def answer(attention, found: Verdict, encoder) -> str:
     return (
         f"- **Looking:** in head 8-11 of BERT-base, the first *the* gives *animal* {first:.2f} of its attention, the second "
         f"gives *street* {second:.2f}. That is one sentence.\n"
-        f"- **How we know:** in {found.n} texts, one head of {subject(encoder)} gives the next token {found.value:.2f} "
-        f"[{found.low:.2f}, {found.high:.2f}] of its attention; the best head of its twin {found.twin:.2f}. {finding}.\n"
+        f"- **How we know:** in {found.n} texts, one head of {subject(encoder)} gives the next token "
+        f"{Estimate(found.value, found.low, found.high)} of its attention; the best head of its twin {found.twin:.2f}. {finding}.\n"
         "- **Does it matter?** Nothing here says so. Lessons 11 to 14 ask."
     )

@@ -182,7 +182,7 @@ class Deck(LessonDeck):
             "- **Exactly what one head weighs, on one text:** by hand and by the model "
             f"{'the same up to rounding' if same else 'not the same'}. Rows look and sum to 1; columns are looked at.\n"
             f"- **A habit only over many texts:** chosen on half of the sentences, head {best.label} gives the next token "
-            f"{best.mean:.2f} [{low:.2f}, {high:.2f}] on the {best.n} others, the twin's best head {chance.mean:.2f}. "
-            "They are short, and the last token has no next; slide 19 has paragraphs.\n"
+            f"{Estimate(best.mean, low, high)} on the {best.n} others, the twin's best head {chance.mean:.2f}. "
+            "These are short, and the last token has no next one; slide 19 has paragraphs.\n"
             "- **Not that it matters:** a weight is not yet what arrives, and what arrives is not yet what is needed."
         )

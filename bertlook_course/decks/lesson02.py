@@ -53,8 +53,8 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
     """The same as a sentence in Markdown."""
     n, of = moved(attention, other)
     return (
-        f"**The {of} words and pieces were put in at random:** {n} of them stand where the model read another. "
-        "Whatever you saw, it is not about them."
+        f"**The {of} words and pieces were shuffled:** {n} of them stand where the model read another. "
+        "Whatever you saw, it is not about the words."
     )
 
 
@@ -122,7 +122,7 @@ def count_table() -> TextTable:
             ]
             for name, made in made_up.items()
         ],
-        "Three heads, made up, with eight contributions each. The two counts differ where some contributions are against.",
+        "Three heads, made up, with eight contributions each. The two counts differ when some contributions are negative.",
     )
 
 
@@ -206,7 +206,7 @@ class Deck(LessonDeck):
         return TextTable(
             header,
             body,
-            f"Head chosen on every second of {self.ours.n} pairs of texts, measured on the {self.n_report} between.",
+            f"Heads chosen on every second of {self.ours.n} pairs of texts, measured on the other {self.n_report}.",
         )
 
     def best_picture(self) -> Picture:
@@ -293,7 +293,7 @@ class Deck(LessonDeck):
         if ours.standard.low <= ours.chance.mean:
             said = "There is no preference to lose."
         else:
-            said = f"Of the share above chance {f'{lost:.0f} %' if lost > 0 else 'nothing'} is lost."
+            said = f"{f'{lost:.0f} %' if lost > 0 else 'Nothing'} of the share above chance is lost."
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
             ["share in the own text", *self._switched()],
@@ -381,7 +381,7 @@ class Deck(LessonDeck):
         )
         needed = used / np.maximum(pairs, 1)
         low, high = (end * self.encoder.head_size for end in (needed.min(), needed.max()))
-        return f"The **random twin's** heads need {low:.1f} to {high:.1f} for `[SEP]`: needing few proves nothing by itself."
+        return f"The **random twin's** heads need {low:.1f} to {high:.1f} for `[SEP]`: needing few proves nothing."
 
     def basis_table(self) -> TextTable:
         """The dimensions that the two heads need in three bases."""
@@ -402,9 +402,11 @@ class Deck(LessonDeck):
         """What a random rotation does to the counts."""
         said = []
         for name, (_, found) in self.bases.items():
-            more = float(found.rotated.mean() - found.trained) * self.encoder.head_size
-            said.append(f"{name} takes {abs(more):.1f} dimensions {'more' if more > 0 else 'fewer'}")
-        return f"After a random rotation, attention {' and attention '.join(said)}."
+            turned, trained = (
+                share * self.encoder.head_size for share in (found.rotated.mean(), found.trained)
+            )
+            said.append(f"{name} takes {turned:.1f} dimensions in place of {trained:.1f}")
+        return f"After a random rotation, attention {', and attention '.join(said)}."
 
     def position_table(self) -> TextTable:
         """How keys go with position embeddings, in both models."""
@@ -456,7 +458,7 @@ class Deck(LessonDeck):
             )
         return figure_picture(
             figure,
-            f"Score of the own text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
+            f"Score of the same text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
             f"and {without:+.2f} with all zeros. {needed}",
         )
 

@@ -127,7 +127,7 @@ def order_pictures() -> dict[str, Picture]:
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
             f"{beyond} of {len(change)} layers change beyond chance, layer {most + 1} most: {largest}. "
-            f"Band: at most so wide (95 %, n = {plain.n:,}).",
+            f"Band: the widest possible (95 %, n = {plain.n:,}).",
         ),
     }
 
@@ -370,7 +370,7 @@ class Deck(LessonDeck):
         """How much does the layer give that gives one kind of token most?"""
         kind = sink_of(self.profile)
         return (
-            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and punctuation. "
             "The layer with the largest share gives ..."
         )
 
@@ -464,11 +464,11 @@ class Deck(LessonDeck):
         marks, even = ([float(value[0]) for value in together.layer_mean(end)] for end in ("", ", uniform"))
         wide = np.exp(self.profile.mean("entropy"))
         return (
-            f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give one neighbour over half. The best "
-            f"next-token head gives {best:.2f} [{low:.2f}, {high:.2f}], the twin's {twin:.2f}{': learnt' if learnt else ''}.\n"
-            f"- **At special tokens and marks:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
+            f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give over half to one neighbour. The best "
+            f"next-token head gives {Estimate(best, low, high)}, the twin's {twin:.2f}{': learnt' if learnt else ''}.\n"
+            f"- **At special tokens and punctuation:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
             f"uniform attention would give them {even[0]:.2f}. The largest share of a layer goes to {self._said_sinks()}.\n"
-            f"- **From narrow to broad:** the sharpest head is as spread as over {wide.min():.1f} tokens, the broadest as over "
+            f"- **From narrow to broad:** the sharpest head effectively looks at {wide.min():.1f} tokens, the broadest at "
             f"{wide.max():.0f} of {self.lengths.mean():.0f}."
         )
 

@@ -362,7 +362,7 @@ class Deck(LessonDeck):
                 ours = Estimate(*self._there(key, statistic))
                 twin = f"{banded(self.chance[key], statistic)[0][self.resting]:.2f}"
             body.append([who, what, f"{line:g}", printed, ours, twin, said])
-        undecided = " Undecided: not whole under the line, or the twin is under it, too."
+        undecided = " Undecided: the interval crosses the line, or the twin is under it too."
         return TextTable(
             ["if it is ...", "then ...", "under", "BERT-base", f"{self.name} [95 %]", "twin", "came out"],
             body,
@@ -437,7 +437,7 @@ class Deck(LessonDeck):
                 for title, name in rows.items()
             ],
             f"95 % intervals over n = {self.n_texts} texts. Norms: length of what all heads of a layer add together, "
-            "rows made to sum to 1.",
+            "rows normalised to sum to 1.",
         )
 
     def said_rollout(self) -> str:
@@ -445,4 +445,4 @@ class Deck(LessonDeck):
         weight, norm = (
             banded(self.ours["norms"], just(name))[0] for name in ("rollout_sep", "rollout_norms_sep")
         )
-        return f"In {self.subject}, `[SEP]` has by norms {100 * norm / weight:.0f} % of the share that it has by weights."
+        return f"In {self.subject}, `[SEP]`'s share by norms is {100 * norm / weight:.0f} % of its share by weights."

@@ -41,7 +41,7 @@ def rule_table() -> TextTable:
             [
                 "vertical+diagonal",
                 f"vertical and diagonal both ≥ {t.both:g}",
-                "asked first, or it would be one of the two",
+                "tested first, or it would be one of the two",
             ],
             ["vertical", f"vertical ≥ {t.vertical:g}", "two columns hold half, on top of an even share"],
             ["diagonal", f"diagonal ≥ {t.diagonal:g}", "one neighbour gets half"],
@@ -64,7 +64,7 @@ def limit_table() -> TextTable:
     return TextTable(
         ["input", "highest vertical", "highest block"],
         [[name, *map(Estimate, highest_scores(ids).values())] for name, ids in segments.items()],
-        f"The rule wants {t.vertical:g} for vertical, {t.block:g} for block. What cannot reach that is never found.",
+        f"The rule needs {t.vertical:g} for vertical, {t.block:g} for block. A map that cannot reach that is never found.",
     )
 
 
@@ -163,7 +163,7 @@ class Deck(LessonDeck):
         return fraction_bars(
             found,
             sentence=f"All three read the same {len(recording)} short inputs; 95 % intervals. "
-            f"In BERT-base{', too,' * (name == self.largest)} the largest class is {name}, {base.max():.2f}.",
+            f"In BERT-base the largest class is {'also ' * (name == self.largest)}{name}, {base.max():.2f}.",
         )
 
     @cached_property
@@ -184,7 +184,7 @@ class Deck(LessonDeck):
         """How many heads nearly always draw the same class."""
         steady = 100 * float((self.rates.max(axis=0) >= 0.9).mean())
         return (
-            f"**{steady:.0f} %** of the heads draw one and the same class on nine texts in ten or more "
+            f"**{steady:.0f} %** of the heads draw the same class on at least nine texts in ten "
             f"(n = {self.n_pairs})."
         )
 
@@ -194,7 +194,7 @@ class Deck(LessonDeck):
         moved = [(n, c) for n, c in zip(CLASSES, change) if abs(c) > 0.9 * np.abs(change).max()]
         named = " and ".join(f"**{LETTERS[name]}: {name}** ({shift:+.2f})" for name, shift in moved)
         twice = ": shares sum to 1, so one move is seen twice" if len(moved) > 1 else ""
-        return f"{named}{twice}. All of them on the next slide."
+        return f"{named}{twice}. The next slide has all classes."
 
     def fraction_picture(self) -> Picture:
         """The model's classes beside the range of the published ones, and what our rule says of a BERT-base."""

@@ -112,7 +112,7 @@ def compare_schemes(treebank: Sequence[TreebankSentence]) -> list[Picture]:
             if ud.governors[arc["dependent"]] != stanford.governors[arc["dependent"]]
         ]
         said = ", ".join(
-            f"{tree.words[arc['dependent']]} hangs on {tree.words[arc['governor']]} ({arc['relation']})"
+            f"{tree.words[arc['dependent']]} depends on {tree.words[arc['governor']]} ({arc['relation']})"
             for arc in differ
         )
         drawn = render_arcs(arcs | {"arcs": differ}, font_size=26)
@@ -358,8 +358,8 @@ class Deck(LessonDeck):
         chosen, removed = self.stanford["pobj"].in_sample_choice, 100 * self.answers.removed
         lines = [
             (
-                "**How sure the head was.** Left out before the choice: attention to `[CLS]`, `[SEP]` and the word itself, "
-                f"on average {removed.mean():.0f} % of it, from {removed.min():.0f} to {removed.max():.0f} % by head; "
+                "**How sure the head was.** The choice ignores attention to `[CLS]`, `[SEP]` and the word itself: "
+                f"on average {removed.mean():.0f} %, from {removed.min():.0f} to {removed.max():.0f} % by head; "
                 f"in head {str(chosen).split()[0]} {removed[chosen.layer, chosen.head]:.0f} %."
             ),
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
@@ -369,7 +369,7 @@ class Deck(LessonDeck):
             ),
             (
                 f"**Other texts.** {len(self.treebank)} sentences by one author; "
-                "the interval knows nothing of other genres."
+                "the interval says nothing about other genres."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)

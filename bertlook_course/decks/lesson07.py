@@ -73,7 +73,7 @@ def said_left_out() -> str:
     other, better = sorted(table[name].all for name in ("head match", "four sieves"))
     return (
         f"**{letter(better, [30, 50, 65])}**: {better:.0f} %, more than the head. The other one reaches "
-        f"{other:.0f} %. Both stand in the same table."
+        f"{other:.0f} %. Both are in the same table."
     )
 
 
@@ -202,7 +202,7 @@ class Deck(LessonDeck):
             lines.append(f"- head minus {g.rule}: {gain} points [{low}, {high}]")
         return (
             f"**{found}**: it beats {' and '.join(won) or 'none of them'}. "
-            f"To beat: the whole interval of the gain is above 0 (n = {len(self.found)}).\n\n"
+            f"*Beats* means that the whole interval of the gain is above 0 (n = {len(self.found)}).\n\n"
             + "\n".join(lines)
         )
 
@@ -279,9 +279,9 @@ class Deck(LessonDeck):
         )
         low, high = (letter(end, [0.5, 0.9, 1.0], "DCBA") for end in ends)
         return (
-            f"**{low if low == high else f'{high} or {low}, a tie'}**: "
+            f"**{low if low == high else f'{high} or {low}, the interval has both'}**: "
             f"{100 * best.accuracy:.0f} % [{100 * best.low:.0f}, {100 * best.high:.0f}], "
-            f"which is {100 * kept:.0f} % of it [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]. "
+            f"which is {100 * kept:.0f} % of that [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]. "
             "For one and the same head it can only fall: every antecedent is an earlier mention."
         )
 
@@ -293,14 +293,14 @@ class Deck(LessonDeck):
             shares.append(one.weights[self.best][~special][:, special].sum(-1).mean())
         lines = [
             (
-                "**How sure the head was.** Left out before the choice: attention to `[CLS]` and `[SEP]`, "
+                "**How sure the head was.** The choice ignores attention to `[CLS]` and `[SEP]`: "
                 f"in head {head_label(*self.best)} on average {100 * np.mean(shares):.0f} % in the texts shown."
             ),
             "**Why it looks there.** Nearest, same word, agreement: a head can follow any of them and score the same.",
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
             (
                 f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
-                f"{min(self.encoder.max_tokens, _LONGEST)} tokens back are never asked for."
+                f"{min(self.encoder.max_tokens, _LONGEST)} tokens back are never tested."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)
@@ -335,7 +335,7 @@ class Deck(LessonDeck):
             f"{len(self.found)}{there}.{beside}\n"
             f"- **Where only the meaning decides{self._on_winogender()}"
             f"our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
-            f"the best of {pairs.both.size} readings; a rule of place {100 * pairs.best_rule:.0f}, guessing 25."
+            f"the best of {pairs.both.size} readings; a rule of place gets {100 * pairs.best_rule:.0f}, guessing 25."
         )
 
     def _on_winogender(self) -> str:
@@ -464,14 +464,15 @@ class AskedPairs(NamedTuple):
 
     def table(self) -> TextTable:
         """Rules and the best head: right in a sentence, and in both of a pair."""
-        shares = self.rules | {"best head": self.both.max()}
+        shares = {name: [share] for name, share in self.rules.items()}
+        shares["best head"] = [self.both.max(), *self.interval]
         return TextTable(
             ["predictor", f"right, n = {len(self.cases)}", f"both of a pair, n = {self.n_pairs}"],
             [
                 [
                     row.predictor,
                     Estimate.per_cent(row.accuracy, row.low, row.high),
-                    Estimate.per_cent(shares[row.predictor]),
+                    Estimate.per_cent(*shares[row.predictor]),
                 ]
                 for row in pronoun_table(self.right, self.cases)
                 if row.group == "all"

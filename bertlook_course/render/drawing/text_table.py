@@ -24,7 +24,7 @@ class Estimate:
     low, high : float, optional
         Its interval, or the smallest and the largest of what it is the mean of.
     form : str
-        How each of them is printed, as in a format string.
+        How each of them is printed, as in a format string; with more places where both ends of an interval would be printed alike.
     between : str
         How the interval is printed.
     before, after : str
@@ -36,6 +36,8 @@ class Estimate:
     --------
     >>> print(Estimate(0.981, 0.97, 0.99, after=" in 1-1"), Estimate(0.5, form="+.1f"), Estimate(-0.25, short=True), sep="; ")
     0.98 [0.97, 0.99] in 1-1; +0.5; -.25
+    >>> print(Estimate(0.9806, 0.9803, 0.9809))
+    0.9806 [0.9803, 0.9809]
     """
 
     value: float
@@ -67,12 +69,22 @@ class Estimate:
         return (value, value, value) if self.low is None else (value, float(self.low), float(self.high))
 
     def __str__(self) -> str:
-        value, *ends = map(self._print, self.numbers)
+        value, *ends = (self._print(number, self._form) for number in self.numbers)
         interval = "" if self.low is None else f" {self.between.format(*ends)}"
         return f"{self.before}{value}{interval}{self.after}"
 
-    def _print(self, number: float) -> str:
-        printed = f"{number:{self.form}}"
+    @property
+    def _form(self) -> str:
+        """`form`, with up to two places more where an interval would be printed as if it had no width."""
+        _, low, high = self.numbers
+        head, point, places = self.form.rstrip("f").rpartition(".")
+        if low == high or not self.form.endswith("f") or not places.isdigit():
+            return self.form
+        finer = (f"{head}{point}{int(places) + more}f" for more in range(3))
+        return next((form for form in finer if f"{low:{form}}" != f"{high:{form}}"), self.form)
+
+    def _print(self, number: float, form: str) -> str:
+        printed = f"{number:{form}}"
         if float(printed) == 0:  # "-0.00" would make a reader look for a minus that is not there
             printed = printed.removeprefix("-")
         return re.sub(r"^([+-]?)0\.", r"\1.", printed) if self.short else printed

@@ -193,13 +193,14 @@ def _digits(value: float, places: int = 2) -> str:
 
 
 def _places_apart(claim, *numbers: float) -> int:
-    """Three for two, where an end of the interval that is not on the line would be rounded to it."""
+    """Three for two, where an end of the interval would be rounded to the line it is not on, or to the other end."""
     places = claim.places()
+    same = numbers[0] != numbers[-1] and len({f"{n:.{places}f}" for n in numbers}) == 1
     on_line = (
         abs(n - claim.threshold) > NOISE and f"{n:.{places}f}" == f"{claim.threshold:.{places}f}"
         for n in numbers
     )
-    return places + (places == 2 and any(on_line))
+    return places + (places == 2 and (same or any(on_line)))
 
 
 def _interval(claim, value: float, low: float, high: float) -> list[str]:

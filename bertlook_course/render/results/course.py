@@ -94,7 +94,7 @@ def describe_course(to: str | int | None = None) -> str:
 def lesson_table(lessons: Sequence[Lesson] = LESSONS) -> TextTable:
     """What each lesson asks, and what it stands on."""
     rows = [[one.number, one.question, ", ".join(str(int(n)) for n in one.needs) or "-"] for one in lessons]
-    return TextTable(["lesson", "asks", "stands on"], rows)
+    return TextTable(["lesson", "asks", "builds on"], rows)
 
 
 def _spoken(one: Lesson) -> str:
