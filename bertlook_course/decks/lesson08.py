@@ -303,7 +303,7 @@ class Deck(LessonDeck):
         """How many claims hold, on how many documents, and where the numbers come from."""
         [claim] = self.verdicts_on("attention-only")
         return (
-            f"{count_verdicts(self.verdicts)} Here on {claim.n} documents; `{self.claims_command}` reads all. "
+            f"{count_verdicts(self.verdicts).removesuffix('.')}, on {claim.n} documents; `{self.claims_command}` reads all. "
             f"{evidence_line()}"
         )
 
@@ -316,17 +316,17 @@ class Deck(LessonDeck):
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere = (
-                f" On EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}."
+                f"; on EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}"
             )
         if self.other is not None:
-            elsewhere += f" The same of {subject(self.beside)}: {_leads(self.other)[alone]}."
+            elsewhere += f"; for {subject(self.beside)} {_leads(self.other)[alone].replace(' points', '')}"
         return (
             f"- **A part of it**: all heads together find {self.cell(alone)} % of the governors, the next word "
             f"{self.cell('right-branching')}, an untrained network's heads {self.cell(untrained)}.\n"
-            f"- **Distances and words know {rank}**: without attention they find {self.cell(words)} %; attention alone minus "
-            f"them, {self.leads[alone]}.{elsewhere} BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}.\n"
-            f"- **The reader itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
-            f"a made-up grammar, *always the first word* {self.first_word:.1f}."
+            f"- **Distances and words know {rank}**: {self.cell(words)} %. Attention alone minus them: {self.leads[alone]}"
+            f"{elsewhere}; BERT-base, as printed, {printed(alone):.0f} against {printed(words):.0f}.\n"
+            f"- **The probe itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
+            f"a made-up grammar; *always the first word* finds {self.first_word:.1f}."
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
