@@ -101,7 +101,7 @@ class Deck(LessonDeck):
         strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
         return (
             f"**{'ABC'[CONTROLS.index(strongest)]}**: {strongest}, {self.cell(strongest)} %. Attention only: "
-            f"{self.cell('attention only')} %; minus distances and words {self.leads['attention only']}."
+            f"{self.cell('attention only')} %, or {self.leads['attention only']} compared with distances and words."
         )
 
     def cell(self, name: str) -> str:
@@ -128,7 +128,7 @@ class Deck(LessonDeck):
             )
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
-            f"Minus distances and words, attention alone and with words: {'; '.join(said)}. "
+            f"Attention minus distances and words, alone and with words: {'; '.join(said)}. "
             f"Points, {self.found.n_test} sentences; BERT-base as printed.",
         )
 
@@ -212,9 +212,9 @@ class Deck(LessonDeck):
         shifted = self.scores["shifted"]
         cost = 100 * (self.scores["attention and words"].uas - shifted.uas)
         return (
-            f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be, "
+            f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be read, "
             f"{score_cell(shifted)} as released ({self.name}, {shifted.n_words:,} words). The printed **77** was presumably made "
-            "with it: the released code gives 78.0, and about 3 points more without."
+            "with this bug: the released code gives 78.0, and about 3 points more without it."
         )
 
     # ---- few sentences, single pairs ----------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Deck(LessonDeck):
         needed = next(n for n, score in curve.items() if score.uas >= 0.9 * final)
         return (
             f"**{letter(needed, (10, 30, 90))}**: of {', '.join(map(str, curve))} sentences, **{needed}** is the first number "
-            f"that suffices ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
+            f"that is enough ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
         )
 
     def learning_picture(self) -> Picture:
@@ -277,8 +277,8 @@ class Deck(LessonDeck):
         loss, lead = 100 * (heads.accuracy - matched.accuracy), 100 * (heads.accuracy - rule.accuracy)
         return (
             f"All heads together are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the distance rule. With negatives "
-            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule has "
-            f"{100 * matched_rule.accuracy:.0f} %, chance 50."
+            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule gets "
+            f"{100 * matched_rule.accuracy:.0f} % (chance: 50)."
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -287,9 +287,9 @@ class Deck(LessonDeck):
         """What a probe does not show."""
         lines = [
             "**That BERT uses it.** What can be read need not be read by anyone. Lesson 11 switches heads off.",
-            "**Which head does it.** Heads that look alike share a weight in any proportion.",
-            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without any.",
-            f"**How good it would be elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
+            "**Which head does it.** Heads with the same maps can share a weight in any proportion.",
+            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without it.",
+            f"**How well it would do elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
         ]
         return "\n".join(f"- {line}" for line in lines)
 

@@ -294,9 +294,10 @@ def _points(colour: str):
             f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(6 + 0.9 * layer)}" fill="{colour}" '
             f'fill-opacity="{0.25 + 0.06 * layer:.2f}" stroke="{colour}" stroke-width="1.5"/>'
         )
+    stress = metrics.kruskal_stress(apart, points)
     sentence = (
         f"BERT-base: 144 heads on a plane, near where their maps are alike; larger is a later layer. "
-        f"{len(recording)} inputs, stress {metrics.kruskal_stress(apart, points):.2f}."
+        f"{len(recording)} inputs, stress {stress:.2f}{': a poor map' if stress >= 0.2 else ''}."
     )
     return body, _TALL, sentence, recording.badge
 
