@@ -44,7 +44,7 @@ class Deck(LessonDeck):
         row = published_table_1()["det"]
         return (
             f"**{letter(row.baseline, [30, 50, 70])}: {row.baseline} %**; the head {row.accuracy} %. "
-            f"The head's own part is {row.accuracy - row.baseline:.1f} points."
+            f"The head itself adds {row.accuracy - row.baseline:.1f} points."
         )
 
     def gain_picture(self) -> Picture:
@@ -134,7 +134,7 @@ class Deck(LessonDeck):
         return (
             "- **It shows where one head looks in one text.** A habit needs many texts: for "
             f"{clear} of {len(gains) - 1} relations a head of BERT-base beats every fixed distance by more than 30 points.\n"
-            "- **Best of many, beside nothing, proves nothing.** Of 288 heads that know nothing the best seems to reach "
+            "- **The best of many, with no rival, proves nothing.** Of 288 heads that know nothing, the best seems to reach "
             f"{100 * lesson06.flattery()[_FLATTERING][-1]:.0f} %, where each truly has 10.\n"
             f"- **Looking is not taking, nor needing.** In layer {layer} of BERT-base `[SEP]` gets {weights} of the weights "
             f"and gives {norms} of what is added."

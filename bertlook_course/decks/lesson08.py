@@ -101,7 +101,7 @@ class Deck(LessonDeck):
         strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
         return (
             f"**{'ABC'[CONTROLS.index(strongest)]}**: {strongest}, {self.cell(strongest)} %. Attention only: "
-            f"{self.cell('attention only')} %; minus distances and words {self.leads['attention only']}."
+            f"{self.cell('attention only')} %, or {self.leads['attention only']} compared with distances and words."
         )
 
     def cell(self, name: str) -> str:
@@ -128,7 +128,7 @@ class Deck(LessonDeck):
             )
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
-            f"Minus distances and words, attention alone and with words: {'; '.join(said)}. "
+            f"Attention minus distances and words, alone and with words: {'; '.join(said)}. "
             f"Points, {self.found.n_test} sentences; BERT-base as printed.",
         )
 
@@ -212,9 +212,9 @@ class Deck(LessonDeck):
         shifted = self.scores["shifted"]
         cost = 100 * (self.scores["attention and words"].uas - shifted.uas)
         return (
-            f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be, "
+            f"Here it costs **{cost:.1f} points**: UAS {self.cell('attention and words')} % as it should be read, "
             f"{score_cell(shifted)} as released ({self.name}, {shifted.n_words:,} words). The printed **77** was presumably made "
-            "with it: the released code gives 78.0, and about 3 points more without."
+            "with this bug: the released code gives 78.0, and about 3 points more without it."
         )
 
     # ---- few sentences, single pairs ----------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Deck(LessonDeck):
         needed = next(n for n, score in curve.items() if score.uas >= 0.9 * final)
         return (
             f"**{letter(needed, (10, 30, 90))}**: of {', '.join(map(str, curve))} sentences, **{needed}** is the first number "
-            f"that suffices ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
+            f"that is enough ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
         )
 
     def learning_picture(self) -> Picture:
@@ -279,8 +279,8 @@ class Deck(LessonDeck):
         loss, lead = 100 * (heads.accuracy - matched.accuracy), 100 * (heads.accuracy - rule.accuracy)
         return (
             f"All heads together are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the distance rule. With negatives "
-            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule has "
-            f"{100 * matched_rule.accuracy:.0f} %, chance 50."
+            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule gets "
+            f"{100 * matched_rule.accuracy:.0f} % (chance: 50)."
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -289,9 +289,9 @@ class Deck(LessonDeck):
         """What a probe does not show."""
         lines = [
             "**That BERT uses it.** What can be read need not be read by anyone. Lesson 11 switches heads off.",
-            "**Which head does it.** Heads that look alike share a weight in any proportion.",
-            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without any.",
-            f"**How good it would be elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
+            "**Which head does it.** Heads with the same maps can share a weight in any proportion.",
+            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without it.",
+            f"**How well it would do elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
         ]
         return "\n".join(f"- {line}" for line in lines)
 
@@ -305,7 +305,7 @@ class Deck(LessonDeck):
         """How many claims hold, on how many documents, and where the numbers come from."""
         [claim] = self.verdicts_on("attention-only")
         return (
-            f"{count_verdicts(self.verdicts)} Here on {claim.n} documents; `{self.claims_command}` reads all. "
+            f"{count_verdicts(self.verdicts).removesuffix('.')}, on {claim.n} documents; `{self.claims_command}` reads all. "
             f"{evidence_line()}"
         )
 
@@ -318,17 +318,17 @@ class Deck(LessonDeck):
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere = (
-                f" On EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}."
+                f"; on EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}"
             )
         if self.other is not None:
-            elsewhere += f" The same of {subject(self.beside)}: {_leads(self.other)[alone]}."
+            elsewhere += f"; for {subject(self.beside)} {_leads(self.other)[alone].replace(' points', '')}"
         return (
             f"- **A part of it**: all heads together find {self.cell(alone)} % of the governors, the next word "
             f"{self.cell('right-branching')}, an untrained network's heads {self.cell(untrained)}.\n"
-            f"- **Distances and words know {rank}**: without attention they find {self.cell(words)} %; attention alone minus "
-            f"them, {self.leads[alone]}.{elsewhere} BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}.\n"
-            f"- **The reader itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
-            f"a made-up grammar, *always the first word* {self.first_word:.1f}."
+            f"- **Distances and words know {rank}**: {self.cell(words)} %. Attention alone minus them: {self.leads[alone]}"
+            f"{elsewhere}; BERT-base, as printed, {printed(alone):.0f} against {printed(words):.0f}.\n"
+            f"- **The probe itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
+            f"a made-up grammar; *always the first word* finds {self.first_word:.1f}."
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

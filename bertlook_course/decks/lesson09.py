@@ -151,7 +151,7 @@ class Deck(LessonDeck):
                 layers=self.layers,
             ),
             f"Closest: {self.names[first]} and {self.names[second]}, {self.distances[first, second]:.3f} nats a token; half of "
-            f"all pairs: under {np.median(between):.3f}. Rival rule, same layer: it names {100 * named:.0f} % of the {n_same} "
+            f"all pairs are under {np.median(between):.3f}. The rival rule, same layer, names {100 * named:.0f} % of the {n_same} "
             f"closest pairs; by chance {100 * self.chance:.0f} %.",
         )
 
@@ -162,7 +162,7 @@ class Deck(LessonDeck):
         return (
             f"Each head has {len(self.names) - 1} distances. A map in the plane must bend most of them.\n\n"
             "**Multidimensional scaling** moves points until the distances drawn fit the distances measured, "
-            "in least squares.\n\n"
+            "by least squares.\n\n"
             "What is left over is the **stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
         )
 
@@ -191,9 +191,9 @@ class Deck(LessonDeck):
                 [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
                 for i, k in enumerate(DIMENSIONS)
             ],
-            f"In every dimension {self.subject}'s map bends its distances least, shuffled distances bend most."
+            f"In every dimension {self.subject}'s distances bend least, and shuffled distances most."
             if ordered
-            else "What is left over in maps of one to four dimensions.",
+            else "The stress of maps of one to four dimensions.",
         )
 
     def maps_picture(self) -> Picture:
@@ -245,8 +245,8 @@ class Deck(LessonDeck):
         return label_table(
             sides | {"random twin": self.twin_labels},
             kinds,
-            f"Heads with each label: {counts}. Linguistic heads were looked for in BERT-base alone. Not drawn: the random twin, "
-            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads {commonest}. "
+            f"Heads with each label: {counts}. Linguistic heads were looked for in BERT-base alone. Not drawn: the random twin; "
+            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads are {commonest}. "
             f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 
@@ -277,7 +277,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["groups", "within", "between"],
             rows,
-            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. A behaviour: "
+            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. With a behaviour: "
             f"{labelled[0]} heads of {self.subject}, {labelled[1]} of the twin. n = {N_TEXTS} texts.",
         )
 
@@ -293,8 +293,8 @@ class Deck(LessonDeck):
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
             f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high} "
-            "in 95 % of rounds. So an interval can begin or end at its own number; of "
-            f"{len(reporting['sep'])} texts it is made a little wider, and its end need not be a whole head."
+            "in 95 % of rounds. So an interval can begin or end at the value itself; with "
+            f"{len(reporting['sep'])} texts it is widened a little, so its ends need not be whole heads."
         )
 
     def verdict_count(self) -> str:
@@ -307,18 +307,13 @@ class Deck(LessonDeck):
             f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]" for share, low, high in self.same_layer
         )
         left, base_left = (f"{100 * share:.0f} %" for share in self.unlabelled)
-        stress = self.map.stress
-        if stress < 0.1:
-            how = "good" if stress < 0.05 else "between good and fair"
-        else:
-            how = "between fair and poor" if stress < 0.2 else "poor"
         return (
-            f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is of their own layer, by chance "
-            f"{100 * self.chance:.0f} %; untrained {untrained}.\n"
+            f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is in their own layer; by chance "
+            f"{100 * self.chance:.0f} %, untrained {untrained}.\n"
             f"- **Kinds of heads, perhaps**: {left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
             f"{base_left} of BERT-base's, some of whose labels come from a treebank.\n"
-            f"- **A map shows it roughly**: a stress of {stress:.2f} is {how}, and an untrained model fills the plane as well "
-            f"({self.twin_map.stress:.2f})."
+            f"- **A map shows it roughly**: a stress of {self.map.stress:.2f} is {_how_good(self.map.stress)}. An untrained model gives "
+            f"a map, too: its stress, {self.twin_map.stress:.2f}, is {_how_good(self.twin_map.stress)}."
         )
 
     def _unlabelled_beside(self) -> str:
@@ -383,6 +378,13 @@ def share_of_own_layer(distances: np.ndarray, layers: np.ndarray) -> tuple[float
     drawn = [share_in(np.tensordot(w / w.sum(), distances, 1)) for w in stats.draws(n_texts)]
     share = share_in(distances.mean(axis=0))
     return share, *stats.sample_interval(drawn, share, n_texts, acceleration=0)
+
+
+def _how_good(stress: float) -> str:
+    """Kruskal's words for the stress of a map."""
+    if stress < 0.1:
+        return "good" if stress < 0.05 else "between good and fair"
+    return "between fair and poor" if stress < 0.2 else "poor"
 
 
 def divergence_table(divergence: Callable) -> TextTable:

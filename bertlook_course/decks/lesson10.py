@@ -117,7 +117,7 @@ class Deck(LessonDeck):
             f"{NAMES[task]} {self.best[task]}{'' if score.so_far.sure else ' (the gain is not sure)'}"
             for task, score in self.scores.items()
         )
-        return f"Best layer of {self.subject}: {where}. For which of them would you name a depth?"
+        return f"Best layer of {self.subject}: {where}. For which would you name a depth?"
 
     # ---- mixes, runs, controls ----------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             depth_figure(curves, xlabel="last layer that the mix may read", size=(9.8, 3.0)),
-            f"Word classes, mixes P(0) to P({self.n_layers}) under penalties that nobody chose; {stopped.why}. "
+            f"Word classes, mixes P(0) to P({self.n_layers}), with penalties that nobody chose; {stopped.why}. "
             f"Expected layer and gain, {would_say}.",
         )
 
@@ -169,7 +169,7 @@ class Deck(LessonDeck):
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
         return (
-            f"On average neighbours in the upper half differ by **{steps:.1f}** points, three runs at one of these layers span "
+            f"In the upper half, neighbouring layers differ by **{steps:.1f}** points on average; three runs at one layer span "
             f"**{span:.1f}**. Best layer of the three runs: {best}."
         )
 
@@ -192,7 +192,7 @@ class Deck(LessonDeck):
         invented = self.made_up.so_far.f1[-1]
         return (
             f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. Easy to pass: "
-            "few of the pairs that are scored were fitted on."
+            "few of the pairs that are scored were among those fitted on."
         )
 
     # ---- an order of tasks --------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Deck(LessonDeck):
             "**That BERT uses it there.** What can be read at layer 3 need not be read by layer 4. Lesson 11 switches heads off.",
             "**That it is not there earlier.** A stronger probe may find it sooner; this one is linear.",
             f"**Anything about another model.** Layer 3 of {self.n_layers}, of 12, of 24: three different things.",
-            f"**How it is elsewhere.** {len(self.sentences)} sentences, one author.",
+            f"**What holds elsewhere.** {len(self.sentences)} sentences, one author.",
         ]
         return "\n".join(f"- {line}" for line in lines)
 
@@ -319,7 +319,7 @@ def large_answer() -> str:
     """The centre of the mix for word classes in BERT-large, beside its expected layer."""
     pos = published_probing("BERT-large")["POS"]
     return (
-        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. Its mix is not far from flat: "
+        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. Its mix is nearly flat: "
         f"K(s) = {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
     )
 
@@ -328,7 +328,7 @@ def base_answer() -> str:
     """The expected layer of word classes in BERT-base, and both models' shares of their depth."""
     pos, large = published_probing("BERT-base")["POS"], published_probing("BERT-large")["POS"]
     return (
-        f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model is not a layer number of "
+        f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model means nothing in "
         f"the other.** Shares of the depth can be compared: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
     )
 
@@ -380,7 +380,7 @@ def base_picture() -> Picture:
 def base_steps() -> str:
     """How small the steps between its upper layers are."""
     largest = max(np.diff(curve)[6:].max() for curve in _base_curves().values())
-    return f"From layer 7 on no step is larger than **{largest:.1f} points**. What would another training run have given?"
+    return f"From layer 7 on, no step is larger than **{largest:.1f} points**. What would another training run have given?"
 
 
 def _base_curves() -> dict[str, np.ndarray]:

@@ -108,7 +108,7 @@ class Deck(LessonDeck):
         return figure_picture(
             heat_figure({"": change}, size=(9.8, 3.9)),
             f"Change of the loss without the head, {change.min():+.2f} to {change.max():+.2f} nats, {self.n_texts} "
-            "sentences. Blue: the loss rises, the head was of use; + or −: a change of at least a quarter of the largest. "
+            "sentences. Blue: the loss rises, the head was useful; + or −: a change of at least a quarter of the largest. "
             f"Not chance after Holm's correction: {heads_where(self.sure[0])}.",
         )
 
@@ -117,7 +117,7 @@ class Deck(LessonDeck):
         largest = np.abs(self.twin_effects.loss_change).max()
         return (
             f"Loss with all heads {self.effects.base_losses.mean():.2f}. "
-            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} not chance."
+            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads not chance."
         )
 
     def ranked_picture(self) -> Picture:
@@ -156,7 +156,7 @@ class Deck(LessonDeck):
                 ],
             ],
             f"Paired t-tests of the loss, {self.n_heads} heads, {self.n_texts} sentences, 20 random halves. "
-            f"Largest change: {self.name} {largest[0]:.3f} nats, twin {largest[1]:.4f}.",
+            f"Largest change: {self.name} {largest[0]:.3f} nats, twin {largest[1]:.4f}: a small p says not chance, the size how much.",
         )
 
     def significance_picture(self) -> Picture:
@@ -211,8 +211,8 @@ class Deck(LessonDeck):
         """The letter of the answer, and what to expect on new sentences."""
         chose, other = self.gains[0]
         return (
-            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves share one mean, "
-            "so luck in one is bad luck in the other; on **new** sentences expect no more than that mean, "
+            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves have one mean, "
+            "so luck in one is bad luck in the other. On **new** sentences expect no more than that mean, "
             f"{self.gains[0].mean():+.4f} nats."
         )
 
@@ -245,8 +245,8 @@ class Deck(LessonDeck):
                     zip(self.head_sum, self.layer_cost, twin), 1
                 )
             ],
-            f"Widest apart is layer {gap + 1}: all of it off costs {self.layer_cost[gap]:+.2f} nats, its heads one by one "
-            f"{self.head_sum[gap]:+.2f} together; {self.n_texts} sentences.",
+            f"The two differ most in layer {gap + 1}: without all of it {self.layer_cost[gap]:+.2f} nats, its heads one by one "
+            f"add up to {self.head_sum[gap]:+.2f}; {self.n_texts} sentences.",
         )
 
     @cached_property
@@ -332,10 +332,14 @@ class Deck(LessonDeck):
         slopes = self.slopes[self.name]
         alone = np.median([np.corrcoef(-slope.ravel(), cost)[0, 1] for slope, cost in zip(slopes, costs)])
         at_the_low_end = claim.value - claim.low < (claim.high - claim.low) / 4
+        counted = (
+            f"{super().verdict_count()} Slide 15 has r = {self.fit[self.name]:.2f} for the slope, on {self.n_texts} sentences; "
+            f"the ledger reads {claim.n}."
+        )
         if not (at_the_low_end and alone > claim.high):
-            return super().verdict_count()
+            return counted
         return (
-            f"{super().verdict_count()} Why does {claim.value:.2f} lie at the low end of its interval? In a single sentence "
+            f"{counted} Why is {claim.value:.2f} at the low end of its interval? In a single sentence "
             f"slope and cost agree (median r = {alone:.2f}), so samples that hold a sentence twice agree more: "
             "the interval lies too high."
         )
@@ -351,10 +355,10 @@ class Deck(LessonDeck):
         at_once, summed = self.layer_cost[0], self.head_sum[0]
         return (
             f"- **One head off:** {100 * self.unnoticed[0]:.0f} % of {self.n_heads} heads are not missed (loss up by less than "
-            f"1 %). Head {costly} costs most, {change.max():+.2f} nats of {base:.2f}; as the largest of {self.n_heads}, that is "
-            "too much.\n"
-            f"- **Many heads off:** all of layer 1 costs {at_once:+.2f} nats, its heads one by one add up to {summed:+.2f}: "
-            f"{'more' if at_once > summed else 'less'} than the sum.\n"
+            f"1 %); beyond chance: {heads_where(self.sure[0])}. Head {costly} costs most, {change.max():+.2f} nats of {base:.2f}; the largest of {self.n_heads} is an "
+            "overestimate.\n"
+            f"- **Many heads off:** all of layer 1 costs {at_once:+.2f} nats, "
+            f"{'more' if at_once > summed else 'less'} than its heads one by one, which add up to {summed:+.2f}.\n"
             f"- **Known beforehand?** The slope tells {size}. I_h gives an order: 40 % off cost {added['worst']:+.2f} nats, at "
             f"random {added['random']:+.2f}. So does a rule without a gradient, *upper layers first*: {self.from_above:+.2f}."
         )
@@ -389,8 +393,8 @@ class Deck(LessonDeck):
         return TextTable(
             ["half of the heads pruned", "faster by"],
             rows,
-            "Half of the heads off. BERT, published speed: Michel et al. 2019, Table 4, one GTX 1080 Ti. Masked: the same "
-            f"answers, no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
+            "Half of the heads off. BERT, published speed: Michel et al. 2019, Table 4, one GTX 1080 Ti. Masking gives the same "
+            f"answers and no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
             f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
         )
 

@@ -39,7 +39,7 @@ def bleu_picture() -> Picture:
     lost = -published_wmt_heads()
     return figure_picture(
         heat_figure({"": lost}, size=(9.8, 3.2)),
-        f"BLEU lost without one encoder head, {lost.min():+.2f} to {lost.max():+.2f}. Blue: of use; brown: better without it; a "
+        f"BLEU lost without one encoder head, {lost.min():+.2f} to {lost.max():+.2f}. Blue: useful; brown: better without it; a "
         f"sign: a large change. Significant at p < .01: {heads_where(published_wmt_significant())}.",
     )
 
@@ -64,7 +64,7 @@ def masking_question() -> str:
     mnli, mrpc = published_masking("MNLI"), published_masking("MRPC")
     return (
         f"**Predict:** {mnli.one_off.size} heads off, one at a time: accuracy on **{mnli.n:,}** items (MNLI), F1 on "
-        f"**{mrpc.n}** (MRPC). Where is the larger change, where the surer one?"
+        f"**{mrpc.n}** (MRPC). Which task has the larger change, and which the surer one?"
     )
 
 
@@ -90,7 +90,7 @@ def masking_picture() -> Picture:
         said.append(f"{task} {names} (largest change {signed_gain(largest, 2)})")
     return figure_picture(
         chance_band_figure(panels, ylabel="change, points"),
-        f"Published, one fine-tuned BERT-base a task. Outside the wide band: {'; '.join(said)}.",
+        f"Published; one fine-tuned BERT-base for each task. Outside the wide band: {'; '.join(said)}.",
     )
 
 
@@ -133,7 +133,7 @@ def agreement_sentence() -> str:
     return (
         f"Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
         f"after Holm's correction **{holm}** of {off[-1]} are beyond chance. "
-        f"With {some} off, three seeds (they reach {reach} %) keep **{most} %** if the most important go first, "
+        f"With {some} off, three seeds (with all heads {reach} %) keep **{most} %** if the most important go first, "
         f"**{least} %** if the least important do. ({fewer.whose[0].upper()}{fewer.whose[1:]}, docs/results.md.)"
     )
 
@@ -150,7 +150,7 @@ def heat_picture() -> Picture:
     )
     return figure_picture(
         heat_figure(heat),
-        "Kovaleva et al. 2019, Figure 8, read off its colours. Lost without the head (blue: it was of use; a sign: a large "
+        "Kovaleva et al. 2019, Figure 8, read off its colours. Lost without the head (blue: it was useful; a sign: a large "
         f"change): {said}.",
     )
 

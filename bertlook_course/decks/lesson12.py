@@ -111,8 +111,8 @@ class Deck(LessonDeck):
     def texts_sentence(self) -> str:
         """How many texts and words there are, and how many of these are key."""
         return (
-            f"Our texts: {self.data.n_texts}, with {len(self.data.words):,} words and marks, "
-            f"**{100 * self.data.share_key:.0f} % key**. {self.train.n_texts} to choose on, {self.test.n_texts} to report on."
+            f"We have {self.data.n_texts} texts with {len(self.data.words):,} words and marks, "
+            f"**{100 * self.data.share_key:.0f} % key**: {self.train.n_texts} to choose on, {self.test.n_texts} to report on."
         )
 
     # ---- one head -----------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class Deck(LessonDeck):
                 *([name, auc_of(self.scores[self.name][name])] for name in rules),
                 *([f"{name}'s best head", auc_of(score)] for name, (score, _) in scores.items()),
             ],
-            f"{self.test.n_texts} texts that chose nothing; frequencies and heads from {self.train.n_texts} others. "
+            f"{self.test.n_texts} texts that took no part in any choice; frequencies and heads from {self.train.n_texts} others. "
             f"Head of {self.subject}: {head_label(*self.best)}.",
         )
         marks = [*["baseline"] * len(rules), *(mark for _, mark in scores.values())]
@@ -271,10 +271,10 @@ class Deck(LessonDeck):
         """Where the mix puts its weight, and what the heads add to the rules."""
         mix = self.compared.mix
         top = int(mix.shares.argmax())
-        sign = ", and its sign is negative: little attention speaks for a key word" if mix.gamma < 0 else ""
+        sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
         gain, twin_gain = self.gains
         return (
-            f"The mix, shares of 1, puts {100 * mix.shares[top]:.0f} % on head {head_label(*divmod(top, self.n_heads))}{sign}. "
+            f"The mix gives head {head_label(*divmod(top, self.n_heads))} {100 * mix.shares[top]:.0f} % of its weight{sign}. "
             f"Heads add {gain} to the rules, the twin's {twin_gain}."
         )
 
@@ -336,8 +336,8 @@ class Deck(LessonDeck):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point a head of {self.subject}; squares: the ten lowest scores. {below} of these have an AUC below .5, and {flat} of them a "
-            f"spread below the median head's. {self.test.n_texts} texts.",
+            f"Each point is a head of {self.subject}; squares: the ten lowest scores. Of these, {below} of {N_LOWEST} lie below .5 by AUC, "
+            f"and {flat} of {N_LOWEST} below the median spread. {self.test.n_texts} texts.",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class Deck(LessonDeck):
         }
         return figure_picture(
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
-            "Regression of all heads; a head is removed by setting its score to the mean. Ranked on "
+            "Regression on all heads; a head is removed by setting its score to the mean. Ranked on "
             f"{self.halves}. {self.name}'s change of the AUC without half of the heads: worst first {half['worst first']}, "
             f"at random {half['at random']}, best first {half['best first']}.",
         )
@@ -397,7 +397,7 @@ class Deck(LessonDeck):
         """Whether the heads with the lowest score are those to take."""
         low, others = self.thirds
         if low > max(_ABOUT_HALF[1], others):
-            said = f"Here those with the lowest “entropy” do better: {low:.2f}, the others {others:.2f}"
+            said = f"Here those with the lowest “entropy” do better: AUC {low:.2f}, the others {others:.2f}"
             if self.other is None:
                 return f"{said}."
             theirs = "in {} {:.2f} and {:.2f}".format(subject(self.beside), *_thirds(self.other))
@@ -405,7 +405,7 @@ class Deck(LessonDeck):
         said = f"Not those with the lowest “entropy”: {low:.2f}."
         if low >= _ABOUT_HALF[0]:
             better = "next to nothing" if low <= _ABOUT_HALF[1] else f"no more than the others, {others:.2f}"
-            return f"{said} Of key words they say {better}."
+            return f"{said} About key words they say {better}."
         better = "still no" if 1 - low < self.scores[self.name]["pieces"].auc else "then"
         return (
             f"{said} They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
@@ -522,6 +522,6 @@ def published_heads_table() -> TextTable:
             [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
             for (layer, head), found in listed.items()
         ][:6],
-        "The first six, with the number on the slides. Stefanik, lecture slides (sums, formula not given); share: Clark et al. "
+        "The first six, with the number from the lecture slides (Stefanik; sums, formula not given). Shares: Clark et al. "
         f"2019, Figure 2. Entropy of the first two there: {first:.2f} and {second:.2f} nats.",
     )

@@ -83,9 +83,10 @@ class Deck(LessonDeck):
         """Our numbers and the published ones side by side."""
         return compared_table(self.outcomes, self.printed, (self.name, "BERT-base"))
 
-    def why_the_last(self) -> str:
-        """Why the last of the four came out as it did."""
-        return why_lines([self.outcomes[ON_SLIDES[-1]]])
+    def why_undecided(self) -> str:
+        """Why some of the four are undecided; why the last came out as it did if none is."""
+        four = [self.outcomes[i] for i in ON_SLIDES]
+        return why_lines([one for one in four if _outcome(one) == "undecided"] or four[-1:])
 
     # ---- weight against importance ------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["weight against gradient on [SEP]", "rank correlation"],
             [*rows, ["BERT-base, over 12 layers (published)", of_layers]],
-            "Over heads: each minus its layer's mean. Given norm: the length of what there is to take held fixed. For BERT-base "
+            "Over heads: each minus its layer's mean. Given norm: with the length of f(x) held fixed. For BERT-base "
             "that length was not published by layer.",
         )
 
@@ -120,9 +121,9 @@ class Deck(LessonDeck):
             how = "in part" if abs(given_norm) < abs(rho) else "not"
         small = max(map(abs, (rho, reporting, elsewhere))) < 0.2
         return (
-            f"Over heads: **{rho:+.2f}** on all {n_inputs} inputs. On the half of them that decides: {reporting:+.2f} "
-            f"(slide 9 shows it with the other sign). On the {all_pairs.n} inputs of lesson 4: {elsewhere:+.2f}. With the norm "
-            f"held fixed {rho:+.2f} becomes {given_norm:+.2f}: {how} a short vector"
+            f"Over heads: **{rho:+.2f}** on all {n_inputs} inputs, {reporting:+.2f} on the half that decides (slide 9 turns the "
+            f"sign), {elsewhere:+.2f} on the {all_pairs.n} inputs of lesson 4. With the norm held fixed, {rho:+.2f} becomes "
+            f"{given_norm:+.2f}: {how} a short vector"
             f"{': what moves by that much is near 0' if small else ''}."
         )
 
@@ -145,10 +146,16 @@ class Deck(LessonDeck):
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
     def verdicts_beside(self, row: ScoreRow) -> str:
-        """How many claims hold, and on how many sentences ledger and slides score our own pattern."""
-        [own] = self.verdicts_on("own-determiners")
+        """How many claims hold, and where other slides have another verdict or more sentences, and why."""
+        hunter, own = self.verdicts_on("cls-hunter", "own-determiners")
+        corrected = self.outcomes[ON_SLIDES[0]]
+        two_rules = (
+            ""
+            if corrected.verdict == hunter.verdict
+            else f" The ledger takes each claim alone; slide 9 corrects for eleven, so *[CLS] hunts* is {_outcome(corrected)} there."
+        )
         return (
-            f"{count_verdicts(self.verdicts)} The rest: `{self.claims_command}`, which reads more texts and may decide "
+            f"{count_verdicts(self.verdicts)}{two_rules} The rest: `{self.claims_command}`, which reads more texts and may decide "
             f"otherwise. For determiners the ledger reads {own.n} sentences; slide 16 has {row.n_texts}."
         )
 
@@ -201,7 +208,7 @@ def holm_table(p: np.ndarray, corrected: np.ndarray, false_finding: float) -> Te
 def smallest_p() -> str:
     """The smallest p that can come out of the register."""
     drawn = stats.REPLICATES + 1
-    return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest that can come out: 1 / {drawn}, times {len(REGISTER)}."
+    return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest p possible here: 1 / {drawn}, times {len(REGISTER)}."
 
 
 def clauses_table() -> TextTable:
@@ -223,7 +230,7 @@ def phases_question() -> str:
     share = explained_by_split(_bert_base_shares(), CUTS)
     return (
         f"In BERT-base the essay's cuts, after layers 4 and 10, explain **{100 * share:.0f} %** of how layers differ in their "
-        "shares of `[CLS]`, `[SEP]`, marks, the rest. Impressive?\n\n"
+        "shares of `[CLS]`, `[SEP]`, punctuation and the rest. Is that impressive?\n\n"
         "Take a **straight slope** over 12 layers, with no phases at all. How much do *its* best two cuts explain?"
     )
 
@@ -244,7 +251,7 @@ def phases_answer() -> str:
     """The letter of the nearest answer, and the number."""
     share = best_split(_straight_slope())[1]
     nearest = "ABCD"[np.abs(np.array([0.25, 0.5, 0.75, 0.9]) - share).argmin()]
-    return f"The answer: **{nearest}** ({100 * share:.0f} %). Shuffled layers are a weak null: anything *smooth* beats them."
+    return f"The answer: **{nearest}** ({100 * share:.0f} %). Shuffled layers are a weak null model: anything *smooth* beats them."
 
 
 def pattern_table(row: ScoreRow) -> TextTable:
@@ -279,11 +286,12 @@ def _straight_slope() -> np.ndarray:
     return np.arange(12.0)[:, None]
 
 
+def _outcome(verdict: Verdict) -> str:
+    """The verdict as the tables of outcomes say it: "supported", "refuted" or "undecided"."""
+    return outcome_table([verdict]).rows[0][-1].partition(" ")[2]
+
+
 def _titles(verdicts: Iterable[Verdict], outcome: str) -> str:
     """The titles of the claims that came out so, without their numbers."""
-    found = [
-        verdict.claim.title.partition(" ")[2]
-        for verdict in verdicts
-        if outcome in outcome_table([verdict]).rows[0][-1]
-    ]
+    found = [verdict.claim.title.partition(" ")[2] for verdict in verdicts if outcome == _outcome(verdict)]
     return ", ".join(f"*{title}*" for title in found) or "none"

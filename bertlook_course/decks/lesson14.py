@@ -70,11 +70,24 @@ class Deck(LessonDeck):
     def change_answer(self) -> str:
         """The letters of both answers, and the numbers."""
         said = {task: f"**{letter(times, (1, 2, 5))}**" for task, times in self.last_to_first.items()}
-        times = self.last_to_first
+        times, falls = self.last_to_first, self._falls()
         return (
             f"Layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer 1 after negation "
             f"({said['negation']}), {times['control']:.1f} times after the control ({said['control']})."
+            f"{f' The change does not always rise: it falls {falls}.' if falls else ''}"
         )
+
+    def _falls(self) -> str:
+        """In which layers, after which task, the change is less than in the layer below, in words; nothing if it always rises."""
+        said = []
+        for task, values in self.change.items():
+            layers = np.flatnonzero(np.diff(values.mean(axis=1)) < 0) + 2  # counted from 1
+            if layers.size:
+                name = "the control" if task == "control" else task
+                *first, last = map(str, layers)
+                where = f"layers {', '.join(first)} and {last}" if first else f"layer {last}"
+                said.append(f"in {where} after {name}")
+        return ", ".join(said)
 
     def change_maps(self) -> dict[str, np.ndarray]:
         """The change of each head, with the name of each map."""
@@ -165,7 +178,7 @@ class Deck(LessonDeck):
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"Black: rules; {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
+            f"Black: rules. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
             f"{self.n_heads} heads: {self.name} {100 * ours[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
             f"{100 * twin_best.f1:.0f}.",
         )
@@ -261,7 +274,7 @@ class Deck(LessonDeck):
             f"{self.ours.n_seeds} seeds cannot tell. After ten rounds and five seeds ({whose}) {more:+.1f}, the twin {twin:+.1f}. "
             f"Over sentences, without the seeds (slide 18): {over_sentences.verdict}.\n"
             f"- **{title}:** {head_label(*self.best)} goes from {f1['before'][0]:.2f} to {np.mean(f1['negation']):.2f} after "
-            f"negation, {np.mean(f1['control']):.2f} after the control. A list of cues, which reads no head, has {listed:.2f} "
+            f"negation, {np.mean(f1['control']):.2f} after the control. A list of cues, which reads no head, gets {listed:.2f} "
             "(slide 13)."
         )
 
@@ -280,7 +293,7 @@ def gains_table() -> TextTable:
     return TextTable(
         ["task", "pretrained only", "random, tuned", "pretrained, tuned"],
         [[gain.task, gain.pretrained, gain.random_tuned, gain.tuned] for gain in gains],
-        "BERT-base: Kovaleva et al. 2019, Table 1. Pretrained and tuned is ahead of the better other by "
+        "BERT-base: Kovaleva et al. 2019, Table 1. Pretrained and tuned leads the better of the others by "
         f"{ahead[least]:.1f} points ({least.partition(' ')[0]}) to {ahead[most]:.1f} ({most.partition(' ')[0]}).",
     )
 
@@ -328,7 +341,7 @@ def longer_training() -> str:
         ranges.cell(f"tuned on {task}", "mean").partition("from ")[2] for task in ("negation", "the control")
     )
     return (
-        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {least} (five seeds allow no less); "
+        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {least} (the least five seeds allow); "
         f"the untrained twin {twin:+.1f}. Seeds: {scope} after negation, {made_up} after the control."
     )
 

@@ -191,9 +191,9 @@ def test_two_scores_of_the_page_are_a_tie_where_their_intervals_overlap(deck, mo
 @pytest.mark.parametrize(
     "thirds, said",
     [
-        ((0.74, 0.60), "Here those with the lowest “entropy” do better: 0.74, the others 0.60; in the specimen "),
-        ((0.56, 0.60), "Not those with the lowest “entropy”: 0.56. Of key words they say no more than the others, 0.60."),
-        ((0.50, 0.60), "Not those with the lowest “entropy”: 0.50. Of key words they say next to nothing."),
+        ((0.74, 0.60), "Here those with the lowest “entropy” do better: AUC 0.74, the others 0.60; in the specimen "),
+        ((0.56, 0.60), "Not those with the lowest “entropy”: 0.56. About key words they say no more than the others, 0.60."),
+        ((0.50, 0.60), "Not those with the lowest “entropy”: 0.50. About key words they say next to nothing."),
         ((0.30, 0.60), "Not those with the lowest “entropy”: 0.30. They look *away* from key words; turned round, 0.70"),
     ],
 )  # fmt: skip

@@ -148,7 +148,7 @@ def test_the_digest_is_shown_before_anything_is_computed(deck):
         place(deck, "register_digest()[:16]"),
         place(deck, "deck.outcomes_on_slides()"),
     )
-    assert digest < computed and place(deck, "## Predict, commit · 1") < computed
+    assert digest < computed and place(deck, "locked = claims.commit(") < computed
     shown = "".join(deck[digest]["outputs"][0]["data"]["text/plain"]).strip("'")
     assert h.register_digest().startswith(shown)
 

@@ -156,19 +156,22 @@ def where_table(scores: Mapping[str, object], caption: str = "") -> TextTable:
         All of one model.
     """
     about = _about_depth(scores)
-    rows = []
+    rows, widthless = [], False
     for name, s in scores.items():
         curve = s.so_far
         where = "not sure"
         if curve.sure:
             low, high = curve.interval()
             where = f"{curve.expected_layer:.1f} [{low:.1f}, {high:.1f}]"
+            widthless |= f"{low:.1f}" == f"{high:.1f}"
         f1 = [f"{100 * value:.1f}" for value in (curve.f1[0], curve.f1[-1])]
         best, stays = str(s.best[-1]), s.share_of_choice()
         if np.isfinite(stays):
             best += f" ({int(10 * stays)} of 10)"  # per cent would differ from processor to processor
         rows.append([name, f1[0], best, f1[1], _gain_cell(curve), where])
     said = "Best layer: chosen on training documents, and in at least so many samples of them. No expected layer where the gain is not sure."
+    if widthless:
+        said += " An interval without width: the samples agree, for no probe is fitted again."
     header = ["task", "embeddings", "best layer", "its F1", "adds [95 %]", "expected layer"]
     return TextTable(header, rows, _caption(about, said, scores, caption))
 
