@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bertlook_course.storage import Unfinished, cut, pack, unpack
-from bertlook_teach.disk import write_file
+from bertlook_teach.disk import install_command, write_file
 
 from . import common
 from .models import Model, measured
@@ -71,8 +71,8 @@ def _client(args: Namespace) -> Iterator:
         from distributed import Client, LocalCluster
     except ImportError:
         raise ImportError(
-            '--workers and --scheduler need Dask, which is an extra: pip install "bertlook_teach[scale]", in a clone pip install ".[scale]". '
-            "Without them the run needs nothing more."
+            f"--workers and --scheduler need Dask, which is not installed: {install_command('scale')}. "
+            "Without these options the command runs as it is."
         ) from None
     import logging
 
@@ -169,8 +169,8 @@ def _same_versions(client, address: str) -> None:
                 here, there = (".".join(v.split(".")[:2]) for v in (here, there))
             if here != there:
                 raise RuntimeError(
-                    f"the worker {worker} of {address} has {name} {there or '(none)'}, this computer {here}. Install the same versions on both: "
-                    'pip install -c constraints.txt ".[scale]".'
+                    f"the worker {worker} of {address} has {name} {there or '(none)'}, this computer has {here}. Install the same versions on both: "
+                    f"{install_command('scale')}."
                 )
 
 

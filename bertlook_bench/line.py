@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bertlook_course.storage import release_folders, visible
 from bertlook_teach import __version__
+from bertlook_teach.disk import install_command
 
 if TYPE_CHECKING:
     from .driver import Command
@@ -241,7 +242,7 @@ def _main(argv: list[str]) -> int:
             "sklearn",
             "safetensors",
         ):
-            said += '. This needs it: pip install "bertlook_teach[torch]"'
+            said += f". This command needs it: {install_command('torch')}"
         print(f"bertlook {args.command}: {said}", file=sys.stderr)
         return 1
     except MemoryError as error:

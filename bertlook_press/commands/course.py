@@ -27,7 +27,5 @@ def run(args: Namespace) -> int:
     if done.beside:
         print(f"The new edition of these is beside them: {', '.join(done.beside)}.")
     print(f"Next: cd {args.folder}, then bertlook present 03, or bertlook lab.")
-    print(
-        f"A newer edition later: pip install --upgrade bertlook_teach, then bertlook course {args.folder} --update"
-    )
+    print(f"After you have installed a newer edition: bertlook course {args.folder} --update")
     return 0

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from bertlook_course import options
 from bertlook_course.decks import choose_model
 from bertlook_course.syllabus import ROUTES, find_deck, find_root, route_copy
+from bertlook_teach.disk import install_command
 
 from ..classroom import port_number, present_static, serve, trust_alike
 
@@ -57,7 +58,7 @@ def run(args: Namespace) -> int:
 def _serve_deck(root: Path, path: Path, classic: bool, where: dict) -> int:
     if classic and not (find_spec("nbclassic") and find_spec("rise")):
         raise OSError(
-            'classic RISE is not installed: pip install "bertlook_teach[classic]". Without --classic the slides need none of it.'
+            f"classic RISE is not installed: {install_command('classic')}. Without --classic the deck is shown in JupyterLab, which does not need it."
         )
     page = "/nbclassic/notebooks/" if classic else "/rise/"
     return serve(root, page + quote(path.as_posix()), what="Slides", **where)

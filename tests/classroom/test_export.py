@@ -647,7 +647,7 @@ def test_another_reveal_is_noticed(monkeypatch):
 
 def test_without_jupyterlab_rise_the_remedy_is_said(monkeypatch):
     monkeypatch.setattr(reveal, "find_spec", lambda name: None)
-    with pytest.raises(ExportError, match=r"jupyterlab-rise is not installed.*\[lab\]"):
+    with pytest.raises(ExportError, match=r"jupyterlab-rise, .* is not installed.*\[slides\]"):
         reveal._originals.__wrapped__()
 
 

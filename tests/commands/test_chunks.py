@@ -21,6 +21,7 @@ from bertlook_bench import line as cli
 from bertlook_bench.models import Model
 from bertlook_course.analyses.anatomy import measure_chunk, reports
 from bertlook_course.corpora import load_treebank
+from bertlook_teach.disk import install_command
 from bertlook_teach.model import load_encoder
 
 TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in range(24)]
@@ -162,7 +163,7 @@ def cluster_of(n_workers):
 def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert cli.main(words(folder, tmp_path, "--workers", 2, "--quiet")) == 1
-    assert 'pip install ".[scale]"' in capsys.readouterr().err
+    assert install_command("scale") in capsys.readouterr().err
 
 
 def test_what_workers_import_of_the_tests_imports_no_torch():
