@@ -40,12 +40,15 @@ def add_scale(parser: ArgumentParser) -> None:
     """``--workers``, ``--scheduler`` and ``--force``."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--workers", type=int, metavar="N", help="measure in N processes of this computer (extra: scale)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="measure in N processes on this computer (needs the extra scale)",
     )
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="measure on the workers of this Dask scheduler, tcp://HOST:8786 (extra: scale)",
+        help="measure on the workers of this Dask scheduler, tcp://HOST:8786 (needs the extra scale)",
     )
     common.add_force(parser)
 
@@ -109,14 +112,14 @@ def _client(args: Namespace) -> Iterator:
 
 
 def _ask_who_is_there(address: str) -> None:
-    """An error if no scheduler answers: Dask's client waits for ever for one that says nothing, and takes what another server says for a length."""
+    """Raise an error if no scheduler answers. Dask's client would wait for ever for a silent server, and read the answer of another one as a length."""
     from distributed import rpc
 
     async def ask() -> str:
         async with rpc(address) as there:
             return str((await there.identity()).get("type"))
 
-    why = "somebody answers who is none"
+    why = "the server there is not a Dask scheduler"
     try:
         found = asyncio.run(asyncio.wait_for(ask(), PATIENCE))
         if found == "Scheduler":
@@ -127,11 +130,11 @@ def _ask_who_is_there(address: str) -> None:
             f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
         ) from None
     except OSError:
-        why = f"{PATIENCE:g} seconds were waited for it"
+        why = f"no answer within {PATIENCE:g} seconds"
     except Exception:  # noqa: BLE001, S110 - what another server says can be taken for anything
         pass
     raise OSError(
-        f"there is no Dask scheduler at {address} ({why}). Start one with `dask scheduler`, its first lines say the address; "
+        f"there is no Dask scheduler at {address} ({why}). Start one with `dask scheduler`, whose first lines give the address, "
         "or use --workers N on this computer."
     )
 

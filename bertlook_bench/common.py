@@ -63,7 +63,7 @@ def add_on_error(parser: ArgumentParser) -> None:
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="at a sentence or text that cannot be read: stop and say where it is, or skip and count it (default: stop)",
+        help="when a sentence or text cannot be read: stop and report where it is, or skip it and report how many were skipped (default: stop)",
     )
 
 
@@ -79,7 +79,7 @@ def add_recorded_twin(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--twin",
         metavar="recorded:FILE",
-        help="beside a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
+        help="with a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
     )
 
 

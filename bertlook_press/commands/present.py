@@ -26,11 +26,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument("deck", nargs="?", metavar="NN", help=what)
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
-        static = "open the exported file, without Jupyter; made if need be"
+        static = "open the exported file, without Jupyter; export it first if needed"
         way.add_argument("--static", action="store_true", help=static)
-        route = "only the slides for so many minutes (default: all)"
+        route = "show only the slides for this many minutes (default: all)"
         parser.add_argument("--route", type=int, choices=ROUTES, help=route)
-        options.add_model(parser, "the model that the slides read with")
+        options.add_model(parser, "the model that the slides use")
     where = "listen on this port (default: a free one from 8888 on)"
     parser.add_argument("--port", type=port_number, metavar="N", help=where)
     parser.add_argument("--no-browser", action="store_true", help="only print the address")

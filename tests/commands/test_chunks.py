@@ -252,10 +252,10 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
 @pytest.mark.parametrize(
     ("says", "said"),
     [
-        (None, "1 seconds were waited for it"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"x" * 500, "somebody answers who is none"),
-        (b"SSH-2.0-OpenSSH_9\r\n", "somebody answers who is none"),
-        (bytes(400), "somebody answers who is none"),
+        (None, "no answer within 1 seconds"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"x" * 500, "the server there is not a Dask scheduler"),
+        (b"SSH-2.0-OpenSSH_9\r\n", "the server there is not a Dask scheduler"),
+        (bytes(400), "the server there is not a Dask scheduler"),
     ],
 )
 def test_another_server_at_the_address_of_a_scheduler_is_said(
