@@ -182,7 +182,7 @@ def disk_full(folder):
     return (
         f"The disk is full: {free / GIB:.1f} GiB are free for {folder}, about {SPACE_NEEDED / GIB:.0f} GiB are needed\n"
         f"(and 1 GiB in the folder for temporary files, {tempfile.gettempdir()}; the variable TMPDIR names another).\n"
-        "Make space, then run the same command again: it goes on where it stopped."
+        "Make space, then run the same command again: it continues where it stopped."
     )
 
 
@@ -265,7 +265,7 @@ def explain(log, folder=None):
         raise NoNetwork(
             "The packages could not be downloaded: no connection to the package index.\n"
             "The first start needs the network (once, about 500 MB). Check the connection, or the proxy settings (HTTPS_PROXY),\n"
-            "then run the same command again: it goes on where it stopped."
+            "then run the same command again: it continues where it stopped."
         )
     if re.search(r"No matching distribution found for torch", log):
         return (
@@ -277,7 +277,7 @@ def explain(log, folder=None):
             f"Some files could not be written; the lines above name them. Is {folder} a folder of your own,\n"
             "and is no other program (a running JupyterLab, a virus scanner) using .venv? Then run the same command again."
         )
-    return f"The installation failed; the lines above and {LOG} say why.\nRunning the same command again goes on where it stopped."
+    return f"The installation failed; the lines above and {LOG} say why.\nRun the same command again: it continues where it stopped."
 
 
 def torch_version():
@@ -420,7 +420,9 @@ def install_packages(testing=False, pip_alone=False):
     if not pip_alone and uv(*rest):
         return
     if not pip_alone:
-        say("      uv, the faster installer, did not work here; pip goes on, which takes a minute longer")
+        say(
+            "      uv, the faster installer, did not work here; pip does the rest, which takes a minute longer"
+        )
     pip(*rest)
 
 
@@ -520,7 +522,7 @@ def main(argv):
         print(f"\n{disk_full(ROOT)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted. Run the same command again: it goes on where it stopped.", file=sys.stderr)
+        print("\nInterrupted. Run the same command again: it continues where it stopped.", file=sys.stderr)
         return 130
 
 

@@ -355,13 +355,13 @@ class Run(Unfinished):
                 content = self._while_workers(future.result)
             except KilledWorker:
                 raise RuntimeError(
-                    f"chunk {number + 1}, or one that waited beside it, ended its worker several times: most often for want of memory. Take a "
-                    "smaller --batch-size or fewer workers; the same command goes on from here."
+                    f"chunk {number + 1}, or one that waited beside it, ended its worker several times, most often because memory ran out. Take a "
+                    "smaller --batch-size or fewer workers; the same command continues from here."
                 ) from None
             except CancelledError:
                 raise OSError(
-                    f"the Dask scheduler was lost while chunk {number + 1} was measured. Start it again, with its workers; the same command goes on "
-                    "from here."
+                    f"the Dask scheduler was lost while chunk {number + 1} was measured. Start it again, with its workers; the same command "
+                    "continues from here."
                 ) from None
             yield number, content
 
@@ -387,8 +387,8 @@ class Run(Unfinished):
                     seen = time.monotonic()
                 elif time.monotonic() - seen > WORKERLESS:
                     raise RuntimeError(
-                        "no worker is left: they ended several times, most often for want of memory. Take a smaller --batch-size or fewer workers; "
-                        "the same command goes on from here."
+                        "no worker is left: they ended several times, most often because memory ran out. Take a smaller --batch-size or fewer workers; "
+                        "the same command continues from here."
                     ) from None
 
 

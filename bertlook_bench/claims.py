@@ -174,7 +174,7 @@ def _fits(args: Namespace, recorded: bool) -> None:
     """Options that do not go with a recording, or only with one."""
     if not recorded and args.twin:
         raise ValueError(
-            "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
+            "--twin goes with --model recorded:NAME; for a model that can be run, the twin is made here."
         )
     if recorded and args.twin and not args.twin.startswith(common.RECORDED):
         raise ValueError(f"--twin names a recording, recorded:FILE; got {args.twin!r}.")

@@ -457,7 +457,7 @@ def test_what_uv_cannot_do_pip_does(project, capsys):
     (project / "no-uv.txt").touch()
     start.ensure_installed()
     assert [call.split()[1] for call in calls(project)] == ["pip", "pip", "uv", "pip"]
-    assert "uv, the faster installer, did not work here; pip goes on" in capsys.readouterr().out
+    assert "uv, the faster installer, did not work here; pip does the rest" in capsys.readouterr().out
     assert start.read_stamp()
 
 
@@ -467,7 +467,7 @@ def test_where_there_is_no_uv_pip_does_all(project, capsys):
     *_, rest = made = calls(project)
     assert [call.split()[1] for call in made] == ["pip", "pip", "pip"]
     assert rest.endswith("-e .[lab]")
-    assert "pip goes on" in capsys.readouterr().out
+    assert "pip does the rest" in capsys.readouterr().out
     assert start.read_stamp()
 
 
@@ -639,7 +639,7 @@ def test_the_help_says_that_other_words_are_passed_on(capsys):
     ("error", "code", "said"),
     [
         (start.Trouble("what is wrong, and what to do"), 1, "\nwhat is wrong, and what to do\n"),
-        (KeyboardInterrupt(), 130, "goes on where it stopped"),
+        (KeyboardInterrupt(), 130, "continues where it stopped"),
         (OSError(errno.ENOSPC, "No space left on device"), 1, FULL),
     ],
     ids=["trouble", "interrupted", "full disk"],

@@ -83,7 +83,7 @@ def packages(constraints: Path | None = None) -> str:
     if missing or other:
         found = "; ".join([f"missing: {name}" for name in missing] + other)
         raise Failed(found, f"Start with `python3 start.py`, or: {install_command('lab')}")
-    return f"{len(pins)} pinned versions, none other installed"
+    return f"what is installed has the pinned versions ({len(pins)} in constraints.txt)"
 
 
 def _plain(name: str) -> str:
@@ -308,7 +308,7 @@ def kept() -> str:
         ) from None
     if others_can_write(folder):
         raise Failed(
-            f"{folder} is somebody else's, or everybody can write there, so nothing in it is believed",
+            f"{folder} is somebody else's, or everybody can write there, so nothing in it is trusted",
             "Name a folder of your own in the variable BERTLOOK_CACHE; without one every deck computes anew.",
         )
     if not sizes:

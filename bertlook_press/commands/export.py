@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
             print(f"  {error}")
             failed.append(deck.stem)
         except KeyboardInterrupt:
-            more = "" if work is None else " The same command goes on with it."
+            more = "" if work is None else " The same command continues with it."
             print(f"interrupted: {deck.stem} was not exported.{more}", file=sys.stderr)
             return 130
     if failed:

@@ -112,7 +112,7 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
             )
         if key in ("num_hidden_layers", "n_layers") and size is not None and size > MOST_LAYERS:
             raise ValueError(
-                f"{path} says {key} = {size}, and {MOST_LAYERS} layers are the most that are built. Is the file damaged?"
+                f"{path} says {key} = {size}; a model may have at most {MOST_LAYERS} layers here. Is the file damaged?"
             )
     for key in (
         "layer_norm_eps",

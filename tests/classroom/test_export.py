@@ -865,7 +865,7 @@ def test_a_stopped_export_of_many_decks_goes_on(slow_decks, capsys):
     line, out = ["export", "all", "--out", str(slow_decks.out)], slow_decks.out
     slow_decks.at["03_tiny"] = KeyboardInterrupt()
     assert cli.main(line) == 130
-    assert "The same command goes on with it." in capsys.readouterr().err
+    assert "The same command continues with it." in capsys.readouterr().err
     slow_decks.at.clear()
     slow_decks.done.clear()
     (out / "02_tiny.html").unlink()  # what is gone is made again

@@ -311,7 +311,7 @@ def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
             stream = run.results(slow, Here(), range(40), size=2)
             assert next(stream) == [0, 1]
             cluster.close()
-            with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command goes on"):
+            with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command continues"):
                 list(stream)
         assert len(list(run.kept.glob("*.npz"))) >= 1
 
