@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 """Give a lecture, or run all tests, with one command. Needs Python 3.11 to 3.14 and nothing else.
 
-    python3 start.py               install what is missing (the first time), then open the map of the course as a slideshow
-    python3 start.py --deck 03     another deck
-    python3 start.py --lab         plain JupyterLab, for the exercises
-    python3 start.py test          run all tests; what follows is passed to pytest
-    python3 start.py test measures       those of one folder of tests
-    python3 start.py test --all          all, and every deck is walked through at three sizes, changed or not
-    python3 start.py test --exact        all, the outputs of notebooks compared to the letter
+    python3 start.py                     install what is missing (the first time), then open the map of the course
+    python3 start.py --deck 03           open another deck
+    python3 start.py --lab               open plain JupyterLab, for the exercises
+    python3 start.py test                run all tests; what follows is passed to pytest
+    python3 start.py test measures       run the tests of one folder
+    python3 start.py test --all          run all tests, and walk through every deck at three sizes, changed or not
+    python3 start.py test --exact        run all tests, and compare the outputs of notebooks to the letter
 
-Everything is installed into the folder .venv beside this file, what only tests need when "test" is asked for the first
-time. Run again, it installs nothing. On Windows write "py" instead of "python3".
+Any other word is a command of bertlook, and what follows are its options. It runs in the folder you are in:
+
+    python3 start.py present 06 --route 20
+    python3 start.py doctor              check before class that everything is ready
+    python3 start.py export 03 --help    show the options of a command; docs/instrument.md lists all commands
+
+Everything is installed into the folder .venv beside this file; what only the tests need comes with the first "test".
+A second start installs nothing. On Windows write "py" instead of "python3".
 """
 
 # This file must be understood by any Python 3, if only to say that it is too old: nothing newer than 3.6 in here.
@@ -176,7 +182,7 @@ def disk_full(folder):
     return (
         f"The disk is full: {free / GIB:.1f} GiB are free for {folder}, about {SPACE_NEEDED / GIB:.0f} GiB are needed\n"
         f"(and 1 GiB in the folder for temporary files, {tempfile.gettempdir()}; the variable TMPDIR names another).\n"
-        "Make space, then run the same command again: it goes on where it stopped."
+        "Make space, then run the same command again: it continues where it stopped."
     )
 
 
@@ -259,7 +265,7 @@ def explain(log, folder=None):
         raise NoNetwork(
             "The packages could not be downloaded: no connection to the package index.\n"
             "The first start needs the network (once, about 500 MB). Check the connection, or the proxy settings (HTTPS_PROXY),\n"
-            "then run the same command again: it goes on where it stopped."
+            "then run the same command again: it continues where it stopped."
         )
     if re.search(r"No matching distribution found for torch", log):
         return (
@@ -271,7 +277,7 @@ def explain(log, folder=None):
             f"Some files could not be written; the lines above name them. Is {folder} a folder of your own,\n"
             "and is no other program (a running JupyterLab, a virus scanner) using .venv? Then run the same command again."
         )
-    return f"The installation failed; the lines above and {LOG} say why.\nRunning the same command again goes on where it stopped."
+    return f"The installation failed; the lines above and {LOG} say why.\nRun the same command again: it continues where it stopped."
 
 
 def torch_version():
@@ -414,7 +420,9 @@ def install_packages(testing=False, pip_alone=False):
     if not pip_alone and uv(*rest):
         return
     if not pip_alone:
-        say("      uv, the faster installer, did not work here; pip goes on, which takes a minute longer")
+        say(
+            "      uv, the faster installer, did not work here; pip does the rest, which takes a minute longer"
+        )
     pip(*rest)
 
 
@@ -442,7 +450,6 @@ def ensure_installed(testing=False):
 def become(*arguments):
     """Run Python in .venv in place of this process; return the exit code where that is impossible (Windows)."""
     command = [VENV_PYTHON] + list(arguments)
-    os.chdir(ROOT)
     if os.name != "nt":
         os.execv(command[0], command)
     process = subprocess.Popen(command)
@@ -454,7 +461,7 @@ def become(*arguments):
 
 
 def parse(argv):
-    """The command line, but for ``test``, whose arguments are pytest's."""
+    """The command line, where it begins with an option or is empty."""
     parser = argparse.ArgumentParser(
         prog="start.py",
         description=__doc__,
@@ -493,14 +500,18 @@ def arguments_of_pytest(words):
 def main(argv):
     """Return the exit code."""
     testing = argv[:1] == ["test"]
+    passed_on = bool(argv) and not testing and not argv[0].startswith("-")
     try:
         check_python()
-        command = (
-            ["-m", "pytest"] + arguments_of_pytest(argv[1:])
-            if testing
-            else ["-m", "bertlook_bench"] + arguments_of_bertlook(parse(argv))
-        )
+        if testing:
+            command = ["-m", "pytest"] + arguments_of_pytest(argv[1:])
+        elif passed_on:  # -P: a file of the user's folder is not taken for a module
+            command = ["-P", "-m", "bertlook_bench"] + argv
+        else:
+            command = ["-m", "bertlook_bench"] + arguments_of_bertlook(parse(argv))
         ensure_installed(testing)
+        if not passed_on:  # the user's own files are named from the folder where the command was typed
+            os.chdir(ROOT)
         return become(*command)
     except Trouble as trouble:
         print(f"\n{trouble}", file=sys.stderr)
@@ -511,7 +522,7 @@ def main(argv):
         print(f"\n{disk_full(ROOT)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted. Run the same command again: it goes on where it stopped.", file=sys.stderr)
+        print("\nInterrupted. Run the same command again: it continues where it stopped.", file=sys.stderr)
         return 130
 
 

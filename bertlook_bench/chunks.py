@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bertlook_course.storage import Unfinished, cut, pack, unpack
-from bertlook_teach.disk import write_file
+from bertlook_teach.disk import install_command, write_file
 
 from . import common
 from .models import Model, measured
@@ -40,12 +40,15 @@ def add_scale(parser: ArgumentParser) -> None:
     """``--workers``, ``--scheduler`` and ``--force``."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--workers", type=int, metavar="N", help="measure in N processes of this computer (extra: scale)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="measure in N processes on this computer (needs the extra scale)",
     )
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="measure on the workers of this Dask scheduler, tcp://HOST:8786 (extra: scale)",
+        help="measure on the workers of this Dask scheduler, tcp://HOST:8786 (needs the extra scale)",
     )
     common.add_force(parser)
 
@@ -71,8 +74,8 @@ def _client(args: Namespace) -> Iterator:
         from distributed import Client, LocalCluster
     except ImportError:
         raise ImportError(
-            '--workers and --scheduler need Dask, which is an extra: pip install "bertlook_teach[scale]", in a clone pip install ".[scale]". '
-            "Without them the run needs nothing more."
+            f"--workers and --scheduler need Dask, which is not installed: {install_command('scale')}. "
+            "Without these options the command runs as it is."
         ) from None
     import logging
 
@@ -109,14 +112,14 @@ def _client(args: Namespace) -> Iterator:
 
 
 def _ask_who_is_there(address: str) -> None:
-    """An error if no scheduler answers: Dask's client waits for ever for one that says nothing, and takes what another server says for a length."""
+    """Raise an error if no scheduler answers. Dask's client would wait for ever for a silent server, and read the answer of another one as a length."""
     from distributed import rpc
 
     async def ask() -> str:
         async with rpc(address) as there:
             return str((await there.identity()).get("type"))
 
-    why = "somebody answers who is none"
+    why = "the server there is not a Dask scheduler"
     try:
         found = asyncio.run(asyncio.wait_for(ask(), PATIENCE))
         if found == "Scheduler":
@@ -127,11 +130,11 @@ def _ask_who_is_there(address: str) -> None:
             f"--scheduler is an address such as tcp://HOST:8786; got {address!r} ({error})."
         ) from None
     except OSError:
-        why = f"{PATIENCE:g} seconds were waited for it"
+        why = f"no answer within {PATIENCE:g} seconds"
     except Exception:  # noqa: BLE001, S110 - what another server says can be taken for anything
         pass
     raise OSError(
-        f"there is no Dask scheduler at {address} ({why}). Start one with `dask scheduler`, its first lines say the address; "
+        f"there is no Dask scheduler at {address} ({why}). Start one with `dask scheduler`, whose first lines give the address, "
         "or use --workers N on this computer."
     )
 
@@ -169,8 +172,8 @@ def _same_versions(client, address: str) -> None:
                 here, there = (".".join(v.split(".")[:2]) for v in (here, there))
             if here != there:
                 raise RuntimeError(
-                    f"the worker {worker} of {address} has {name} {there or '(none)'}, this computer {here}. Install the same versions on both: "
-                    'pip install -c constraints.txt ".[scale]".'
+                    f"the worker {worker} of {address} has {name} {there or '(none)'}, this computer has {here}. Install the same versions on both: "
+                    f"{install_command('scale')}."
                 )
 
 
@@ -352,13 +355,13 @@ class Run(Unfinished):
                 content = self._while_workers(future.result)
             except KilledWorker:
                 raise RuntimeError(
-                    f"chunk {number + 1}, or one that waited beside it, ended its worker several times: most often for want of memory. Take a "
-                    "smaller --batch-size or fewer workers; the same command goes on from here."
+                    f"chunk {number + 1}, or one that waited beside it, ended its worker several times, most often because memory ran out. Take a "
+                    "smaller --batch-size or fewer workers; the same command continues from here."
                 ) from None
             except CancelledError:
                 raise OSError(
-                    f"the Dask scheduler was lost while chunk {number + 1} was measured. Start it again, with its workers; the same command goes on "
-                    "from here."
+                    f"the Dask scheduler was lost while chunk {number + 1} was measured. Start it again, with its workers; the same command "
+                    "continues from here."
                 ) from None
             yield number, content
 
@@ -384,8 +387,8 @@ class Run(Unfinished):
                     seen = time.monotonic()
                 elif time.monotonic() - seen > WORKERLESS:
                     raise RuntimeError(
-                        "no worker is left: they ended several times, most often for want of memory. Take a smaller --batch-size or fewer workers; "
-                        "the same command goes on from here."
+                        "no worker is left: they ended several times, most often because memory ran out. Take a smaller --batch-size or fewer workers; "
+                        "the same command continues from here."
                     ) from None
 
 

@@ -34,8 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"randomly initialised twin, and a verdict. {VERDICT_RULE} Prints them; with --out writes claims.csv, claims.json and a page, "
         "claims.html.",
         "claims --model bert-base-uncased --lesson 03 --out result",
-        "Of a recording (--model recorded:NAME) the inputs are those that were recorded, and attention alone decides: every other claim says what it "
-        "would take. A claim that a random twin controls can hold only beside a recording of the twin, --twin.",
+        "With a recording (--model recorded:NAME) the inputs are those that were recorded, and only claims about attention can be decided; every "
+        "other claim says what it needs. A claim with the random twin as its control can hold only with a recording of the twin, --twin.",
     )
     common.add_model(parser, common.MODELS_TOO_RECORDED)
     common.add_recorded_twin(parser)
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--recompute",
         action="store_true",
-        help="compute everything here: take no shipped evidence and nothing kept before, and say which claims come out otherwise",
+        help="compute everything again, ignore shipped and kept results, and report which claims come out differently",
     )
     common.add_device(parser)
     chunks.add_scale(parser)
@@ -174,7 +174,7 @@ def _fits(args: Namespace, recorded: bool) -> None:
     """Options that do not go with a recording, or only with one."""
     if not recorded and args.twin:
         raise ValueError(
-            "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
+            "--twin goes with --model recorded:NAME; for a model that can be run, the twin is made here."
         )
     if recorded and args.twin and not args.twin.startswith(common.RECORDED):
         raise ValueError(f"--twin names a recording, recorded:FILE; got {args.twin!r}.")

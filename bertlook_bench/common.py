@@ -63,7 +63,7 @@ def add_on_error(parser: ArgumentParser) -> None:
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="at a sentence or text that cannot be read: stop and say where it is, or skip and count it (default: stop)",
+        help="when a sentence or text cannot be read: stop and report where it is, or skip it and report how many were skipped (default: stop)",
     )
 
 
@@ -79,7 +79,7 @@ def add_recorded_twin(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--twin",
         metavar="recorded:FILE",
-        help="beside a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
+        help="with a recording: its random twin, recorded on the same inputs (`bertlook record --random-twin`)",
     )
 
 
@@ -185,7 +185,7 @@ def recorded_twin(args: Namespace, recording):
         return None
     if not isinstance(recording, Recording):
         raise ValueError(  # noqa: TRY004 - an option that does not fit, not a call
-            "--twin goes with --model recorded:NAME; of a model that can be run the twin is made here."
+            "--twin goes with --model recorded:NAME; for a model that can be run, the twin is made here."
         )
     if not args.twin.startswith(RECORDED):
         raise ValueError(f"--twin names a recording, recorded:FILE; got {args.twin!r}.")
@@ -200,7 +200,7 @@ def with_twin(args: Namespace, encoder) -> list:
 
     given = recorded_twin(args, encoder) if "twin" in args else None
     if given is not None and args.no_twin:
-        raise ValueError("--twin gives a twin and --no-twin leaves it out; one of them is too many.")
+        raise ValueError("--twin gives a twin and --no-twin leaves it out; give only one of them.")
     if given is not None:
         return [encoder, given]
     if isinstance(encoder, Recording):

@@ -64,7 +64,7 @@ COMMAND = Command(
     Checkpoints({"limit": (2, "two texts, for intervals")}),
     "compare compare-layers",
     "compare specimen result/negation-0 --texts my.txt --out comparison",
-    notes="Two recordings (recorded:FILE) are compared on what both were recorded on, unless --texts or --pairs choose among it; their random "
-    "twin is recorded too, --twin.",
+    notes="Two recordings (recorded:FILE) are compared on the inputs that both hold; --texts or --pairs choose from these. Give a recording of the "
+    "random twin with --twin.",
     recorded=True,
 )

@@ -19,12 +19,14 @@ class Examples(Data):
         add("--task", metavar="NAME", help=f"{', '.join(SHIPPED)}, or a folder of the same form")
         train = "in place of --task: GLUE's files, .jsonl or .tsv, .gz too; with --dev"
         add("--train", metavar="FILE", help=train)
-        dev = "the file to choose on; without --test it is reported on, and a tenth of train is chosen on"
+        dev = "the file to choose the epoch on; without --test it is the file to report on, and the choice is made on a tenth of --train"
         add("--dev", metavar="FILE", help=dev)
         add("--test", metavar="FILE", help="the file to report on, with labels")
         metric = "(default: matthews for CoLA, spearman for numbers, else accuracy)"
         add("--metric", choices=METRICS, help=metric)
-        overlap = "examples in two files: refuse, or drop the earlier (default: refuse)"
+        overlap = (
+            "when an example is in two files: refuse to start, or drop the earlier one (default: refuse)"
+        )
         add("--overlap", choices=OVERLAP, default="refuse", help=overlap)
         limit = "train on N examples only, drawn at random (the same for every seed)"
         add("--limit", type=int, metavar="N", help=limit)
@@ -52,5 +54,5 @@ COMMAND = Command(
     "finetune",
     "finetune --task sentiment --out result",
     resumes=True,
-    notes="Each classifier is saved too (seed-0, seed-1, ...). Stopped in the middle, the same command goes on after the last epoch that was done.",
+    notes="Each classifier is saved too (seed-0, seed-1, ...). A run that was stopped continues after its last complete epoch when the same command is given again.",
 )

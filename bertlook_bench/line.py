@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bertlook_course.storage import release_folders, visible
 from bertlook_teach import __version__
+from bertlook_teach.disk import install_command
 
 if TYPE_CHECKING:
     from .driver import Command
@@ -39,20 +40,20 @@ GROUPS = {
         "layers": ("layers", "what each layer knows: a probe for every layer"),
         "ablate": ("ablate", "which heads matter: switch each off and score what is left"),
         "finetune": ("finetune", "teach a model a task, beside its baselines"),
-        "keywords": ("keywords", "do heads find key words: beside rules and a random twin"),
+        "keywords": ("keywords", "do heads find key words? scored beside rules and a random twin"),
         "compare": ("compare", "what changed in every head between two checkpoints"),
-        "negation": ("negation", "do heads find the cue of a negation, before and after tuning"),
+        "negation": ("negation", "do heads find the cue of a negation? before and after tuning"),
         "claims": ("claims", "try the published claims on a model"),
-        "misconceptions": ("misconceptions", "what is often said and not so, each refuted by a run"),
+        "misconceptions": ("misconceptions", "common misconceptions about attention, each refuted by a run"),
     },
     "keep and hand out": {
         "course": (f"{PRESS}.course", "copy the notebooks into a folder of your own"),
         "export": (f"{PRESS}.export", "write a deck as one file that is live without a kernel"),
-        "site": (f"{PRESS}.site", "the whole course as one folder for any web server"),
-        "worksheet": (f"{PRESS}.worksheet", "one printable page without code for a lesson"),
-        "collect": (f"{PRESS}.collect", "what a class handed in, on one page and in a CSV"),
+        "site": (f"{PRESS}.site", "write the whole course as one folder for any web server"),
+        "worksheet": (f"{PRESS}.worksheet", "write one printable page for a lesson, without code"),
+        "collect": (f"{PRESS}.collect", "gather what a class handed in, on one page and in a CSV"),
         "record": ("record", "keep a model's attention in a file"),
-        "show": (f"{PRESS}.show", "a recorded input as a page that is live without Python"),
+        "show": (f"{PRESS}.show", "write a recorded input as a page that is live without Python"),
     },
 }
 # Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.
@@ -97,7 +98,7 @@ def _overview() -> str:
     for heading, commands in GROUPS.items():
         lines = (f"  {name:{width}}  {summary}" for name, (_, summary) in commands.items())
         parts.append("\n".join([f"{heading}:", *lines]))
-    return "\n\n".join([*parts, "`bertlook COMMAND --help` says more, with an example."])
+    return "\n\n".join([*parts, "`bertlook COMMAND --help` explains a command and gives an example."])
 
 
 def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
@@ -188,7 +189,7 @@ def printing_anywhere() -> Iterator[None]:
     """Let the terminal show what is printed, and obey nothing of it; see `_Console`.
 
     A console that lacks a character shows a question mark for it; a Windows terminal lacks the roots and quotes of our tables. A stream
-    that is closed (``2>&-``, a service without a terminal) swallows what is said: its number would go to the next file that is opened.
+    that is closed (``2>&-``, a service without a terminal) is replaced by ``os.devnull``; otherwise the next file opened would get its number.
     """
     before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
@@ -241,7 +242,7 @@ def _main(argv: list[str]) -> int:
             "sklearn",
             "safetensors",
         ):
-            said += '. This needs it: pip install "bertlook_teach[torch]"'
+            said += f". This command needs it: {install_command('torch')}"
         print(f"bertlook {args.command}: {said}", file=sys.stderr)
         return 1
     except MemoryError as error:

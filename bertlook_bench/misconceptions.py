@@ -18,13 +18,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook misconceptions``."""
     common.describe(
         parser,
-        "List what is often said about attention and is not so, run what refutes each, and print what was found, what is true "
-        "and where that stands (keys of docs/bibliography.md). The exit code is 1 if one came out not refuted.",
+        "List common misconceptions about attention, run a counter-example for each, and print what was found, what is true "
+        "and the source (keys of docs/bibliography.md). The exit code is 1 if one of them is not refuted.",
         "misconceptions --lesson 03",
     )
     parser.add_argument("--lesson", metavar="NN", help="only those of one lesson (default: all)")
-    add_model(parser, "the model that the refutations run")
-    parser.add_argument("--list", action="store_true", help="only name them, run nothing")
+    add_model(parser, "the model that the counter-examples use")
+    parser.add_argument("--list", action="store_true", help="only list them, and run nothing")
 
 
 def run(args: Namespace) -> int:

@@ -85,7 +85,7 @@ COMMAND = Command(
     "pattern \"query.pos('DET') & key.governor()\" --out result",
     notes="A pattern is made of conditions of query and key, put together with & | ~, for example: "
     "query.pos('DET') & key.governor(); key.next(','); ~query.word('the', 'a') & key.offset(-1). "
-    f"Conditions: {', '.join(sorted(CONDITIONS))}; docs/patterns.md says what they ask.",
+    f"Conditions: {', '.join(sorted(CONDITIONS))}; docs/patterns.md explains them.",
     recorded=True,
     scale=True,
     metavar={"cache": "DIR"},

@@ -47,9 +47,9 @@ COMMAND = Command(
     Texts(),
     "profile",
     "profile --model bert-base-uncased --texts my.txt --out result",
-    notes="Of a recording (--model recorded:NAME) the corpus is what was recorded, unless --texts or --pairs choose among it.\n\n"
+    notes="With a recording (--model recorded:NAME) the corpus is what was recorded; --texts or --pairs choose from it.\n\n"
     "A corpus is a file, .gz too, several files, a folder of files, or - for standard input. "
-    "A run that was stopped, by Ctrl-C or by force, is gone on with when it is started again with the same --out.",
+    "A run that was stopped, by Ctrl-C or by force, continues when it is started again with the same --out.",
     recorded=True,
     scale=True,
 )

@@ -19,16 +19,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.describe(
         parser,
         "Run a model on texts and write every head's attention into one .bertlook file: weights in 16 bits, tokens, and which model it "
-        "was. Views, measures and `--model recorded:FILE` take the file as they take a model, for these texts.",
+        "was. Views, measures and `--model recorded:FILE` take the file in place of a model, for these texts.",
         "record --model bert-base-uncased --texts my.txt --out my.bertlook",
-        "The file holds the texts. Record what you may pass on. Of 16 bits two weights may be equal that the model tells apart, so where a choice or "
-        "a p value hangs on such a pair, it may differ from that of the model itself: about 2 answers of a head in 1,000.",
+        "The file holds the texts, so record only what you may pass on. Two weights that differ slightly in the model may become equal in 16 bits. A choice or "
+        "a p-value that depends on such a pair may differ from the model's own; this concerns about 2 answers of a head in 1,000.",
     )
     common.add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)
     common.add_texts(given)
     common.add_data(
-        given, "a treebank in CoNLL-U, .gz too: its words as it cuts them, for syntax and pattern"
+        given, "a treebank in CoNLL-U, .gz too, with its own division into words, for syntax and pattern"
     )
     common.add_limit(parser, "texts or sentences")
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, *.bertlook")
@@ -40,10 +40,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--with-vectors",
         action="store_true",
-        help="also queries, keys and values, for the neuron view: a larger file",
+        help="also record queries, keys and values, for the neuron view; the file is larger",
     )
     parser.add_argument(
-        "--label", metavar="NAME", default="", help="the model's name for readers (default: its name)"
+        "--label",
+        metavar="NAME",
+        default="",
+        help="the name of the model that readers see (default: its own)",
     )
     common.add_truncate(parser)
     common.add_device(parser, batch_size=8)

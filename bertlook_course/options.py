@@ -14,7 +14,7 @@ _WIDTH = 100
 
 
 def describe(parser: ArgumentParser, what: str, example: str, *below: str) -> None:
-    """What a command does, and below its options: more about them, and at the end an example to copy."""
+    """Set the description of a command, and below its options the notes and an example to copy."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = fill(what, _WIDTH)
     notes = [fill(note, _WIDTH, break_on_hyphens=False) for note in below]
@@ -35,9 +35,11 @@ def add_model(parser: ArgumentParser, what: str) -> None:
 
 
 def add_force(parser: ArgumentParser) -> None:
-    """``--force``, of runs that are gone on with."""
+    """``--force``, of runs that continue after a stop."""
     parser.add_argument(
-        "--force", action="store_true", help="begin afresh: drop what stopped runs have left in the folder"
+        "--force",
+        action="store_true",
+        help="start from the beginning: delete what stopped runs have left in the folder",
     )
 
 

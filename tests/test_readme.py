@@ -1,26 +1,30 @@
-"""The README cannot lie: its examples are run, its files exist, its commands are real."""
+"""The README cannot lie, nor the page of commands: examples are run, files exist, commands are real and written as they are typed."""
 
 import doctest
 import json
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from traitlets import MetaHasTraits
 
+import start
+from bertlook_bench.line import COMMANDS, build_parser
 from bertlook_course import widgets
 from bertlook_teach import views
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+INSTRUMENT = (ROOT / "docs" / "instrument.md").read_text(encoding="utf-8")
 # Parts or sisters of views that are there, what shows pictures of one's own, and what waits for a file.
 WITHOUT_PICTURE = {
     "MaskedWordView",
     "BenchView", "BeliefExplorer", "HeadPictures", "PaperPage", "PictureMenu", "RecordedExplorer", "RecordingFile",
 }  # fmt: skip
-EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", INSTRUMENT, re.DOTALL))
 
 
 def run_examples(text: str) -> doctest.TestResults:
@@ -28,7 +32,7 @@ def run_examples(text: str) -> doctest.TestResults:
     return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
 
 
-def test_the_examples_print_what_the_readme_says():
+def test_the_examples_print_what_the_page_of_commands_says():
     results = run_examples(EXAMPLES)
     assert results.attempted >= 5 and results.failed == 0
 
@@ -116,6 +120,68 @@ def test_every_picture_has_a_text():
     assert README.count("<img") == len(re.findall(r'<img[^>]*alt="', README))
 
 
-def test_the_two_commands_are_on_the_first_screen():
-    first_screen = README[: README.index("## ")]
-    assert "python3 start.py\n" in first_screen and "python3 start.py test" in first_screen
+def commands(text: str, start: str) -> list[list[str]]:
+    """The words of every command of a text that begins with ``start``, alone in a line or between backticks."""
+    found = re.findall(rf"(?:`|^){re.escape(start)}((?: [^`\n]*)?)(?:`|$)", text, re.MULTILINE)
+    return [shlex.split(words) for words in found]
+
+
+def parsed(words: list[str]) -> bool:
+    """Whether start.py or `bertlook` takes these words."""
+    if words[:1] == ["test"]:
+        return True  # what follows is pytest's
+    try:
+        start.parse(words) if not words or words[0].startswith("-") else build_parser(words[0]).parse_args(
+            words
+        )
+    except SystemExit as stop:
+        return stop.code == 0  # --help
+    return True
+
+
+def test_the_readme_is_one_page_with_one_command_first_and_the_tests_lower_down():
+    assert README.count("\n") <= 60
+    blocks = re.findall(r"```\n(.*?)```", README, re.DOTALL)
+    assert blocks == ["python3 start.py\n", "python3 start.py test\n"]
+    assert README.index(blocks[0]) < README.index("## ") < README.index(blocks[1])
+
+
+def test_every_command_of_the_readme_is_written_as_it_is_typed_in_a_clone():
+    assert not re.search(r"`bertlook |^bertlook ", README, re.MULTILINE)
+    found = commands(README, "python3 start.py")
+    assert {words[0] for words in found if words} >= {
+        "present",
+        "export",
+        "worksheet",
+        "doctor",
+        "lab",
+        "test",
+    }
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/instrument.md", "docs/slides.md", "docs/teaching.md", "docs/hosts.md"]
+)
+def test_every_command_of_a_page_is_one_that_is_there(page, capsys):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = (
+        commands(text, "python3 start.py") + commands(text, "bertlook") + commands(text, ".venv/bin/bertlook")
+    )
+    assert len(found) >= 2
+    assert [words for words in found if not parsed(words)] == []
+
+
+def test_a_command_that_is_not_there_would_be_found(capsys):
+    assert commands("`bertlook dance 3`, `my bertlook`\nbertlook lab\n", "bertlook") == [
+        ["dance", "3"],
+        ["lab"],
+    ]
+    assert (
+        not parsed(["dance"])
+        and not parsed(["present", "03", "--rout", "7"])
+        and parsed(["present", "03", "--help"])
+    )
+
+
+def test_the_page_of_commands_has_every_command():
+    assert {words[0] for words in commands(INSTRUMENT, "bertlook") if words} == set(COMMANDS)

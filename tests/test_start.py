@@ -457,7 +457,7 @@ def test_what_uv_cannot_do_pip_does(project, capsys):
     (project / "no-uv.txt").touch()
     start.ensure_installed()
     assert [call.split()[1] for call in calls(project)] == ["pip", "pip", "uv", "pip"]
-    assert "uv, the faster installer, did not work here; pip goes on" in capsys.readouterr().out
+    assert "uv, the faster installer, did not work here; pip does the rest" in capsys.readouterr().out
     assert start.read_stamp()
 
 
@@ -467,7 +467,7 @@ def test_where_there_is_no_uv_pip_does_all(project, capsys):
     *_, rest = made = calls(project)
     assert [call.split()[1] for call in made] == ["pip", "pip", "pip"]
     assert rest.endswith("-e .[lab]")
-    assert "pip goes on" in capsys.readouterr().out
+    assert "pip does the rest" in capsys.readouterr().out
     assert start.read_stamp()
 
 
@@ -574,21 +574,72 @@ def test_a_pip_without_index_means_a_uv_without(project):
         ("test measures -x", f"-m pytest {ROOT / 'tests' / 'measures'} -x"),
         ("test --exact slides/03.ipynb", "-m pytest --exact slides/03.ipynb"),
         ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),
+        ("present 06 --route 20", "-P -m bertlook_bench present 06 --route 20"),
+        ("export test --help", "-P -m bertlook_bench export test --help"),
+        ("doctor", "-P -m bertlook_bench doctor"),
     ],
 )
-def test_what_is_started(line, command, monkeypatch):
+def test_what_is_started(line, command, monkeypatch, tmp_path):
+    """A command of bertlook stays in the folder where it was typed, since it names the user's files; all else runs in the project."""
     started = []
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(start, "ensure_installed", lambda testing: None)
-    monkeypatch.setattr(start, "become", lambda *arguments: started.append(" ".join(arguments)))
+    monkeypatch.setattr(start, "become", lambda *arguments: started.append((" ".join(arguments), Path.cwd())))
     start.main(line.split())
-    assert started == [command]
+    assert started == [(command, tmp_path.resolve() if command.startswith("-P") else ROOT)]
+
+
+INTERRUPTED = """
+import importlib.util, os, signal, sys
+assert importlib.util.find_spec("own") is None, "a file of the folder was taken for a module"
+assert sys.argv[1:] == ["doctor", "--quick"]
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    signal.pause()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal of this kind")
+@pytest.mark.parametrize(("script", "code"), [("raise SystemExit(7)", 7), (INTERRUPTED, 130)])
+def test_a_command_passed_on_gives_its_exit_code_and_gets_control_c(script, code, tmp_path):
+    """Through the real start.py, with a bertlook_bench that only ends in one of these ways."""
+    package = tmp_path / "packages" / "bertlook_bench"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(script)
+    (tmp_path / "own.py").touch()
+    lines = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import start; "
+        "start.VENV_PYTHON, start.ensure_installed = sys.executable, lambda testing: None; "
+        "sys.exit(start.main(['doctor', '--quick']))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", lines],
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == code, done.stderr
+
+
+def test_the_help_says_that_other_words_are_passed_on(capsys):
+    with pytest.raises(SystemExit):
+        start.main(["--help"])
+    said = capsys.readouterr().out
+    assert "Any other word is a command of bertlook" in said and "start.py present 06 --route 20" in said
 
 
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
         (start.Trouble("what is wrong, and what to do"), 1, "\nwhat is wrong, and what to do\n"),
-        (KeyboardInterrupt(), 130, "goes on where it stopped"),
+        (KeyboardInterrupt(), 130, "continues where it stopped"),
         (OSError(errno.ENOSPC, "No space left on device"), 1, FULL),
     ],
     ids=["trouble", "interrupted", "full disk"],

@@ -5,9 +5,10 @@
     python tools/links.py --from-git                    set it from the address of the git remote "origin"
     python tools/links.py --check                       write nothing, exit 1 if a link is not what would be written
 
-Links stand in README.md between the lines <!-- links:begin --> and <!-- links:end -->, and in notebooks in cells
+Links stand in docs/deploy.md between the lines <!-- links:begin --> and <!-- links:end -->, and in notebooks in cells
 tagged ``links`` (text) and ``colab`` (code that installs the package there, and does nothing elsewhere). In an exercise they say
-what tools/build_exercises.py copies from its solution. While the repository is OWNER/REPO a line says how to set it, rather than broken links.
+what tools/build_exercises.py copies from its solution. While the repository is OWNER/REPO there are no links: docs/deploy.md says how to set it, the text
+cells show nothing, and the code cells install a wheel that was uploaded beside the notebook.
 """
 
 from __future__ import annotations
@@ -34,10 +35,18 @@ from run_notebooks import ROOT, read, save
 
 PLACEHOLDER = "OWNER/REPO"
 BEGIN, END = "<!-- links:begin -->", "<!-- links:end -->"
-NO_LINKS = (  # what stands in the place of links until the address is known
-    "*Run it on Binder or Colab: not yet. Whoever publishes this repository sets its address once, "
-    "`python tools/links.py --repository YOU/YOURS`.*"
+# What stands in the place of links until the address is known: on the page for whoever publishes, in notebooks a comment, which shows nothing.
+NO_LINKS = (
+    "There are no links yet, because this copy of the course has no public address. Whoever publishes it sets the address once: "
+    "`.venv/bin/python tools/links.py --repository OWNER/NAME`. Links for every lesson then appear here and in its notebooks. "
+    "Until then, an exercise runs on Colab with the [wheel](hosts.md#from-a-wheel-in-an-empty-environment) uploaded beside it."
 )
+UNSEEN = (
+    "<!-- tools/links.py writes links to Binder and Colab here once the address of the repository is set -->"
+)
+PAGE = "docs/deploy.md"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+WHEEL = f"bertlook_teach-{VERSION}-py3-none-any.whl"
 BADGES = ("tests", "newest")  # workflows
 FOLDERS = ("slides", "notebooks/solutions", "notebooks/exercises")
 
@@ -69,12 +78,23 @@ class Home:
         return f"https://colab.research.google.com/github/{self.repository}/blob/{self.ref}/{quote(notebook)}"
 
     @property
+    def source(self) -> str:
+        """What pip installs from: the repository, or while its address is not known a wheel beside the notebook."""
+        return f"git+https://github.com/{self.repository}@{self.ref}" if self.known else WHEEL
+
+    @property
     def install(self) -> str:
         """Code of a cell that installs the package on Colab and does nothing elsewhere."""
+        wanted = f"bertlook_teach[torch] @ {self.source}" if self.known else f"{self.source}[torch]"
         return (
             "import importlib.util\n\n"
             'if importlib.util.find_spec("google") and importlib.util.find_spec("google.colab"):\n'
-            f'    %pip install -q "bertlook_teach[torch] @ git+https://github.com/{self.repository}@{self.ref}"'
+            + (
+                ""
+                if self.known
+                else "    # On Colab: first upload this file to the folder of the notebook.\n"
+            )
+            + f'    %pip install -q "{wanted}"'
         )
 
 
@@ -107,8 +127,8 @@ def home_from_git(address: str, ref: str = "main") -> Home:
     return Home(found.group(1), ref)
 
 
-def readme_block(home: Home, root: Path = ROOT) -> str:
-    """What stands in the README between the markers: a line for each deck and each exercise notebook."""
+def links_block(home: Home, root: Path = ROOT) -> str:
+    """What stands on the page between the markers: a line for each deck and each exercise notebook."""
     if not home.known:
         return NO_LINKS
     workflows = f"https://github.com/{home.repository}/actions/workflows"
@@ -128,11 +148,11 @@ def readme_block(home: Home, root: Path = ROOT) -> str:
     return "\n".join(lines)
 
 
-def write_readme(readme: str, block: str) -> str:
-    """The README with a block between its markers."""
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
-        raise ValueError(f"README.md should have the lines {BEGIN} and {END}, once each and in this order")
-    before, rest = readme.split(BEGIN)
+def write_page(page: str, block: str) -> str:
+    """The page with a block between its markers."""
+    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
+        raise ValueError(f"{PAGE} should have the lines {BEGIN} and {END}, once each and in this order")
+    before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}\n{block}\n{END}{after}"
 
@@ -140,7 +160,7 @@ def write_readme(readme: str, block: str) -> str:
 def notebook_text(home: Home, path: str) -> str:
     """What a cell tagged ``links`` says. A solution's cell speaks of the exercise made from it."""
     if not home.known:
-        return NO_LINKS
+        return UNSEEN
     path = path.replace("notebooks/solutions/", "notebooks/exercises/")
     if path.startswith("slides/"):
         return f"Run these slides on [Binder]({home.binder(f'rise/{path}')})."
@@ -166,13 +186,13 @@ def write_notebook(notebook: nbformat.NotebookNode, home: Home, path: str) -> bo
 def update(root: Path, home: Home, *, check: bool = False) -> list[str]:
     """Write every link under ``root``; return the files that were (or with ``check``, would be) changed."""
     stale = []
-    readme = root / "README.md"
-    old = readme.read_text(encoding="utf-8")
-    new = write_readme(old, readme_block(home, root))
+    page = root / PAGE
+    old = page.read_text(encoding="utf-8")
+    new = write_page(old, links_block(home, root))
     if new != old:
-        stale.append("README.md")
+        stale.append(PAGE)
         if not check:
-            readme.write_text(new, encoding="utf-8")
+            page.write_text(new, encoding="utf-8")
     for folder in FOLDERS:
         for path in sorted((root / folder).glob("*.ipynb")):
             name = path.relative_to(root).as_posix()

@@ -102,16 +102,19 @@ def notebooks(kind: str, only: Sequence[str] = ()) -> list[Path]:
 
 
 def install_address() -> str:
-    """Where the installation cell installs from."""
-    home = read_home((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return f"git+https://github.com/{home.repository}@{home.ref}"
+    """Where the installation cell installs from: the repository, or a wheel beside the notebook."""
+    return read_home((ROOT / "pyproject.toml").read_text(encoding="utf-8")).source
 
 
 def try_notebook(python: Path, notebook: Path, wheel: Path, env: dict[str, str]) -> dict:
     """Run a copy of a notebook in an empty folder."""
     with tempfile.TemporaryDirectory(prefix="bertlook-wheel-") as folder:
         copy = Path(shutil.copy(notebook, folder))
-        command = [python, "-c", RUNNER, copy, install_address(), wheel.as_uri()]
+        address = install_address()
+        here = (
+            wheel.as_uri() if address.startswith("git+") else wheel
+        )  # as the cell writes it: an address, or a file
+        command = [python, "-c", RUNNER, copy, address, here]
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"seconds": 0, "peak": 0, "error": done.stderr[-2000:]}

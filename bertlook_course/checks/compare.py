@@ -126,7 +126,7 @@ def _to_number(value):
     if isinstance(value, (bool, np.bool_)):
         return None, "A number was expected; yours is True or False."
     if isinstance(value, str):
-        return None, "A number was expected; yours is a text. Leave the quotation marks away."
+        return None, "A number was expected; yours is a text. Leave out the quotation marks."
     array = _to_array(value)
     if array is None:
         return None, f"A number was expected; yours is {_kind(value)}."

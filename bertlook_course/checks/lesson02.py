@@ -139,6 +139,23 @@ def check_popular(weights, mask):
     )
 
 
+_PATTERNS = {"next", "previous", "same_word", "same_word_across", "within_word", "delimiter", "bag_of_words"}
+
+
+@of_run(lambda: ({"same_word": "no word occurs twice", "bag_of_words": "there is one text only"},))
+def check_undefined(missing):
+    """Which patterns a text cannot show."""
+    expected = set(missing)
+    return SetCheck(
+        expected,
+        wrong={
+            "those it *can* show": _PATTERNS - expected,
+            "those are the reasons; the keys were asked for": set(missing.values()),
+        },
+        learnt=f"{len(expected)} of {len(_PATTERNS)}. They are left out, with a reason: a 0 in their place would count as a measurement.",
+    )
+
+
 # --- 4: best head ------------------------------------------------------------------------------------------
 def _scores():
     value = np.array([[0.5, 0.4, 0.1], [0.2, 0.3, 0.1]])
@@ -362,22 +379,6 @@ check_rotation_meaning = ChoiceCheck.among(
     learnt="So a single neuron has no meaning that the map could confirm. A number of neurons is a statement about the axes as well.",
 )
 ROTATION_OPTIONS = check_rotation_meaning.options
-
-_PATTERNS = {"next", "previous", "same_word", "same_word_across", "within_word", "delimiter", "bag_of_words"}
-
-
-@of_run(lambda: ({"same_word": "no word occurs twice", "bag_of_words": "there is one text only"},))
-def check_undefined(missing):
-    """Which patterns a text cannot show."""
-    expected = set(missing)
-    return SetCheck(
-        expected,
-        wrong={
-            "those it *can* show": _PATTERNS - expected,
-            "those are the reasons; the keys were asked for": set(missing.values()),
-        },
-        learnt=f"{len(expected)} of {len(_PATTERNS)}. They are left out, with a reason: a 0 in their place would count as a measurement.",
-    )
 
 
 # --- 12: a recording of BERT-base ------------------------------------------------------------------------

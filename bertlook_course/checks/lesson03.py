@@ -77,7 +77,25 @@ def check_previous_heads(profile):
     )
 
 
-# --- 3 and 4 ---------------------------------------------------------------------------------------------
+# --- 3 ---------------------------------------------------------------------------------------------------
+@of_run(lambda: (("[CLS]", "yes", ",", "it", "'", "s", ".", "[SEP]"),))
+def check_masks(tokens):
+    """A boolean array that is True where the token is a full stop or a comma."""
+    expected = np.isin(tokens, (".", ","))
+    marks = [not any(c.isalnum() for c in token) and token not in ("[CLS]", "[SEP]") for token in tokens]
+    return ArrayCheck(
+        expected,
+        axes=("token",),
+        wrong={
+            "these are positions; one True or False a token was asked for": np.flatnonzero(expected),
+            "only . and , count; apostrophes, dashes and question marks are *other*": np.array(marks),
+        },
+        learnt=f"{int(expected.sum())} of {len(tokens)} tokens. This is also the share that uniform attention would give them: "
+        f"{expected.mean():.3f}.",
+    )
+
+
+# --- 4 and 5 ---------------------------------------------------------------------------------------------
 def _share_to(weights, keys):
     return weights[..., keys].sum(axis=-1).mean(axis=-1)
 
@@ -126,7 +144,7 @@ check_sep_to_sep = FunctionCheck(
 )
 
 
-# --- 5 ---------------------------------------------------------------------------------------------------
+# --- 6 ---------------------------------------------------------------------------------------------------
 @of_run(lambda: (case_attention(("[CLS]", *["a"] * 17, "[SEP]", "[SEP]"), 1, 1),))
 def check_baseline(attention):
     """What uniform attention would give to [SEP] in one text."""
@@ -152,7 +170,7 @@ def check_baseline(attention):
     )
 
 
-# --- 6 and 7 ---------------------------------------------------------------------------------------------
+# --- 7 and 8 ---------------------------------------------------------------------------------------------
 check_row_entropy = FunctionCheck(
     entropy,
     asks="``row_entropy(row)``: entropy of one row in nats, with 0 log 0 = 0.",
@@ -173,6 +191,18 @@ check_row_entropy = FunctionCheck(
     ],
     learnt="0 for a row with a single 1, ln n for a uniform one. exp(entropy) is the number of tokens over which the row is spread.",
 )
+
+
+check_why_divide = ChoiceCheck.among(
+    {
+        "it makes every row sum to 1": "softmax has seen to that already",
+        "a longer text allows more entropy": None,
+        "it turns nats into bits": "for bits one divides by ln 2, whatever the length",
+    },
+    asks="Why entropies of texts of different length are divided by ln n.",
+    learnt="Uniform attention has entropy ln n: 2.08 nats over 8 tokens, 4.61 over 100. Divided by ln n both are 1.",
+)
+LENGTH_OPTIONS = check_why_divide.options
 
 
 def _focus(weights):
@@ -196,19 +226,8 @@ check_head_focus = FunctionCheck(
     learnt="Entropy first, mean after. 0 is a head that looks at one token each time, 1 one that looks at all tokens equally.",
 )
 
-check_why_divide = ChoiceCheck.among(
-    {
-        "it makes every row sum to 1": "softmax has seen to that already",
-        "a longer text allows more entropy": None,
-        "it turns nats into bits": "for bits one divides by ln 2, whatever the length",
-    },
-    asks="Why entropies of texts of different length are divided by ln n.",
-    learnt="Uniform attention has entropy ln n: 2.08 nats over 8 tokens, 4.61 over 100. Divided by ln n both are 1.",
-)
-LENGTH_OPTIONS = check_why_divide.options
 
-
-# --- 8 and 9 ---------------------------------------------------------------------------------------------
+# --- 9 and 10 --------------------------------------------------------------------------------------------
 @of_run(lambda: (_profile(0), _profile(1)), answers=2)
 def check_fair_head(choosing, reporting, measure="self"):
     """The head chosen on one half of the texts, and its mean on the other half."""
@@ -274,7 +293,7 @@ def check_learned_layers(profile, twin, measure="punct"):
     )
 
 
-# --- 10 --------------------------------------------------------------------------------------------------
+# --- 11 --------------------------------------------------------------------------------------------------
 @of_run()
 def check_erratum():
     """The printed numbers of the layers in which Clark's Figure 2 gives over half of the attention to [SEP]."""
@@ -287,23 +306,6 @@ def check_erratum():
             "printed layers count from 1; `np.flatnonzero` counts from 0": over,
         },
         learnt=f"The figure gives {layers[9]:.3f} for layer 10: close to half, not over it. The sentence rounds, the figure does not.",
-    )
-
-
-@of_run(lambda: (("[CLS]", "yes", ",", "it", "'", "s", ".", "[SEP]"),))
-def check_masks(tokens):
-    """A boolean array that is True where the token is a full stop or a comma."""
-    expected = np.isin(tokens, (".", ","))
-    marks = [not any(c.isalnum() for c in token) and token not in ("[CLS]", "[SEP]") for token in tokens]
-    return ArrayCheck(
-        expected,
-        axes=("token",),
-        wrong={
-            "these are positions; one True or False a token was asked for": np.flatnonzero(expected),
-            "only . and , count; apostrophes, dashes and question marks are *other*": np.array(marks),
-        },
-        learnt=f"{int(expected.sum())} of {len(tokens)} tokens. This is also the share that uniform attention would give them: "
-        f"{expected.mean():.3f}.",
     )
 
 

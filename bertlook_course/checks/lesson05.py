@@ -219,27 +219,6 @@ check_kappa = FunctionCheck(
 )
 
 
-# --- 8 ---------------------------------------------------------------------------------------------------
-@of_run()
-def check_useful():
-    """The tasks with the smallest and the largest share of heterogeneous and block maps."""
-    table = {task: shares for task, shares in published_fractions().items() if task != "mean"}
-    useful = {task: shares[3] + shares[4] for task, shares in table.items()}
-    other = {task: 1 - shares[0] for task, shares in table.items()}
-    least, most = min(useful, key=useful.get), max(useful, key=useful.get)
-    return ListCheck(
-        [least, most],
-        wrong=[
-            "the smallest first, then the largest",
-            [most, least],
-            "that is everything but vertical; heterogeneous and block only",
-            [min(other, key=other.get), max(other, key=other.get)],
-        ],
-        learnt=f"{useful[least]:.3f} and {useful[most]:.3f}: the printed 32 % and 61 %. An upper bound, since heterogeneous "
-        "means not classified.",
-    )
-
-
 # --- 9 ---------------------------------------------------------------------------------------------------
 def _scores():
     """Four maps whose vertical scores are .2, .6, .7 and .8; nothing else about them reaches a line."""
@@ -262,6 +241,27 @@ def check_movable(scores, low=0.25, high=0.75, name="vertical"):
             f"that is the share at {high}; the change was asked for": at_high,
         },
         learnt=f"From {at_low:.3f} to {at_high:.3f} of all maps, and nothing changed but a number we chose.",
+    )
+
+
+# --- 10 --------------------------------------------------------------------------------------------------
+@of_run()
+def check_useful():
+    """The tasks with the smallest and the largest share of heterogeneous and block maps."""
+    table = {task: shares for task, shares in published_fractions().items() if task != "mean"}
+    useful = {task: shares[3] + shares[4] for task, shares in table.items()}
+    other = {task: 1 - shares[0] for task, shares in table.items()}
+    least, most = min(useful, key=useful.get), max(useful, key=useful.get)
+    return ListCheck(
+        [least, most],
+        wrong=[
+            "the smallest first, then the largest",
+            [most, least],
+            "that is everything but vertical; heterogeneous and block only",
+            [min(other, key=other.get), max(other, key=other.get)],
+        ],
+        learnt=f"{useful[least]:.3f} and {useful[most]:.3f}: the printed 32 % and 61 %. An upper bound, since heterogeneous "
+        "means not classified.",
     )
 
 

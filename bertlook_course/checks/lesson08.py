@@ -102,7 +102,7 @@ check_uas = FunctionCheck(
     learnt="Two papers with the same probe and another rule for punctuation print other numbers. Say which.",
 )
 
-# --- 5: a made-up grammar --------------------------------------------------------------------------------
+# --- 5: a made-up grammar, and selectivity ---------------------------------------------------------------
 RULES = {"the": "last", "cat": "self", "sat": "first", "on": "first", "mat": "self"}
 
 
@@ -131,6 +131,22 @@ check_made_up = FunctionCheck(
     },
     learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself: from words if it sees them, else from places.",
 )
+
+
+@of_run(lambda: (0.5, 0.3))
+def check_selectivity(real, made_up):
+    """UAS on the treebank minus UAS on the made-up grammar."""
+    return NumberCheck(
+        real - made_up,
+        tolerance=1e-4,
+        wrong={
+            "the sign is turned: what is real minus what can be learnt anyway": made_up - real,
+            "that is a ratio; selectivity is a difference": real / made_up,
+            "that is the score on the treebank; subtract what the same probe learns of a grammar that nobody speaks": real,
+        },
+        learnt="A high score means little if the same probe scores as high on nonsense. The difference says how much more it finds where BERT may have something to give.",
+    )
+
 
 # --- 6: the released bug ---------------------------------------------------------------------------------
 check_shifted = FunctionCheck(
@@ -192,22 +208,6 @@ check_comparable = ChoiceCheck.among(
     learnt="The same task, the same score, the same sentences: only then is one number higher than another.",
 )
 COMPARE_OPTIONS = check_comparable.options
-
-
-# --- 9: selectivity --------------------------------------------------------------------------------------
-@of_run(lambda: (0.5, 0.3))
-def check_selectivity(real, made_up):
-    """UAS on the treebank minus UAS on the made-up grammar."""
-    return NumberCheck(
-        real - made_up,
-        tolerance=1e-4,
-        wrong={
-            "the sign is turned: what is real minus what can be learnt anyway": made_up - real,
-            "that is a ratio; selectivity is a difference": real / made_up,
-            "that is the score on the treebank; subtract what the same probe learns of a grammar that nobody speaks": real,
-        },
-        learnt="A high score means little if the same probe scores as high on nonsense. The difference says how much more it finds where BERT may have something to give.",
-    )
 
 
 # --- the last two: a picture, and a claim on trial ---------------------------------------------------------

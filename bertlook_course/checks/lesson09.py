@@ -253,18 +253,6 @@ def check_labelled(measures, label="broad"):
 
 
 # --- 9 and 10 --------------------------------------------------------------------------------------------
-check_may_align = ChoiceCheck.among(
-    {
-        "the specimen and BERT-base": "36 points and 144: which head of the one should come to lie on which of the other?",
-        "the specimen on two halves of the texts": None,
-        "the specimen's heads and a shuffled list of them": "then each head is matched with a stranger; sort both lists first",
-    },
-    asks="Which two maps may be turned onto each other.",
-    learnt="Alignment needs to know which point belongs to which. The same heads, measured twice, qualify.",
-)
-ALIGN_OPTIONS = check_may_align.options
-
-
 def _labelled():
     """The distances above, and a behaviour for each head; the loner's nearest head is of its own kind."""
     kinds = np.array([["next"], ["broad"], ["punct"], ["[SEP]"]]).repeat(3, axis=1).astype(object)
@@ -298,6 +286,18 @@ def check_best_partner(distances, labels, n_heads):
         learnt=f"The loner is {loner} ({flat[start]}); its nearest head of another kind is {expected} "
         f"({flat[best]}), {distances[start, best]:.3f} nats a token away.",
     )
+
+
+check_may_align = ChoiceCheck.among(
+    {
+        "the specimen and BERT-base": "36 points and 144: which head of the one should come to lie on which of the other?",
+        "the specimen on two halves of the texts": None,
+        "the specimen's heads and a shuffled list of them": "then each head is matched with a stranger; sort both lists first",
+    },
+    asks="Which two maps may be turned onto each other.",
+    learnt="Alignment needs to know which point belongs to which. The same heads, measured twice, qualify.",
+)
+ALIGN_OPTIONS = check_may_align.options
 
 
 # --- 11: a recording of BERT-base ------------------------------------------------------------------------

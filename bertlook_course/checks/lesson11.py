@@ -208,19 +208,20 @@ check_importance = FunctionCheck(
 )
 
 
-# --- 9: a task ---------------------------------------------------------------------------------------------------
-@of_run(lambda: ([[0.001, 0.04], [0.5, 0.9]],))
-def check_starred(p):
-    """The printed names of the heads that are significant after Holm's correction."""
-    p = np.asarray(p, dtype=float)
-    return SetCheck(
-        labels_of(holm(p) < 0.05),
-        wrong={"these are all with p < .05; correct for the number of heads first": labels_of(p < 0.05)},
-        learnt="After the correction few heads are left of many, or none. Which ones is a fact about this classifier: another seed may need others.",
+# --- 9 and 10: pruning -------------------------------------------------------------------------------------------
+@of_run(lambda: (_CHANGE, 2))
+def check_order(importance, n):
+    """The printed names of the n least important heads, least first."""
+    importance = np.asarray(importance, dtype=float)
+    places = np.argsort(importance, axis=None, kind="stable").tolist()
+    order = [head_label(*divmod(place, importance.shape[1])) for place in places]
+    return ListCheck(
+        order[:n],
+        wrong={"those are the *most* important; pruning begins at the other end": order[::-1][:n]},
+        learnt="Least important first, from all layers together: that is why each layer was divided by its norm before.",
     )
 
 
-# --- 10: pruning -------------------------------------------------------------------------------------------------
 @of_run(lambda: (10, 4, 2))
 def check_saved(width, head_size, heads):
     """How many parameters go with some heads."""
@@ -242,16 +243,15 @@ def check_saved(width, head_size, heads):
     )
 
 
-@of_run(lambda: (_CHANGE, 2))
-def check_order(importance, n):
-    """The printed names of the n least important heads, least first."""
-    importance = np.asarray(importance, dtype=float)
-    places = np.argsort(importance, axis=None, kind="stable").tolist()
-    order = [head_label(*divmod(place, importance.shape[1])) for place in places]
-    return ListCheck(
-        order[:n],
-        wrong={"those are the *most* important; pruning begins at the other end": order[::-1][:n]},
-        learnt="Least important first, from all layers together: that is why each layer was divided by its norm before.",
+# --- 11: a task --------------------------------------------------------------------------------------------------
+@of_run(lambda: ([[0.001, 0.04], [0.5, 0.9]],))
+def check_starred(p):
+    """The printed names of the heads that are significant after Holm's correction."""
+    p = np.asarray(p, dtype=float)
+    return SetCheck(
+        labels_of(holm(p) < 0.05),
+        wrong={"these are all with p < .05; correct for the number of heads first": labels_of(p < 0.05)},
+        learnt="After the correction few heads are left of many, or none. Which ones is a fact about this classifier: another seed may need others.",
     )
 
 

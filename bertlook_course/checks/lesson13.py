@@ -58,7 +58,7 @@ check_auc = FunctionCheck(
 )
 
 
-# --- 3 and 4: phases ---------------------------------------------------------------------------------------
+# --- 3 to 5: phases ----------------------------------------------------------------------------------------
 def _total(series, axis=0):
     return ((series - series.mean(axis=axis)) ** 2).sum()
 
@@ -136,19 +136,7 @@ def check_split_p(observed, shuffled):
     )
 
 
-# --- 5 and 6: a null ---------------------------------------------------------------------------------------
-check_null = ChoiceCheck.among(
-    {
-        "the same share of pairs, drawn anywhere": "pairs drawn anywhere are far apart, pairs of a clause near: any head that looks near would win",
-        "the same clause lengths, in another order": None,
-        "the same map with its columns shuffled": "that takes every habit of the head away, its liking for near words too; then any head that looks near would win",
-    },
-    asks="The null in which a head that goes by distance alone has exactly as much inside its clauses as before.",
-    learnt="Moved boundaries leave as many pairs at each distance inside a clause. What is left can only come from where the boundaries *are*.",
-)
-NULL_OPTIONS = check_null.options
-
-
+# --- 6 and 7: a null ---------------------------------------------------------------------------------------
 def _inside(weights, ids):
     return weights[ids[:, None] == ids]
 
@@ -183,7 +171,19 @@ check_inside = FunctionCheck(
 )
 
 
-# --- 7 and 8: many tests, one rule -------------------------------------------------------------------------
+check_null = ChoiceCheck.among(
+    {
+        "the same share of pairs, drawn anywhere": "pairs drawn anywhere are far apart, pairs of a clause near: any head that looks near would win",
+        "the same clause lengths, in another order": None,
+        "the same map with its columns shuffled": "that takes every habit of the head away, its liking for near words too; then any head that looks near would win",
+    },
+    asks="The null in which a head that goes by distance alone has exactly as much inside its clauses as before.",
+    learnt="Moved boundaries leave as many pairs at each distance inside a clause. What is left can only come from where the boundaries *are*.",
+)
+NULL_OPTIONS = check_null.options
+
+
+# --- 8 and 9: many tests, one rule -------------------------------------------------------------------------
 @of_run(lambda: ([0.002, 0.0095, 0.014, 0.03, 0.04, 1.0],))
 def check_survivors(p, level=0.05):
     """The numbers, from 1, of the claims whose p is below the level after Holm's correction over all of them."""
@@ -224,7 +224,7 @@ def check_verdict(low, high, line, p, against, level=0.05):
     )
 
 
-# --- 9 and 10: a hypothesis of one's own -------------------------------------------------------------------
+# --- 10 and 11: a hypothesis of one's own ------------------------------------------------------------------
 _WORDS = ("well", ",", "she", "came", ",", "then", "left")
 _SAID = PatternText(_WORDS, (False,) * 7, (0,) * 7, tuple((word,) for word in _WORDS))
 

@@ -195,7 +195,7 @@ class _Means(Mapping):
         return int(self.sample.means(quantity)[1][self.index])
 
     def __contains__(self, quantity: object) -> bool:
-        return self.count(quantity) > 0  # without taking it for used: to ask is not to rest on it
+        return self.count(quantity) > 0  # asking does not count as use
 
     def total(self, quantity: str) -> np.ndarray:
         """Sum over the inputs of this row; one that was drawn twice counts twice."""

@@ -62,7 +62,7 @@ def read_claims(text: str, lesson: str, collectors: Mapping[str, Callable]) -> t
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as reason:
-        raise ValueError(f"the claims of lesson {lesson} are no TOML: {reason}.") from None
+        raise ValueError(f"the claims of lesson {lesson} are not valid TOML: {reason}.") from None
     defaults = {name: value for name, value in tables.items() if not isinstance(value, dict)}
     if unknown := set(defaults) - set(DEFAULTS):
         raise ValueError(

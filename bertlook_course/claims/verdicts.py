@@ -23,7 +23,7 @@ FEWEST_REPORTING = 20  # inputs; fewer decide nothing: a share near 0 or 1, or a
 
 FEWEST_CHOOSING = 20  # inputs that choose, where a statistic has to find its head, layer or relation first
 
-# What `decide` does, in words: decks, pages and the guide say it in these and in no others. A claim without control is not held against the twin.
+# The rule of `decide` in words; decks, pages and the guide quote it to the letter. A claim without a control is not compared with the twin.
 VERDICT_RULE = (
     "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not overlap. "
     "Does not hold: the whole interval lies on the other side. "

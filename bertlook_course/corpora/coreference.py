@@ -130,7 +130,7 @@ def iter_coreference(
     if not linked:
         raise ValueError(
             f"{path} holds no two mentions of one thing. Expected CoNLL-U with Entity= in the last column, or JSONL with "
-            "clustered mentions; `bertlook coref --help` says how they look."
+            "clustered mentions; `bertlook coref --help` describes both."
         )
 
 

@@ -328,7 +328,7 @@ def _example(path: Path, number: int, first, second, label, **extra: str) -> Exa
     place = f"{path}, line {number}"
     for text in (first, second):
         if (text is not None or text is first) and not (isinstance(text, str) and text.strip()):
-            raise ValueError(f"{place}: a text is empty or no text: {text!r}.")
+            raise ValueError(f"{place}: a text is empty or not a text: {text!r}.")
     if isinstance(label, (bool, list, dict)):
         raise ValueError(f"{place}: a label is a text or a number; got {label!r:.60}.")  # noqa: TRY004 - a file is wrong, not a call
     label = _label(label)

@@ -1,4 +1,4 @@
-"""What takes long to compute comes with the course, or is computed once and kept on disk. `cached` is the way in.
+"""Slow results ship with the course, or are computed once and kept on disk. Call `cached` to get one.
 
 A result is found by its stamp (`bertlook_course.storage.shipped_evidence`): its name, the version of what makes it, and the weights, settings and
 data it was made from. Three places are tried in turn:
@@ -218,7 +218,7 @@ def store_folder() -> Path | None:
 
 
 def others_can_write(folder: Path) -> bool:
-    """Whether somebody else owns this folder, or everybody may write into it: what is found there may be anybody's numbers. Never on Windows."""
+    """Whether this folder is somebody else's or writable by everybody, so that files in it cannot be trusted. Always False on Windows."""
     if not hasattr(os, "getuid") or not folder.exists():
         return False
     found = folder.stat()

@@ -210,7 +210,7 @@ def _made_with() -> str:
 
 
 def shipped_files(identities: Iterable[str] = ()) -> Iterator[Kept]:
-    """All files of shipped evidence, each with what speaks against using it.
+    """All files of shipped evidence, each with the reason why it cannot be used, if there is one.
 
     Parameters
     ----------

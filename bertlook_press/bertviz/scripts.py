@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
+from bertlook_teach.disk import install_command
+
 VERSION = "1.4.1"
 
 _FETCHED = re.compile(r'<script src="https?://[^"]*"></script>')
@@ -158,7 +160,7 @@ def bertviz_script(view: str) -> str:
 @cache
 def jquery_script() -> str:
     """jQuery, as the classic notebook brings it."""
-    return _installed("nbclassic", _JQUERY, 'pip install "bertlook_teach[lab]"')
+    return _installed("nbclassic", _JQUERY, install_command("classic"))
 
 
 def d3_script() -> str:

@@ -18,11 +18,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from bertlook_teach.disk import install_command
+
 from .doctor_screen import Failed, browser, fonts, screen
 
 GIB = 1024**3
 
 OLDEST, NEWEST = (3, 11), (3, 14)
+FOR_A_LECTURE = r"extra == .(lab|classic|slides|torch)\b"
 
 
 class Check(NamedTuple):
@@ -63,12 +66,10 @@ def packages(constraints: Path | None = None) -> str:
     if not constraints.is_file():
         return "no constraints.txt here to compare with (installed from a wheel)"
     pins = dict(read_pins(constraints.read_text(encoding="utf-8")))
-    needs = [
-        line
-        for line in metadata.requires("bertlook_teach") or []
-        if not re.search(r"extra == .(test|docs)", line)
-    ]
-    required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in needs}  # a lecture needs no test tools
+    needs = metadata.requires("bertlook_teach") or []
+    # Only what start.py installs for a lecture, the extra lab and those that it is made of, can be missing.
+    needs = [line for line in needs if "extra ==" not in line or re.search(FOR_A_LECTURE, line)]
+    required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in needs}
     missing, other = [], []
     for name, version in pins.items():
         try:
@@ -81,15 +82,8 @@ def packages(constraints: Path | None = None) -> str:
             other.append(f"{name} {installed} instead of {version}")
     if missing or other:
         found = "; ".join([f"missing: {name}" for name in missing] + other)
-        raise Failed(found, f"Start with `python3 start.py`, or: {_install('lab')}")
-    return f"{len(pins)} pinned versions, none other installed"
-
-
-def _install(extra: str) -> str:
-    """The command that installs an extra: in a checkout with the versions known to work together."""
-    if Path(__file__).resolve().parents[2].joinpath("constraints.txt").is_file():
-        return f"pip install -c constraints.txt -e '.[{extra}]'"
-    return f'pip install "bertlook_teach[{extra}]"'
+        raise Failed(found, f"Start with `python3 start.py`, or: {install_command('lab')}")
+    return f"what is installed has the pinned versions ({len(pins)} in constraints.txt)"
 
 
 def _plain(name: str) -> str:
@@ -130,8 +124,8 @@ def torch() -> str:
     started = time.perf_counter()
     text = "The doctor looks at the cat."
     if find_spec("torch") is None:
-        return 'not installed; lessons 04 and 11 and the guest lecture need it: pip install "bertlook_teach[torch]"'
-    remedy = f"Install it anew: {_install('torch')}. Lessons that only read attention do without."
+        return f"not installed; lessons 04 and 11 and the guest lecture need it: {install_command('torch')}"
+    remedy = f"Install it anew: {install_command('torch')}. Lessons that only read attention do without."
     try:
         ours, theirs = (extract_attention(load_encoder("specimen", device=d), text) for d in ("auto", "cpu"))
     except Exception as error:  # a library that does not load has many ways to say so
@@ -183,7 +177,7 @@ def lab_extension() -> str:
         if not Path(sys.prefix, "share", "jupyter", "labextensions", extension).is_dir():
             raise Failed(
                 f"{extension} is not installed",
-                f"Install the lab extra: {_install('lab')}",
+                f"Install the lab extra: {install_command('lab')}",
             )
     return f"{name}, jupyterlab-rise, ipywidgets and anywidget installed and enabled"
 
@@ -218,13 +212,13 @@ def widgets(seconds: float = 60, code: str = _A_VIEW) -> str:
     if reply["status"] != "ok":
         raise Failed(
             f"a view cannot be made: {reply['evalue']}",
-            f"Install the lab extra: {_install('lab')}",
+            f"Install the lab extra: {install_command('lab')}",
         )
     states = [m["content"]["data"].get("state", {}) for m in messages if m["msg_type"] == "comm_open"]
     if not any("_esm" in state for state in states):
         raise Failed(
             f"a view opened {len(states)} channels to the browser, none with a script of its own",
-            f"Another ipywidgets or anywidget than the pinned ones: {_install('lab')}",
+            f"Another ipywidgets or anywidget than the pinned ones: {install_command('lab')}",
         )
     return f"a view opened {len(states)} channels to the browser"
 
@@ -236,7 +230,7 @@ def _ask_kernel(code: str, seconds: float) -> tuple[dict, list[dict]]:
     except ImportError as error:
         raise Failed(
             f"{error.name} is not installed",
-            f"Install the lab extra: {_install('lab')}",
+            f"Install the lab extra: {install_command('lab')}",
         ) from error
     try:
         manager, client = start_new_kernel(
@@ -314,7 +308,7 @@ def kept() -> str:
         ) from None
     if others_can_write(folder):
         raise Failed(
-            f"{folder} is somebody else's, or everybody can write there, so nothing in it is believed",
+            f"{folder} is somebody else's, or everybody can write there, so nothing in it is trusted",
             "Name a folder of your own in the variable BERTLOOK_CACHE; without one every deck computes anew.",
         )
     if not sizes:

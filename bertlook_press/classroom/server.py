@@ -13,6 +13,8 @@ import socket
 import sys
 from pathlib import Path
 
+from bertlook_teach.disk import install_command
+
 from .jupyter_home import TRANSPORT, isolate, kernel_specs, socket_folder
 
 HOST = "127.0.0.1"
@@ -87,8 +89,8 @@ def serve(
         from .policy import protect
     except ModuleNotFoundError as error:
         raise OSError(
-            f"{error.name} is not installed; slides need it. Start with `python3 start.py`, "
-            'or install with `pip install "bertlook_teach[lab]"`.'
+            f"{error.name}, which slides need, is not installed. Start with `python3 start.py`, or install it: "
+            f"{install_command('slides')}"
         ) from None
 
     token = secrets.token_hex(24)

@@ -13,8 +13,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "Copy decks and exercises into a folder, for changing. Started in that folder, present and lab use your copy."
     options.describe(parser, what, "course my-course")
     parser.add_argument("folder", metavar="DIR", help="where they go")
-    newer = "bring a newer edition into an earlier copy; what you have changed stays, and the new one is written beside it"
-    options.add_model(parser, "the model that decks and exercises of the copy read with")
+    newer = "bring a newer edition into an earlier copy; files that you have changed stay, and the new ones are written beside them"
+    options.add_model(parser, "the model that the decks and exercises of the copy use")
     parser.add_argument("--update", action="store_true", help=newer)
 
 
@@ -27,7 +27,5 @@ def run(args: Namespace) -> int:
     if done.beside:
         print(f"The new edition of these is beside them: {', '.join(done.beside)}.")
     print(f"Next: cd {args.folder}, then bertlook present 03, or bertlook lab.")
-    print(
-        f"A newer edition later: pip install --upgrade bertlook_teach, then bertlook course {args.folder} --update"
-    )
+    print(f"After you have installed a newer edition: bertlook course {args.folder} --update")
     return 0

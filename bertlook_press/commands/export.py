@@ -21,12 +21,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.describe(
         parser,
         "Write a deck as one HTML file: slides, notes and live views, without Jupyter, Python or network. "
-        "Of several decks those that a stopped run has written are not made again.",
+        "Decks that a stopped run has already written are not written again.",
         "export 03 --handout --out handouts",
     )
     add = parser.add_argument
     add("deck", nargs="?", metavar="NN", help="the lesson's number, guest, a notebook, or all (default: all)")
-    add("--deck", dest="named", metavar="NN", help="the same")
+    add("--deck", dest="named", metavar="NN", help="the same as NN")
     add("--out", default=FOLDER, metavar="DIR", help=f"folder for the result (default: {FOLDER})")
     add("--handout", action="store_true", help="also write a page to read, and a PDF of it")
     add("--notes", action="store_true", help="put the speaker's notes into the handout")
@@ -35,16 +35,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="use the saved outputs, and the widget state if it was saved with them",
     )
-    options.add_model(parser, "the model that the slides read with")
+    options.add_model(parser, "the model that the slides use")
     options.add_force(parser)
     held = parser.add_mutually_exclusive_group()
     held.add_argument(
         "--single-file",
         action="store_true",
-        help="put the models with which a deck computes new texts into it (the specimen 12 MB, MiniLM 35 MB) instead of beside it",
+        help="put the models that compute new texts into the file (the specimen 12 MB, MiniLM 35 MB), not beside it",
     )
     held.add_argument(
-        "--no-weights", action="store_true", help="leave these models out: no new text without Jupyter"
+        "--no-weights", action="store_true", help="leave these models out; new texts then need Jupyter"
     )
 
 
@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
             print(f"  {error}")
             failed.append(deck.stem)
         except KeyboardInterrupt:
-            more = "" if work is None else " The same command goes on with it."
+            more = "" if work is None else " The same command continues with it."
             print(f"interrupted: {deck.stem} was not exported.{more}", file=sys.stderr)
             return 130
     if failed:

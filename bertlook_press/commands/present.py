@@ -10,6 +10,7 @@ from urllib.parse import quote
 from bertlook_course import options
 from bertlook_course.decks import choose_model
 from bertlook_course.syllabus import ROUTES, find_deck, find_root, route_copy
+from bertlook_teach.disk import install_command
 
 from ..classroom import port_number, present_static, serve, trust_alike
 
@@ -25,11 +26,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument("deck", nargs="?", metavar="NN", help=what)
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--classic", action="store_true", help="show it in classic RISE, the fallback")
-        static = "open the exported file, without Jupyter; made if need be"
+        static = "open the exported file, without Jupyter; export it first if needed"
         way.add_argument("--static", action="store_true", help=static)
-        route = "only the slides for so many minutes (default: all)"
+        route = "show only the slides for this many minutes (default: all)"
         parser.add_argument("--route", type=int, choices=ROUTES, help=route)
-        options.add_model(parser, "the model that the slides read with")
+        options.add_model(parser, "the model that the slides use")
     where = "listen on this port (default: a free one from 8888 on)"
     parser.add_argument("--port", type=port_number, metavar="N", help=where)
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -57,7 +58,7 @@ def run(args: Namespace) -> int:
 def _serve_deck(root: Path, path: Path, classic: bool, where: dict) -> int:
     if classic and not (find_spec("nbclassic") and find_spec("rise")):
         raise OSError(
-            'classic RISE is not installed: pip install "bertlook_teach[classic]". Without --classic the slides need none of it.'
+            f"classic RISE is not installed: {install_command('classic')}. Without --classic the deck is shown in JupyterLab, which does not need it."
         )
     page = "/nbclassic/notebooks/" if classic else "/rise/"
     return serve(root, page + quote(path.as_posix()), what="Slides", **where)

@@ -14,8 +14,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook site``."""
     options.describe(
         parser,
-        "Write all decks, handouts, texts, exercises, worksheets and a playground into one folder, for any web server or none. Called again, it makes "
-        "only what has changed.",
+        "Write all decks, handouts, texts, exercises, worksheets and a playground into one folder, which any web server can serve and a browser can "
+        "open from disk. A second run makes only what has changed.",
         "site --out public",
         f"Parts: {', '.join(SITE_PARTS)}. The reference of the package, api, is 15 MB, and needs pdoc and the repository.",
     )
@@ -27,11 +27,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="PART",
         help="make these parts; the others stay as they are (default: all)",
     )
-    add("--deck", nargs="+", metavar="NN", help="of the decks only these (default: all)")
-    add("--solutions", action="store_true", help="also the solutions, and the keys of the worksheets")
-    add("--url", default="", metavar="ADDRESS", help="where it will be served: writes sitemap.xml")
+    add("--deck", nargs="+", metavar="NN", help="make only these decks (default: all)")
+    add("--solutions", action="store_true", help="include the solutions, and the keys of the worksheets")
+    add(
+        "--url",
+        default="",
+        metavar="ADDRESS",
+        help="the address where the site will be served, for sitemap.xml",
+    )
     add("--no-run", action="store_true", help="use the saved outputs of the decks; their views stay pictures")
-    add("--force", action="store_true", help="make everything anew, also in a folder that holds other files")
+    add("--force", action="store_true", help="make everything again, even in a folder that holds other files")
     add("--quiet", action="store_true", help="show no progress bar")
 
 

@@ -25,8 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("lesson", nargs="?", metavar="NN", help="the lesson's number (default: all)")
     add("--out", default=FOLDER, metavar="DIR", help=f"folder for the result (default: {FOLDER})")
-    add("--key", action="store_true", help="also the key, in a file of its own")
-    add("--exam", action="store_true", help="also three exam questions with their answers")
+    add("--key", action="store_true", help="also write the key, in a file of its own")
+    add("--exam", action="store_true", help="also write three exam questions with their answers")
     options.add_model(parser, "run the decks, which takes a minute each, with this model")
 
 

@@ -18,6 +18,7 @@ from .files import write_files as write_files
 from .files import write_json as write_json
 from .paths import course_folder as course_folder
 from .paths import data_path as data_path
+from .paths import install_command as install_command
 from .paths import shipped_course as shipped_course
 from .tables import Table as Table
 from .tables import align as align

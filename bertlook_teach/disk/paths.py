@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib import metadata
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -28,6 +30,25 @@ def shipped_course() -> Path:
         f"the decks of bertlook_teach are missing: looked beside {_PACKAGE} and inside it. "
         "Install a complete wheel, or a clone of the repository (pip install -e .)."
     )
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an optional part, such as ``"torch"``, to this installation.
+
+    The package is on no index, so the command names what pip can find: in a checkout its folder, elsewhere the wheel or the
+    repository that pip was given when it installed the package, as it noted then (``direct_url.json``, PEP 610).
+    """
+    if (_PACKAGE.parent / "constraints.txt").is_file():
+        return f'pip install -c constraints.txt -e ".[{extra}]"'
+    try:
+        noted = json.loads(metadata.distribution("bertlook_teach").read_text("direct_url.json") or "{}")
+    except metadata.PackageNotFoundError:  # the folders alone were copied
+        noted = {}
+    place = noted.get("url", "")
+    if repository := noted.get("vcs_info"):
+        ref = repository.get("requested_revision") or repository["commit_id"]
+        place = f"{repository['vcs']}+{place}@{ref}"
+    return f'pip install "bertlook_teach[{extra}]' + (f' @ {place}"' if place else '"')
 
 
 def data_path(*parts: str) -> Path:

@@ -1,4 +1,4 @@
-"""Inputs of like length share a batch, so that little of what is computed is padding; and how a batch is filled up."""
+"""Batch inputs of similar length, so that little of what is computed is padding; and fill up a batch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..disk import count_in, data_path, read_json
+from ..disk import count_in, data_path, install_command, read_json
 
 SHIPPED = {"specimen": "model", "minilm": "minilm"}  # the models in this repository: name -> folder in data
 SHIPPED_MODELS = tuple(name + twin for name in SHIPPED for twin in ("", "-random"))
@@ -112,7 +112,7 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
             )
         if key in ("num_hidden_layers", "n_layers") and size is not None and size > MOST_LAYERS:
             raise ValueError(
-                f"{path} says {key} = {size}, and {MOST_LAYERS} layers are the most that are built. Is the file damaged?"
+                f"{path} says {key} = {size}; a model may have at most {MOST_LAYERS} layers here. Is the file damaged?"
             )
     for key in (
         "layer_norm_eps",
@@ -266,8 +266,8 @@ def import_torch():
         import torch
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "torch is not installed. The attention of a BERT is read without it; this needs it, as do other models: "
-            'pip install "bertlook_teach[torch]"',
+            "torch is not installed. It is not needed to read the attention of a BERT, but for this and for other models it is: "
+            + install_command("torch"),
             name=error.name,
         ) from None
     return torch

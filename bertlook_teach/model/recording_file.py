@@ -1,8 +1,8 @@
 """Recorded attention as a file: read with care, since anybody may have written it, and written.
 
 One file, ``NAME.bertlook``: an npz archive without pickle. Its member ``about`` is UTF-8 JSON (format, version, model, and the tokens of
-every input); ``w000``, ``w001``, ... are the weights of the inputs, 16 bits each. The 65,535 parts of a row are dealt out whole, so that
-every row of a file sums to 1 exactly, and a row that does not was not written here.
+every input); ``w000``, ``w001``, ... are the weights of the inputs, 16 bits each. A row is rounded to
+integers that sum to 65,535, so that it sums to 1 exactly; any other sum means a damaged or foreign file.
 """
 
 from __future__ import annotations

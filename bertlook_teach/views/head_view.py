@@ -61,7 +61,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     style : {"lines", "grid", "rows"}
         Lines between two columns of tokens, a grid, or lines between two rows: for short tokens, as in Chinese or Japanese.
     level : {"wordpiece", "word"}, optional
-        By default the level of ``attention``. Words cannot be taken apart again.
+        By default the level of ``attention``. Attention between words cannot be split back into wordpieces.
     hide_special : bool
         Leave [CLS] and [SEP] out of the picture. Nothing is renormalised: the caption says how much they hold.
     query : int

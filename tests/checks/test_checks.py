@@ -121,7 +121,7 @@ def test_the_tolerance_is_absolute_and_closed():
         (0.1, "Your answer is 0.1, which is too small."),
         (-0.25, "Your answer is -0.25: the size is right, the sign is not."),
         (25, "Your answer is 25: that is a percentage; shares are fractions from 0 to 1 here."),
-        ("0.25", "Leave the quotation marks away."),
+        ("0.25", "Leave out the quotation marks."),
         (True, "yours is True or False."),
         (math.nan, "nan, not a number"),
         ([0.25, 0.25], r"One number was expected; yours is an array of shape (2,)."),

@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import json
+import re
+from pathlib import Path
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
@@ -10,6 +12,7 @@ from IPython.core.formatters import DisplayFormatter
 from bertlook_course import checks
 from bertlook_course.checks.sheet import keep_sheet
 
+ROOT = Path(__file__).resolve().parents[2]
 LESSONS = [f"{number:02d}" for number in range(1, 15)]
 
 
@@ -108,3 +111,13 @@ def test_every_lesson_keeps_its_own_checks(number):
         if name.startswith("check_") and thing.__module__ == module.__name__
     }
     assert set(module.sheet().answers) == own and len(own) >= 8
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_the_sheet_lists_the_checks_in_the_order_in_which_the_notebook_asks(number):
+    module = importlib.import_module(f"bertlook_course.checks.lesson{number}")
+    [path] = (ROOT / "notebooks" / "solutions").glob(f"{number}_*.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    asked = list(dict.fromkeys(re.findall(r"\bcheck\.check_(\w+)\(", code)))
+    assert len(asked) >= 8 and list(module.sheet().answers) == asked

@@ -121,8 +121,8 @@ def test_a_file_gives_its_claims():
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("[first]", "[first", "the claims of lesson 99 are no TOML"),
-        ("[second]", "[first]", "the claims of lesson 99 are no TOML: Cannot declare"),
+        ("[first]", "[first", "the claims of lesson 99 are not valid TOML"),
+        ("[second]", "[first]", "the claims of lesson 99 are not valid TOML: Cannot declare"),
         (
             'source = "Nobody 2019"\n',
             "above = 0.5\n",

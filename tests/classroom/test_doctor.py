@@ -1,16 +1,20 @@
 """The doctor: what is ready for class, what is not, and what to do about it."""
 
+import inspect
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import start
 from bertlook_course.storage import chromium as browsers
 from bertlook_course.syllabus import decks as decks_module
 from bertlook_press.classroom import doctor, doctor_screen
+from bertlook_teach.disk import install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -110,15 +114,7 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
 def test_the_doctor_is_content_without_torch_and_says_what_needs_it(monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     said = doctor.torch()
-    assert "lessons 04 and 11" in said and 'pip install "bertlook_teach[torch]"' in said
-
-
-def test_the_doctor_advises_what_can_be_typed_where_it_is(monkeypatch, tmp_path):
-    assert doctor._install("lab") == "pip install -c constraints.txt -e '.[lab]'"
-    monkeypatch.setattr(
-        doctor, "__file__", str(tmp_path / "site-packages" / "bertlook_press" / "classroom" / "doctor.py")
-    )
-    assert doctor._install("lab") == 'pip install "bertlook_teach[lab]"'
+    assert "lessons 04 and 11" in said and said.endswith(install_command("torch"))
 
 
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
@@ -231,6 +227,36 @@ def test_the_doctor_names_a_missing_package(tmp_path, monkeypatch):
 
     monkeypatch.setattr(doctor.metadata, "version", version)
     fails(lambda: doctor.packages(constraints), "'missing: conllu'", "start.py")
+
+
+def test_the_doctor_misses_nothing_that_start_py_leaves_out_on_purpose(monkeypatch):
+    """In an installation of the extra that start.py asks for, and of nothing else, no package is missing; without one of it, that one is."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert "[lab]" in inspect.getsource(start.install_packages)
+    lab = {"lab", *re.search(r"\[(.*?)\]", extras["lab"][0])[1].split(",")}
+    assert re.findall(r"\w+", doctor.FOR_A_LECTURE.partition("(")[2])[:-1] == sorted(
+        lab, key="lab classic slides torch".split().index
+    )
+    names = {name: {doctor._plain(re.match(r"[\w.-]+", line)[0]) for line in extras[name]} for name in extras}
+    for_lab = set().union(*(names[name] for name in lab))
+    others = set().union(*(names[name] for name in extras if name not in lab)) - for_lab
+    assert "dask" in others and "torch" in for_lab
+
+    def without(gone):
+        def version(name):
+            if doctor._plain(name) in gone:
+                raise doctor.metadata.PackageNotFoundError(name)
+            return pins[name]
+
+        return version
+
+    pins = dict(doctor.read_pins((ROOT / "constraints.txt").read_text(encoding="utf-8")))
+    monkeypatch.setattr(doctor.metadata, "version", without(others))
+    assert "has the pinned versions" in doctor.packages()
+    monkeypatch.setattr(doctor.metadata, "version", without(others | {"nbclient"}))
+    fails(doctor.packages, "^.'missing: nbclient'", "start.py")
 
 
 @pytest.fixture

@@ -647,7 +647,7 @@ def test_another_reveal_is_noticed(monkeypatch):
 
 def test_without_jupyterlab_rise_the_remedy_is_said(monkeypatch):
     monkeypatch.setattr(reveal, "find_spec", lambda name: None)
-    with pytest.raises(ExportError, match=r"jupyterlab-rise is not installed.*\[lab\]"):
+    with pytest.raises(ExportError, match=r"jupyterlab-rise, .* is not installed.*\[slides\]"):
         reveal._originals.__wrapped__()
 
 
@@ -865,7 +865,7 @@ def test_a_stopped_export_of_many_decks_goes_on(slow_decks, capsys):
     line, out = ["export", "all", "--out", str(slow_decks.out)], slow_decks.out
     slow_decks.at["03_tiny"] = KeyboardInterrupt()
     assert cli.main(line) == 130
-    assert "The same command goes on with it." in capsys.readouterr().err
+    assert "The same command continues with it." in capsys.readouterr().err
     slow_decks.at.clear()
     slow_decks.done.clear()
     (out / "02_tiny.html").unlink()  # what is gone is made again

@@ -21,6 +21,7 @@ from bertlook_bench import line as cli
 from bertlook_bench.models import Model
 from bertlook_course.analyses.anatomy import measure_chunk, reports
 from bertlook_course.corpora import load_treebank
+from bertlook_teach.disk import install_command
 from bertlook_teach.model import load_encoder
 
 TEXTS = [f"{'the cat sat on a mat. ' * (1 + i % 4)}a dog chased it." for i in range(24)]
@@ -162,7 +163,7 @@ def cluster_of(n_workers):
 def test_without_dask_it_says_what_to_install(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert cli.main(words(folder, tmp_path, "--workers", 2, "--quiet")) == 1
-    assert 'pip install ".[scale]"' in capsys.readouterr().err
+    assert install_command("scale") in capsys.readouterr().err
 
 
 def test_what_workers_import_of_the_tests_imports_no_torch():
@@ -251,10 +252,10 @@ def test_a_scheduler_of_others_is_used_and_its_faults_are_said(folder, tmp_path,
 @pytest.mark.parametrize(
     ("says", "said"),
     [
-        (None, "1 seconds were waited for it"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"x" * 500, "somebody answers who is none"),
-        (b"SSH-2.0-OpenSSH_9\r\n", "somebody answers who is none"),
-        (bytes(400), "somebody answers who is none"),
+        (None, "no answer within 1 seconds"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"x" * 500, "the server there is not a Dask scheduler"),
+        (b"SSH-2.0-OpenSSH_9\r\n", "the server there is not a Dask scheduler"),
+        (bytes(400), "the server there is not a Dask scheduler"),
     ],
 )
 def test_another_server_at_the_address_of_a_scheduler_is_said(
@@ -310,7 +311,7 @@ def test_a_scheduler_that_is_lost_in_the_middle_is_said(tmp_path, small):
             stream = run.results(slow, Here(), range(40), size=2)
             assert next(stream) == [0, 1]
             cluster.close()
-            with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command goes on"):
+            with pytest.raises(OSError, match="scheduler was lost while chunk .* the same command continues"):
                 list(stream)
         assert len(list(run.kept.glob("*.npz"))) >= 1
 

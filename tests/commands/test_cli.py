@@ -18,6 +18,7 @@ from bertlook_bench import line as cli
 from bertlook_course.storage import claim_folder
 from bertlook_press.commands import present
 from bertlook_teach import __version__
+from bertlook_teach.disk import install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -175,13 +176,13 @@ def test_a_command_says_which_extra_brings_what_is_missing(name, capsys, monkeyp
 
     monkeypatch.setattr(cli._module("misconceptions"), "run", run)
     assert cli.main(["misconceptions"]) == 1
-    assert 'pip install "bertlook_teach[torch]"' in capsys.readouterr().err
+    assert install_command("torch") in capsys.readouterr().err
 
 
 def test_classic_rise_says_which_extra_brings_it(capsys, monkeypatch):
     monkeypatch.setattr(present, "find_spec", lambda name: None)
     assert cli.main(["present", "01", "--classic", "--no-browser"]) == 1
-    assert 'pip install "bertlook_teach[classic]"' in capsys.readouterr().err
+    assert install_command("classic") in capsys.readouterr().err
 
 
 def test_both_ways_to_start_it_are_the_same_and_take_no_module_of_the_current_folder(tmp_path):

@@ -242,7 +242,7 @@ def test_the_random_twin_of_a_recorded_treebank_stands_beside_it(tmp_path, capsy
     assert "`bertlook record --random-twin` records one; name it with --twin" in capsys.readouterr().err
     both = ["--twin", twin, "--no-twin"]
     assert run("syntax", *more, "--model", recorded, *both, "--out", tmp_path / "a") == 1
-    assert "one of them is too many" in capsys.readouterr().err
+    assert "give only one of them" in capsys.readouterr().err
     assert run("compare", "specimen", "specimen", "--twin", twin, "--out", tmp_path / "a") == 1
     assert "--twin goes with --model recorded:NAME" in capsys.readouterr().err
 

@@ -239,5 +239,5 @@ def test_json_nested_without_end_is_named(tmp_path):
 def test_a_task_without_a_text_is_named(tmp_path):
     path = tmp_path / "null.jsonl"
     path.write_text('{"s1": null, "label": "a"}\n')
-    with pytest.raises(ValueError, match="line 1: a text is empty or no text: None"):
+    with pytest.raises(ValueError, match="line 1: a text is empty or not a text: None"):
         corpora.read_examples(path)

@@ -139,7 +139,7 @@ def test_the_commit_questions_of_a_deck_are_answered_and_no_others(lesson):
 
 @pytest.mark.parametrize("lesson", sorted(SECTIONS))
 def test_a_section_has_its_parts(lesson):
-    for part in ("**Say.**", "**They stumble.**", "**Answers.**"):
+    for part in ("**Say.**", "**Where students stumble.**", "**Answers.**"):
         assert SECTIONS[lesson].count(part) == 1
 
 

@@ -19,7 +19,8 @@ MARKED = f"# Title\n\n{links.BEGIN}\nold\n{links.END}\n\nMore.\n"
 
 def project(tmp_path, home=FORK):
     """A small project with one deck, one solution and its exercise."""
-    (tmp_path / "README.md").write_text(MARKED, encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / links.PAGE).write_text(MARKED, encoding="utf-8")
     for folder in ("slides", "notebooks/solutions", "notebooks/exercises"):
         cells = [
             new_markdown_cell("old", metadata={"tags": ["links"]}, id="a"),
@@ -73,28 +74,31 @@ def test_a_colab_link_opens_the_notebook():
 
 def test_every_file_is_written_once_and_then_agrees(tmp_path):
     root = project(tmp_path)
-    names = ["README.md", *(f"{folder}/01_first deck.ipynb" for folder in links.FOLDERS)]
+    names = [links.PAGE, *(f"{folder}/01_first deck.ipynb" for folder in links.FOLDERS)]
     assert links.update(root, FORK, check=True) == names
-    assert (root / "README.md").read_text(encoding="utf-8") == MARKED  # only checked
+    assert (root / links.PAGE).read_text(encoding="utf-8") == MARKED  # only checked
     assert links.update(root, FORK) == names
     assert links.update(root, FORK) == []
     assert links.update(root, links.Home("eve/fork")) == names  # another home, other links
 
 
 def test_once_the_address_is_set_no_notebook_says_the_placeholder(tmp_path):
-    """Exercises too: it is they that the README's links to Colab open."""
+    """Exercises too: it is they that the page's links to Colab open."""
     for name in ("slides", "notebooks"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    shutil.copy(ROOT / "README.md", tmp_path)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / links.PAGE, tmp_path / links.PAGE)
     links.update(tmp_path, FORK)
     notebooks = [
         *tmp_path.glob("slides/[0-9][0-9]_*.ipynb"),
         *tmp_path.glob("notebooks/*/[0-9][0-9]_*.ipynb"),
     ]
     assert len(notebooks) >= 43
-    for path in [tmp_path / "README.md", *notebooks]:
+    for path in [tmp_path / links.PAGE, *notebooks]:
         text = path.read_text(encoding="utf-8")
-        assert links.PLACEHOLDER not in text and "Whoever publishes" not in text, path
+        assert (
+            links.PLACEHOLDER not in text and "Whoever publishes" not in text and links.UNSEEN not in text
+        ), path
         assert FORK.repository in text, path
     for exercise in tmp_path.glob("notebooks/exercises/*.ipynb"):  # as they are generated
         pair = [
@@ -122,9 +126,9 @@ def test_a_python_without_nbformat_names_the_one_that_has_it():
 def test_what_is_written(tmp_path):
     root = project(tmp_path)
     links.update(root, FORK)
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# Title\n") and readme.endswith("\n\nMore.\n") and "old" not in readme
-    assert "rise/slides/01_first deck.ipynb" in unquote(unquote(readme))
+    page = (root / links.PAGE).read_text(encoding="utf-8")
+    assert page.startswith("# Title\n") and page.endswith("\n\nMore.\n") and "old" not in page
+    assert "rise/slides/01_first deck.ipynb" in unquote(unquote(page))
     deck = nbformat.read(root / "slides" / "01_first deck.ipynb", as_version=4)
     assert "urlpath=rise%2Fslides%2F01_first%20deck.ipynb" in deck.cells[0].source
     solution = nbformat.read(root / "notebooks" / "solutions" / "01_first deck.ipynb", as_version=4)
@@ -133,20 +137,29 @@ def test_what_is_written(tmp_path):
     assert solution.cells[2].source == "mine"
 
 
-def test_the_cell_for_colab_does_nothing_elsewhere():
+@pytest.mark.parametrize("home", [FORK, links.Home()], ids=["known", "not known"])
+def test_the_cell_for_colab_does_nothing_elsewhere(home):
     from IPython.core.inputtransformer2 import TransformerManager
 
-    code = TransformerManager().transform_cell(FORK.install)
+    code = TransformerManager().transform_cell(home.install)
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_without_a_home_there_are_no_links(tmp_path):
     root = project(tmp_path)
     links.update(root, links.Home())
-    for path in [root / "README.md", *root.rglob("*.ipynb")]:
+    for path in [root / links.PAGE, *root.rglob("*.ipynb")]:
         text = path.read_text(encoding="utf-8")
         assert "mybinder.org" not in text
         assert "colab.research" not in text
+        assert links.PLACEHOLDER not in text
+        assert ("tools/links.py --repository" in text) == (
+            path.suffix == ".md"
+        )  # for who publishes, not for who learns
+    install = (
+        nbformat.read(root / "notebooks" / "solutions" / "01_first deck.ipynb", as_version=4).cells[1].source
+    )
+    assert f'%pip install -q "{links.WHEEL}[torch]"' in install and "upload this file" in install
 
 
 @pytest.mark.parametrize(
@@ -185,7 +198,7 @@ def test_the_setting_is_rewritten_and_nothing_else():
         links.write_home("[tool.other]\n", FORK)
 
 
-@pytest.mark.parametrize("readme", ["no markers", MARKED + links.BEGIN, f"{links.END}\n{links.BEGIN}"])
-def test_a_readme_without_its_markers_is_refused(readme):
+@pytest.mark.parametrize("page", ["no markers", MARKED + links.BEGIN, f"{links.END}\n{links.BEGIN}"])
+def test_a_page_without_its_markers_is_refused(page):
     with pytest.raises(ValueError, match="links:begin"):
-        links.write_readme(readme, "new")
+        links.write_page(page, "new")

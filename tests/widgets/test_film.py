@@ -74,14 +74,14 @@ def test_layers_that_come_later_are_missing_before(write):
         ("tokens,layer,head\n", "no measures"),
         (HEADER, "0 checkpoint"),
         (HEADER + "\n".join(ROWS[:2]), "1 checkpoint; a film needs at least two"),
-        (HEADER + "\n".join([*ROWS, ROWS[0]]), "line 8: layer 0, head 0 at 100 tokens is there twice"),
+        (HEADER + "\n".join([*ROWS, ROWS[0]]), "line 8: layer 0, head 0 at 100 tokens appears twice"),
         (HEADER + "\n".join(ROWS[:5]), "layer 1, head 1 is missing at 5000 tokens"),
         (HEADER + "\n".join(ROWS).replace("100,", "9000,"), "1 layers at 9000 tokens, but 2 before"),
         (HEADER + "\n".join(ROWS).replace(".4,", "1.4,"), r"line 4: next must be a number from 0 to 1, or empty; got '1.4'"),
         (HEADER + "\n".join(ROWS).replace(".4,", "nan,"), "got 'nan'"),
         (HEADER + "\n".join(ROWS).replace(".4,", ","), "next is empty for layer 0, head 0 at 5000 tokens"),
         (HEADER + "\n".join(ROWS).replace("100,0,0", "100,-1,0"), "line 2: layer must be a whole number"),
-        (HEADER + ROWS[0] + ",7\n", "line 2 has not as many cells as the header"),
+        (HEADER + ROWS[0] + ",7\n", "line 2 does not have as many cells as the header"),
     ],
 )  # fmt: skip
 def test_a_broken_table_is_refused_with_its_line(write, text, message):
@@ -93,7 +93,7 @@ def test_files_that_are_none(write, tmp_path):
     with pytest.raises(FileNotFoundError, match="no file film.csv in .*specimen_report.py makes it"):
         read_film(tmp_path / "film.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="no CSV in UTF-8"):
+    with pytest.raises(ValueError, match="not CSV in UTF-8"):
         read_film(tmp_path / "bytes.csv")
     path = write(HEADER + "\n".join(ROWS))
     twice = write("measure,baseline,value,n\nnext,even,.1,3\nnext,even,.1,3\n", "base.csv")

@@ -56,13 +56,13 @@ def report(
     encoder : encoder or Recording
     texts : list of texts, of pairs of texts or of lists of words, or what can be read again and again
     segments : {"standard", "zeros"}
-        zeros: one segment id for everything, as the code of Clark et al. (2019) does.
+        zeros: give every token the same segment id, as the code of Clark et al. (2019) does.
     on_error : {"stop", "skip"}
-        At a sentence or text that cannot be read: stop and say where it is, or skip and count it.
+        When a sentence or text cannot be read: stop and report where it is, or skip it and report how many were skipped.
     truncate : bool
         Cut inputs that are too long for the model and count them, rather than stop at the first one.
     precision : {"float32", "bfloat16", "float16"}
-        Of matrix products, by torch: half is faster on a GPU; what it changes is measured on the first texts and said.
+        Of matrix products in torch: half precision is faster on a GPU, and its error is measured on the first texts and reported.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

@@ -126,7 +126,7 @@ def read_film(path=None, baselines=None) -> Film:
         place = tuple(_whole(row[name], f"{where}: {name}") for name in _KEYS)
         if place in cells:
             raise ValueError(
-                f"{where}: layer {place[1]}, head {place[2]} at {place[0]} tokens is there twice."
+                f"{where}: layer {place[1]}, head {place[2]} at {place[0]} tokens appears twice."
             )
         cells[place] = [_share(row[name], f"{where}: {name}") for name in names]
     tokens = sorted({place[0] for place in cells})
@@ -137,7 +137,7 @@ def read_film(path=None, baselines=None) -> Film:
     if depths != sorted(depths):
         at = next(i for i in range(1, len(depths)) if depths[i] < depths[i - 1])
         raise ValueError(
-            f"{path.name}: {depths[at]} layers at {tokens[at]} tokens, but {depths[at - 1]} before; layers do not go away."
+            f"{path.name}: {depths[at]} layers at {tokens[at]} tokens, but {depths[at - 1]} before; a training loses no layers."
         )
     whole = np.full((len(names), len(tokens), layers, heads), np.nan)
     for at, (point, depth) in enumerate(zip(tokens, depths)):
@@ -217,7 +217,7 @@ def _table(path: Path, wanted) -> tuple[list[str], list]:
             reader = csv.DictReader(file)
             header, rows = list(reader.fieldnames or []), [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path.name} is no CSV in UTF-8: {error}.") from error
+        raise ValueError(f"{path.name} is not CSV in UTF-8: {error}.") from error
     missing = [name for name in wanted if name not in header]
     if missing or len(set(header)) < len(header):
         raise ValueError(
@@ -225,7 +225,9 @@ def _table(path: Path, wanted) -> tuple[list[str], list]:
         )
     for line, row in rows:
         if None in row or None in row.values():
-            raise ValueError(f"{path.name}, line {line} has not as many cells as the header, {len(header)}.")
+            raise ValueError(
+                f"{path.name}, line {line} does not have as many cells as the header, {len(header)}."
+            )
     return header, rows
 
 

@@ -45,9 +45,9 @@ def report(
     candidates : {"mentions", "open"}
         mentions: a head chooses among earlier mentions, as the rules do; open: among all words.
     first_only : bool
-        Only the beginning of each document that fits the model, as Clark et al. did.
+        Use only the beginning of each document, as much as fits the model, as Clark et al. did.
     max_tokens : int, optional
-        Longest run of sentences in wordpieces, so that models that read more or less can be compared; by default what the model reads.
+        Longest run of sentences, in wordpieces, so that models with different limits can be compared; by default the model's limit.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

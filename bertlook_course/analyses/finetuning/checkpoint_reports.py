@@ -22,11 +22,11 @@ def report_checkpoints(
     batch_size: int = 8,
     work: Work = IN_PLACE,
 ) -> Report:
-    """Compares every head of two checkpoints on the same texts.
+    """Compare every head of two checkpoints on the same texts.
 
-    Cosine and Jensen-Shannon divergence of the maps with intervals, the curves of what heads look at, and
-    whether the best pairing of heads gives each to itself. Beside it stands the first checkpoint against
-    its random twin: what two models give that share nothing.
+    Reports cosine and Jensen-Shannon divergence of the maps with intervals, the curves of what heads look at,
+    and whether the best pairing of heads pairs each with itself. The first checkpoint is also compared with
+    its random twin, to show what two models give that share nothing.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def report_checkpoints(
         Of one shape and vocabulary.
     texts : list of str or of pairs of str
     matching : bool
-        Pairing heads off, which takes memory for large models and many texts.
+        Pairing the heads, which takes memory for large models and many texts.
     truncate : bool
         Cut inputs that are too long.
     batch_size, work

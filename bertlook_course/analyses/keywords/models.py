@@ -235,7 +235,9 @@ def folds_by_text(n_texts: int, folds: int = FOLDS, *, seed: int = 0) -> np.ndar
         If there are fewer texts than folds, or fewer than two folds.
     """
     if folds < 2 or n_texts < folds:
-        raise ValueError(f"so many folds need as many texts, two or more: {n_texts} texts, {folds} folds.")
+        raise ValueError(
+            f"two folds or more are needed, and a text for each; got {folds} folds of {n_texts} texts."
+        )
     return np.random.default_rng(seed).permutation(np.arange(n_texts) % folds)
 
 

@@ -49,13 +49,13 @@ def report(
     tune : bool
         Also fine-tune the model, and its twin, to tag key words.
     remove_tuned : bool
-        With --tune: also take away heads of the tuned model (one pass a head).
+        With --tune: also remove heads of the tuned model (one pass for each head).
     epochs : int
-        Of the fine-tuning.
+        Epochs of the fine-tuning.
     random_orders : int
-        Random orders of taking heads away, beside the ranked ones.
+        Random orders in which heads are removed, beside the ranked ones.
     seed : int
-        Of the fine-tuning and the random orders.
+        Seed of the fine-tuning and the random orders.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

@@ -41,7 +41,7 @@ def report(
     batch_size: int = 16,
     work: Work = IN_PLACE,
 ) -> Report:
-    """Scores every head of a model for looking from a negated word to its cue, before and after tuning.
+    """Score every head of a model on looking from a negated word to its cue, before and after tuning.
 
     The model is tuned on negation scopes and on control tasks with several seeds, beside rules, another
     word as the cue, and the random twin.

@@ -99,7 +99,7 @@ class WordMaps:
             weights, answers = file["weights"], file["answers"]
         except (KeyError, ValueError) as error:
             raise ValueError(
-                f"{path} was not written by WordMaps.save, or is damaged ({error}). Delete it; it is made anew."
+                f"{path} was not written by WordMaps.save, or is damaged ({error}). Delete it, and it will be made again."
             ) from None
         readings = [
             PatternText(**{name: _tuple(value) for name, value in row.items()}) for row in content["readings"]

@@ -42,8 +42,8 @@ def report(
 ) -> Report:
     """Which heads look where a pattern says?
 
-    For every head the share of cases in which it looks most at a key that the pattern allows, and the
-    attention such keys get. The best head is chosen on one half of the documents and scored on the other,
+    Score every head: the share of cases in which it looks most at a key that the pattern allows, and the
+    attention that such keys get. The best head is chosen on one half of the documents and scored on the other,
     both ways, beside the best fixed rule, chance and the randomly initialised twin.
 
     Parameters
@@ -53,11 +53,11 @@ def report(
     pattern : str
         As it is typed: ``"query.pos('DET') & key.governor()"``.
     candidates : {"words", "anything"}, optional
-        Among what a head chooses: words besides the query, or anything (default: words, unless the pattern asks for more).
+        What a head chooses from: all words but the query, or anything (default: words, unless the pattern asks for more).
     query : {"mean", "first", "max"}
-        Row of a word of several pieces.
+        Which row stands for a word of several pieces.
     cache : path, optional
-        Keep the maps there, for the next pattern on the same texts.
+        Keep the maps in this folder, for the next pattern on the same texts.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

@@ -38,9 +38,9 @@ def report_layers(
 ) -> Report:
     """At which layer can a label be read?
 
-    Fits a probe to each layer alone, 0 being the embeddings, scores it on other documents, and says which
-    layer so far is the best, chosen on training documents; with a list of words, the random twin and
-    made-up labels beside it.
+    Fits a probe to each layer alone, 0 being the embeddings, scores it on other documents, and names
+    for each depth the best layer up to there, chosen on training documents. A list of words, the random
+    twin and made-up labels stand beside it.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def report(
     batch_size: int = 32,
     work: Work = IN_PLACE,
 ) -> Report:
-    """For each syntactic relation of a treebank the best head against the best fixed offset.
+    """Compare the best head for each syntactic relation of a treebank with the best fixed offset.
 
     Both are chosen on one half of the sentences and scored on the other, with 95 % intervals, the random
     twin and the number the paper's procedure would give. Any language; the Stanford scheme is for English.
@@ -50,17 +50,17 @@ def report(
     encoder, twin : encoder or Recording
     sentences : list of TreebankSentence, or what can be read again and again
     scheme : {"ud", "stanford"}
-        stanford: converted as docs/stanford.md says.
+        stanford: convert the treebank as docs/stanford.md describes.
     subtypes : {"merge", "keep"}
-        UD: score nmod:poss as nmod, or by itself.
+        In UD, score nmod:poss as nmod, or as a relation of its own.
     query : str, optional
-        Row of a word of several pieces (default: mean; first with --as-published).
+        Which row stands for a word of several pieces (default: mean; first with --as-published).
     as_published : bool
-        The released code's conventions: chosen on the scored sentences, offsets -3 to +2, rows of first pieces.
+        Follow the released code: choose on the scored sentences, offsets -3 to +2, rows of first pieces.
     min_cases : int
-        No row for relations with fewer than N cases.
+        Leave out relations with fewer than N cases.
     permutations : int
-        For the p-values; 0 leaves them out.
+        Permutations for the p-values; 0 leaves them out.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

@@ -85,7 +85,7 @@ def read_misconceptions(text: str) -> tuple[Misconception, ...]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as reason:
-        raise ValueError(f"the bank is no TOML: {reason}.") from None
+        raise ValueError(f"the bank is not valid TOML: {reason}.") from None
     entries = []
     for key, fields in tables.items():
         if not isinstance(fields, dict) or set(fields) != _FIELDS:

@@ -107,7 +107,7 @@ def table_dots(
     model : {"specimen", "random twin", "BERT-base", "baseline"}, or one of them or None for each row, optional
         Whose values one column holds, where no name of a row or header says it. What nobody names is drawn as no model's.
     within : (float, float), optional
-        The most that the scale may show. An interval or number that goes beyond is said and not drawn: it would make the others small.
+        The most that the scale may show. Values beyond it are printed and not drawn: they would make the others small.
 
     Returns
     -------

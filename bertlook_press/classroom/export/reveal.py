@@ -14,6 +14,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from bertlook_teach.disk import install_command
+
 from .errors import ExportError
 
 VERSION = "4.4.0"
@@ -71,8 +73,8 @@ def _folder() -> Path:
     folder = Path(spec.origin).parent / "static" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
         raise ExportError(
-            'jupyterlab-rise is not installed; it carries the slideshow. Install it with `pip install "bertlook_teach[lab]"`, '
-            "or start with `python3 start.py`."
+            "jupyterlab-rise, which brings the slideshow, is not installed. Start with `python3 start.py`, or install it: "
+            f"{install_command('slides')}"
         )
     return folder
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
+from bertlook_teach.disk import install_command
+
 from .errors import ExportError
 from .state import LINKS, STATE, displayed
 
@@ -366,8 +368,8 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         done = execute(notebook, folder=folder, timeout=timeout, on_cell=progress, at_end=record)
     except ModuleNotFoundError as error:
         raise ExportError(
-            f'{error.name} is not installed, so the deck cannot be run. Install with `pip install "bertlook_teach[lab]"`, '
-            "or start with `python3 start.py`."
+            f"{error.name} is not installed, so the deck cannot be run. Start with `python3 start.py`, or install it: "
+            f"{install_command('slides')}"
         ) from None
     except CellStopped as stop:
         progress.end()

@@ -25,7 +25,7 @@ _COLOURS = (4, 1, 2, 3)  # of the parts of the course, as its decks have them
 _SHELVES = {
     "Beside the lessons": "glossary misconceptions teaching slides bibliography",
     "What was found, and how": "results reliability patterns decisions training treebank stanford",
-    "What the package can do": "gallery views models architecture",
+    "What the package can do": "instrument gallery views models architecture",
 }
 
 
