@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from bertlook_course.syllabus import LESSONS, PARTS, lesson
 
+DRAWN = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 SLIDES = Path(__file__).resolve().parents[2] / "slides"
 TOLD = [one.number for one in LESSONS]
 MOST_ON_THE_MAIN_LINE, MOST_CLAIMS = 20, 4
@@ -35,6 +37,7 @@ def said(slide) -> str:
     for cell in slide:
         parts.append(cell.source if cell.cell_type == "markdown" else "")
         parts += [str(text) for output in cell.get("outputs", []) for text in output.get("data", {}).values()]
+    parts += [base64.b64decode(drawn).decode() for drawn in DRAWN.findall("\n".join(parts))]
     return "\n".join(parts)
 
 
@@ -50,12 +53,12 @@ def wrong_with_the_story(nb, number: str) -> list[str]:
         if place not in said(begins).split("\n"):
             wrong.append(f"{begins[0].source.partition(chr(10))[0]!r} does not say where we are: {part}")
     tables = [
-        s for s in slides if any("claim_table(" in cell.source for cell in s if cell.cell_type == "code")
+        s for s in slides if any("claim_picture(" in cell.source for cell in s if cell.cell_type == "code")
     ]
     if len(tables) != 1:
         wrong.append(f"{len(tables)} slides of the ledger; wanted is one")
     for slide in tables:
-        rows = [said(slide).count(f">{v}</td>") for v in ("holds", "does not hold", "cannot be decided here")]
+        rows = [said(slide).count(f">{v}</text>") for v in ("holds", "does not hold", "undecided")]
         if not 1 <= sum(rows) <= MOST_CLAIMS:
             wrong.append(f"{sum(rows)} claims on the slide of the ledger; wanted are 1 to {MOST_CLAIMS}")
     answers = [i for i, slide in enumerate(slides) if CHANGE.search(said(slide))]
@@ -99,7 +102,7 @@ def shows(source, text):
 
 
 def good_deck():
-    row = "<td>holds</td>"
+    row = "<text>holds</text>"
     return new_notebook(
         cells=[
             on(
@@ -107,7 +110,7 @@ def good_deck():
                 new_markdown_cell("# Lesson 3\n\n## Where?\n\na head · **looking** · knowing · mattering"),
             ),
             on("slide", new_markdown_cell("## What holds?")),
-            on("-", shows("claim_table(x)", row + "Of 9 claims 1 holds. bertlook claims --lesson 03")),
+            on("-", shows("claim_picture(x)", row + "Of 9 claims 1 holds. bertlook claims --lesson 03")),
             on("slide", new_markdown_cell("## Where?")),
             on("-", shows("answer", "0.5 there")),
             on("-", new_markdown_cell("**What would change the answer:** more texts.")),
@@ -137,7 +140,7 @@ def test_a_good_story_passes():
     [
         (0, "## Where?", "Where", "no question"),
         (0, "**looking**", "looking", "where we are"),
-        (2, "<td>holds</td>", "<td>holds</td>" * 5, "5 claims"),
+        (2, "<text>holds</text>", "<text>holds</text>" * 5, "5 claims"),
         (2, "Of 9 claims", "", "counts all claims"),
         (4, "0.5 there", "there", "no computed number"),
         (5, "**What would change the answer:**", "", "0 slides say what would change"),
@@ -157,7 +160,7 @@ def test_what_is_missing_is_found(cell, old, new, complaint):
 def test_two_slides_of_the_ledger_and_a_long_main_line_are_found():
     nb = good_deck()
     nb.cells[3:3] = [
-        on("slide", shows("claim_table(y)", "<td>holds</td>Of 9 claims; bertlook claims --lesson 03"))
+        on("slide", shows("claim_picture(y)", "<text>holds</text>Of 9 claims; bertlook claims --lesson 03"))
     ]
     assert any("2 slides of the ledger" in one for one in wrong_with_the_story(nb, "03"))
     nb = good_deck()
