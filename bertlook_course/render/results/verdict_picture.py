@@ -15,7 +15,6 @@ from .claims import (
     counts_sentence,
     model_name,
     needs_text,
-    published_cell,
     twin_cell,
     value_cell,
 )
@@ -76,7 +75,7 @@ def _row(verdict, top: float) -> list[str]:
     middle, c, claim = top + 62, coordinate, verdict.claim
     lines = _broken(claim.sentence, _CLAIM)
     if verdict.published:
-        lines.append(f"published: {published_cell(verdict)}")
+        lines.append(f"published: {verdict.published}")
     first = middle - 18 * (len(lines) - 1)
     body = [
         text(8, first + 36 * k, line, fill=MUTED if line.startswith("published: ") else INK)
