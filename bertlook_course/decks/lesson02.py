@@ -59,13 +59,6 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
 
 
 # --- patterns and null models ------------------------------------------------------------------------------------
-def pattern_table() -> TextTable:
-    """What each pattern says of a head, and the null model that it must beat."""
-    return TextTable(
-        ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
-    )
-
-
 def null_picture(words: Sequence[str], same: np.ndarray, finds: np.ndarray) -> Picture:
     """A head that finds the other *the* and one that likes one *the*, each beside its null model.
 

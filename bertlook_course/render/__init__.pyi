@@ -72,6 +72,7 @@ from .heads.neurons import render_neurons as render_neurons
 from .heads.neurons import signed as signed
 from .heads.neurons import sorted_dimensions as sorted_dimensions
 from .heads.neurons import split_dimensions as split_dimensions
+from .heads.pattern_nulls import pattern_nulls as pattern_nulls
 from .heads.small_maps import small_maps as small_maps
 from .heads.tables import attention_table as attention_table
 from .heads.tables import format_strongest_heads as format_strongest_heads

@@ -44,22 +44,23 @@ THRESHOLD_STEPS = 32  # shades of a map; the same number for every map, the dark
 SHORT = ("vertical", "diagonal", "vertical + diagonal", "block", "hetero-geneous")
 
 
-def shades(weights) -> np.ndarray:
-    """Each weight as a step from 0 to 32: the square root of its share of the map's largest weight.
+def shades(weights, largest: float | None = None) -> np.ndarray:
+    """Each weight as a step from 0 to 32: the square root of its share of the map's largest weight, or of the one given.
 
     Maps are looked at for their shape here, not for their numbers. On one common scale a block of twenty tokens, with .05 in each
     cell, would hardly be seen beside a head that looks at one token.
     """
     weights = np.asarray(weights, dtype=float)
-    return np.rint(np.sqrt(weights / weights.max()) * THRESHOLD_STEPS).astype(np.uint8)
+    shares = np.minimum(weights / (weights.max() if largest is None else largest), 1)
+    return np.rint(np.sqrt(shares) * THRESHOLD_STEPS).astype(np.uint8)
 
 
-def map_address(weights) -> str:
+def map_address(weights, largest: float | None = None) -> str:
     """One map as the address of a picture with one pixel for each cell, the same bytes on every machine.
 
     Uncompressed: compressors of different versions give different bytes, and a map of 40 tokens is only 2 kB.
     """
-    steps = shades(weights)
+    steps = shades(weights, largest)
     height, width = steps.shape
     colours = b"".join(
         bytes(rgb(magnitude_colour(step / THRESHOLD_STEPS))) for step in range(THRESHOLD_STEPS + 1)
