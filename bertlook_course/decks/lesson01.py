@@ -125,8 +125,8 @@ class Deck(LessonDeck):
         ours, twin, who = self.learnt, pretraining_scores(self.guessers[1]), subject(self.guesser)
         reach = 196 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
         return (
-            "1. **Masked words:** 15 % of the pieces are chosen, most of them hidden; the words on both sides are there to "
-            f"guess from. On {ours['n_texts']} sentences {who} finds **{100 * ours['guessed']:.0f} %** of them "
+            "1. **Masked words:** 15 % of the pieces are chosen, most of them hidden; BERT guesses them from the words on both "
+            f"sides. On {ours['n_texts']} sentences {who} finds **{100 * ours['guessed']:.0f} %** of them "
             f"[{100 * ours['guessed_low']:.0f}, {100 * ours['guessed_high']:.0f}], the rule *always “{ours['commonest']}”* "
             f"{100 * ours['always']:.0f} %, its untrained twin {100 * twin['guessed']:.0f} %.\n"
             "2. **Next sentence:** does B follow A in the text, or was it drawn from elsewhere? In "

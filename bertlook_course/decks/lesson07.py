@@ -281,7 +281,7 @@ class Deck(LessonDeck):
         return (
             f"**{low if low == high else f'{high} or {low}, the interval has both'}**: "
             f"{100 * best.accuracy:.0f} % [{100 * best.low:.0f}, {100 * best.high:.0f}], "
-            f"which is {100 * kept:.0f} % of that [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]. "
+            f"so {100 * kept:.0f} % [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}] of the share before is left. "
             "For one and the same head it can only fall: every antecedent is an earlier mention."
         )
 
