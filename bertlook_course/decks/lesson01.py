@@ -116,8 +116,8 @@ class Deck(LessonDeck):
     def said_rival(self) -> str:
         """The rule that reads nothing."""
         return (
-            f"A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece. "
-            "Would it be right here? The next slide counts."
+            f"A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece, right for "
+            f"{100 * self.learnt['always']:.0f} % of the pieces hidden in {self.learnt['n_texts']} sentences. And here?"
         )
 
     def said_training(self) -> str:
