@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bertlook_teach.model import Attention
+from bertlook_teach.views import default_measures
 
 from ..claims import HOLDS, Verdict
 from ..render import Estimate
@@ -30,6 +31,20 @@ def models(specimen, live) -> str:
         "- **BERT-base** is the model of the papers: printed numbers, and a recording of it, 12 layers of 12 heads."
     )
     return "\n".join(lines)
+
+
+def recorded_head(recording, text: str) -> dict:
+    """BERT-base's head 8-11 on a text of a recording, as options of a `RecordedExplorer`; the map measures what the head shows."""
+    sentences = [list(recording)[i] for i in (1, 3, 6, 7)]
+    layer, head = DETERMINERS
+    return {
+        "sentences": sentences,
+        "sentence": text,
+        "measures": {"from “the” to its noun": to_its_noun, **default_measures()},
+        "hide_special": True,
+        "layer": layer,
+        "head": head,
+    }
 
 
 def to_its_noun(attention: Attention) -> np.ndarray:
