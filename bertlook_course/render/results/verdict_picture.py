@@ -95,7 +95,7 @@ def _row(verdict, top: float) -> list[str]:
     [mark] = marks_of([model_name([verdict])])
     edge = f'stroke="{mark.colour}" stroke-width="3"'
     body += [
-        f'<path d="M{c(_MIDDLE)} {c(top + 34)}V{c(top + 92)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
+        f'<path d="M{c(_MIDDLE)} {c(top + 34)}V{c(top + 84)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
         f'<path d="M{c(at(verdict.low))} {c(middle)}H{c(at(verdict.high))}" stroke="{mark.colour}" stroke-width="6"/>',
         f'<circle cx="{c(at(verdict.value))}" cy="{c(middle)}" r="9" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
         text(_MIDDLE, top + 102, needs_text(claim), anchor="middle", fill=MUTED),
