@@ -37,7 +37,7 @@ class Estimate:
     >>> print(Estimate(0.981, 0.97, 0.99, after=" in 1-1"), Estimate(0.5, form="+.1f"), Estimate(-0.25, short=True), sep="; ")
     0.98 [0.97, 0.99] in 1-1; +0.5; -.25
     >>> print(Estimate(0.9806, 0.9803, 0.9809))
-    0.9806 [0.9803, 0.9809]
+    0.981 [0.980, 0.981]
     """
 
     value: float
