@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.routing import Matcher, PathMatches, Rule
@@ -73,9 +75,30 @@ class _Front(JupyterHandler):
         self.redirect(self.default_url)
 
 
+class _NoSheet(JupyterHandler):
+    """An empty style sheet. Both slideshows load one named like the deck, which no deck needs; a page of *not found* is an error in their console."""
+
+    @authenticated
+    def get(self):
+        self.set_header("Content-Type", "text/css")
+        self.finish("")
+
+
 class _Asked(Matcher):
     def match(self, request):
         return {} if is_asked_by_an_element(request) else None
+
+
+class _MissingSheet(Matcher):
+    """A style sheet that does not lie beside the notebook of its name."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def match(self, request):
+        place = re.fullmatch(r"/(?:files|nbclassic/notebooks)/(.+)\.css", unquote(request.path))
+        there = place and [(self.root / f"{place[1]}{end}").is_file() for end in (".ipynb", ".css")]
+        return {} if there == [True, False] else None
 
 
 def protect(app: Application, port: int, token: str) -> None:
@@ -99,4 +122,5 @@ def protect(app: Application, port: int, token: str) -> None:
     app.settings["headers"] = headers
     app.add_transform(Protected)
     refused = Rule(_Asked(), ErrorHandler, {"status_code": 403})
-    app.default_router.rules[:0] = [refused, Rule(PathMatches("/?"), _Front)]
+    no_sheet = Rule(_MissingSheet(Path(app.settings["contents_manager"].root_dir)), _NoSheet)
+    app.default_router.rules[:0] = [refused, no_sheet, Rule(PathMatches("/?"), _Front)]
