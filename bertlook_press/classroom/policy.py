@@ -76,7 +76,8 @@ class _Front(JupyterHandler):
 
 
 class _NoSheet(JupyterHandler):
-    """An empty style sheet. Both slideshows load one named like the deck, which no deck needs; a page of *not found* is an error in their console."""
+    """An empty style sheet. Both slideshows load ``rise.css`` and one named like the deck, which a deck need not have; a page that says so would be
+    an error in their console."""
 
     @authenticated
     def get(self):
@@ -90,15 +91,16 @@ class _Asked(Matcher):
 
 
 class _MissingSheet(Matcher):
-    """A style sheet that does not lie beside the notebook of its name."""
+    """A style sheet that a slideshow asks for and that is not there."""
 
     def __init__(self, root: Path):
         self.root = root
 
     def match(self, request):
-        place = re.fullmatch(r"/(?:files|nbclassic/notebooks)/(.+)\.css", unquote(request.path))
-        there = place and [(self.root / f"{place[1]}{end}").is_file() for end in (".ipynb", ".css")]
-        return {} if there == [True, False] else None
+        place = re.fullmatch(r"/(?:files|nbclassic/notebooks)/(.+\.css)", unquote(request.path))
+        sheet = self.root / place[1] if place else None
+        asked = sheet and (sheet.name == "rise.css" or sheet.with_suffix(".ipynb").is_file())
+        return {} if asked and not sheet.exists() else None
 
 
 def protect(app: Application, port: int, token: str) -> None:

@@ -147,7 +147,7 @@
   //    The key D goes on to the next look; in JupyterLab, D twice would delete the cell.
   function guardKeys() {
     const widgetAround = (target) => target.closest(".jp-OutputArea-output"); // not .jupyter-widgets: anywidget has no such class
-    guardWidgets(widgetAround, () => document.querySelector(".jp-Notebook.slides") || document.body, TEXT_FIELDS);
+    guardWidgets(widgetAround, () => document.querySelector(".jp-Notebook.slides") || document.body);
     guardLetters({ d: wearNext }, (target) => widgetAround(target) || target.closest(TEXT_FIELDS));
   }
 
