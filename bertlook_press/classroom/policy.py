@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote
 
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.routing import Matcher, PathMatches, Rule
@@ -73,9 +75,32 @@ class _Front(JupyterHandler):
         self.redirect(self.default_url)
 
 
+class _NoSheet(JupyterHandler):
+    """An empty style sheet. Both slideshows load ``rise.css`` and one named like the deck, which a deck need not have; a page that says so would be
+    an error in their console."""
+
+    @authenticated
+    def get(self):
+        self.set_header("Content-Type", "text/css")
+        self.finish("")
+
+
 class _Asked(Matcher):
     def match(self, request):
         return {} if is_asked_by_an_element(request) else None
+
+
+class _MissingSheet(Matcher):
+    """A style sheet that a slideshow asks for and that is not there."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def match(self, request):
+        place = re.fullmatch(r"/(?:files|nbclassic/notebooks)/(.+\.css)", unquote(request.path))
+        sheet = self.root / place[1] if place else None
+        asked = sheet and (sheet.name == "rise.css" or sheet.with_suffix(".ipynb").is_file())
+        return {} if asked and not sheet.exists() else None
 
 
 def protect(app: Application, port: int, token: str) -> None:
@@ -99,4 +124,5 @@ def protect(app: Application, port: int, token: str) -> None:
     app.settings["headers"] = headers
     app.add_transform(Protected)
     refused = Rule(_Asked(), ErrorHandler, {"status_code": 403})
-    app.default_router.rules[:0] = [refused, Rule(PathMatches("/?"), _Front)]
+    no_sheet = Rule(_MissingSheet(Path(app.settings["contents_manager"].root_dir)), _NoSheet)
+    app.default_router.rules[:0] = [refused, no_sheet, Rule(PathMatches("/?"), _Front)]

@@ -28,17 +28,10 @@ from .looking import SIZES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# What jupyterlab-rise 0.43 says in JupyterLab 4.6 although nothing is wrong (it bundles JupyterLab 4.3).
-# The stylesheets named like the notebook are optional; a missing one is answered with a page. The classic notebook's MathJax asks
-# for a font at about:blank to see what happens.
-# Nor is what the policy forbids the classic notebook: that font, and an attribute by which jQuery tries what a browser knows.
+# What the classic notebook says although nothing is wrong: its MathJax asks for a font at about:blank to see what happens, and jQuery tries
+# by an attribute what a browser knows, which the policy forbids. JupyterLab's slideshow says nothing.
 NOISE = re.compile(
-    r"Maximum call stack size exceeded"
-    r"|Cannot read properties of undefined \(reading 'LicensesClient'\)"
-    r"|getter for the shared module is not a function"
-    r"|Refused to apply style from '[^']*/files/[^']*\.css'"
-    r"|Failed to load resource: .* 404"
-    r"|Access to font at 'about:blank'"
+    r"Access to font at 'about:blank'"
     r"|Loading the font 'about:blank' violates"
     r"|Executing inline event handler violates"
 )

@@ -107,6 +107,19 @@ def test_what_lies_beside_a_notebook_can_be_shown_and_not_run(server):
         assert ask(server, "files/a.js", Sec_Fetch_Dest=wanted_as).status == 403
 
 
+@pytest.mark.parametrize("host", ["files", "nbclassic/notebooks"])
+def test_a_deck_without_a_style_sheet_of_its_own_gets_an_empty_one(server, host):
+    """Both slideshows ask for a sheet named like the deck; what answers `not found` is a page, which is an error in the console."""
+    sheet = ask(server, f"{host}/slides/a.css", Sec_Fetch_Dest="style")
+    assert (sheet.status, sheet.headers.get_content_type(), sheet.text) == (200, "text/css", "")
+    assert "/login" in ask(server, f"{host}/slides/a.css", token=False).url
+    own = server.folder / "slides" / "a.css"
+    own.write_text("p {}")
+    assert ask(server, "files/slides/a.css", Sec_Fetch_Dest="style").text == "p {}"
+    own.unlink()
+    assert ask(server, "files/slides/none.css", Sec_Fetch_Dest="style").status == 404
+
+
 @pytest.mark.parametrize(
     "path", ["/staticapi/contents", "/api/contents/static/", "//static/x/", "/lab/api/settings", "/files"]
 )

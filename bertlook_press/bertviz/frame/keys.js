@@ -58,5 +58,12 @@ vis.addEventListener("keydown", (event) => {
     setTimeout(mark); // what was clicked may have made room for another
   }
 });
+// Keys of the slides, which hear nothing of what is pressed in a frame (classroom/export/page/fill.js).
+window.addEventListener("keydown", (event) => {
+  const {key, code, keyCode, ctrlKey, altKey, metaKey} = event;
+  if (ctrlKey || altKey || metaKey || !["Escape", "PageUp", "PageDown", "b", "."].includes(key)) return;
+  event.preventDefault();
+  parent.postMessage({bertlookKey: {key, code, keyCode}}, "*");
+});
 new MutationObserver(mark).observe(vis, {childList: true, subtree: true});
 mark();

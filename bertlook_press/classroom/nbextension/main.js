@@ -120,8 +120,7 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
   // As in ../labextension, while slides are shown: keys of widgets, and D for the next look.
   function guardKeys() {
     const presenting = () => document.body.classList.contains("rise-enabled");
-    const inWidget = (target) => presenting() && target.closest(".output_subarea");
-    guardWidgets(inWidget, () => document.body, TEXT_FIELDS);
+    guardWidgets((target) => target.closest(".output_subarea"), () => document.body);
     guardLetters({ d: wearNext }, (target) => !presenting() || target.closest(".output_subarea, textarea, select, input, [contenteditable]"));
   }
 

@@ -242,33 +242,58 @@ function guardLetters(letters, busy) {
   }, { capture: true });
 }
 
-// Inside a widget every key belongs to the widget, but for PageUp and PageDown, the keys of a presenter's remote control (where no text
-// is typed), and Escape, the way out. Both go to the deck: `deck` gets what has the focus.
-function guardWidgets(inside, deck, typed) {
-  const around = (target) => target instanceof Element && inside(target);
+// Inside a widget a key belongs to the widget, but nothing holds the keyboard. Page Up and Page Down turn the slide from anywhere, and `b` and
+// the full stop make the screen black where no letters are typed: a presenter's remote has these keys. Escape leaves what has no use of its
+// own for it, and Enter a line of text, which is then computed. `deck` gives the element that hears the deck's keys.
+const TEXT_FIELDS = "textarea, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
+const PAUSE = { key: ".", code: "Period", keyCode: 190 };
+
+function guardWidgets(inside, deck) {
+  const presenting = () => document.body.classList.contains("rise-enabled");
+  const around = (target) => target instanceof Element && presenting() && inside(target);
+  const leave = () => {
+    document.activeElement?.blur();
+    deck().focus({ preventScroll: true });
+  };
+  const press = ({ key, code, keyCode }) => {
+    leave();
+    deck().dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
+  };
+  // What a key means to the deck wherever it is pressed, in a frame too.
+  const meant = (event, types) => {
+    if (["PageUp", "PageDown"].includes(event.key)) return () => press(event);
+    return ["b", "."].includes(event.key) && !types ? () => press(PAUSE) : null;
+  };
+  let entered = null;
   window.addEventListener("keydown", (event) => {
-    if (!around(event.target)) return;
-    if (!["PageUp", "PageDown"].includes(event.key) || event.target.closest(typed)) {
-      event.target.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab's shortcuts listen before the widget
-      return;
+    const { target, key } = event;
+    if (!(target instanceof Element) || !presenting()) return;
+    const [widget, types] = [around(target), target.closest(TEXT_FIELDS)];
+    const act = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey ? null : meant(event, types);
+    if (act && (widget || types || key === "b")) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      act();
+    } else if (widget) {
+      target.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab's shortcuts listen before the widget
+      entered = key === "Enter" && target.matches("input") && types && !event.isComposing ? target : null;
+      if (key === "Escape") setTimeout(() => event.defaultPrevented || leave()); // by then the widget has said whether it had a use for it
     }
-    event.stopImmediatePropagation();
-    event.preventDefault();
-    const { key, code, keyCode } = event;
-    deck(event.target).dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, bubbles: true, cancelable: true }));
+  }, { capture: true });
+  window.addEventListener("keyup", ({ target, key }) => {
+    if (key === "Enter" && target === entered) leave(); // the field has told its view what was typed
+    entered = null;
   }, { capture: true });
   for (const type of ["keydown", "keypress"]) {
-    document.body.addEventListener(type, (event) => {
-      if (!around(event.target)) return;
-      event.stopPropagation();
-      if (event.key !== "Escape" || event.defaultPrevented) return;
-      event.target.blur();
-      deck(event.target).focus({ preventScroll: true });
-    });
+    document.body.addEventListener(type, (event) => around(event.target) && event.stopPropagation());
   }
+  // A frame is another page: what is pressed there comes as a message (bertviz/frame/keys.js).
+  window.addEventListener("message", ({ source, data }) => {
+    const frames = [...document.querySelectorAll(".reveal section.present iframe")];
+    if (!data?.bertlookKey || !frames.some((frame) => frame.contentWindow === source)) return;
+    (meant(data.bertlookKey, false) ?? leave)();
+  });
 }
-
-const TEXT_FIELDS = "textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])";
 
 // Which cells run when a deck is opened: "all", or "init" (tagged so), as ?run=all|init|none says, else the notebook's metadata
 // rise.autorun (true means "all"). `own` gives a cell's metadata and whether it holds code.

@@ -322,8 +322,7 @@ async function bringToLife() {
     const weights = ({ fingerprint }) => parts.weights.find((told) => told.fingerprint === fingerprint);
     parts.computed.forEach(globalThis.bertlookPageAnswers({ modelOf, weights, mine: always, alone: always }));
   }
-  // The slides hear no key while a field has the focus. Nothing typed in an exported deck needs the page keys.
-  guardWidgets((target) => target.closest(".bertlook-live"), (target) => (target.blur(), document.body), ":not(*)");
+  guardWidgets((target) => target.closest(".bertlook-live"), () => document.body);
   let failed = false;
   for (const place of document.querySelectorAll("[data-model]")) {
     try {

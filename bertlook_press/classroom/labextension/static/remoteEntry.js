@@ -5,6 +5,9 @@
 (() => {
   const NAME = "bertlook-rise";
   const CONSOLE = "@jupyterlab/console";
+  const COLOURS = "@jupyter/web-components";
+  const config = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+  const onSlides = config.appName === "Rise";
   let scope = null; // webpack's table of modules shared between extensions
 
   // 1. The module that jupyterlab-rise does not ship. ipywidgets' manager imports one optional token
@@ -30,6 +33,17 @@
       if (Date.now() > end) throw new Error(`${NAME}: still waiting after ${milliseconds / 1000} s for ${condition}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  // What of others fills the console of a slideshow with errors. A toolbar derives its ground from the colours around it, and these from each
+  // other without end; no slide shows one, so its ground stays what it is. And two extensions want modules that the slideshow does not ship;
+  // neither does anything there. (Every extension is loaded by the time that the first is asked for its plugins.)
+  async function leaveOut() {
+    const extensions = window._JUPYTERLAB;
+    for (const name of ["@jupyter-notebook/lab-extension", "@jupyterlite/pyodide-kernel-extension"]) {
+      if (extensions[name]) extensions[name] = { get: async () => () => ({ __esModule: true, default: [] }) };
+    }
+    if (scope[COLOURS]) (await shared(COLOURS)).fillColor.setValueFor = () => {};
   }
 
   // 2. Run the deck's cells on opening, because a saved widget is only a picture of itself.
@@ -133,7 +147,7 @@
   //    The key D goes on to the next look; in JupyterLab, D twice would delete the cell.
   function guardKeys() {
     const widgetAround = (target) => target.closest(".jp-OutputArea-output"); // not .jupyter-widgets: anywidget has no such class
-    guardWidgets(widgetAround, () => document.querySelector(".jp-Notebook.slides") || document.body, TEXT_FIELDS);
+    guardWidgets(widgetAround, () => document.querySelector(".jp-Notebook.slides") || document.body);
     guardLetters({ d: wearNext }, (target) => widgetAround(target) || target.closest(TEXT_FIELDS));
   }
 
@@ -169,7 +183,7 @@
   // 6. A text that is typed while the kernel is busy, dead or not there is answered by the view's own model in the
   //    page (../../../../pages/js/page_answers.js), with scripts and weights from this server. Every view of ours calls bertlookMounted.
   function answerWithoutKernel() {
-    const base = JSON.parse(document.getElementById("jupyter-config-data").textContent).baseUrl;
+    const base = config.baseUrl;
     const gone = "Python does not answer. Start the kernel, and run the cell again.";
     const seen = new WeakSet();
     const told = new Map(); // by fingerprint: what the server says of a model's file
@@ -224,14 +238,15 @@
     activate: (app, documents) => {
       answerWithoutKernel();
       const speakerPreview = /[?&]receiver\b/i.test(window.location.search);
-      if (app.name === "Rise") keepFromCommands();
-      if (app.name !== "Rise" || speakerPreview) return;
+      if (onSlides) keepFromCommands();
+      if (!onSlides || speakerPreview) return;
       guideLinks();
       void loadFill().then(() => (guardKeys(), keepFilled(), bringToLife(app, documents)), notStarted);
     },
   };
 
   async function get() {
+    if (onSlides) await leaveOut();
     const documents = scope["@jupyterlab/docmanager"] ? (await shared("@jupyterlab/docmanager")).IDocumentManager : null;
     return () => ({ __esModule: true, default: [{ ...plugin, optional: documents ? [documents] : [] }] });
   }
