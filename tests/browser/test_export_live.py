@@ -264,8 +264,8 @@ def test_one_file_holds_everything_and_a_deck_without_weights_says_so(open_file,
     assert [path.name for path in page.parent.iterdir()] == [page.name] and page.stat().st_size < 2_000_000
     opened = open_file(page)
     opened.wait_until_ready()
-    line = opened.page.locator(".bertlook-textbox input[type=text]").first
-    assert line.evaluate("node => node.readOnly") and opened.page.locator(".bertlook-needs-jupyter").count()
+    line = opened.page.locator(".bertlook-textbox input[type=text]")
+    assert not line.count() and opened.page.locator(".bertlook-needs-jupyter").count()
 
 
 def answered(opened, act) -> None:
@@ -331,6 +331,9 @@ def test_the_hidden_word_is_guessed_and_answered_as_in_python(live, specimen):
             expected.view.answer = answer
             assert caption.inner_text() == expected.view.sentence
             assert ("Your guess is" in caption.inner_text()) == (answer == "unbelievably so")
+        assert (
+            answer in game.locator("th.bl-lit").all_inner_texts()
+        )  # the third guess, typed, is marked in the list
     line.fill("日")
     answered(live, lambda: line.press("Enter"))
     expected.view.answer = "日"

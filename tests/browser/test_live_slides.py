@@ -398,6 +398,37 @@ def test_a_route_is_played_to_its_end_and_its_slides_keep_their_numbers(open_dec
     ]
 
 
+@pytest.mark.parametrize("classic", [False, True], ids=["rise", "classic"])
+def test_the_speakers_window_follows_a_route_and_shows_notes_as_text(open_deck, folder, classic):
+    texts = ["# One", "**Say.** *Aloud*.", "# Two", "# Three", "# Four"]
+    kinds = ["slide", "notes", "slide", "slide", "slide"]
+    deck = make_deck([(new_markdown_cell(text), kind) for text, kind in zip(texts, kinds)], slideNumber="c/t")
+    for place in (0, 3):
+        deck.cells[place].metadata["tags"] = ["route-20"]
+    save(deck, folder, "spoken.ipynb")
+    with route_copy(folder, Path("spoken.ipynb"), 20) as copy:
+        opened = open_deck(folder / copy, classic=classic)
+        opened.page.wait_for_selector("section section.present", state="attached")
+        with opened.page.context.expect_page() as window:
+            opened.press("t")
+        speaker = window.value
+        heading = "document.querySelectorAll('iframe')[{}].contentDocument.querySelector('section.present > section.present h1')"
+        opened.wait(f"{heading.format(1)}?.textContent.includes('Three')", speaker)
+        number = "document.getElementById('number').textContent.replaceAll(' ', '')"
+        assert "One" in speaker.evaluate(f"{heading.format(0)}.textContent")
+        assert speaker.evaluate(number) == "1/4" and opened.slide == "0-0"
+        assert speaker.locator("#notes strong").inner_text() == "Say."
+        assert speaker.locator("#notes").inner_text().strip() == "Say. Aloud."
+        where = "one => { const box = one.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].map(Math.round); }"
+        room = opened.ask(f"({where})(document.querySelector('section.present > section.present h1'))")
+        assert room[2] and room == speaker.evaluate(f"({where})({heading.format(0)})")
+        speaker.keyboard.press("PageDown")
+        opened.wait(f"{number} === '3/4'", speaker)
+        assert speaker.locator("#next").inner_text() == "The last slide"
+        speaker.close()
+        opened.page.close()
+
+
 def test_in_classic_rise_a_widget_that_was_not_drawn_is_asked_for_again(browser, server, trial):
     """As on a busy computer, where the manager of the widgets misses what the first cell opens: its place stays empty."""
     page = browser.new_context().new_page()

@@ -35,7 +35,7 @@ def test_a_guess_is_answered_in_numbers_and_words(game):
     view.answer = f"  {second[0].upper()} "
     assert (
         view.reply == [*second, 2]
-        and f"Your “{second[0]}”: " in view.sentence
+        and f"Your guess “{second[0]}”: " in view.sentence
         and "guess 2 of 8192" in view.sentence
     )
     view.answer = "opened wide"

@@ -51,13 +51,13 @@ function maskableSentence(get, emit) {
 }
 
 // Bars of both lists share one scale; the number says the share itself.
-function guessList(title, guesses, truth, largest) {
+function guessList(title, guesses, marked, largest) {
   const rows = guesses.map(([piece, share, said]) => {
     const bar = element("span", "bl-lens-bar");
     bar.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
     return element(
       "tr", "", {},
-      element("th", piece === truth ? "bl-lit" : "", { scope: "row", dir: "auto" }, visibleToken(piece)),
+      element("th", marked.includes(piece) ? "bl-lit" : "", { scope: "row", dir: "auto" }, visibleToken(piece)),
       element("td", "", {}, bar, element("span", "bl-switch-share", {}, said)),
     );
   });
@@ -198,8 +198,8 @@ function createBench(host, get, emit) {
     const [before, after] = [result.before ?? [], result.after ?? []];
     const largest = Math.max(...[...before, ...after].map(([, share]) => share)) || 1;
     lists.replaceChildren(
-      guessList("all heads on", before, result.truth, largest),
-      guessList(result.title ?? "now", after, result.truth, largest),
+      guessList("all heads on", before, [result.truth], largest),
+      guessList(result.title ?? "now", after, [result.truth], largest),
     );
     scores.replaceChildren(...(result.scores ?? []).map((line) => element("p", "", {}, line)));
     setSentence(caption, fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)");

@@ -7,7 +7,7 @@ function describeHidden({ guesses, truth, reply, count }) {
   const said = [];
   if (reply[0] === 0) said.push("The model knows nothing in your guess.");
   else if (reply.length === 1) said.push(`Your guess is ${reply[0]} wordpieces; the model fills in one.`);
-  else if (reply.length) said.push(placed("Your", reply));
+  else if (reply.length) said.push(placed("Your guess", reply));
   if (truth.length) said.push(placed("Right word", truth));
   said.push(`First guess ${quoted(guesses[0][0])} (${percent(guesses[0][1])}).`);
   return said.join(" ");
@@ -27,14 +27,14 @@ function createMaskedWord(host, get, emit) {
   function update() {
     setType(root, get("font_size"));
     sentence.paint();
-    const [shown, truth, all] = [get("shown"), get("truth"), get("guesses")];
+    const [shown, truth, reply, all] = [get("shown"), get("truth"), get("reply"), get("guesses")];
     if (document.activeElement !== input || !get("answer")) input.value = get("answer");
     show.textContent = shown ? "hide the model's guesses" : "show the model's guesses";
     const guesses = all.map(([piece, share]) => [piece, share, percent(share).replace("under ", "<").replace("over ", ">")]);
-    lists.replaceChildren(guessList("the model's guesses", guesses, truth[0] ?? null, guesses[0][1]));
+    lists.replaceChildren(guessList("the model's guesses", guesses, [truth[0], reply.length === 3 && reply[0]], guesses[0][1]));
     lists.style.visibility = shown ? "" : "hidden"; // its room is kept, so that nothing moves when they come
     setSentence(caption, get("message") || (shown
-      ? describeHidden({ guesses: all, truth, reply: get("reply"), count: get("count") })
+      ? describeHidden({ guesses: all, truth, reply, count: get("count") })
       : "Which word is hidden? Type your guess and press Enter, or show the model's."));
   }
 

@@ -59,7 +59,7 @@ class MaskedWordView(InPage, anywidget.AnyWidget):
         elif len(self.reply) == 1:
             said.append(f"Your guess is {self.reply[0]} wordpieces; the model fills in one.")
         elif self.reply:
-            said.append(placed("Your", *self.reply))
+            said.append(placed("Your guess", *self.reply))
         if self.truth:
             said.append(placed("Right word", *self.truth))
         piece, share = self.guesses[0]

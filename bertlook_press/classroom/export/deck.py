@@ -20,7 +20,7 @@ from .state import Live
 
 _PAGE = Path(__file__).parent / "page"
 
-# Whatever the page holds, the browser fetches nothing for it: frames may only show this file again (the speaker's view).
+# Whatever the page holds, the browser fetches nothing for it: frames hold what the page itself writes.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' file: blob: data:; base-uri 'none'; form-action 'none'"
@@ -198,7 +198,6 @@ def _styles(rise: dict, look: str, live: Live) -> list[str]:
 def _scripts() -> list[str]:
     return [
         script("dist/reveal.esm.js", "Reveal"),
-        script("plugin/notes/notes.esm.js", "RevealNotes"),
         page_file("fill.js"),
         page_file("start.js"),
     ]

@@ -20,10 +20,9 @@ from .errors import ExportError
 
 VERSION = "4.4.0"
 
-# SHA-256 of the four files of reveal.js 4.4.0 (MIT) in jupyterlab-rise 0.43.1, as given by `_original`.
+# SHA-256 of the three files of reveal.js 4.4.0 (MIT) in jupyterlab-rise 0.43.1, as given by `_original`.
 CHECKSUMS = {
     "dist/reveal.esm.js": "36bc206516f91f119399ff96ca8d560f0e8fdd2229c3ade585da98c246b02c80",
-    "plugin/notes/notes.esm.js": "d6a77fbae141814de21f6d7b5cffd5b4582c0436dfa0c2fc2ee08206233a0244",
     "dist/reveal.css": "c6aebdae68b9ed49c3be9adb60136d1eca0507d412ead2b2d89d7eb6366fe1df",
     "dist/theme/white.css": "bf59df9ecd8563ac1da668571397dd454048f493e0feddcc565df7eedc40fad4",
 }

@@ -26,8 +26,8 @@ function keepNumbers(numbers, all) {
   write();
 }
 
-function fillSlide() {
-  const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
+function fillSlide(page = document) {
+  const slide = page.querySelector(".reveal:not(.overview) .slides > section > section.present");
   if (!slide) return;
   for (const name of ["picture", "grow", "air", "drop"]) slide.style.removeProperty(`--slide-${name}`);
   slide.classList.remove("bertlook-fills", "bertlook-beside");
@@ -36,13 +36,18 @@ function fillSlide() {
   const several = slide.querySelector(".bertlook-static:has(> figure + figure)");
   if (pictures.length === 1) fillPicture(slide, pictures[0]);
   else if (pictures.length && several) fillPictures(slide, several);
-  growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1], live ? 0.12 * window.innerHeight : 0);
+  growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1], live ? 0.12 * roomOf(slide) : 0);
   lowerBody(slide);
+}
+
+// The height of the window that shows the slide: the room's, or that of a picture of it in the speaker's window.
+function roomOf(slide) {
+  return slide.ownerDocument.defaultView.innerHeight;
 }
 
 // The height that is left above the footer.
 function restOf(slide) {
-  return 0.93 * window.innerHeight - slide.scrollHeight - 4;
+  return 0.93 * roomOf(slide) - slide.scrollHeight - 4;
 }
 
 // The one picture takes the room that is left; where it is narrow, its caption stands beside it.
@@ -58,7 +63,7 @@ function fillPicture(slide, picture) {
   let height = Math.min(picture.getBoundingClientRect().height + free, (widest * h) / w);
   slide.classList.add("bertlook-fills");
   slide.classList.toggle("bertlook-beside", Boolean(beside));
-  for (; height >= 0.25 * window.innerHeight; height *= 0.95) {
+  for (; height >= 0.25 * roomOf(slide); height *= 0.95) {
     slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
     if (restOf(slide) >= 0) return;
   }
@@ -69,7 +74,7 @@ function fillPicture(slide, picture) {
 // Pictures that stand in for a live view are side by side, and as high as the room that is left.
 function fillPictures(slide, group) {
   const heights = [...group.querySelectorAll("img")].map((one) => (one.parentElement.clientWidth * one.naturalHeight) / (one.naturalWidth || 1));
-  for (let height = Math.min(Math.max(...heights), 0.8 * window.innerHeight); height >= 0.25 * window.innerHeight; height *= 0.95) {
+  for (let height = Math.min(Math.max(...heights), 0.8 * roomOf(slide)); height >= 0.25 * roomOf(slide); height *= 0.95) {
     slide.style.setProperty("--slide-picture", `${Math.floor(height)}px`);
     if (restOf(slide) >= 0) return;
   }
@@ -86,7 +91,7 @@ function growWords(slide, sizes, spare) {
   const set = (grow) => slide.style.setProperty("--slide-grow", grow);
   if (!sizes.some((grow) => (set(grow), restOf(slide) >= spare && wide() <= before[0] && lines() <= before[1]))) slide.style.removeProperty("--slide-grow");
   const blocks = slide.querySelectorAll(":is(.jp-RenderedMarkdown, .text_cell_render) :is(p, li)").length;
-  const air = Math.min(0.03 * window.innerHeight, (0.4 * restOf(slide)) / (blocks + 1));
+  const air = Math.min(0.03 * roomOf(slide), (0.4 * restOf(slide)) / (blocks + 1));
   if (air > 2) slide.style.setProperty("--slide-air", `${Math.floor(air)}px`);
   if (restOf(slide) < 0) slide.style.removeProperty("--slide-air");
 }
@@ -117,11 +122,13 @@ function foldCode(slide, folded) {
   }
 }
 
+// Where a letter is typed, or is a view's.
+const TYPED = "input, textarea, select, [contenteditable='true'], .cm-editor, .CodeMirror, .jp-OutputArea-output, .output_subarea";
+
 function turnCode(event) {
   if (event.key?.toLowerCase() !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
-  const typed = "input, textarea, select, [contenteditable='true'], .cm-editor, .CodeMirror, .jp-OutputArea-output, .output_subarea";
   const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
-  if (!slide || event.target?.closest?.(typed)) return;
+  if (!slide || event.target?.closest?.(TYPED)) return;
   foldCode(slide, !slide.querySelector(".bertlook-folded"));
   fillSlide();
   event.preventDefault();
@@ -170,10 +177,10 @@ async function pageType() {
 
 // Words are set as in print: a minus before a number is a minus sign, and no line ends between a number and its unit or beside an
 // equals sign. As views/drawing/svg.py sets the captions of pictures.
-function setLikePrint() {
-  const slide = document.querySelector(".reveal .slides > section > section.present");
+function setLikePrint(page = document) {
+  const slide = page.querySelector(".reveal .slides > section > section.present");
   for (const words of slide?.querySelectorAll(".jp-RenderedMarkdown, .text_cell_render, .output_markdown") ?? []) {
-    const texts = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
+    const texts = page.createTreeWalker(words, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const text = texts.currentNode;
       if (text.data.includes("$") || text.parentElement.closest("code, pre, script, .MathJax, .MathJax_Preview, mjx-container")) continue; // formulas are MathJax's
@@ -211,6 +218,7 @@ function keepFilled() {
   };
   for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
   window.addEventListener("keydown", turnCode, { capture: true });
+  keepSpeaker();
   window.addEventListener("resize", fill);
   document.addEventListener("load", () => ((left = null), soon()), { capture: true }); // a picture inside a slide; the window never hears of it
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
@@ -333,4 +341,137 @@ function offerTrust(note, trust) {
     else button.textContent = `It could not be trusted: ${reply.statusText}`;
   });
   document.getElementById("bertlook-status").append(button);
+}
+
+// ---- the speaker's window (key T): what the room sees, what comes next, the notes, the room's number, a clock ----
+// Both previews are copies of the room's own page, at its size, made smaller. No deck is loaded a second time: a copy looks as it does in the room,
+// whatever was typed or clicked there, and can neither run nor turn anything. Keys pressed in the window go to the show.
+
+const SPEAKER = `<!DOCTYPE html><meta charset="utf-8"><title>Speaker</title><style>
+  body { display: grid; grid-template: auto minmax(0, 1fr) / 58fr 42fr; gap: 10px 16px; height: 100vh; box-sizing: border-box; margin: 0; padding: 12px 16px; background: #fff; color: #1b1f24; font: 20px/1.4 "Source Sans Pro", system-ui, sans-serif }
+  figure { margin: 0 } figcaption { display: flex; justify-content: space-between; color: #595959 } figure > div { position: relative; overflow: hidden; border: 1px solid #8a929b }
+  iframe { position: absolute; border: 0; transform-origin: 0 0; pointer-events: none } #number, #clock { color: #1b1f24; font-variant-numeric: tabular-nums } #clock { border: 0; background: none; font-size: 34px }
+  #notes { grid-column: 1 / 3; overflow: auto; font-size: 22px } #notes p { margin: 0 0 0.5em } .jp-InternalAnchorLink, .anchor-link { display: none }
+</style><figure><figcaption>The room sees<b id="number" aria-label="Slide"></b></figcaption><div><iframe tabindex="-1" title="What the room sees"></iframe></div></figure>
+<figure><figcaption id="next"></figcaption><div><iframe tabindex="-1" title="What comes next"></iframe></div><button id="clock" title="Since the window was opened; a click begins anew"></button></figure>
+<div id="notes" role="region" aria-label="Notes" tabindex="0"></div>`;
+
+let speaker = null;
+let drawing = 0;
+
+function writePage(page, text) {
+  page.open();
+  page.write(text);
+  page.close();
+}
+
+function openSpeaker() {
+  if (speaker && !speaker.closed) return speaker.focus();
+  speaker = window.open("", "", "width=1200,height=860");
+  if (!speaker) return window.alert("The browser keeps the speaker's window shut. Allow this page to open windows, then press T again.");
+  const page = speaker.document;
+  writePage(page, SPEAKER);
+  for (const frame of page.querySelectorAll("iframe")) writePage(frame.contentDocument, "<!DOCTYPE html><body></body>");
+  speaker.began = Date.now();
+  page.getElementById("clock").addEventListener("click", () => (speaker.began = Date.now()));
+  speaker.addEventListener("resize", drawSoon);
+  page.addEventListener("keydown", (event) => {
+    const { key, code, keyCode, shiftKey } = event;
+    if (!/^( |Page(Up|Down)|Arrow(Left|Right)|Home|End|[b.])$/.test(key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    if (document.activeElement?.closest(TYPED)) document.activeElement.blur();
+    const deck = document.querySelector(".jp-Notebook.slides") ?? document.body;
+    deck.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which: keyCode, shiftKey, bubbles: true, cancelable: true }));
+  });
+  drawSpeaker();
+}
+
+// A copy of a part of the page. What other slides hold is left out, and what would run, or was said to the speaker alone.
+function copyPart(page, part, slide) {
+  const made = page.importNode(part, false);
+  const other = part.matches?.(".slides section") && part !== slide && !part.contains(slide);
+  for (const child of other ? [] : part.childNodes) if (!child.matches?.("script, noscript, style, link, aside.notes")) made.append(copyPart(page, child, slide));
+  for (const name of ["value", "checked"]) if (name in part && part.matches?.("input, select, textarea")) made[name] = part[name];
+  if (part.width && part.matches?.("canvas")) made.getContext("2d").drawImage(part, 0, 0);
+  return made;
+}
+
+// The rules of a style sheet and of those it imports, with full addresses.
+function rulesOf(sheet) {
+  const full = (_, address) => `url("${new URL(address, sheet.href ?? document.baseURI)}")`;
+  try {
+    return [...sheet.cssRules].map((rule) => (rule.styleSheet ? rulesOf(rule.styleSheet) : rule.cssText.replace(/url\("(?!data:|#)([^"]+)"\)/g, full))).join("\n");
+  } catch {
+    return ""; // a sheet that the server did not give
+  }
+}
+
+function drawSlide(frame, slide) {
+  const page = frame.contentDocument;
+  const scale = frame.parentElement.clientWidth / window.innerWidth;
+  frame.parentElement.style.height = `${scale * window.innerHeight}px`;
+  Object.assign(frame.style, { width: `${window.innerWidth}px`, height: `${window.innerHeight}px`, transform: `scale(${scale})` });
+  frame.hidden = !slide;
+  if (!slide) return;
+  const sheets = [...document.styleSheets, ...document.adoptedStyleSheets];
+  if (frame.dataset.sheets !== String(sheets.length)) { // views bring theirs when they come
+    frame.dataset.sheets = sheets.length;
+    const texts = [...sheets.map(rulesOf), "* { transition: none !important; animation: none !important }"];
+    page.head.replaceChildren(...texts.map((textContent) => Object.assign(page.createElement("style"), { textContent })));
+  }
+  for (const { name, value } of document.documentElement.attributes) page.documentElement.setAttribute(name, value);
+  page.body.replaceWith(copyPart(page, document.body, slide));
+  if (slide.matches(".present > .present")) return;
+  for (const one of page.querySelectorAll(".slide-number, .progress")) one.remove(); // they are those of the slide before
+  for (const one of page.querySelectorAll("section.present")) one.classList.replace("present", "past");
+  const shown = page.querySelector(".slides > section > section:not(:empty)");
+  for (const one of [shown, shown.parentElement]) {
+    one.classList.remove("future", "past");
+    one.classList.add("present");
+    one.removeAttribute("hidden");
+    one.style.display = "block";
+  }
+  setLikePrint(page);
+  fillSlide(page);
+}
+
+function drawSpeaker() {
+  drawing = 0;
+  const slides = [...document.querySelectorAll(".reveal .slides > section > section")];
+  const place = slides.findIndex((one) => one.matches(".present > .present"));
+  if (!speaker || speaker.closed || place < 0) return;
+  const page = speaker.document;
+  const [now, next] = page.querySelectorAll("iframe");
+  const steps = [...slides[place].querySelectorAll(".fragment:not(.visible)")].map((one) => Number(one.dataset.fragmentIndex));
+  drawSlide(now, slides[place]);
+  drawSlide(next, steps.length ? slides[place] : slides[place + 1]);
+  if (steps.length) for (const one of next.contentDocument.querySelectorAll(`[data-fragment-index="${Math.min(...steps)}"]`)) one.classList.add("visible");
+  page.title = `Speaker: ${document.title}`;
+  page.getElementById("next").textContent = steps.length ? "Next, on this slide" : next.hidden ? "The last slide" : "Next";
+  page.getElementById("number").textContent = document.querySelector(".reveal .slide-number")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  // Jupyter keeps a note as it was written beside the note as it is set. "Say:" begins a line.
+  const asides = [...slides[place].querySelectorAll("aside.notes")];
+  const set = asides.flatMap((aside) => (aside.querySelector(".jp-Cell, .cell") ? [...aside.querySelectorAll(".jp-RenderedMarkdown, .text_cell_render")] : aside));
+  const text = set.map((one) => one.innerHTML).join("").replace(/\n(?=<strong>[^<]*<\/strong>)/g, "<br>");
+  const notes = page.getElementById("notes");
+  if (speaker.said !== text) [speaker.said, notes.innerHTML, notes.scrollTop] = [text, text, 0];
+}
+
+function drawSoon() {
+  if (speaker) drawing ||= setTimeout(drawSpeaker, 250);
+}
+
+function tellTime() {
+  const clock = speaker?.document?.getElementById("clock");
+  const seconds = Math.floor((Date.now() - speaker?.began) / 1000);
+  if (clock) clock.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} · ${new Date().toLocaleTimeString([], { timeStyle: "short" })}`;
+}
+
+function keepSpeaker() {
+  const slide = () => document.querySelector(".reveal .slides > section > section.present");
+  guardLetters({ t: openSpeaker }, (target) => !slide() || target.closest(TYPED));
+  new MutationObserver(drawSoon).observe(document.body, { childList: true, subtree: true, attributes: true, characterData: true });
+  for (const name of ["input", "change", "resize"]) window.addEventListener(name, drawSoon);
+  setInterval(tellTime, 1000);
+  window.addEventListener("pagehide", () => speaker?.close()); // a page that is loaded again, as by R on another route, could not reach it
 }

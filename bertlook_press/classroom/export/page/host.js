@@ -1,12 +1,11 @@
 // Brings the views of an exported deck to life: no kernel, no request, no library. It stands in for the widget manager
 // of Jupyter (3.6 MB) and knows the few kinds of widgets that our decks have; export/state.py refuses the others before
-// they get here. Choices that only Python can draw were recorded by the exporter and are looked up; what cannot be
-// looked up (a new sentence) says so.
+// they get here. Choices that only Python can draw were recorded by the exporter and are looked up. What cannot be
+// looked up stands still: a line of text or a slider that nothing answers is left out, a view keeps its saved picture.
 
 const parts = JSON.parse(document.getElementById("bertlook-widgets").textContent);
 const models = new Map();
 const modules = new Map();
-const kernelNeeded = [];
 
 // ---- models: those of ../../../pages/js/model.js, which stands before this, with what a widget is ----
 
@@ -16,12 +15,8 @@ class Model extends SavedModel {
     Object.assign(this, { id, kind, module });
     this.widget_manager = { get_model: async (name) => modelOf(name) };
   }
-  save_changes() {
-    this.send(); // what a change means in the page has happened in set(); who waits for Python's answer is told
-  }
-  send() {
-    for (const say of kernelNeeded.filter(([id]) => id === this.id)) say[1]();
-  }
+  save_changes() {} // what a change means in the page has happened in set()
+  send() {}
 }
 
 function modelOf(reference) {
@@ -106,39 +101,6 @@ function labelled(model, kind, control) {
   return box;
 }
 
-// ---- controls that need the kernel say so ----
-
-function silence(model, box, control) {
-  const sentence = parts.silent[model.id];
-  if (!sentence) {
-    if (model.get("disabled")) control.disabled = true;
-    return box;
-  }
-  const typed = control.matches("input:not([type=range], [type=checkbox]), textarea");
-  if (typed) control.readOnly = true;
-  else control.disabled = true;
-  control.title = box.title = sentence;
-  box.classList.add("bertlook-silent");
-  const say = () => alertOver(box, sentence);
-  control.addEventListener("focus", say);
-  control.addEventListener("blur", () => box.querySelector(".bertlook-said")?.remove());
-  control.setAttribute("aria-description", sentence);
-  return box;
-}
-
-function alertOver(box, sentence) {
-  if (box.querySelector(":scope > .bertlook-said")) return;
-  const message = make("div", "bertlook-said", { role: "alert" });
-  message.textContent = sentence;
-  box.append(message);
-}
-
-function note(sentence) {
-  const node = make("span", "bertlook-needs-jupyter", { title: sentence });
-  node.textContent = "needs Jupyter";
-  return node;
-}
-
 // ---- views ----
 
 const VIEWS = {
@@ -162,7 +124,7 @@ const VIEWS = {
     });
     follow(model, ["index", "_options_labels"], () => (select.selectedIndex = model.get("index") ?? -1));
     select.addEventListener("change", () => model.set("index", select.selectedIndex));
-    return silence(model, labelled(model, "dropdown", select), select);
+    return labelled(model, "dropdown", select);
   },
   SelectModel(model) {
     const node = VIEWS.DropdownModel(model);
@@ -191,20 +153,20 @@ const VIEWS = {
     follow(model, ["description"], () => (text.textContent = model.get("description")));
     follow(model, ["value"], () => (input.checked = Boolean(model.get("value"))));
     input.addEventListener("change", () => model.set("value", input.checked));
-    return silence(model, outer, input);
+    return outer;
   },
   ToggleButtonModel(model) {
     const button = dress(make("button", "jupyter-widgets jupyter-button widget-toggle-button", { type: "button" }), model);
     button.textContent = model.get("description");
     follow(model, ["value"], () => button.setAttribute("aria-pressed", String(Boolean(model.get("value")))));
     button.addEventListener("click", () => model.set("value", !model.get("value")));
-    return silence(model, button, button);
+    return button;
   },
   ButtonModel(model) {
     const button = dress(make("button", "jupyter-widgets jupyter-button widget-button", { type: "button" }), model);
     button.textContent = model.get("description");
     if (model.get("tooltip")) button.title = model.get("tooltip");
-    return silence(model, button, button);
+    return button;
   },
 
   TextModel: (model) => typed(model, make("input", "", { type: "text" }), "text"),
@@ -221,23 +183,16 @@ const VIEWS = {
     const inside = make("div");
     node.append(inside);
     await widget.render?.({ model, el: inside, experimental });
-    const sentence = parts.silent[model.id];
-    if (sentence) {
-      node.classList.add("bertlook-silent");
-      node.append(note(sentence));
-      kernelNeeded.push([model.id, () => alertOver(node, sentence)]);
-      node.addEventListener("focusout", () => node.querySelector(":scope > .bertlook-said")?.remove());
-    }
     return node;
   },
 };
 
+const childrenOf = (model) => (model.get("children") ?? []).map(modelOf);
+const partsOf = (model) => [model, ...childrenOf(model).flatMap(partsOf)];
+
 async function box(model, kind) {
   const node = dress(make("div", `jupyter-widgets widget-container widget-${kind}`), model);
-  const children = await Promise.all((model.get("children") ?? []).map((child) => view(modelOf(child))));
-  node.append(...children);
-  const silent = children.find((child) => child.matches(".bertlook-silent:not(:has(.bertlook-needs-jupyter))"));
-  if (silent) node.append(note(silent.title)); // one word of it beside a row of controls
+  node.append(...(await Promise.all(childrenOf(model).filter(({ id }) => !parts.silent[id]).map(view))));
   return node;
 }
 
@@ -265,9 +220,7 @@ function oneOf(model, kind) {
     return button;
   });
   follow(model, ["index"], () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === model.get("index")))));
-  const outer = labelled(model, kind, group);
-  for (const button of buttons) silence(model, outer, button);
-  return outer;
+  return labelled(model, kind, group);
 }
 
 function slider(model, trait, low, high, step, shown) {
@@ -281,7 +234,7 @@ function slider(model, trait, low, high, step, shown) {
   outer.append(readout);
   follow(model, [trait], place);
   input.addEventListener("input", () => model.set(trait, Number(input.value)));
-  return silence(model, outer, input);
+  return outer;
 }
 
 function typed(model, input, kind) {
@@ -289,7 +242,7 @@ function typed(model, input, kind) {
   const outer = labelled(model, kind, input);
   follow(model, ["value"], () => (input.value = model.get("value")));
   input.addEventListener("change", () => model.set("value", input.value));
-  return silence(model, outer, input);
+  return outer;
 }
 
 function moduleOf(model) {
@@ -308,7 +261,9 @@ function moduleOf(model) {
 
 async function view(model) {
   if (!VIEWS[model.kind]) throw new Error(`no view for a ${model.kind}`);
-  return VIEWS[model.kind](model);
+  const node = await VIEWS[model.kind](model);
+  if (model.kind !== "AnyModel" && model.get("disabled")) for (const one of [node, ...node.querySelectorAll("input, select, textarea, button")]) one.disabled = true;
+  return node;
 }
 
 // ---- start ----
@@ -326,8 +281,11 @@ async function bringToLife() {
   let failed = false;
   for (const place of document.querySelectorAll("[data-model]")) {
     try {
-      const live = await view(modelOf(place.dataset.model));
-      place.replaceChildren(live); // the saved picture goes
+      const model = modelOf(place.dataset.model);
+      const silent = partsOf(model).filter(({ id }) => parts.silent[id]);
+      if (silent.length) place.after(Object.assign(make("p", "bertlook-needs-jupyter", { title: parts.silent[silent[0].id] }), { textContent: "live in Jupyter only" }));
+      if (silent.some((part) => part === model || part.kind === "AnyModel")) continue;
+      place.replaceChildren(await view(model)); // the saved picture goes
       place.classList.add("bertlook-live");
     } catch (error) {
       failed = true;

@@ -57,8 +57,8 @@ function nextRoute() {
 Reveal.initialize({
   ...settings,
   width: "100%", height: "100%", margin: 0, minScale: 1, maxScale: 1, // the style sheet gives every size, as in RISE
-  hash: true, history: false, fragmentInURL: false, plugins: [RevealNotes],
-  keyboard: { 84: () => Reveal.getPlugin("notes").open(), 87: () => Reveal.toggleOverview() }, // t and w
+  hash: true, history: false, fragmentInURL: false,
+  keyboard: { 87: () => Reveal.toggleOverview() }, // w; t is in fill.js
 });
 
 wearFirst(look);
