@@ -477,6 +477,6 @@ class AskedPairs(NamedTuple):
                 for row in pronoun_table(self.right, self.cases)
                 if row.group == "all"
             ],
-            f"Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head of {self.whose}: chosen fairly for the first column; "
-            f"for the second the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
+            f"Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head of {self.whose}: chosen fairly for “right”; "
+            f"for “both” the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
         )

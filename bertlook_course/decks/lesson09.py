@@ -213,7 +213,7 @@ class Deck(LessonDeck):
             distance_map_figure(
                 {name: (drawn.points, labels) for name, (drawn, labels, *_) in found.items()}
             ),
-            f"Median distance of two heads: {medians} nats a token. Stress: {stresses}. Each map has its own scale; the twin is {self.name}'s. "
+            f"Median distance of two heads: {medians} nats a token. Stress: {stresses}. Each map has its own scale; the twin is {self.subject}'s. "
             f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 

@@ -217,11 +217,12 @@ class Deck(LessonDeck):
     def orders_picture(self) -> Picture:
         """In how many samples two tasks stand in the order of the pipeline."""
         n_samples, shares = self.orders
+        twin = any(score.so_far.sure for score in self.twin_scores.values())
         table = TextTable(
             ["two tasks", "in this order", "a tie", "the other way round"],
             [[name, *three] for name, three in shares.items()],
             f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far, of "
-            f"{self.subject}. The random twin gains nothing, so it has no order.",
+            f"{self.subject}.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
         )
         return table_shares(table, axis="share of the samples")
 

@@ -336,8 +336,8 @@ class Deck(LessonDeck):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point is a head of {self.subject}; squares: the ten lowest scores. Of these, {below} of {N_LOWEST} lie below .5 by AUC, "
-            f"and {flat} of {N_LOWEST} below the median spread. {self.test.n_texts} texts.",
+            f"Each point is a head of {self.subject}; squares: the ten lowest scores. By AUC, {below} of these {N_LOWEST} lie below .5; "
+            f"by spread, {flat} below the median. {self.test.n_texts} texts.",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------
@@ -509,7 +509,7 @@ def _against_rake(table: MeasuredTable) -> str:
     """Two scores of docs/results.md, of which each has its own interval."""
     head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
     said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
-    return f"{head} and {rake}, {said or 'a tie: the intervals overlap'}"
+    return f"{head} and {rake}, {said or 'the intervals overlap'}"
 
 
 def published_heads_table() -> TextTable:

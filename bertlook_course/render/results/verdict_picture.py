@@ -21,9 +21,9 @@ from .claims import (
 
 _WIDTH, _EM, _ROW = 1180.0, 30.0, 118.0
 _CLAIM, _MIDDLE, _REACH, _SIGN = (
-    500.0,
-    720.0,
-    170.0,
+    545.0,
+    735.0,
+    165.0,
     935.0,
 )  # the claim's width; the line's place; as far as a value goes; the verdict's
 _WORDS = {HOLDS: "holds", FAILS: "does not hold"}
@@ -51,7 +51,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
         body += _row(verdict, i * _ROW)
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
-        f"{counts_sentence(verdicts)} Dotted: what the claim needs; right of it the claim holds. Bar: 95 % interval of "
+        f"{counts_sentence(verdicts)} Dotted: what the claim needs, to its right; each row has its own scale. Bar: 95 % interval of "
         f"{model_name(verdicts)}{'; grey square: random twin' if any(_twin(v) for v in verdicts) else ''}."
     )
     return Picture(
@@ -73,7 +73,7 @@ def _twin(verdict) -> bool:
 
 def _row(verdict, top: float) -> list[str]:
     middle, c, claim = top + 62, coordinate, verdict.claim
-    lines = _broken(claim.sentence, _CLAIM)
+    lines = _broken(claim.sentence, 2 if verdict.published else 3)
     if verdict.published:
         lines.append(f"published: {verdict.published}")
     first = middle - 18 * (len(lines) - 1)
@@ -122,13 +122,14 @@ def _sign(verdict: str, y: float) -> list[str]:
     return [disc + cross, text(x + 28, y, _WORDS.get(verdict, "undecided"))]
 
 
-def _broken(sentence: str, width: float) -> list[str]:
-    """In lines of this width, two at most."""
+def _broken(sentence: str, most: int) -> list[str]:
+    """In so many lines at most."""
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, _EM) > width and lines[-1]:
+        if text_width(longer, _EM) > _CLAIM and lines[-1]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return [lines[0], shortened(" ".join(lines[1:]), _EM, width)] if len(lines) > 2 else lines
+    kept, rest = lines[: most - 1], lines[most - 1 :]
+    return [*kept, shortened(" ".join(rest), _EM, _CLAIM)] if rest else kept
