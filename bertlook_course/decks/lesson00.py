@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from bertlook_teach.model import Attention
-from bertlook_teach.views import default_measures
 
 from ..claims import HOLDS, Verdict
 from ..render import Estimate
@@ -35,6 +34,8 @@ def models(specimen, live) -> str:
 
 def recorded_head(recording, text: str) -> dict:
     """BERT-base's head 8-11 on a text of a recording, as options of a `RecordedExplorer`; the map measures what the head shows."""
+    from bertlook_teach.views import default_measures  # loads the views
+
     sentences = [list(recording)[i] for i in (1, 3, 6, 7)]
     layer, head = DETERMINERS
     return {

@@ -10,7 +10,7 @@ import numpy as np
 
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import Picture, default_measures
+from bertlook_teach.views import Picture
 
 from ..analyses.coreference import (
     PRONOUN_BASELINES,
@@ -44,6 +44,8 @@ _LONGEST = 128  # wordpieces of a part: what the paper and docs/results.md cut t
 # --- what was recorded and published -------------------------------------------------------------------------
 def head_5_4(recording) -> dict:
     """Three sights of BERT-base's head 5-4, as choices of a `RecordedExplorer`, on texts of a recording."""
+    from bertlook_teach.views import default_measures  # loads the views
+
     tired = next(text for text in recording if "the animal didn't cross the street because it was" in text)
     apples = next(text for text in recording if "i bought seven apples today" in text)
     cats = ("the cat sat on the mat", "the cat lay on the rug")
