@@ -178,41 +178,49 @@ def render_rise(
     body += _labels(tokens, centres, width, floor + 40, masked)
     drawn, before = {}, 0
     for layer in rows:
-        mean, low, high = weights[layer - 1].mean(axis=0), height[before] - 3, height[layer] + _STRIP + 3
-        lines = [
-            _line(
-                centres[key],
-                low,
-                centres[query],
-                high,
-                mean[query, key],
-                SELECTED if query == masked else LINE,
-                14,
-            )
-            for query, key in np.argwhere(mean >= 0.1)
-        ]
+        mean = weights[layer - 1].mean(axis=0)
+        lines = _looks(mean, centres, height[before] - 3, height[layer] + _STRIP + 3, masked)
         label = text(16, height[layer] + _STRIP / 2, f"layer {layer}", fill=MUTED)
         drawn[layer] = [*lines, *vectors(layer, below=pitch), label]
         before = layer
     for some in (rows[:1], rows[1:2], rows[2:]):
         if len(some):
             body += _step(part for layer in some for part in drawn[layer])
-    said = "    ".join(f"{piece} {percent(share)}" for piece, share in guesses)
-    across = text_width(said, _FONT) + 40
-    start = min(max(centres[masked] - across / 2, _LEFT), _RIGHT - across)
-    body += _step(
-        [
-            text(16, 32, "guess", fill=MUTED),
-            *box(start, 6, across, 52, said, stroke=SELECTED, ink=SELECTED_INK),
-            *arrow((centres[masked], top - 4), (centres[masked], 66), colour=SELECTED),
-        ]
-    )
+    body += _step(_guess(guesses, centres[masked], top))
     what = (
         f"{n} tokens rise through {n_layers} layers as vectors, each drawn as a strip of colours. In every layer, lines show which token "
         f"reads which, the mean of {weights.shape[1]} heads, where it is a tenth and more. From the vector that then stands in the place "
         f"of {quoted(tokens[masked])} the model guesses {', '.join(f'{piece} {percent(share)}' for piece, share in guesses)}."
     )
     return Picture(body, WIDTH, floor + 96, title="From a text to a guess", sentence=what, font_size=_FONT)
+
+
+def _looks(mean: np.ndarray, centres: Sequence[float], low: float, high: float, masked: int) -> list[str]:
+    """A line from each token that is looked at, below, to the one that looks, above."""
+    return [
+        _line(
+            centres[key],
+            low,
+            centres[query],
+            high,
+            mean[query, key],
+            SELECTED if query == masked else LINE,
+            14,
+        )
+        for query, key in np.argwhere(mean >= 0.1)
+    ]
+
+
+def _guess(guesses: Sequence[tuple[str, float]], x: float, top: float) -> list[str]:
+    """What the masked token is taken for, over its column."""
+    said = "    ".join(f"{piece} {percent(share)}" for piece, share in guesses)
+    across = text_width(said, _FONT) + 40
+    start = min(max(x - across / 2, _LEFT), _RIGHT - across)
+    return [
+        text(16, 32, "guess", fill=MUTED),
+        *box(start, 6, across, 52, said, stroke=SELECTED, ink=SELECTED_INK),
+        *arrow((x, top - 4), (x, 66), colour=SELECTED),
+    ]
 
 
 def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys, values, output) -> Picture:
