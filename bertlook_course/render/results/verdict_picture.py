@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, shortened, text, text_width
+from bertlook_teach.views import (
+    INK,
+    MUTED,
+    RULE,
+    Picture,
+    coordinate,
+    shortened,
+    text,
+    text_width,
+    with_minus,
+)
 
 from ...claims import FAILS, HOLDS
 from ..drawing.marks import MODELS, marks_of
@@ -46,9 +56,14 @@ def claim_picture(verdicts: Sequence) -> Picture:
         If there is none.
     """
     table = claim_table(verdicts)
-    body = []
-    for i, verdict in enumerate(verdicts):
-        body += _row(verdict, i * _ROW)
+    body, top = [], 0.0
+    for verdict in verdicts:
+        lines = _broken(verdict.claim.sentence) + (
+            [f"published: {verdict.published}"] if verdict.published else []
+        )
+        high = max(_ROW, 36.0 * len(lines) + 16)
+        body += _row(verdict, lines, top, high)
+        top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
         f"{counts_sentence(verdicts)} Dotted: what the claim needs, to its right; each row has its own scale. Bar: 95 % interval of "
@@ -57,7 +72,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
     return Picture(
         body,
         _WIDTH,
-        len(verdicts) * _ROW,
+        top,
         "Claims and verdicts",
         said,
         _EM,
@@ -71,11 +86,8 @@ def _twin(verdict) -> bool:
     return verdict.claim.control and not np.isnan(verdict.twin) and not np.isnan(verdict.value)
 
 
-def _row(verdict, top: float) -> list[str]:
-    middle, c, claim = top + 62, coordinate, verdict.claim
-    lines = _broken(claim.sentence, 2 if verdict.published else 3)
-    if verdict.published:
-        lines.append(f"published: {verdict.published}")
+def _row(verdict, lines: Sequence[str], top: float, high: float) -> list[str]:
+    c, claim, middle = coordinate, verdict.claim, top + high / 2 + 3
     first = middle - 18 * (len(lines) - 1)
     body = [
         text(8, first + 36 * k, line, fill=MUTED if line.startswith("published: ") else INK)
@@ -95,11 +107,11 @@ def _row(verdict, top: float) -> list[str]:
     [mark] = marks_of([model_name([verdict])])
     edge = f'stroke="{mark.colour}" stroke-width="3"'
     body += [
-        f'<path d="M{c(_MIDDLE)} {c(top + 34)}V{c(top + 84)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
+        f'<path d="M{c(_MIDDLE)} {c(middle - 28)}V{c(middle + 22)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
         f'<path d="M{c(at(verdict.low))} {c(middle)}H{c(at(verdict.high))}" stroke="{mark.colour}" stroke-width="6"/>',
         f'<circle cx="{c(at(verdict.value))}" cy="{c(middle)}" r="9" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
-        text(_MIDDLE, top + 102, needs_text(claim), anchor="middle", fill=MUTED),
-        text(_MIDDLE, top + 18, value_cell(verdict), anchor="middle", fill=INK),
+        text(_MIDDLE, middle + 40, needs_text(claim), anchor="middle", fill=MUTED),
+        text(_MIDDLE, middle - 44, with_minus(value_cell(verdict)), anchor="middle", fill=INK),
     ]
     if _twin(verdict):
         x, grey = at(verdict.twin), MODELS["random twin"].colour
@@ -122,8 +134,8 @@ def _sign(verdict: str, y: float) -> list[str]:
     return [disc + cross, text(x + 28, y, _WORDS.get(verdict, "undecided"))]
 
 
-def _broken(sentence: str, most: int) -> list[str]:
-    """In so many lines at most."""
+def _broken(sentence: str) -> list[str]:
+    """In lines as wide as the column, three at most."""
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -131,5 +143,4 @@ def _broken(sentence: str, most: int) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
-    kept, rest = lines[: most - 1], lines[most - 1 :]
-    return [*kept, shortened(" ".join(rest), _EM, _CLAIM)] if rest else kept
+    return [*lines[:2], shortened(" ".join(lines[2:]), _EM, _CLAIM)] if len(lines) > 3 else lines
