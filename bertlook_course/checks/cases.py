@@ -202,7 +202,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     ),
     "06": (
         {
-            "that it finds the objects of verbs": "for any head a sentence can be found that suits it. A treebank, a rival and a fair choice are missing",
+            "that it finds the nouns of determiners": "for any head a sentence can be found that suits it. A treebank, a rival and a fair choice are missing",
             "that all heads of layer 8 look so": "one head is drawn; its neighbours may look elsewhere",
             "where it looks in this one sentence": None,
         },

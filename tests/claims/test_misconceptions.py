@@ -194,10 +194,10 @@ sources = [["clark2019", "2"]]
     "text, message",
     [
         (GOOD, None),
-        ("[a-b", "no TOML"),
+        ("[a-b", "not valid TOML"),
         ("a = 1", "must have lessons"),
         (GOOD + 'more = "x"', "misconception 'a-b' must have"),
-        (GOOD + GOOD, "no TOML: Cannot declare"),
+        (GOOD + GOOD, "not valid TOML: Cannot declare"),
         (GOOD.replace("[a-b]", '["A b"]'), "small letters"),
         (GOOD.replace('["01"]', '["1"]'), "two digits"),
         (GOOD.replace('[["clark2019", "2"]]', "[]"), "at least one source"),

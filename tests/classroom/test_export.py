@@ -162,12 +162,10 @@ def test_the_file_asks_nobody_for_anything(page):
 def test_tokens_that_are_markup_stay_tokens(page):
     elements = Elements(page)
     assert not [a for _, a in elements.found if any(name.startswith("on") for name in a)]
-    assert (
-        len(elements.scripts) == 8
-    )  # three of data, reveal.js, its notes, the filling of slides, the start, the views
+    assert len(elements.scripts) == 7  # three of data, reveal.js, the filling of slides, the start, the views
     assert (
         sum("alert(" in text for text in elements.scripts[3:]) == 1
-    )  # reveal.js's notes, when a pop-up is refused
+    )  # the speaker's window, when a pop-up is refused
     assert not [a for tag, a in elements.found if tag == "img" and a.get("src") == "x"]
     texts = [m["state"]["texts"] for m in data_of(page)["models"].values() if "texts" in m["state"]]
     assert texts[0]["wordpiece"]["tokens"] == ["[CLS]", *EVIL, "[SEP]"]

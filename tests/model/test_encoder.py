@@ -262,7 +262,7 @@ def test_no_code_that_a_config_names_is_run(folder):
 @pytest.mark.parametrize(
     "key, message",
     [
-        ("num_hidden_layers", "1000 layers are the most"),
+        ("num_hidden_layers", "at most 1000 layers"),
         ("vocab_size", "cannot be loaded"),
         ("max_position_embeddings", "cannot be loaded"),
         ("intermediate_size", "cannot be loaded"),

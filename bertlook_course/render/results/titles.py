@@ -315,13 +315,6 @@ _NAMED = {
 }
 
 
-def _from_pronoun(seen) -> np.ndarray:
-    """What head 5-4 gives from *they* alone."""
-    weights = np.array(_of_head("5-4")(seen), dtype=float)
-    weights[[token != "they" for token in seen.tokens]] = 0
-    return weights
-
-
 def _strongest(seen) -> np.ndarray:
     """The largest weight that any head gives, for the key to which each query gives most; lines to itself and to special tokens are left out."""
     weights = seen.weights.max(axis=(0, 1))
@@ -348,7 +341,7 @@ _PICTURES = {
         _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"
     ),
     "06": _arcs(_TIRED, _of_head("8-11"), "head 8-11"),
-    "07": _arcs(_APPLES, _from_pronoun, "head 5-4, from “they”"),
+    "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
     "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
     "09": _families,
     "10": _maps(
