@@ -39,6 +39,13 @@ _CLAIM, _MIDDLE, _REACH, _SIGN = (
 _WORDS = {HOLDS: "holds", FAILS: "does not hold"}
 
 
+class ClaimPicture(Picture):
+    """A picture whose table a saved notebook keeps as data: `bertlook worksheet` reads it."""
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        return self.numbers[0]._repr_mimebundle_()
+
+
 def claim_picture(verdicts: Sequence) -> Picture:
     """One row a claim: its interval and the random twin's beside the line that the claim needs, and the verdict.
 
@@ -69,7 +76,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
         f"{counts_sentence(verdicts)} Dotted: what the claim needs, to its right; each row has its own scale. Bar: 95 % interval of "
         f"{model_name(verdicts)}{'; grey square: random twin' if any(_twin(v) for v in verdicts) else ''}."
     )
-    return Picture(
+    return ClaimPicture(
         body,
         _WIDTH,
         top,

@@ -508,7 +508,7 @@ test_what_is_refused = refusals(
     *((lambda fit=fit: fit(X, Y & False), "of 600 words 0 are key") for fit in FITS),
     (lambda: models.fit_logistic(X, Y, l2=-1), "penalty of 0 or more; got -1"),
     (lambda: models.fit_logistic(X, Y).log_odds(X[:, :2]), r"\(word, feature\) with 5 features; got \(600, 2\)"),
-    (lambda: models.folds_by_text(3, 5), "3 texts, 5 folds"),
+    (lambda: models.folds_by_text(3, 5), "5 folds of 3 texts"),
     (lambda found: found.score("nothing"), "there is no 'nothing' here; there is: position"),
     (lambda data: compare(data.halves()[0], data.halves()[0]), "4 texts are in both halves, for example 't0'"),
     (lambda: random_removal(additive, list(WORTH), n_orders=1), "two random orders"),
