@@ -228,7 +228,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
         {
             "that they sit in the same layer": "the size of a point says how late its layer is; the place says which maps are alike",
             "that one of them can be removed": "nothing was switched off here. Alike on 12 inputs is not the same work",
-            "that their maps are alike, as far as the stress allows": None,
+            "that their maps are alike, as far as a plane can show": None,
         },
         "Near means alike, far means different, and the stress says how far to trust it. Axes and corners mean nothing.",
     ),

@@ -7,7 +7,7 @@ import pytest
 
 from bertlook_course.render import pattern_nulls
 from bertlook_course.render.heads.pattern_nulls import _null
-from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns
+from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, within_word_pairs
 from bertlook_teach.model import extract_attention, load_encoder
 
 PAIR = ("I went to the store.", "At the store, I bought fresh strawberries.")
@@ -33,8 +33,10 @@ def test_a_null_map_gives_the_null_model_s_value(attention):
     assert null.sum(axis=1) == pytest.approx(np.ones(len(null)), abs=1e-5)
     n = attention.n_tokens
     assert _null("delimiter", next_word, attention) == pytest.approx(np.full((n, n), 1 / n))
-    near = _null("within_word", next_word, attention)
-    assert np.ptp(np.diagonal(near, 1)) == 0 and near[0, 1] == pytest.approx(np.diagonal(next_word, 1).mean())
+    near, pairs = _null("within_word", next_word, attention), np.asarray(within_word_pairs(attention))
+    by_measure = PATTERNS["within_word"].score(attention).null[0, 5]
+    assert np.ptp(np.diagonal(near, 1)) == 0
+    assert near[pairs].sum() / pairs.any(axis=1).sum() == pytest.approx(by_measure, abs=1e-6)
 
 
 def test_one_text_has_no_pattern_across_two(attention):

@@ -29,12 +29,11 @@ from bertlook_teach.views import (
     text_width,
 )
 
-from .model_pictures import WIDTH, arrow, box
+from .model_pictures import FONT, WIDTH, arrow, box
 
 MOST_TOKENS, MOST_GUESSES, MOST_ROWS = 12, 5, 6
 
 _LEFT, _RIGHT = 186.0, WIDTH - 8
-_FONT = 31.0
 _VALUE = "#8a3a70"
 _STRIP = 20.0  # how high a vector is drawn
 _LEAST = 0.005  # a smaller weight has no line
@@ -94,7 +93,7 @@ def _labels(tokens: Sequence[str], centres, width: float, y: float, chosen: int)
             y,
             width + 12,
             46,
-            shortened(token, _FONT, width + 14),
+            shortened(token, FONT, width + 14),
             **({"stroke": SELECTED, "ink": SELECTED_INK} if i == chosen else {"stroke": RULE}),
         )
     ]
@@ -192,7 +191,7 @@ def render_rise(
         f"reads which, the mean of {weights.shape[1]} heads, where it is a tenth and more. From the vector that then stands in the place "
         f"of {quoted(tokens[masked])} the model guesses {', '.join(f'{piece} {percent(share)}' for piece, share in guesses)}."
     )
-    return Picture(body, WIDTH, floor + 96, title="From a text to a guess", sentence=what, font_size=_FONT)
+    return Picture(body, WIDTH, floor + 96, title="From a text to a guess", sentence=what, font_size=FONT)
 
 
 def _looks(mean: np.ndarray, centres: Sequence[float], low: float, high: float, masked: int) -> list[str]:
@@ -214,7 +213,7 @@ def _looks(mean: np.ndarray, centres: Sequence[float], low: float, high: float, 
 def _guess(guesses: Sequence[tuple[str, float]], x: float, top: float) -> list[str]:
     """What the masked token is taken for, over its column."""
     said = "    ".join(f"{piece} {percent(share)}" for piece, share in guesses)
-    across = text_width(said, _FONT) + 40
+    across = text_width(said, FONT) + 40
     start = min(max(x - across / 2, _LEFT), _RIGHT - across)
     return [
         text(16, 32, "guess", fill=MUTED),
@@ -272,7 +271,7 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
         f"{percent(weights[most])}. The values, averaged by the weights, are carried back to {stream.shape[1]} numbers and "
         f"added to the vector of {head.who}."
     )
-    return Picture(body, WIDTH, 540, title="One attention head", sentence=what, font_size=_FONT)
+    return Picture(body, WIDTH, 540, title="One attention head", sentence=what, font_size=FONT)
 
 
 class _HeadSteps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, text_groups
+from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, text_groups, within_word_pairs
 from bertlook_teach.model import Attention, head_label
 from bertlook_teach.stats import best_index
 from bertlook_teach.views import MUTED, RULE, Picture, coordinate, text
@@ -68,7 +68,13 @@ def _null(key: str, weights: np.ndarray, attention: Attention) -> np.ndarray:
     n = len(weights)
     if key in _EVEN:
         return np.full((n, n), 1 / n)
-    if key in _NEIGHBOUR:
-        means = {offset: np.diagonal(weights, offset).mean() for offset in range(1 - n, n)}
-        return np.array([[means[j - i] for j in range(n)] for i in range(n)])
-    return np.asarray(looks_alike(weights, text_groups(attention)))
+    groups = np.array(text_groups(attention))
+    if (
+        key in _NEIGHBOUR
+    ):  # the mean over the other pairs of one text as far apart, as `expected_at_offsets` has it
+        others = (groups[:, None] == groups) & (groups >= 0) & ~np.asarray(within_word_pairs(attention))
+        apart = np.arange(n) - np.arange(n)[:, None]
+        found = {k: weights[others & (apart == k)] for k in range(1 - n, n)}
+        means = {k: values.mean() if values.size else 0.0 for k, values in found.items()}
+        return np.vectorize(means.__getitem__)(apart)
+    return np.asarray(looks_alike(weights, groups))

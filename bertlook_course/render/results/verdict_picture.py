@@ -30,12 +30,9 @@ from .claims import (
 )
 
 _WIDTH, _EM, _ROW = 1180.0, 30.0, 118.0
-_CLAIM, _MIDDLE, _REACH, _SIGN = (
-    545.0,
-    735.0,
-    165.0,
-    935.0,
-)  # the claim's width; the line's place; as far as a value goes; the verdict's
+_CLAIM = 545.0  # how wide the column of the claims is
+_MIDDLE, _REACH = 735.0, 165.0  # where a claim's line stands, and how far from it a value may
+_SIGN = 935.0  # where the verdict is
 _WORDS = {HOLDS: "holds", FAILS: "does not hold"}
 
 
