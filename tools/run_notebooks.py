@@ -142,6 +142,7 @@ def execute(notebook, *, folder, name="notebook", timeout=600):
             "raised": f"cell {stop.number} raised\n{stop.text}",
             "time": f"cell {stop.number} took more than {timeout:g} s",
             "output": f"cell {stop.number} shows without end",
+            "lost": f"cell {stop.number} ended, and what it showed did not arrive",
             "died": f"the kernel died in cell {stop.number} (out of memory?)",
         }
         raise NotebookError(f"{name}: {why[stop.kind]}") from None

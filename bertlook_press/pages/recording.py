@@ -9,6 +9,7 @@ text, cannot be written down and is left to say so.
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 from collections.abc import Iterable, Sequence
 
@@ -55,7 +56,10 @@ def record(roots: Sequence[str]) -> dict:
     widgets = {id_: _instances()[id_] for id_ in roots if id_ in _instances()}
     reach = list(_reach(widgets.values()))
     bound = _links()
-    recordings = _recordings(reach, bound)
+    with contextlib.ExitStack() as held:  # nobody looks on while each choice is tried
+        for widget in reach:
+            held.enter_context(widget.hold_sync())
+        recordings = _recordings(reach, bound)
     answered = {tuple(place) for recording in recordings for place in recording["inputs"]}
     silent = {}
     for widget in reach:

@@ -124,7 +124,7 @@ def test_no_third_of_a_slide_stays_empty_where_it_would(deck, slide):
     try:
         assert unused(camera, patience=0) > UNUSED
     finally:
-        deck.page.evaluate("fillSlide = window.held")
+        deck.page.evaluate("() => { fillSlide = window.held; }")
 
 
 def test_a_narrow_picture_has_its_caption_at_its_side(deck):
@@ -187,7 +187,7 @@ def test_a_slide_is_filled_when_it_comes_and_when_something_on_it_has_another_si
         )
         deck.wait(f"window.fills > {before}")
     finally:
-        deck.page.evaluate("fillSlide = window.held")
+        deck.page.evaluate("() => { fillSlide = window.held; }")
         deck.page.evaluate("document.querySelectorAll('figcaption br').forEach(one => one.remove())")
 
 

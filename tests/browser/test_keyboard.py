@@ -106,11 +106,12 @@ def deck(request, open_deck, trial_folder, open_file, tmp_path_factory):  # noqa
 def focus_on(deck, slide: str, control: str):
     """Put the focus on a control of a slide, with the mouse where that chooses nothing."""
     deck.go(PLACES[slide])
-    use_encoder(deck.page.locator("section section.present"))
-    node = deck.page.locator("section section.present").locator(control).locator("visible=true").first
+    slide_now = deck.page.locator("section section.present")
+    use_encoder(slide_now)
+    node = slide_now.locator(control).locator("visible=true").first
+    if deck.host == "exported" and not node.count() and "live in Jupyter only" in slide_now.inner_text():
+        pytest.skip("in an exported file this control needs Python, and is left out")
     node.wait_for(timeout=10_000)
-    if node.is_disabled():
-        pytest.skip("in an exported file this control needs Python, and takes no focus")
     if control in TYPED:
         node.click(timeout=10_000)
     elif control == "iframe":
@@ -161,7 +162,7 @@ def test_a_remote_makes_the_screen_black_unless_letters_are_typed(deck, slide, c
     ("slide", "control", "typed", "seen"),
     [
         ("00:2", TEXT, "Rain fell on the roof.", "roof"),
-        ("01:4", GUESS, "into", "Your “into”"),
+        ("01:4", GUESS, "into", "Your guess “into”"),
         ("01:6", TEXT, "Rain fell on the roof.", "roof"),
         ("01:15", TEXT, "Rain fell on the roof.", "roof"),
     ],

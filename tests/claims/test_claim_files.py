@@ -12,6 +12,7 @@ from bertlook_course.checks import cases
 from bertlook_course.claims import Claim, course_claims, evidence_table, ledger, read_claims
 from bertlook_course.claims.published_fields import fill
 from bertlook_course.published import published_layers, published_map, published_table_1
+from bertlook_course.render.drawing.text_table import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {claim.key: claim for claim in ledger()}
@@ -51,11 +52,12 @@ def test_what_refutes_a_claim_is_made_of_its_line():
 
 
 def shown_text(path) -> str:
-    """What a reader of a saved notebook sees: its outputs, without their markup."""
+    """What a reader of a saved notebook sees: its outputs, without their markup, and the table of a picture."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     data = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
     texts = ["".join(value) for one in data for kind, value in one.items() if kind.startswith("text/")]
-    return unescape(re.sub(r"<[^>]+>", " ", "\n".join(texts)))
+    tables = [json.dumps(one[TABLE], ensure_ascii=False) for one in data if TABLE in one]
+    return "\n".join([unescape(re.sub(r"<[^>]+>", " ", "\n".join(texts))), *tables])
 
 
 def test_every_claim_is_shown_on_a_slide_or_put_on_trial_in_an_exercise():

@@ -12,7 +12,7 @@ from bertlook_teach.views import MUTED, RULE, Picture, coordinate, text
 from ..drawing.text_table import TextTable
 from .map_classes import map_address
 
-_WIDTH, _EM, _TOP = 1180.0, 29.0, 44.0
+_WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
 _NAMES = {"same_word_across": "other text", "within_word": "in a word", "bag_of_words": "bag"}
 _EVEN, _NEIGHBOUR = ("delimiter", "bag_of_words"), ("within_word",)
 

@@ -21,6 +21,7 @@ function createMaskedWord(host, get, emit) {
   const show = button("bl-switch-button", "", () => emit({ shown: !get("shown") }));
   const lists = element("div", "bl-switch-lists");
   const caption = element("p", "bl-caption", { "aria-live": "polite" });
+  let answer = "";
   root.append(sentence.node, element("div", "bl-switch-bar", {}, label, show), lists, caption);
   host.append(root);
 
@@ -28,7 +29,9 @@ function createMaskedWord(host, get, emit) {
     setType(root, get("font_size"));
     sentence.paint();
     const [shown, truth, reply, all] = [get("shown"), get("truth"), get("reply"), get("guesses")];
-    if (document.activeElement !== input || !get("answer")) input.value = get("answer");
+    // Half a word stays while it is typed; an answer that is taken back goes.
+    if (document.activeElement !== input || (answer && !get("answer"))) input.value = get("answer");
+    answer = get("answer");
     show.textContent = shown ? "hide the model's guesses" : "show the model's guesses";
     const guesses = all.map(([piece, share]) => [piece, share, percent(share).replace("under ", "<").replace("over ", ">")]);
     lists.replaceChildren(guessList("the model's guesses", guesses, [truth[0], reply.length === 3 && reply[0]], guesses[0][1]));

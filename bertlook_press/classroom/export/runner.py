@@ -24,6 +24,7 @@ RECORDING = "bertlook_recording"  # where the recording stands in an executed no
 
 MOST_OUTPUT = 100_000_000  # characters of a notebook
 SECONDS_TO_STOP = 5.0  # that a kernel has after each interrupt
+SECONDS_FOR_OUTPUT = 60  # that what a cell showed may come after its end
 
 _PICTURES = {
     ".png": "image/png",
@@ -181,7 +182,7 @@ def _joined(outputs: list) -> list:
 class CellStopped(Exception):
     """The cell of this number (from 1) raised, took too long, showed without end, or took Python with it.
 
-    ``kind`` is "raised", "time", "output" or "died"; ``text`` the traceback without colours.
+    ``kind`` is "raised", "time", "lost", "output" or "died"; ``text`` the traceback without colours.
     """
 
     def __init__(self, number: int, kind: str, text: str = ""):
@@ -253,7 +254,9 @@ def execute(
             raise CellStopped(number, "output") from None
         if isinstance(error, CellExecutionError):
             raise CellStopped(number, "raised", _ANSI.sub("", str(error)).rstrip()) from None
-        raise CellStopped(number, "time" if isinstance(error, CellTimeoutError) else "died") from None
+        if isinstance(error, CellTimeoutError):
+            raise CellStopped(number, "lost" if "IOPub" in str(error) else "time") from None
+        raise CellStopped(number, "died") from None
     return notebook
 
 
@@ -326,7 +329,7 @@ def _bounded_client(notebook, folder: Path, timeout: float, *, keeps_widgets: bo
         notebook,
         timeout=timeout,
         # A busy machine may deliver an output late; losing one silently would save a wrong notebook.
-        iopub_timeout=60,
+        iopub_timeout=SECONDS_FOR_OUTPUT,
         raise_on_iopub_timeout=True,
         # Without its remarks on its transport, and on its end by Ctrl-C.
         extra_arguments=["--log-level=CRITICAL"],
@@ -378,6 +381,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
             "JupyterLab with `bertlook lab`.",
             "output": f"cell {stop.number} shows without end: the deck has more than {MOST_OUTPUT / 1e6:.0f} MB of output.",
             "time": f"cell {stop.number} took more than {timeout:g} s.",
+            "lost": f"cell {stop.number} ended, and what it showed did not arrive within {SECONDS_FOR_OUTPUT} s. Try once more.",
             "died": f"Python died in cell {stop.number} (out of memory?).",
         }
         raise ExportError(f"{name}: {why[stop.kind]}") from None
