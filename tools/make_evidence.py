@@ -29,6 +29,9 @@ from bertlook_course.claims import Resources, collect_evidence, evidence_table, 
 from bertlook_course.claims.lessons import (
     lesson01,
     lesson03,
+    lesson04,
+    lesson06,
+    lesson07,
     lesson08,
     lesson10,
     lesson11,
@@ -36,7 +39,7 @@ from bertlook_course.claims.lessons import (
     lesson13,
     lesson14,
 )
-from bertlook_course.corpora import load_treebank
+from bertlook_course.corpora import coreference_documents, load_pairs, load_treebank
 from bertlook_course.metrics import NotConverged
 from bertlook_course.storage import cache as store
 from bertlook_course.storage import code_digest, digest, shipped_evidence
@@ -102,6 +105,16 @@ def _parts() -> Iterator[Part]:
         yield Part(f"03 profile, {twin}", lambda m, n=twin: lesson03.halves(m[n], only=plain))
     yield Part("03 profile, zeros", lambda m: lesson03.halves(m["specimen"], segments="zeros", only=("sep",)))
     treebank = cache(load_treebank)
+    yield Part("04 bounds", lambda m: lesson04.shown_bounds(m["specimen"], load_pairs()[0]))
+    for name in (SPECIMEN[0], *MINILM):
+        yield Part(f"06 answers, {name}", lambda m, n=name: lesson06.shown_answers(m[n], treebank()[:300]))
+    for scheme in ("ud", "stanford"):
+        yield Part(f"06 relations, {scheme}, {MINILM[0]}", partial(_relations, treebank, scheme))
+    for name in (SPECIMEN[0], *MINILM):
+        yield Part(
+            f"07 antecedents, {name}",
+            lambda m, n=name: lesson07.shown_antecedents(m[n], coreference_documents(treebank())[:60]),
+        )
     for trained, twin in (SPECIMEN, MINILM):
         yield Part(f"08 probes, {trained}", lambda m, a=trained, b=twin: lesson08.measured(m[a], m[b]))
     for name in MODELS:
@@ -138,6 +151,11 @@ def _parts() -> Iterator[Part]:
     for evidence in (name for name in evidence_table() if name not in NOT_WORTH_IT):
         for name in SPECIMEN if evidence in OF_THE_SPECIMEN else MODELS:
             yield Part(f"ledger {evidence}, {name}", partial(_collect, evidence, name, Resources))
+
+
+def _relations(treebank, scheme, models):
+    answers = (lesson06.shown_answers(models[name], treebank()[:300]) for name in MINILM)
+    return lesson06.shown_relations(*answers, scheme)
 
 
 def _collect(evidence: str, name: str, resources: Callable, models: dict):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bertlook_teach import head_label, load_encoder, random_twin
-from bertlook_teach.model import SHIPPED, Encoder, masked_lm_head
+from bertlook_teach.model import SHIPPED, Encoder, masked_lm_scorer
 from bertlook_teach.views import model_of
 
 from ..analyses.ablation import next_sentence_head
@@ -52,11 +52,8 @@ def pretrained(encoder: Encoder, twin: Encoder) -> tuple[Encoder, Encoder]:
 
 
 def _has_heads(encoder: Encoder) -> bool:
-    engine = encoder.engine
-    if engine is not None and all(map(engine.has_head, ("masked_lm", "next_sentence"))):
-        return True
     try:
-        masked_lm_head(encoder)
+        masked_lm_scorer(encoder)
         next_sentence_head(encoder)
     except ValueError:  # either says that there is none
         return False

@@ -6,12 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from bertlook_teach.measures import attention_gradients, special_token_attention
-from bertlook_teach.model import load_encoder, random_twin, read
+from bertlook_teach.measures import special_token_attention
+from bertlook_teach.model import load_encoder, random_twin
 from bertlook_teach.stats import best_index
 from bertlook_teach.views import Picture
 
 from ..claims import SINKS, Resources, collect_evidence
+from ..claims.lessons.lesson04 import shown_bounds
 from ..metrics import CannotDecide
 from ..published import published_gradients, published_layers, published_norm_share
 from ..render import Estimate, TextTable, figure_picture, interval_curves
@@ -247,13 +248,10 @@ class Deck(LessonDeck):
         """Gradients of single weights against what their values allow, of the first text."""
         from matplotlib.figure import Figure
 
-        found = attention_gradients(read(self.graded, self.resources.pairs[0]))
-        inside = found.importance <= 1.001 * found.bound
-        above_zero = np.flatnonzero(found.importance > 0)
-        shown = np.random.default_rng(0).choice(above_zero, 600, replace=False)
+        found = shown_bounds(self.graded, self.resources.pairs[0])
+        bounds, importance = found["bounds"], found["importance"]
         drawing = Figure(figsize=(9.8, 2.6), layout="constrained")
         axes = drawing.subplots()
-        bounds, importance = found.bound.ravel()[shown], found.importance.ravel()[shown]
         ends = np.sort(bounds)[[0, -1]]
         axes.loglog(ends, ends, color="#555555", linestyle=":", linewidth=2)
         axes.plot(bounds, importance, "o", color="#0072b2", markersize=5, alpha=0.6)
@@ -265,8 +263,8 @@ class Deck(LessonDeck):
         axes.spines[["top", "right"]].set_visible(False)
         return figure_picture(
             drawing,
-            f"{self.stands_in}{len(shown)} of {inside.size:,} weights of one text, logarithmic axes. No gradient is above its bound: "
-            f"{100 * inside.mean():.0f} % of all weights lie under the line.",
+            f"{self.stands_in}{len(bounds)} of {found['count']:,} weights of one text, logarithmic axes. No gradient is above its bound: "
+            f"{100 * found['share']:.0f} % of all weights lie under the line.",
         )
 
     # ---- what [SEP] gives -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..analyses.syntax import (
     score_relations,
 )
 from ..claims import Verdict, decide, ledger
-from ..claims.lessons.lesson06 import RELATIONS, relation_evidence
+from ..claims.lessons.lesson06 import RELATIONS, relation_evidence, shown_answers, shown_relations
 from ..corpora import TreebankSentence
 from ..published import GUM_RELATIONS, measured_of, published_gum_arcs, published_table_1
 from ..render import (
@@ -161,10 +161,10 @@ class Deck(LessonDeck):
     def __init__(self, encoder, twin, treebank: Sequence[TreebankSentence], beside=None):
         super().__init__(encoder, twin, beside=beside)
         self.treebank = treebank
-        self.answers, self.twin_answers = (collect_answers(model, treebank) for model in (encoder, twin))
+        self.answers, self.twin_answers = (shown_answers(model, treebank) for model in (encoder, twin))
 
     def _scored(self, scheme: str) -> RelationTable:
-        return score_relations(self.answers, scheme=scheme, twin=self.twin_answers, min_cases=10)
+        return shown_relations(self.answers, self.twin_answers, scheme)
 
     @cached_property
     def other(self) -> RelationTable | None:
@@ -172,7 +172,7 @@ class Deck(LessonDeck):
         if self.beside is None:
             return None
         return score_relations(
-            collect_answers(self.beside, self.treebank), scheme="stanford", permutations=0, min_cases=10
+            shown_answers(self.beside, self.treebank), scheme="stanford", permutations=0, min_cases=10
         )
 
     @cached_property

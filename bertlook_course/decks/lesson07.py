@@ -18,11 +18,10 @@ from ..analyses.coreference import (
     antecedent_table,
     ask_heads,
     both_right,
-    find_antecedents,
     pronoun_table,
 )
 from ..claims import Verdict, decide, ledger
-from ..claims.lessons.lesson07 import antecedent_evidence
+from ..claims.lessons.lesson07 import LONGEST, antecedent_evidence, shown_antecedents
 from ..corpora import CorefDocument, anaphors, excerpts, load_minimal_pairs
 from ..published import Measured, MeasuredTable, measured_of, published_table_2
 from ..render import (
@@ -38,7 +37,6 @@ from .common import LessonDeck, letter, short_title, subject
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
-_LONGEST = 128  # wordpieces of a part: what the paper and docs/results.md cut texts to, and all that the specimen reads
 
 
 # --- what was recorded and published -------------------------------------------------------------------------
@@ -119,7 +117,7 @@ class Deck(LessonDeck):
         )
 
     def _ask(self, model):
-        return find_antecedents(model, self.documents, max_tokens=_LONGEST)
+        return shown_antecedents(model, self.documents)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -302,7 +300,7 @@ class Deck(LessonDeck):
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
             (
                 f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
-                f"{min(self.encoder.max_tokens, _LONGEST)} tokens back are never tested."
+                f"{min(self.encoder.max_tokens, LONGEST)} tokens back are never tested."
             ),
         ]
         return "\n".join(f"- {line}" for line in lines)

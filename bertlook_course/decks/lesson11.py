@@ -302,11 +302,11 @@ class Deck(LessonDeck):
     @cached_property
     def from_above(self) -> float:
         """The same for a rule without a gradient: the upper layers' heads go first."""
-        scorer = ablation.MaskedLM(self.encoder)
-        texts = scorer.encode(self.resources.texts, truncate=True, batch_size=16)
+        texts = self.resources.texts
+        bench = ablation.Bench(self.encoder, texts[0], texts=texts)
         heads = ablation.all_heads(self.encoder)[::-1][: round(SHARE_OFF * self.n_heads)]
-        losses = [ablation.score_batches(scorer, texts, heads=off)[0] for off in (heads, ())]
-        return float((losses[0] - losses[1]).mean())
+        added = bench.run(heads).losses - bench.run().losses
+        return float((np.bincount(bench.units, added) / np.bincount(bench.units)).mean())
 
     def pruning_picture(self) -> Picture:
         """The loss as more and more heads go, in three orders."""
@@ -383,9 +383,8 @@ class Deck(LessonDeck):
 
     def size_table(self) -> TextTable:
         """Half of the heads pruned: what it gains in speed, as published, and in parameters."""
-        half = ablation.all_heads(self.encoder)[1::2]
         masked = ablation.parameter_count(self.encoder)
-        pruned = ablation.parameter_count(ablation.prune(self.encoder, half))
+        pruned = ablation.parameter_count(self.encoder, without=self.n_heads // 2)
         rows = []
         for size in (1, 4, 16, 64):
             gain = float(published_number("michel_pruning_and_speed", f"gain, batch {size}"))

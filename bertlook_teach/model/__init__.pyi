@@ -42,12 +42,14 @@ from .masked_lm import choose_masked as choose_masked
 from .masked_lm import chosen_masked as chosen_masked
 from .masked_lm import mask_id as mask_id
 from .masked_lm import masked_lm_head as masked_lm_head
+from .masked_lm import masked_lm_scorer as masked_lm_scorer
 from .masked_lm import masked_lm_scores as masked_lm_scores
 from .matching import MATCHING as MATCHING
 from .matching import NotRecorded as NotRecorded
 from .matching import input_key as input_key
 from .matching import matching_of as matching_of
 from .numpy_bert import as_array as as_array
+from .numpy_bert import draw_bert as draw_bert
 from .reading import NO_PIECE as NO_PIECE
 from .reading import NOT_RECORDED as NOT_RECORDED
 from .reading import TOO_LONG as TOO_LONG

@@ -115,6 +115,8 @@ def with_pretraining_head(
     none, advice : str
         What the error says is missing, and what to do.
     """
+    if encoder.engine is not None and encoder.seed is None and not encoder.engine.heads:
+        raise missing_head(f"{none}: the folder lacks all that begins with cls. {advice}")
     torch = import_torch()
     import transformers
 

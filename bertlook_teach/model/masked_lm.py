@@ -134,6 +134,30 @@ def masked_lm_head(encoder: Encoder) -> Callable:
     return _HEADS[encoder]
 
 
+def masked_lm_scorer(encoder: Encoder) -> Callable[[np.ndarray], np.ndarray]:
+    """`masked_lm_head` for arrays: without torch where the encoder computes in NumPy.
+
+    Returns
+    -------
+    function
+        Hidden vectors (..., width) to scores (..., vocabulary), float32.
+
+    Raises
+    ------
+    NoMaskedLMHead
+        If the folder holds no masked-LM head.
+    """
+    if encoder.engine is not None and encoder.engine.has_head("masked_lm"):
+        return encoder.engine.masked_lm
+    head, torch = masked_lm_head(encoder), import_torch()
+
+    def scores(vectors):
+        with torch.inference_mode():
+            return as_array(head(torch.as_tensor(vectors, device=encoder.device)))
+
+    return scores
+
+
 def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.ndarray:
     """One score for each wordpiece of the vocabulary at one position of an input, float32.
 
@@ -142,21 +166,17 @@ def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.
     NoMaskedLMHead
         As :func:`masked_lm_head`.
     """
-    rows = np.array([ids])
-    if encoder.engine is not None and encoder.engine.has_head("masked_lm"):
-        return encoder.engine.masked_lm(encoder.engine.run(rows).states[-1][0, position])
-    head = masked_lm_head(encoder)
+    rows, score = np.array([ids]), masked_lm_scorer(encoder)
+    if encoder.engine is not None:
+        return score(encoder.engine.run(rows).states[-1][0, position])
     torch = import_torch()
 
     with torch.inference_mode(), encoder.evaluating():
         vectors = encoder.model(**encoder.inputs(rows, np.ones_like(rows))).last_hidden_state
-        return as_array(head(vectors[0, position]))
+    return score(vectors[0, position])
 
 
 def _load_head(encoder: Encoder) -> Callable:
-    torch = import_torch()
-    from transformers.modeling_outputs import BaseModelOutput
-
     from .blocks import with_pretraining_head
     from .folders import first_line
 
@@ -166,6 +186,8 @@ def _load_head(encoder: Encoder) -> Callable:
         "...), for example 'specimen' or 'bert-base-uncased'."
     )
     model = with_pretraining_head(encoder, "AutoModelForMaskedLM", NoMaskedLMHead, none, advice)
+    torch = import_torch()
+    from transformers.modeling_outputs import BaseModelOutput
 
     # The head keeps its tie to the word embeddings of *this* encoder; the second copy of the encoder is dropped.
     prefix = model.base_model_prefix

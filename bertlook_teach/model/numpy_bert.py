@@ -75,10 +75,18 @@ class NumpyBert:
         the precision of the file.
     heads : dict
         The same for the heads it was pre-trained with (``cls. ...``), as far as the folder holds them.
+    seed : int, optional
+        Of a random twin, whose heads are drawn when they are asked for.
     """
 
-    def __init__(self, config: dict, weights: dict[str, np.ndarray], heads: dict[str, np.ndarray]):
-        self.config, self.heads = SimpleNamespace(**config), heads
+    def __init__(
+        self,
+        config: dict,
+        weights: dict[str, np.ndarray],
+        heads: dict[str, np.ndarray],
+        seed: int | None = None,
+    ):
+        self.config, self.heads, self.seed = SimpleNamespace(**config), heads, seed
         self.weights = {
             name: array if name in _TABLES else array.astype(np.float32, copy=False)
             for name, array in weights.items()
@@ -96,7 +104,7 @@ class NumpyBert:
         total = parts["token"] + parts["segment"] + parts["position"]
         return parts | {"stream": self._norm("embeddings.LayerNorm", total)}
 
-    def run(self, ids, mask=None, segments=None) -> Pass:
+    def run(self, ids, mask=None, segments=None, *, change=None, start=0, stream=None) -> Pass:
         """Read a batch.
 
         Parameters
@@ -104,13 +112,17 @@ class NumpyBert:
         ids, segments : integer arrays of shape (batch, token)
         mask : array of the same shape, optional
             0 for padding, at which no token looks.
+        change : function, optional
+            Gets the layer (from 0), what its heads hand on and their values, both (batch, head, token, dim), and gives what they hand on instead.
+        start, stream : int, array of shape (batch, token, width)
+            Begin at this layer with what it reads; ``ids`` and ``segments`` are not asked then.
         """
-        config, stream = self.config, self.embed(ids, segments)["stream"]
+        config, stream = self.config, self.embed(ids, segments)["stream"] if stream is None else stream
         batch, n, width = stream.shape
         heads, size = config.num_attention_heads, width // config.num_attention_heads
         hidden = None if mask is None or np.all(mask) else np.asarray(mask)[:, None, None, :] == 0
         found = Pass([], {name: [] for name in _PARTS.values()}, [stream])
-        for layer in range(config.num_hidden_layers):
+        for layer in range(start, config.num_hidden_layers):
             block = f"encoder.layer.{layer}"
             for part, name in _PARTS.items():
                 vectors = self._linear(f"{block}.attention.self.{part}", stream)
@@ -121,7 +133,10 @@ class NumpyBert:
             if hidden is not None:
                 np.copyto(weights, np.finfo(np.float32).min, where=hidden)
             found.maps.append(softmax_in_place(weights))
-            joined = (weights @ values).swapaxes(1, 2).reshape(batch, n, width)
+            handed = weights @ values
+            if change is not None:
+                handed = change(layer, handed, values)
+            joined = handed.swapaxes(1, 2).reshape(batch, n, width)
             update = self._linear(f"{block}.attention.output.dense", joined)
             stream = self._norm(f"{block}.attention.output.LayerNorm", update + stream)
             inner = _gelu(self._linear(f"{block}.intermediate.dense", stream))
@@ -132,7 +147,9 @@ class NumpyBert:
         return found
 
     def has_head(self, kind: str) -> bool:
-        """Whether the folder holds the head for ``"masked_lm"`` or ``"next_sentence"``."""
+        """Whether the folder holds the head for ``"masked_lm"`` or ``"next_sentence"``; a random twin has both."""
+        if self.seed is not None and not set(_HEADS[kind]) <= set(self.heads):
+            self.heads |= _draw_head(vars(self.config), self.seed, kind)
         tied = kind != "masked_lm" or self.config.__dict__.get("tie_word_embeddings", True)
         return tied and set(_HEADS[kind]) <= set(self.heads)
 
@@ -214,15 +231,16 @@ _HEADS = {
 }
 
 
+def _linear_shapes(name: str, to: int, of: int) -> dict[str, tuple[int, ...]]:
+    return {f"{name}.weight": (to, of), f"{name}.bias": (to,)}
+
+
 def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
     """Name -> shape of every tensor of BertModel, in the order in which it makes them."""
     width, inner = config["hidden_size"], config["intermediate_size"]
 
     def norm(name):
         return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
-
-    def linear(name, to, of):
-        return {f"{name}.weight": (to, of), f"{name}.bias": (to,)}
 
     shapes = {
         _TABLE["token"]: (config["vocab_size"], width),
@@ -233,13 +251,13 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
     for layer in range(config["num_hidden_layers"]):
         block = f"encoder.layer.{layer}"
         for part in _PARTS:
-            shapes |= linear(f"{block}.attention.self.{part}", width, width)
-        shapes |= linear(f"{block}.attention.output.dense", width, width)
+            shapes |= _linear_shapes(f"{block}.attention.self.{part}", width, width)
+        shapes |= _linear_shapes(f"{block}.attention.output.dense", width, width)
         shapes |= norm(f"{block}.attention.output.LayerNorm")
-        shapes |= linear(f"{block}.intermediate.dense", inner, width)
-        shapes |= linear(f"{block}.output.dense", width, inner)
+        shapes |= _linear_shapes(f"{block}.intermediate.dense", inner, width)
+        shapes |= _linear_shapes(f"{block}.output.dense", width, inner)
         shapes |= norm(f"{block}.output.LayerNorm")
-    return shapes | linear("pooler.dense", width, width)
+    return shapes | _linear_shapes("pooler.dense", width, width)
 
 
 def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert | None:
@@ -321,9 +339,30 @@ def draw_bert(config: dict, seed: int) -> NumpyBert | None:
     0. None where torch draws in another way: a matrix of fewer than 16 numbers, a seed of more than 32 bits.
     """
     shapes = tensor_shapes(config)
-    matrices = {name: int(np.prod(shape)) for name, shape in shapes.items() if len(shape) == 2}
-    if min(matrices.values()) < 16 or not 0 <= seed < 2**32:
+    if min(np.prod(shape) for shape in shapes.values() if len(shape) == 2) < 16 or not 0 <= seed < 2**32:
         return None
+    return NumpyBert(config, _draw(config, seed, shapes), {}, seed)
+
+
+def _draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
+    """A head as transformers draws it after the same seed: behind a whole BERT, which has no pooler where masked words are guessed."""
+    width, top, shapes = config["hidden_size"], "cls.predictions", tensor_shapes(config)
+    if kind == "masked_lm":
+        shapes = {name: shape for name, shape in shapes.items() if not name.startswith("pooler.")}
+        shapes |= _linear_shapes(f"{top}.transform.dense", width, width)
+        shapes |= {f"{top}.transform.LayerNorm.{part}": (width,) for part in ("weight", "bias")}
+        shapes |= _linear_shapes(f"{top}.decoder", config["vocab_size"], width)
+    else:
+        shapes |= _linear_shapes("cls.seq_relationship", 2, width)
+    drawn = _draw(config, seed, shapes)
+    drawn[f"{top}.bias"] = drawn.pop(
+        f"{top}.decoder.bias", None
+    )  # the decoder is tied to the word embeddings
+    return {name: drawn[name] for name in _HEADS[kind]}
+
+
+def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    matrices = {name: int(np.prod(shape)) for name, shape in shapes.items() if len(shape) == 2}
     bits = np.random.MT19937()
     bits.state = np.random.RandomState(seed).get_state(legacy=False)
     for name, shape in shapes.items():
@@ -336,7 +375,7 @@ def draw_bert(config: dict, seed: int) -> NumpyBert | None:
         weights[name] *= np.float32(config.get("initializer_range") or 0.02)
     if (padding := config.get("pad_token_id", 0)) is not None:
         weights[_TABLE["token"]][padding] = 0
-    return NumpyBert(config, weights, {})
+    return weights
 
 
 def _gaussian(bits: np.random.MT19937, size: int) -> np.ndarray:

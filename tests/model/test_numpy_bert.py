@@ -21,6 +21,7 @@ from bertlook_teach.model import (
     embedding_parts,
     head_matrices,
     masked_lm_head,
+    masked_lm_scorer,
     masked_lm_scores,
     numpy_bert,
     output_projection,
@@ -122,6 +123,19 @@ def test_the_heads_of_pre_training(both):
     ours, theirs = (ablation.guess_masked(e, "The cat sat on the mat .") for e in both)
     assert ours[0] == theirs[0] and [word for word, _ in ours[1]] == [word for word, _ in theirs[1]]
     assert [share for _, share in ours[1]] == pytest.approx([share for _, share in theirs[1]], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_twins_heads_are_those_that_transformers_draws(seed):
+    light, heavy = (random_twin(load_encoder("specimen"), seed) for _ in range(2))
+    vectors = np.random.default_rng(0).normal(size=(3, light.config.hidden_size)).astype(np.float32)
+    assert heavy.model is not None and heavy.engine is None
+    for ours, theirs in (
+        (masked_lm_scorer(light), masked_lm_scorer(heavy)),
+        (ablation.next_sentence_head(light), ablation.next_sentence_head(heavy)),
+    ):
+        close(ours(vectors), theirs(vectors))
+    assert light.engine is not None and sorted(light.engine.heads) and not heavy.numpy_bert
 
 
 def test_one_head_by_hand(both):

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertlook_teach.model import (
+    as_array,
     attention_blocks,
     choose_masked,
     chosen_masked,
     import_torch,
     mask_id,
-    masked_lm_head,
+    masked_lm_scorer,
     masked_lm_scores,
     read,
     softmax,
 )
 
-from .heads_off import at_contexts, check_way, positive_control, read_heads, uniform_context
+from .heads_off import at_contexts, check_way, heads_changed, positive_control, read_heads, uniform_context
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
@@ -165,16 +166,27 @@ class Replay:
     ----------
     encoder : Encoder
         Its blocks are run one by one, as the model ran them.
-    ids, mask : integer tensors of shape (batch, token)
+    ids, mask : integer arrays of shape (batch, token)
         ``mask`` is 1 for real tokens and 0 for padding.
-    segments : integer tensor of the same shape, optional
+    segments : integer array of the same shape, optional
     """
 
     def __init__(self, encoder: Encoder, ids, mask, segments=None):
+        self.encoder, self.engine, self.mask = encoder, encoder.engine, mask
+        self.shared = False
+        if self.engine is not None:
+            self.on = self.engine.run(ids, mask, segments).states
+        else:
+            self._note_calls(ids, mask, segments)
+        self.last: tuple[dict[int, tuple], list] = ({}, self.on)
+        self.layers_run = 0  # of the last run: what the kept vectors did not save
+
+    def _note_calls(self, ids, mask, segments) -> None:
+        """What torch called each block with, and what each read."""
         torch = import_torch()
 
-        self.encoder, self.blocks = encoder, attention_blocks(encoder)
-        self.mask = mask.to(encoder.device)
+        encoder = self.encoder
+        self.blocks = attention_blocks(encoder)
         # ALBERT runs one block for all layers, and a hook can only count its calls: always from the first.
         self.shared = len({id(block.module) for block in self.blocks}) < len(self.blocks)
         calls = []
@@ -187,7 +199,12 @@ class Replay:
             for module in {block.module: None for block in self.blocks}
         ]
         try:
-            encoder.attend(ids, mask, torch.zeros_like(ids) if segments is None else segments)
+            encoder.attend(
+                *(
+                    torch.as_tensor(rows)
+                    for rows in (ids, mask, np.zeros_like(ids) if segments is None else segments)
+                )
+            )
         finally:
             for hook in hooks:
                 hook.remove()
@@ -195,20 +212,31 @@ class Replay:
         self.on = [given[0] for given, _, _ in calls] + [
             calls[-1][2]
         ]  # the input of each layer, and the output
-        self.last: tuple[dict[int, tuple], list] = ({}, self.on)
-        self.layers_run = 0  # of the last run: what the kept vectors did not save
 
-    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero"):
-        """The last layer's output with these heads off: a tensor of shape (batch, token, width)."""
-        torch = import_torch()
-
+    def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero") -> np.ndarray:
+        """The last layer's output with these heads off, of shape (batch, token, width)."""
         changes = {}
         for layer, head in off:
             changes.setdefault(layer, []).append(head)
         changes = {layer: (how, *sorted(heads)) for layer, heads in changes.items()}
         start, vectors = self._best_start(changes)
-        n_layers = len(self.blocks)
         vectors = list(vectors[: start + 1])
+        if self.engine is not None:
+            by_layer = {layer: heads for layer, (_, *heads) in changes.items()}
+            change = heads_changed(by_layer, how, self.mask)
+            vectors += self.engine.run(
+                None, self.mask, change=change, start=start, stream=vectors[-1]
+            ).states[1:]
+        else:
+            self._run_blocks(changes, start, vectors)
+        self.layers_run = len(self.on) - 1 - start
+        self.last = (changes, vectors)
+        return as_array(vectors[-1])
+
+    def _run_blocks(self, changes, start: int, vectors: list) -> None:
+        """Append what each layer from ``start`` on gives, as torch computes it."""
+        torch = import_torch()
+
         with (
             torch.inference_mode(),
             self.encoder.evaluating(),
@@ -218,13 +246,10 @@ class Replay:
                 values=any(way == "uniform" for way, *_ in changes.values()),
             ),
         ):
-            for layer in range(start, n_layers):
+            for layer in range(start, len(self.blocks)):
                 rest, options = self.calls[layer]
                 output = self.blocks[layer].module(vectors[layer], *rest, **options)
                 vectors.append(output[0] if isinstance(output, tuple) else output)
-        self.layers_run = n_layers - start
-        self.last = (changes, vectors)
-        return vectors[-1]
 
     def _best_start(self, changes) -> tuple[int, list]:
         """The layer to start from, and the kept vectors to start with."""
@@ -233,7 +258,7 @@ class Replay:
 
     def _agrees(self, changes, before) -> int:
         """Below which layer two runs are the same."""
-        n_layers = len(self.blocks)
+        n_layers = len(self.on) - 1
         first = min((l for l in range(n_layers) if changes.get(l) != before.get(l)), default=n_layers)
         return 0 if self.shared and first < n_layers else first
 
@@ -241,17 +266,18 @@ class Replay:
         torch = import_torch()
 
         encoder, parts = self.encoder, {}
+        mask = torch.as_tensor(self.mask, device=encoder.device)
         for layer, (_, *heads) in changes.items():
             part = torch.zeros(encoder.n_heads, dtype=torch.bool, device=encoder.device)
             part[heads] = True
             parts[layer] = part.repeat_interleave(encoder.head_size)
 
-        def change(layer, context, values, mask):  # the model itself is not called, so the mask is ours
+        def change(layer, context, values, _):  # the model itself is not called, so the mask is ours
             if layer not in parts:
                 return None
             if changes[layer][0] == "zero":
                 return context.masked_fill(parts[layer], 0)
-            return uniform_context(values, self.mask).where(parts[layer], context)
+            return uniform_context(values, mask).where(parts[layer], context)
 
         return change
 
@@ -294,7 +320,7 @@ class Bench:
     def __post_init__(self):
         from ...corpora import load_texts
 
-        masked_lm_head(self.encoder)
+        masked_lm_scorer(self.encoder)
         self.texts = load_texts()[:N_TEXTS] if self.texts is None else list(self.texts)
         if not self.texts:
             raise ValueError("the batch is empty: a loss needs at least one text.")
@@ -309,12 +335,10 @@ class Bench:
 
     def set_text(self, text: str, masked: int | None = None) -> None:
         """Another sentence, or another piece of it; if it cannot be read, nothing changes."""
-        torch = import_torch()
-
         self.sentence = read_masked(self.encoder, text, masked)
         self.text, self.masked = text, self.sentence.masked
-        ids = torch.tensor([self.sentence.ids])
-        self._one = Replay(self.encoder, ids, torch.ones_like(ids))
+        ids = np.array([self.sentence.ids])
+        self._one = Replay(self.encoder, ids, np.ones_like(ids))
         self._outcomes = {}
 
     def run(self, off=(), how: str = "zero") -> Outcome:
@@ -336,33 +360,27 @@ class Bench:
         key = (heads, how if heads else "")
         if key not in self._outcomes:
             if heads:
-                positive_control(self.encoder, how)
+                positive_control(self.encoder, how, self._batch.engine)
             while len(self._outcomes) >= _KEPT:
                 self._outcomes.pop(next(iter(self._outcomes)))
             self._outcomes[key] = self._compute(heads, how)
         return self._outcomes[key]
 
     def _compute(self, heads, how) -> Outcome:
-        torch = import_torch()
-
-        head = masked_lm_head(self.encoder)
-        with torch.inference_mode():
-            vector = self._one.run(heads, how)[0, self.sentence.masked]
-            share = torch.softmax(head(vector[None])[0], dim=-1)
-            best = torch.topk(share, TOP)
-            names = self.encoder.tokenizer.convert_ids_to_tokens(best.indices.tolist())
-            truth = None if self.sentence.truth is None else float(share[self.sentence.truth])
-            hidden = self._batch.run(heads, how)
-            scores = head(hidden[self._rows, self._positions])
-            losses = torch.nn.functional.cross_entropy(scores, self._truths, reduction="none").cpu().numpy()
-            hits = (scores.argmax(dim=-1) == self._truths).cpu().numpy()
-        guesses = tuple(zip(names, (float(p) for p in best.values)))
+        score = masked_lm_scorer(self.encoder)
+        share = softmax(score(self._one.run(heads, how)[0, self.sentence.masked]))
+        best = np.argsort(-share, kind="stable")[:TOP]
+        names = self.encoder.tokenizer.convert_ids_to_tokens(best.tolist())
+        truth = None if self.sentence.truth is None else float(share[self.sentence.truth])
+        scores = score(self._batch.run(heads, how)[self._rows, self._positions])
+        hits = scores.argmax(axis=-1) == self._truths
+        scores = scores - scores.max(axis=-1, keepdims=True)
+        losses = np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(scores)), self._truths]
+        guesses = tuple(zip(names, share[best].tolist()))
         right = None if self.classify is None else np.asarray(self.classify(heads, how), dtype=float)
         return Outcome(heads, how, guesses, truth, losses.astype(float), hits, right)
 
     def _read_batch(self) -> None:
-        torch = import_torch()
-
         encoder = self.encoder
         rows, places, truths, inputs = [], [], [], []
         for number, text in enumerate(self.texts):
@@ -374,11 +392,8 @@ class Bench:
             inputs.append(chosen.applied(reading.ids))
         longest = max(map(len, inputs))
         pad = encoder.tokenizer.pad_token_id or 0
-        padded = torch.tensor([[*ids, *[pad] * (longest - len(ids))] for ids in inputs])
-        real = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in inputs])
-        self.padded = padded.to(encoder.device)
+        self.padded = np.array([[*ids, *[pad] * (longest - len(ids))] for ids in inputs])
+        real = np.array([[1] * len(ids) + [0] * (longest - len(ids)) for ids in inputs])
         self._batch = Replay(encoder, self.padded, real)
-        self._rows, self._positions, self._truths = (
-            torch.tensor(values, device=encoder.device) for values in (rows, places, truths)
-        )
+        self._rows, self._positions, self._truths = map(np.array, (rows, places, truths))
         self.units = np.array(rows)

@@ -20,7 +20,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from bertlook_teach.model import attention_blocks, head_label, import_torch, parse_head_label
+import numpy as np
+
+from bertlook_teach.model import as_array, attention_blocks, head_label, import_torch, parse_head_label
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
@@ -172,34 +174,72 @@ def check_way(how: str) -> None:
         )
 
 
-def positive_control(encoder: Encoder, how: str = "zero") -> None:
+def positive_control(encoder: Encoder, how: str = "zero", engine=None) -> None:
     """Make sure that switching all heads off changes what the encoder gives; done once for each encoder and way.
+
+    With ``engine``, a `NumpyBert`, what NumPy computes is tried, else the hooks on torch's model.
 
     Raises
     ------
     RuntimeError
         If it does not.
     """
-    torch = import_torch()
-
     done = _CONTROLLED.setdefault(encoder, set())
-    if how in done:
+    key = (how, engine is None)
+    if key in done:
         return
-    ids = torch.tensor([encoder.tokenizer(_CONTROL_TEXT)["input_ids"]], device=encoder.device)
+    ids = np.array([encoder.tokenizer(_CONTROL_TEXT)["input_ids"]])
+    if engine is not None:
+        change = heads_changed({layer: range(encoder.n_heads) for layer in range(encoder.n_layers)}, how)
+        before, after = (engine.run(ids, change=one).states[-1] for one in (None, change))
+    else:
+        torch = import_torch()
 
-    def run():
-        with torch.no_grad(), encoder.evaluating():
-            return encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        def run():
+            with torch.no_grad(), encoder.evaluating():
+                given = encoder.inputs(ids, np.ones_like(ids))
+                return as_array(encoder.model(**given).last_hidden_state)
 
-    before = run()
-    with hooked(encoder, tuple(all_heads(encoder)), how):
-        after = run()
-    if not float((after - before).abs().max()) > _CHANGE * float(before.abs().max()):
+        before = run()
+        with hooked(encoder, tuple(all_heads(encoder)), how):
+            after = run()
+    if not np.abs(after - before).max() > _CHANGE * np.abs(before).max():
         raise RuntimeError(
             f"the positive control failed: with all heads of {_name(encoder)} switched off ({how}), its output is the same as before. "
             "Either the hooks do not act on this model, or its heads give nothing to begin with; no ablation can be trusted here."
         )
-    done.add(how)
+    done.add(key)
+
+
+def heads_changed(by_layer, how: str, mask=None):
+    """What `NumpyBert.run` takes as ``change`` to switch heads off.
+
+    Parameters
+    ----------
+    by_layer : dict
+        Layer -> heads, counted from 0.
+    how : {"zero", "uniform"}
+    mask : array of shape (batch, token), optional
+        1 for real tokens, 0 for padding.
+    """
+
+    def change(layer, handed, values):
+        heads = list(by_layer.get(layer, ()))
+        if not heads:
+            return handed
+        handed = handed.copy()
+        handed[:, heads] = 0 if how == "zero" else _mean_values(values[:, heads], mask)
+        return handed
+
+    return change
+
+
+def _mean_values(values, mask):
+    """`uniform_context` of arrays (batch, head, token, dim): the mean value of the real tokens."""
+    if mask is None:
+        return values.mean(axis=2, keepdims=True)
+    real = np.asarray(mask, values.dtype)[:, None, :, None]
+    return (values * real).sum(axis=2, keepdims=True) / np.maximum(real.sum(axis=2, keepdims=True), 1)
 
 
 @contextlib.contextmanager

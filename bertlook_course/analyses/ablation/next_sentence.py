@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertlook_teach.model import import_torch
+from bertlook_teach.model import as_array, import_torch
 
 from .bench import Replay
 
@@ -52,7 +52,7 @@ def next_sentence_head(encoder: Encoder) -> Callable:
     Returns
     -------
     function
-        Hidden vectors (..., width) at [CLS], a torch tensor, to scores (..., 2).
+        Hidden vectors (..., width) at [CLS] to scores (..., 2), both arrays.
 
     Raises
     ------
@@ -61,13 +61,22 @@ def next_sentence_head(encoder: Encoder) -> Callable:
     """
     from bertlook_teach.model import with_pretraining_head
 
+    if encoder.engine is not None and encoder.engine.has_head("next_sentence"):
+        return encoder.engine.next_sentence
     none = f"{encoder.name} has no next-sentence head"
     advice = "Use a model that was saved with it (BertForPreTraining), for example 'specimen' or 'bert-base-uncased'."
     model = with_pretraining_head(
         encoder, "AutoModelForNextSentencePrediction", NoNextSentenceHead, none, advice
     )
     pooler, judge = (part.eval().to(encoder.device) for part in (model.base_model.pooler, model.cls))
-    return lambda hidden: judge(pooler(hidden.unsqueeze(-2)))
+    torch = import_torch()
+
+    def scores(hidden):
+        with torch.inference_mode():
+            vectors = torch.as_tensor(hidden, device=encoder.device)
+            return as_array(judge(pooler(vectors.unsqueeze(-2))))
+
+    return scores
 
 
 class NextSentence:
@@ -95,8 +104,6 @@ class NextSentence:
     name = "Next sentence or another"
 
     def __init__(self, encoder: Encoder, pairs: Sequence[tuple[str, str]] | None = None):
-        torch = import_torch()
-
         from bertlook_teach.model import read
 
         if pairs is None:
@@ -113,7 +120,7 @@ class NextSentence:
         longest = max(one.n_tokens for one in readings)
 
         def padded(rows, filler):
-            return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows])
+            return np.array([[*row, *[filler] * (longest - len(row))] for row in rows])
 
         self._batch = Replay(
             encoder,
@@ -124,10 +131,7 @@ class NextSentence:
 
     def __call__(self, heads=(), how: str = "zero") -> np.ndarray:
         """Whether each pair is told from the other with these heads off: 1, 0 or, for a tie, 1/2; of shape (pair,)."""
-        torch = import_torch()
-
-        with torch.inference_mode():
-            scores = self._head(self._batch.run(heads, how)[:, 0])
-            margin = (scores[:, 0] - scores[:, 1]).cpu().numpy()
+        scores = self._head(self._batch.run(heads, how)[:, 0])
+        margin = scores[:, 0] - scores[:, 1]
         gap = margin[: self.n] - margin[self.n :]
         return np.where(np.abs(gap) < TIE, 0.5, gap > 0)

@@ -174,6 +174,13 @@ def _without_heads(module) -> None:
 
 
 # --- size ----------------------------------------------------------------------------------------------
-def parameter_count(encoder: Encoder) -> int:
-    """Number of weights, biases and embeddings of the encoder."""
-    return sum(parameter.numel() for parameter in encoder.model.parameters())
+def parameter_count(encoder: Encoder, *, without: int = 0) -> int:
+    """Number of weights, biases and embeddings of the encoder; ``without`` so many heads, as after `prune`."""
+    if encoder.engine is not None:
+        count = sum(weights.size for weights in encoder.engine.weights.values())
+    else:
+        count = sum(parameter.numel() for parameter in encoder.model.parameters())
+    projections = (
+        4 * encoder.config.hidden_size * encoder.head_size
+    )  # of queries, keys and values, and the head's part of the output's
+    return count - without * (projections + 3 * encoder.head_size)

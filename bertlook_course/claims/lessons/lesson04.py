@@ -10,9 +10,11 @@ import numpy as np
 from bertlook_teach.measures import token_masks
 
 from ...metrics import CannotDecide
+from ...storage import cached, digest
 from ..evidence import evidence
 from .lesson03 import surface
 
+N_BOUNDS = 600  # weights of which the deck shows the gradient and its bound
 MOST_ZEROED = 6  # tokens of one kind whose values are zeroed, evenly spaced over the text
 
 
@@ -49,6 +51,22 @@ def gradient_quantities(found) -> dict[str, np.ndarray]:
     bound = np.maximum(found.bound, np.finfo(np.float32).tiny)
     quantities["over_bound"] = (found.importance / bound).max()
     return quantities
+
+
+def shown_bounds(encoder, pair) -> dict:
+    """Gradients of some weights of one text beside their bounds, the share of all that lie under them, and how many there are."""
+    from bertlook_teach.measures import attention_gradients
+    from bertlook_teach.model import read
+
+    def make() -> dict:
+        found = attention_gradients(read(encoder, pair))
+        above_zero = np.flatnonzero(found.importance > 0)
+        shown = np.random.default_rng(0).choice(above_zero, N_BOUNDS, replace=False)
+        inside = found.importance <= 1.001 * found.bound
+        chosen = {"bounds": found.bound.ravel()[shown], "importance": found.importance.ravel()[shown]}
+        return chosen | {"share": float(inside.mean()), "count": inside.size}
+
+    return cached("04 bounds", (encoder, digest(pair)), make, version=1)
 
 
 @evidence("norms", version=1)

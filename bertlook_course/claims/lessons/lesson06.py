@@ -7,14 +7,25 @@ are so few documents that fewer than ``FEWEST_REPORTING`` would report.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
-from ...analyses.syntax import OFFSETS, Answers, collect_answers, gold_cases, in_scheme, offset_answers
+from ...analyses.syntax import (
+    OFFSETS,
+    Answers,
+    RelationTable,
+    collect_answers,
+    gold_cases,
+    in_scheme,
+    offset_answers,
+    score_relations,
+)
 from ...metrics import CannotDecide
 from ...published import published_table_1
-from ..evidence import evidence
+from ...storage import cached
+from ..evidence import Resources, evidence
 from ..verdicts import treebank_units
 
 # The rows of Table 1 besides "all".
@@ -26,6 +37,46 @@ RELATIONS = tuple(relation for relation in published_table_1() if relation != "a
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document and relation: cases, right answers of every head in both directions, and of every offset."""
     return relation_evidence(collect_answers(encoder, resources.treebank))
+
+
+def shown_answers(encoder, treebank) -> Answers:
+    """What every head answers for the sentences that a deck shows: as it ships, or collected here and kept."""
+    place = {id(sentence): i for i, sentence in enumerate(treebank)}
+
+    def out(found: Answers) -> dict:
+        read = np.array([place[id(sentence)] for sentence in found.sentences])
+        return {
+            "distances": found.distances,
+            "read": read,
+            "skipped": dict(found.skipped),
+            "removed": found.removed,
+            "about": found.about,
+        }
+
+    def back(kept: dict) -> Answers:
+        sentences = [treebank[i] for i in kept["read"]]
+        return Answers(kept["distances"], sentences, Counter(kept["skipped"]), kept["removed"], kept["about"])
+
+    key = (encoder, Resources(treebank=treebank).digest)
+    return cached(
+        "06 answers", key, lambda: collect_answers(encoder, treebank), version=1, out=out, back=back
+    )
+
+
+def shown_relations(answers: Answers, twin_answers: Answers, scheme: str) -> RelationTable:
+    """`score_relations` of them, with its p-values."""
+    key = (
+        answers.about["fingerprint"],
+        twin_answers.about["fingerprint"],
+        scheme,
+        Resources(treebank=answers.sentences).digest,
+    )
+    return cached(
+        "06 relations",
+        key,
+        lambda: score_relations(answers, scheme=scheme, twin=twin_answers, min_cases=10),
+        version=1,
+    )
 
 
 def relation_evidence(answers: Answers) -> Iterator[dict[str, np.ndarray]]:

@@ -12,6 +12,7 @@ import numpy as np
 from ...analyses.coreference import BASELINES, CANDIDATES, Antecedents, find_antecedents
 from ...corpora import KINDS, coreference_documents
 from ...metrics import CannotDecide
+from ...storage import cached, digest
 from ..evidence import evidence
 
 
@@ -23,6 +24,17 @@ def antecedents(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     if not any(len({m.cluster for m in d.mentions}) < len(d.mentions) for d in documents):
         raise CannotDecide("the treebank has no mentions that refer back (Entity= in its last column)")
     return antecedent_evidence(find_antecedents(encoder, documents))
+
+
+LONGEST = 128  # wordpieces of a part: what the paper and docs/results.md cut texts to, and all that the specimen reads
+
+
+def shown_antecedents(encoder, documents) -> Antecedents:
+    """What every head and rule names in the documents that a deck shows: as it ships, or found here and kept."""
+    key = (encoder, digest(*map(repr, documents)))
+    return cached(
+        "07 antecedents", key, lambda: find_antecedents(encoder, documents, max_tokens=LONGEST), version=1
+    )
 
 
 def antecedent_evidence(found: Antecedents) -> Iterator[dict[str, np.ndarray]]:

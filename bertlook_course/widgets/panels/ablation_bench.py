@@ -11,7 +11,7 @@ import ipywidgets
 import numpy as np
 import traitlets
 
-from bertlook_teach.model import choose_masked, random_twin, read, with_pretraining_head
+from bertlook_teach.model import choose_masked, draw_bert, random_twin, read
 from bertlook_teach.stats import draws, widening
 from bertlook_teach.views import InPage, Picture, TextBox, mime_bundle, style_source
 
@@ -241,10 +241,7 @@ class AblationBench(ipywidgets.VBox):
         self.view.result = self.view.result | {"message": _capital(error)}
 
     def in_page(self, *, twin: bool = True) -> dict[str, object]:
-        """What a page that holds the same model needs to switch heads off in Python's place; the task score stays Python's.
-
-        For the random twin it takes torch, some seconds and 0.1 MB more.
-        """
+        """What a page that holds the same model needs to switch heads off in Python's place; the task score stays Python's."""
         first, *others = self._benches
         n = len(first.texts)
         task = None if first.classify is None else getattr(first.classify, "name", "Task")
@@ -284,9 +281,12 @@ def _twin_in_page(encoder, twin) -> dict[str, object] | None:
     """What a page draws the twin from: its seed, and in 16 bits the matrix of its head. None for a model that is not a random twin."""
     if twin.seed is None or twin.fingerprint != random_twin(encoder, twin.seed).fingerprint:
         return None
-    head = with_pretraining_head(twin, "AutoModelForMaskedLM", ValueError, f"{twin.name} has no head", "")
-    matrix = head.state_dict().get("cls.predictions.transform.dense.weight")
-    if matrix is None:  # not BERT, which no page computes
+    if twin.config.model_type != "bert":  # which no page computes
         return None
-    packed = base64.b64encode(matrix.numpy().astype("<f2").tobytes()).decode()
-    return {"seed": twin.seed, "std": head.config.initializer_range, "transform": packed}
+    bert = twin.engine
+    if bert is None:  # torch has taken over
+        bert = draw_bert(twin.config.to_dict(), twin.seed)
+    bert.has_head("masked_lm")
+    matrix = bert.heads["cls.predictions.transform.dense.weight"]
+    packed = base64.b64encode(matrix.astype("<f2").tobytes()).decode()
+    return {"seed": twin.seed, "std": bert.config.initializer_range, "transform": packed}

@@ -12,7 +12,7 @@ import traitlets
 from made import refusals, tiny_encoder, with_random_head
 from tiny import HEADS, LAYERS
 
-from bertlook_course.analyses.ablation import Bench, Replay, guess_masked, read_masked
+from bertlook_course.analyses.ablation import Bench, NextSentence, Replay, guess_masked, read_masked
 from bertlook_course.analyses.ablation import bench as module
 from bertlook_course.analyses.ablation import heads_off as ablation
 from bertlook_course.render import bench_result, describe_change, describe_off, render_bench
@@ -40,7 +40,7 @@ def naive(bench, off, how):
     with torch.no_grad(), ablation.ablated(encoder, off, how, allow_all=True):
         for ids, mask in (
             (torch.tensor([bench.sentence.ids]), None),
-            (bench.padded, bench._batch.mask),
+            (torch.tensor(bench.padded), torch.tensor(bench._batch.mask)),
         ):
             mask = torch.ones_like(ids) if mask is None else mask
             vectors.append(encoder.model(input_ids=ids, attention_mask=mask).last_hidden_state)
@@ -138,7 +138,7 @@ def test_the_losses_are_of_the_pieces_that_were_hidden(bench):
 def test_a_model_on_which_hooks_do_not_act_is_not_played_with(encoder, monkeypatch):
     found = Bench(encoder, "the cat", texts=TEXTS)
 
-    def fails(encoder, how):
+    def fails(*_):
         raise RuntimeError("the positive control failed")
 
     monkeypatch.setattr(module, "positive_control", fails)
@@ -242,7 +242,7 @@ def test_another_word_is_masked_by_a_click_and_another_sentence_by_typing(shown)
 
 
 def test_a_failed_control_is_said_and_not_passed_off_as_a_result(shown, monkeypatch):
-    def fails(encoder, how):
+    def fails(*_):
         raise RuntimeError("the positive control failed: nothing changes")
 
     monkeypatch.setattr(module, "positive_control", fails)
@@ -349,3 +349,40 @@ test_what_cannot_be_is_refused = refusals(
     (lambda encoder: Bench(encoder, "the cat", texts=[]), "batch is empty"),
     (lambda tiny: Bench(tiny, "the cat"), "masked-LM head", NoMaskedLMHead),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+@pytest.mark.parametrize("name", ["specimen", "specimen-random"])
+def test_numpy_and_torch_are_two_ways_to_the_same_outcome(name, how):
+    """Neither shares a line with the other: products of arrays here, hooks on the model there."""
+    light, heavy = load_encoder(name), load_encoder(name)
+    assert heavy.model is not None and heavy.engine is None and light.engine is not None
+    for off in ((), "1-1 1-2 3-4", "2-*", ablation.all_heads(light)):
+        ours, theirs = (
+            Bench(e, "He opened the door.", 2, texts=TEXTS, classify=NextSentence(e)).run(off, how)
+            for e in (light, heavy)
+        )
+        assert ours.truth == pytest.approx(theirs.truth, abs=2e-5)
+        assert [word for word, _ in ours.guesses] == [word for word, _ in theirs.guesses]
+        np.testing.assert_allclose(ours.losses, theirs.losses, atol=2e-5)
+        assert ours.right.tolist() == theirs.right.tolist() and ours.hits.tolist() == theirs.hits.tolist()
+    assert light.engine is not None  # torch was not asked
+
+
+def test_numpy_starts_where_something_changed():
+    bench = Bench(load_encoder("specimen"), "He opened the door.", texts=TEXTS)
+    replay = bench._batch
+    replay.run([(4, 0)])
+    assert replay.layers_run == 2
+    replay.run([(4, 0), (5, 1)])
+    assert replay.layers_run == 1
+    alone = Bench(load_encoder("specimen"), "He opened the door.", texts=TEXTS)._batch.run([(4, 0), (5, 1)])
+    np.testing.assert_allclose(replay.last[1][-1], alone, atol=1e-6)
+
+
+def test_the_positive_control_sees_a_numpy_that_switches_nothing_off(monkeypatch):
+    encoder = load_encoder("specimen")
+    bench = Bench(encoder, "He opened the door.", texts=TEXTS)
+    monkeypatch.setattr(ablation, "heads_changed", lambda *_: lambda layer, handed, values: handed)
+    with pytest.raises(RuntimeError, match="no ablation can be trusted here"):
+        bench.run("1-1")

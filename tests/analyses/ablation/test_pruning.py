@@ -105,6 +105,13 @@ def test_parameters_go_with_their_heads(encoders, family):
     encoder, pruned = encoders[family], prune(encoders[family], "1-1 2-* 3-2")
     a_head = 3 * (WIDTH * HEAD_SIZE + HEAD_SIZE) + HEAD_SIZE * WIDTH  # Q, K, V with biases; W_O without
     assert parameter_count(encoder) - parameter_count(pruned) == 4 * a_head
+    assert parameter_count(encoder, without=4) == parameter_count(pruned)
+
+
+def test_numpy_and_torch_count_the_same_parameters():
+    light, heavy = load_encoder("specimen"), load_encoder("specimen")
+    assert heavy.model is not None
+    assert parameter_count(light) == parameter_count(heavy) and light.engine is not None
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------

@@ -64,11 +64,15 @@
     const cells = ownCells(panel);
     if (!cells.length) return true;
     const { CodeCell } = await shared("@jupyterlab/cells");
-    let allWell = true;
+    // Not the command notebook:run-all-cells: it moves the active cell, and the slides follow it.
+    const run = (cell) => cell && CodeCell.execute(cell, panel.sessionContext);
+    let allWell = true, next = run(cells[0]);
     for (const [i, cell] of cells.entries()) {
       note(`running cell ${i + 1} of ${cells.length}`);
-      // Not the command notebook:run-all-cells: it moves the active cell, and the slides follow it.
-      const reply = await CodeCell.execute(cell, panel.sessionContext);
+      const running = next;
+      next = run(cells[i + 1]); // waits in the kernel, which so has work while the page draws
+      let reply = await running;
+      if (reply?.content.status === "aborted") reply = await run(cell); // the one before it failed
       const failed = reply && reply.content.status !== "ok" && !mayFail(cell);
       if (failed) {
         allWell = false;
