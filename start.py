@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Give a lecture, or run all tests, with one command. Needs Python 3.11 to 3.14 and nothing else.
 
-    python3 start.py                     install what is missing (the first time), then open the map of the course
+    python3 start.py                     install what lectures need (the first time), then open the map of the course
     python3 start.py --deck 03           open another deck
     python3 start.py --lab               open plain JupyterLab, for the exercises
     python3 start.py test                run all tests; what follows is passed to pytest
@@ -15,8 +15,11 @@ Any other word is a command of bertlook, and what follows are its options. It ru
     python3 start.py doctor              check before class that everything is ready
     python3 start.py export 03 --help    show the options of a command; docs/instrument.md lists all commands
 
-Everything is installed into the folder .venv beside this file; what only the tests need comes with the first "test".
-A second start installs nothing. On Windows write "py" instead of "python3".
+With --torch in front of any of these, PyTorch is installed as well (1.4 GB more): for gradients, training, other models than
+BERT, and the exercises of lessons 4, 11 and 14.
+
+Everything is installed into the folder .venv beside this file; what only the tests need comes with the first "test", with
+PyTorch. What is there stays, and a second start installs nothing. On Windows write "py" instead of "python3".
 """
 
 # This file must be understood by any Python 3, if only to say that it is too old: nothing newer than 3.6 in here.
@@ -43,9 +46,11 @@ UV_CACHE = os.path.join(
 CONSTRAINTS = os.path.join(ROOT, "constraints.txt")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 GIB = 1024**3
-SPACE_NEEDED = (
-    3 * GIB
-)  # measured: the folder takes 1.8 GiB with the CPU build of torch, and pip unpacks beside it
+# How much is installed: what a lecture needs; torch as well; what tests need as well. Each holds the ones before it.
+LECTURE, TORCH, TEST = LEVELS = ("", "torch", "test")
+EXTRAS = {LECTURE: ".[classic,slides]", TORCH: ".[lab]", TEST: ".[lab,test]"}
+# Measured: .venv takes 0.6 GiB for a lecture, and 1.8 GiB with the CPU build of torch; pip unpacks beside it.
+SPACE_NEEDED = {LECTURE: 0.9 * GIB, TORCH: 3 * GIB, TEST: 3 * GIB}
 
 # On Windows a path has at most 259 characters, unless the administrator allows more. Measured: the longest below this
 # folder is the licence of a part of torch, .venv\Lib\site-packages\torch-2.13.0.dist-info\..., with 195.
@@ -66,10 +71,12 @@ INSTALLED_FROM = (
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits; with two more it took longer.
 PROCESSES = min(4, (os.cpu_count() or 2) + 1)
 ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
-MUST_IMPORT = (
-    "torch, transformers, jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, bertlook_teach"
-)
-MUST_IMPORT_TO_TEST = MUST_IMPORT + ", pytest, nbval, xdist, playwright"
+FOR_A_LECTURE = "jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, bertlook_teach"
+MUST_IMPORT = {
+    LECTURE: FOR_A_LECTURE,
+    TORCH: FOR_A_LECTURE + ", torch, transformers",
+    TEST: FOR_A_LECTURE + ", torch, transformers, pytest, nbval, xdist, playwright",
+}
 
 
 class Trouble(Exception):
@@ -136,7 +143,7 @@ def check_venv_module():
         ) from None
 
 
-def check_folder(folder=None):
+def check_folder(folder=None, level=LECTURE):
     """Raise Trouble if the folder cannot be written to, or its disk has too little space for an installation."""
     folder = folder or ROOT
     try:
@@ -148,7 +155,7 @@ def check_folder(folder=None):
             f"Cannot write into {folder}: {error.strerror}.\n"
             "Copy the project to a folder of your own, and start it there."
         )
-    if shutil.disk_usage(folder).free < SPACE_NEEDED:
+    if shutil.disk_usage(folder).free < SPACE_NEEDED[level]:
         raise Trouble(disk_full(folder))
     if os.name == "nt" and not long_paths_allowed():
         check_length(folder)
@@ -179,10 +186,11 @@ def long_paths_allowed():
 def disk_full(folder):
     """Say how much space there is and how much is needed."""
     free = shutil.disk_usage(folder).free
+    least, most = SPACE_NEEDED[LECTURE] / GIB, SPACE_NEEDED[TEST] / GIB
     return (
-        f"The disk is full: {free / GIB:.1f} GiB are free for {folder}, about {SPACE_NEEDED / GIB:.0f} GiB are needed\n"
-        f"(and 1 GiB in the folder for temporary files, {tempfile.gettempdir()}; the variable TMPDIR names another).\n"
-        "Make space, then run the same command again: it continues where it stopped."
+        f"The disk is full: {free / GIB:.1f} GiB are free for {folder}, {least:.1f} GiB are needed for lectures and\n"
+        f"{most:.0f} GiB with PyTorch or the tests (and 1 GiB in the folder for temporary files, {tempfile.gettempdir()}; the variable\n"
+        "TMPDIR names another). Make space, then run the same command again: it continues where it stopped."
     )
 
 
@@ -199,7 +207,7 @@ def fingerprint():
 
 
 def read_stamp():
-    """What was installed last: "fingerprint version-of-python", " test" if with what tests need, or an empty string."""
+    """What was installed last: "fingerprint version-of-python", with " torch" or " test" if so much, or an empty string."""
     try:
         with open(STAMP) as file:
             return file.read().strip()
@@ -264,7 +272,7 @@ def explain(log, folder=None):
     if re.search(offline, log):
         raise NoNetwork(
             "The packages could not be downloaded: no connection to the package index.\n"
-            "The first start needs the network (once, about 500 MB). Check the connection, or the proxy settings (HTTPS_PROXY),\n"
+            "The first start needs the network (once, about 190 MB; 500 MB with PyTorch). Check the connection, or the proxy settings (HTTPS_PROXY),\n"
             "then run the same command again: it continues where it stopped."
         )
     if re.search(r"No matching distribution found for torch", log):
@@ -369,10 +377,22 @@ def uv(*arguments):
     return succeeds(command + list(arguments), env=uv_environment(settings))
 
 
-def install(stamp, testing=False):
-    """Bring .venv up to date, and leave the stamp that says so. What tests need stays once it is there."""
+def level_of(stamp):
+    """How much was installed when this stamp was written."""
+    last = stamp.split()[-1:]
+    return last[0] if last and last[0] in LEVELS else LECTURE
+
+
+def more_of(one, other):
+    """The level that holds the other one."""
+    return max(one, other, key=LEVELS.index)
+
+
+def install(stamp, level=LECTURE):
+    """Bring .venv up to date, and leave the stamp that says so. What was installed before stays."""
     previous, version = read_stamp(), venv_version()
-    check_folder()
+    had = level_of(previous)
+    check_folder(level=level)
     if version is None:
         previous = ""
         make_venv("it was incomplete" if os.path.isdir(VENV) else "")
@@ -382,17 +402,17 @@ def install(stamp, testing=False):
     elif answer_of([VENV_PYTHON, "-m", "pip", "--version"]) is None:
         previous = ""
         make_venv("it had no pip")
-    wanted = testing or previous.endswith(" test")
+    wanted = more_of(level, had) if previous else level
     if previous:
         os.remove(STAMP)  # from here on, until it is written again, the installation is incomplete
     try:
         install_packages(wanted)
     except NoNetwork:
-        if not previous or not works(previous.endswith(" test")):
+        if not previous or not works(had):
             raise
         write_stamp(previous)
-        if wanted and not previous.endswith(" test"):
-            raise  # a lecture can be given as before, but nothing tested
+        if wanted != had:
+            raise  # a lecture can be given as before, but no more than that
         say("No network: starting with what was installed before. It will be brought up to date next time.")
         return
     if not works(wanted):
@@ -402,21 +422,24 @@ def install(stamp, testing=False):
             raise Trouble(
                 "The installation is not complete; the lines above say what is missing. Delete .venv and start again."
             )
-    write_stamp(stamp + " " + venv_version() + (" test" if wanted else ""))
+    write_stamp(f"{stamp} {venv_version()} {wanted}".strip())
     if os.path.exists(LOG):
         os.remove(LOG)
     shutil.rmtree(UV_CACHE, ignore_errors=True)
     say("Installed. The next start needs none of this.\n")
 
 
-def install_packages(testing=False, pip_alone=False):
+def install_packages(level=LECTURE, pip_alone=False):
     """Everything but the virtual environment itself."""
-    install_torch()
-    say(
-        "[3/3] installing JupyterLab, transformers and the rest"
-        + (", and what tests need" if testing else "")
-    )
-    rest = ("-e", ".[lab,test]" if testing else ".[lab]")
+    if level == LECTURE:
+        # BertViz asks for torch, and what it is asked for here, its scripts, does without.
+        say("[2/3] installing BertViz")
+        pip("--no-deps", "bertviz")
+    else:
+        install_torch()
+    said = {LECTURE: "", TORCH: ", transformers", TEST: ", transformers, what tests need"}
+    say(f"[3/3] installing JupyterLab{said[level]} and the rest")
+    rest = ("-e", EXTRAS[level])
     if not pip_alone and uv(*rest):
         return
     if not pip_alone:
@@ -426,22 +449,23 @@ def install_packages(testing=False, pip_alone=False):
     pip(*rest)
 
 
-def works(testing=False, show=False):
+def works(level=LECTURE, show=False):
     """Whether all that is needed can be imported."""
     errors = None if show else subprocess.DEVNULL
-    modules = MUST_IMPORT_TO_TEST if testing else MUST_IMPORT
-    return succeeds([VENV_PYTHON, "-c", "import " + modules], stderr=errors)
+    return succeeds([VENV_PYTHON, "-c", "import " + MUST_IMPORT[level]], stderr=errors)
 
 
-def ensure_installed(testing=False):
+def ensure_installed(level=LECTURE):
     """Install unless the stamp says that all is there."""
     stamp = fingerprint()
-    version = venv_version()
-    if version is not None:
-        lecture = stamp + " " + version
-        if read_stamp() in ([] if testing else [lecture]) + [lecture + " test"]:
-            return
-    install(stamp, testing)
+    version, last = venv_version(), read_stamp()
+    if (
+        version is not None
+        and last.split()[:2] == [stamp, version]
+        and more_of(level, level_of(last)) == level_of(last)
+    ):
+        return
+    install(stamp, level)
 
 
 # --- starting ---------------------------------------------------------------------------------------------------------
@@ -499,6 +523,8 @@ def arguments_of_pytest(words):
 
 def main(argv):
     """Return the exit code."""
+    level = TORCH if argv[:1] == ["--torch"] else LECTURE
+    argv = argv[1:] if level else argv
     testing = argv[:1] == ["test"]
     passed_on = bool(argv) and not testing and not argv[0].startswith("-")
     try:
@@ -509,7 +535,7 @@ def main(argv):
             command = ["-P", "-m", "bertlook_bench"] + argv
         else:
             command = ["-m", "bertlook_bench"] + arguments_of_bertlook(parse(argv))
-        ensure_installed(testing)
+        ensure_installed(TEST if testing else level)
         if not passed_on:  # the user's own files are named from the folder where the command was typed
             os.chdir(ROOT)
         return become(*command)

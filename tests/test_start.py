@@ -105,13 +105,15 @@ def with_free_space(monkeypatch, free):
 
 
 def test_a_disk_too_full_to_begin_is_said_with_numbers(tmp_path, monkeypatch):
-    with_free_space(monkeypatch, 2 * GIB)
+    with_free_space(monkeypatch, GIB / 2)
     with pytest.raises(
-        start.Trouble, match=r"The disk is full: 2\.0 GiB are free .*, about 3 GiB are needed"
+        start.Trouble, match=r"The disk is full: 0\.5 GiB are free .*, 0\.9 GiB are needed for lectures"
     ):
         start.check_folder(str(tmp_path))
-    with_free_space(monkeypatch, 4 * GIB)
+    with_free_space(monkeypatch, GIB)
     start.check_folder(str(tmp_path))
+    with pytest.raises(start.Trouble, match=r"1\.0 GiB are free .*\n3 GiB with PyTorch"):
+        start.check_folder(str(tmp_path), start.TORCH)
 
 
 def test_a_folder_too_deep_for_windows_is_said_before_anything_is_installed():
@@ -227,7 +229,7 @@ here = pathlib.Path(__file__).resolve().parent.parent
 words = sys.argv[1:]
 with open(here.parent / "calls.txt", "a") as file:
     print(*words, file=file)
-if words[-1].startswith("import torch"):  # is everything there?
+if words[-1].startswith("import jupyterlab"):  # is everything there?
     sys.exit(0 if (here / "well").exists() else 1)
 if "-c" in words and words[0] != "-m":
     print({version!r})
@@ -304,12 +306,13 @@ def calls(project, word="pip install"):
 
 def test_the_first_start_installs_and_the_second_does_not(project, capsys):
     start.ensure_installed()
-    torch, uv, rest = calls(project)
-    assert torch.startswith("-m pip install") and "torch==2.13.0" in torch
-    assert "--no-deps" in torch
+    bertviz, uv, rest = calls(project)
+    assert bertviz.startswith("-m pip install") and bertviz.endswith("--no-deps bertviz")
     assert uv.startswith("-m pip install") and uv.endswith("--only-binary :all: uv")
-    assert rest.startswith(f"-m uv pip install --python {start.VENV_PYTHON} ") and rest.endswith("-e .[lab]")
-    assert all("-c " + str(project / "constraints.txt") in call for call in (torch, uv, rest))
+    assert rest.startswith(f"-m uv pip install --python {start.VENV_PYTHON} ") and rest.endswith(
+        "-e .[classic,slides]"
+    )
+    assert all("-c " + str(project / "constraints.txt") in call for call in (bertviz, uv, rest))
     said = capsys.readouterr().out
     assert all(step in said for step in ("[1/3]", "[2/3]", "[3/3]", "Installed."))
     assert not Path(start.LOG).exists() and not Path(start.UV_CACHE).exists()  # they are large
@@ -322,12 +325,12 @@ def test_the_first_start_installs_and_the_second_does_not(project, capsys):
 def test_what_only_tests_need_comes_with_the_first_test_and_stays(project):
     start.ensure_installed()
     calls(project)
-    start.ensure_installed(testing=True)
+    start.ensure_installed(start.TEST)
     made = calls(project, "")
     assert "made" not in made and [line for line in made if "pip install" in line][-1].endswith(
         "-e .[lab,test]"
     )
-    start.ensure_installed(testing=True)
+    start.ensure_installed(start.TEST)
     start.ensure_installed()
     assert calls(project) == []
     with open(project / "pyproject.toml", "a") as file:
@@ -336,12 +339,50 @@ def test_what_only_tests_need_comes_with_the_first_test_and_stays(project):
     assert calls(project)[-1].endswith("-e .[lab,test]")
 
 
+def test_torch_is_added_when_asked_for_and_stays(project):
+    start.ensure_installed()
+    calls(project)
+    start.ensure_installed(start.TORCH)
+    torch, _, rest = calls(project)
+    assert torch.startswith("-m pip install") and "torch==2.13.0" in torch and "--no-deps" in torch
+    assert rest.endswith("-e .[lab]") and start.level_of(start.read_stamp()) == start.TORCH
+    start.ensure_installed(start.TORCH)
+    start.ensure_installed()
+    assert calls(project) == []
+    with open(project / "pyproject.toml", "a") as file:
+        file.write("\n")
+    start.ensure_installed()
+    assert calls(project)[-1].endswith("-e .[lab]")
+    start.ensure_installed(start.TEST)
+    assert calls(project)[-1].endswith("-e .[lab,test]")
+
+
+@pytest.mark.parametrize(
+    ("words", "level", "command"),
+    [
+        ([], "", ["-m", "bertlook_bench", "present"]),
+        (["--torch"], "torch", ["-m", "bertlook_bench", "present"]),
+        (["--torch", "--lab"], "torch", ["-m", "bertlook_bench", "lab"]),
+        (["--torch", "present", "04"], "torch", ["-P", "-m", "bertlook_bench", "present", "04"]),
+        (["present", "04"], "", ["-P", "-m", "bertlook_bench", "present", "04"]),
+        (["--torch", "test", "-x"], "test", ["-m", "pytest", "-x"]),
+    ],
+)
+def test_how_much_is_installed_for_which_command(monkeypatch, words, level, command):
+    asked = []
+    monkeypatch.setattr(start, "ensure_installed", asked.append)
+    monkeypatch.setattr(start, "become", lambda *words: asked.append(list(words)))
+    monkeypatch.chdir(ROOT)
+    start.main(words)
+    assert asked == [level, command]
+
+
 def test_a_first_test_without_network_leaves_the_lecture(project):
     start.ensure_installed()
     before = start.read_stamp()
     (project / "fail.txt").write_text(OFFLINE)
     with pytest.raises(start.NoNetwork):
-        start.ensure_installed(testing=True)
+        start.ensure_installed(start.TEST)
     assert start.read_stamp() == before
     calls(project)
     start.ensure_installed()
@@ -361,11 +402,11 @@ def test_a_changed_file_is_installed_anew_in_the_same_venv(project, name):
 
 
 def test_an_interrupted_installation_is_taken_up_again(project, monkeypatch):
-    def interrupt():
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(start, "install_torch", interrupt)
+        context.setattr(start, "uv", interrupt)
         with pytest.raises(KeyboardInterrupt):
             start.ensure_installed()
     assert start.read_stamp() == ""
@@ -380,7 +421,7 @@ def test_an_installation_interrupted_in_an_update_is_taken_up_again(project, mon
     start.ensure_installed()
     (project / "constraints.txt").write_text((project / "constraints.txt").read_text() + "\n")
     with monkeypatch.context() as context:
-        context.setattr(start, "install_packages", lambda testing: (_ for _ in ()).throw(KeyboardInterrupt))
+        context.setattr(start, "install_packages", lambda level: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             start.ensure_installed()
     (project / "constraints.txt").write_text(
@@ -396,7 +437,7 @@ def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
     os.remove(start.STAMP)
     calls(project)
     answers = iter([False, True])
-    monkeypatch.setattr(start, "works", lambda testing, show=False: next(answers))
+    monkeypatch.setattr(start, "works", lambda level, show=False: next(answers))
     start.ensure_installed()
     made = [
         call if call == "made" else call.split()[1]
@@ -407,7 +448,7 @@ def test_what_an_interruption_left_broken_is_made_again(project, monkeypatch):
 
 
 def test_what_stays_broken_is_said(project, monkeypatch):
-    monkeypatch.setattr(start, "works", lambda testing, show=False: False)
+    monkeypatch.setattr(start, "works", lambda level, show=False: False)
     with pytest.raises(start.Trouble, match="The installation is not complete"):
         start.ensure_installed()
     assert start.read_stamp() == ""
@@ -466,7 +507,7 @@ def test_where_there_is_no_uv_pip_does_all(project, capsys):
     start.ensure_installed()
     *_, rest = made = calls(project)
     assert [call.split()[1] for call in made] == ["pip", "pip", "pip"]
-    assert rest.endswith("-e .[lab]")
+    assert rest.endswith("-e .[classic,slides]")
     assert "pip does the rest" in capsys.readouterr().out
     assert start.read_stamp()
 

@@ -25,7 +25,7 @@ from .doctor_screen import Failed, browser, fonts, screen
 GIB = 1024**3
 
 OLDEST, NEWEST = (3, 11), (3, 14)
-FOR_A_LECTURE = r"extra == .(lab|classic|slides|torch)\b"
+FOR_A_LECTURE = r"extra == .(classic|slides)\b"  # which start.py installs
 
 
 class Check(NamedTuple):
@@ -67,7 +67,7 @@ def packages(constraints: Path | None = None) -> str:
         return "no constraints.txt here to compare with (installed from a wheel)"
     pins = dict(read_pins(constraints.read_text(encoding="utf-8")))
     needs = metadata.requires("bertlook_teach") or []
-    # Only what start.py installs for a lecture, the extra lab and those that it is made of, can be missing.
+    # Only what start.py installs for a lecture can be missing.
     needs = [line for line in needs if "extra ==" not in line or re.search(FOR_A_LECTURE, line)]
     required = {_plain(re.split(r"[^\w.-]", line)[0]) for line in needs}
     missing, other = [], []
@@ -116,7 +116,7 @@ def specimen() -> str:
 
 
 def torch() -> str:
-    """What gradients, training and heads switched off need: it loads, and gives the specimen's attention."""
+    """What gradients and training need: it loads, and gives the specimen's attention."""
     import numpy as np
 
     from bertlook_teach.model import extract_attention, load_encoder
@@ -124,8 +124,8 @@ def torch() -> str:
     started = time.perf_counter()
     text = "The doctor looks at the cat."
     if find_spec("torch") is None:
-        return f"not installed; lessons 04 and 11 and the guest lecture need it: {install_command('torch')}"
-    remedy = f"Install it anew: {install_command('torch')}. Lessons that only read attention do without."
+        return f"not installed, and no lecture needs it; some exercises do: {install_command('torch')}"
+    remedy = f"Install it anew: {install_command('torch')}. Lectures do without."
     try:
         ours, theirs = (extract_attention(load_encoder("specimen", device=d), text) for d in ("auto", "cpu"))
     except Exception as error:  # a library that does not load has many ways to say so

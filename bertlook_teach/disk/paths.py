@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -38,6 +39,8 @@ def install_command(extra: str) -> str:
     The package is on no index, so the command names what pip can find: in a checkout its folder, elsewhere the wheel or the
     repository that pip was given when it installed the package, as it noted then (``direct_url.json``, PEP 610).
     """
+    if extra == "torch" and Path(sys.prefix) == _PACKAGE.parent / ".venv":  # which start.py has made
+        return "python3 start.py --torch"
     if (_PACKAGE.parent / "constraints.txt").is_file():
         return f'pip install -c constraints.txt -e ".[{extra}]"'
     try:

@@ -1,6 +1,5 @@
 """The doctor: what is ready for class, what is not, and what to do about it."""
 
-import inspect
 import re
 import shutil
 import subprocess
@@ -108,13 +107,13 @@ def test_the_doctor_says_when_torch_does_not_do_its_part(fault, said, monkeypatc
     monkeypatch.setattr(
         bertlook_teach.model, "extract_attention", lambda encoder, text: Half(encoder), raising=False
     )
-    fails(doctor.torch, said, "[torch]")
+    fails(doctor.torch, said, install_command("torch"))
 
 
 def test_the_doctor_is_content_without_torch_and_says_what_needs_it(monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     said = doctor.torch()
-    assert "lessons 04 and 11" in said and said.endswith(install_command("torch"))
+    assert "no lecture needs it" in said and said.endswith(install_command("torch"))
 
 
 def test_the_doctor_says_when_the_specimen_is_another(monkeypatch, tmp_path):
@@ -234,15 +233,12 @@ def test_the_doctor_misses_nothing_that_start_py_leaves_out_on_purpose(monkeypat
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    assert "[lab]" in inspect.getsource(start.install_packages)
-    lab = {"lab", *re.search(r"\[(.*?)\]", extras["lab"][0])[1].split(",")}
-    assert re.findall(r"\w+", doctor.FOR_A_LECTURE.partition("(")[2])[:-1] == sorted(
-        lab, key="lab classic slides torch".split().index
-    )
+    chosen = re.search(r"\[(.*?)\]", start.EXTRAS[start.LECTURE])[1].split(",")
+    assert re.findall(r"\w+", doctor.FOR_A_LECTURE.partition("(")[2])[:-1] == chosen
     names = {name: {doctor._plain(re.match(r"[\w.-]+", line)[0]) for line in extras[name]} for name in extras}
-    for_lab = set().union(*(names[name] for name in lab))
-    others = set().union(*(names[name] for name in extras if name not in lab)) - for_lab
-    assert "dask" in others and "torch" in for_lab
+    for_a_lecture = set().union(*(names[name] for name in chosen))
+    others = set().union(*names.values()) - for_a_lecture
+    assert {"dask", "torch"} <= others
 
     def without(gone):
         def version(name):

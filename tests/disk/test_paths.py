@@ -19,8 +19,11 @@ def installed_as(monkeypatch, folder, noted):
     monkeypatch.setattr(paths.metadata, "distribution", lambda name: distribution())
 
 
-def test_in_a_checkout_pip_takes_its_folder_with_the_pinned_versions():
+def test_in_a_checkout_pip_takes_its_folder_with_the_pinned_versions(monkeypatch):
+    monkeypatch.setattr(paths.sys, "prefix", "/usr")
     assert install_command("torch") == 'pip install -c constraints.txt -e ".[torch]"'
+    monkeypatch.setattr(paths.sys, "prefix", str(ROOT / ".venv"))  # made by start.py, which knows the rest
+    assert install_command("torch") == "python3 start.py --torch"
 
 
 @pytest.mark.parametrize(

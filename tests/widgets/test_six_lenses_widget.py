@@ -2,7 +2,9 @@
 
 import base64
 import re
+import sys
 import zlib
+from html import escape
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -22,6 +24,9 @@ from bertlook_course.render import (
     two_digits,
 )
 from bertlook_course.widgets import MOST_TOKENS, LensView, SixLenses, compute_lenses, lens_sentences
+from bertlook_course.widgets.panels import six_lenses as module
+from bertlook_teach import load_encoder
+from bertlook_teach.disk import install_command
 from bertlook_teach.model import extract_attention
 from bertlook_teach.views import HeadExplorer, HeadMap, link_heads
 
@@ -366,3 +371,14 @@ def test_both_kinds_of_view_show_the_same_norms(tiny):
     explorer = HeadExplorer(tiny, "the cat sat", layer=1, head=1, quantity="norm")
     lenses, *_ = compute_lenses(tiny, "the cat sat")
     assert explorer.head_view.weighted_norms() == pytest.approx(lenses["norm"][1, 1], abs=1e-3)
+
+
+def test_without_torch_three_lenses_are_left_and_one_line_says_what_adds_the_others(monkeypatch):
+    monkeypatch.setattr(module, "_has_torch", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    shown = SixLenses(load_encoder("specimen"), "We saw the small bird.")
+    assert tuple(shown.view.names) == module.IN_PAGE
+    said = shown.children[-1].value
+    assert "need PyTorch" in said and escape(install_command("torch")) in said
+    shown.read("Rain fell.")
+    assert tuple(shown.view.names) == module.IN_PAGE

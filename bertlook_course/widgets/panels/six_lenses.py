@@ -5,12 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
+from importlib.util import find_spec
 
 import anywidget
 import ipywidgets
 import numpy as np
 import traitlets
 
+from bertlook_teach.disk import install_command
 from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     FINE_UP_TO,
@@ -41,6 +44,8 @@ from ..assets import module_source
 MOST_WORK = 1.5e11  # of `output_zeroing_work`: some seconds; the specimen does it for 50 tokens
 
 IN_PAGE = ("weight", "norm", "rollout")  # the lenses that need no gradient and no second pass
+
+NEED_TORCH = ("gradient", "value_zeroing", "ablation")  # the others
 
 MOST_TOKENS = 64  # value zeroing and gradients of one text cost as many passes as it has tokens
 
@@ -293,7 +298,11 @@ class SixLenses(ipywidgets.VBox):
         views = ipywidgets.HBox([self.view])
         views.add_class("bertlook-views")
         self.view.layout.flex, self.view.layout.min_width = "1 1 0%", "0"
-        super().__init__([*([] if given else [self.text_box]), self.controls, views])
+        said = []
+        if not given and self._compute is compute_lenses and not _has_torch():
+            line = f"{', '.join(_titles(NEED_TORCH))} need PyTorch: {install_command('torch')}"
+            said = [ipywidgets.HTML(f'<p style="font-size:22px;line-height:1.4">{escape(line)}</p>')]
+        super().__init__([*([] if given else [self.text_box]), self.controls, views, *said])
         self.add_class("bertlook-explorer")
         self.view._in_page = self.in_page() or {}
 
@@ -389,9 +398,16 @@ def compute_lenses(encoder, text: str, text_pair: str | None = None):
         missing += ("ablation",)
     names = [name for name in LENSES if name not in ("value_zeroing", *missing)]
     found = lenses(reading, only=names)
-    found["value_zeroing"] = value_zeroing(reading, by_head=True, normalized=False)
+    if "value_zeroing" not in missing:
+        found["value_zeroing"] = value_zeroing(reading, by_head=True, normalized=False)
     ordered = {name: found[name] for name in LENSES if name in found}
     return ordered, reading.tokens, reading.special
+
+
+def _titles(names) -> list[str]:
+    from ...analyses.anatomy import LENSES
+
+    return [LENSES[name].title for name in names]
 
 
 def lens_sentences() -> dict[str, str]:
@@ -402,11 +418,17 @@ def lens_sentences() -> dict[str, str]:
 
 
 def _unavailable(encoder) -> tuple[str, ...]:
-    """Lenses that this encoder cannot have."""
-    from bertlook_teach.model import masked_lm_head
+    """Lenses that this encoder cannot have, or only torch can compute where there is none."""
+    from bertlook_teach.model import masked_lm_scorer
 
+    if not _has_torch():
+        return NEED_TORCH
     try:
-        masked_lm_head(encoder)
+        masked_lm_scorer(encoder)
     except ValueError:
         return ("gradient",)
     return ()
+
+
+def _has_torch() -> bool:
+    return find_spec("torch") is not None
