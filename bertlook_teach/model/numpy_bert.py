@@ -378,19 +378,26 @@ def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[s
     return weights
 
 
+_AT_ONCE = 1 << 16
+
+
 def _gaussian(bits: np.random.MT19937, size: int) -> np.ndarray:
     """The transform of Box and Muller on blocks of 16, as torch fills a tensor on the processor; the last 16 are drawn anew if some are left over."""
 
     def block(size):
         uniform = (bits.random_raw(size) & (2**24 - 1)).astype(np.float32) * np.float32(2**-24)
-        pairs = uniform[: size // 16 * 16].reshape(-1, 2, 8)
+        pairs = uniform.reshape(-1, 2, 8)
         radius = np.sqrt(np.float32(-2) * np.log(1 - pairs[:, 0]))
         angle = np.float32(2 * np.pi) * pairs[:, 1]
         pairs[:, 0], pairs[:, 1] = radius * np.cos(angle), radius * np.sin(angle)
         return uniform
 
-    drawn = block(size)
+    drawn, whole = np.empty(size, np.float32), size // 16 * 16
+    for start in range(0, whole, _AT_ONCE):  # the raw numbers of a large table take four times its room
+        part = drawn[start : min(start + _AT_ONCE, whole)]
+        part[:] = block(len(part))
     if size % 16:
+        bits.random_raw(size % 16, output=False)
         drawn[-16:] = block(16)
     return drawn
 
