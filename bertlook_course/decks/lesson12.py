@@ -32,6 +32,9 @@ _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
 
 
+DARKEST = 4  # times the average: a word with more is not drawn darker
+
+
 class Deck(LessonDeck):
     """The slides of lesson 12, on all texts with key phrases: one half chooses and fits, the other reports.
 
@@ -96,6 +99,12 @@ class Deck(LessonDeck):
     def documents_without_mix(self) -> list[dict[str, object]]:
         """The same before any regression was fitted."""
         return [{**view, "mix": None} for view in self.documents]
+
+    def choosy_head(self) -> tuple[int, int]:
+        """The head (layer, head) that prefers some words of the first text most, as far as the colours tell words apart."""
+        scores = np.asarray(self.documents[0]["scores"])
+        shown = np.minimum(scores / scores.mean(axis=-1, keepdims=True), DARKEST)
+        return stats.best_index(shown.std(axis=-1))
 
     def columns_table(self, words: Sequence[str], mean, largest) -> TextTable:
         """What the words of a short text receive in the best head."""

@@ -40,7 +40,8 @@ _LEAST = 0.005  # a smaller weight has no line
 _CELLS = 32  # a longer vector is drawn as the means of so many neighbourhoods
 
 
-def _step(parts: Iterable[str]) -> list[str]:
+def step(parts: Iterable[str]) -> list[str]:
+    """A group that a slideshow shows after what stands before it."""
     return ['<g class="fragment">', *parts, "</g>"]
 
 
@@ -184,8 +185,8 @@ def render_rise(
         before = layer
     for some in (rows[:1], rows[1:2], rows[2:]):
         if len(some):
-            body += _step(part for layer in some for part in drawn[layer])
-    body += _step(_guess(guesses, centres[masked], top))
+            body += step(part for layer in some for part in drawn[layer])
+    body += step(_guess(guesses, centres[masked], top))
     what = (
         f"{n} tokens rise through {n_layers} layers as vectors, each drawn as a strip of colours. In every layer, lines show which token "
         f"reads which, the mean of {weights.shape[1]} heads, where it is a tenth and more. From the vector that then stands in the place "
@@ -262,8 +263,8 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
             f"{keys.shape}, {values.shape}, {stream.shape} and {output.shape}."
         )
     head = _HeadSteps(tokens, chosen, stream, queries, keys, values)
-    body = head.start() + _step(head.asks()) + _step(head.multiplies()) + _step(head.divides())
-    body += _step(head.weighs()) + _step(head.averages()) + _step(head.adds(output))
+    body = head.start() + step(head.asks()) + step(head.multiplies()) + step(head.divides())
+    body += step(head.weighs()) + step(head.averages()) + step(head.adds(output))
     scores, weights, most = head.scores, head.weights, int(head.weights.argmax())
     what = (
         f"One head, for {head.who}. Its query meets the key of each of {n} tokens: {scores.min():.0f} to {scores.max():.0f}. "

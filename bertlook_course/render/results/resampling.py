@@ -1,7 +1,7 @@
-"""Two small films in one picture each: what a bootstrap interval is, and why the best of many flatters.
+"""Two pictures in steps: what a bootstrap interval is, and why the best of many flatters.
 
-They play once when their slide comes, under five seconds, and stand still with the result; on paper and for readers who want no motion
-they are still from the beginning.
+Each step is a fragment of the slide, so Space draws once more and Shift+Space goes back, live and in an exported file. What a step replaces it
+covers, so paper, and a page without a slideshow, show the last one.
 """
 
 from __future__ import annotations
@@ -23,26 +23,12 @@ from bertlook_teach.views import (
     text_width,
 )
 
+from ..drawing.moving_pictures import step
+
 _WIDTH, _EM = 1180.0, 30.0
-_FRAMES, _SECONDS = 6, 0.75  # what is shown one after the other, and how long each
+_FRAMES = 6  # draws that are shown one after the other
 _R = 0.3 * _EM
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10)
-
-_STYLE = (
-    "<style>@keyframes bl-flash{from,to{opacity:1}}@keyframes bl-wait{from,to{opacity:0}}"
-    "@media (prefers-reduced-motion:reduce){.bl-film{animation:none!important}}"
-    "@media print{.bl-film{animation:none!important}}</style>"
-)
-
-
-def _during(k: int, marks: Sequence[str]) -> str:
-    """Seen in frame k alone, and never where nothing moves."""
-    return f'<g class="bl-film" style="opacity:0;animation:bl-flash {_SECONDS}s {k * _SECONDS:g}s">{"".join(marks)}</g>'
-
-
-def _from(k: int, marks: Sequence[str]) -> str:
-    """Seen from frame k on, and always where nothing moves."""
-    return f'<g class="bl-film" style="animation:bl-wait {max(k, 0.01) * _SECONDS:g}s">{"".join(marks)}</g>'
 
 
 class _Scale:
@@ -61,18 +47,30 @@ class _Scale:
         return self.left + (value - self.low) / (self.high - self.low) * (self.right - self.left)
 
     def drawn(self, top: float, bottom: float, axis: str) -> list[str]:
-        marks = []
-        ticks = np.arange(self.low, self.high + self.step / 2, self.step)
-        for value, said in zip(ticks, axis_numbers(ticks)):
-            x = self(value)
-            marks.append(
-                f'<path d="M{coordinate(x)} {coordinate(top)}V{coordinate(bottom)}" stroke="{RULE}"/>'
-            )
-            marks.append(text(x, bottom + 0.7 * _EM, said, anchor="middle", fill=MUTED))
+        ticks = self._ticks()
         return [
-            *marks,
+            *self._rules(top, bottom),
+            *(
+                text(self(value), bottom + 0.7 * _EM, said, anchor="middle", fill=MUTED)
+                for value, said in zip(ticks, axis_numbers(ticks))
+            ),
             text((self.left + self.right) / 2, bottom + 1.75 * _EM, axis, anchor="middle", fill=MUTED),
         ]
+
+    def _ticks(self) -> np.ndarray:
+        return np.arange(self.low, self.high + self.step / 2, self.step)
+
+    def _rules(self, top: float, bottom: float) -> list[str]:
+        return [
+            f'<path d="M{coordinate(self(value))} {coordinate(top)}V{coordinate(bottom)}" stroke="{RULE}"/>'
+            for value in self._ticks()
+        ]
+
+    def cleared(self, top: float, bottom: float) -> list[str]:
+        """What covers the marks of a row, with the rules of the axis over it."""
+        left, width = self.left - 0.5 * _EM, _WIDTH - self.left + 0.5 * _EM
+        paper = f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(width)}" height="{coordinate(bottom - top)}" fill="#fff"/>'
+        return [paper, *self._rules(top, bottom)]
 
 
 def _dots(
@@ -122,7 +120,7 @@ def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts"
     names = (f"the {n} {unit}", "drawn again", f"{REPLICATES:,} means")
     scale = _Scale([*found, low, high], names)
     rows = [3.2 * _EM, 7.4 * _EM, 12 * _EM]  # floors
-    body = [_STYLE, *scale.drawn(0.4 * _EM, rows[2], axis)]
+    body = [*scale.drawn(0.4 * _EM, rows[2], axis)]
     body += [
         text(scale.left - 0.6 * _EM, floor - 0.8 * _EM, name, anchor="end")
         for floor, name in zip(rows, names)
@@ -134,10 +132,9 @@ def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts"
         marks = [
             *_dots(scale, found, times, rows[1], 3.4 * _EM, INK),
             _tick(x, rows[1] - 3.4 * _EM, rows[1], OKABE_ITO["blue"]),
+            _tick(x, rows[2] - 1.2 * _EM, rows[2], OKABE_ITO["blue"], 3),
         ]
-        last = k == _FRAMES - 1
-        body.append(_from(k, marks) if last else _during(k, marks))  # the last draw stays
-        body.append(_during(k, [_tick(x, rows[2] - 1.2 * _EM, rows[2], OKABE_ITO["blue"], 3)]))
+        body += step([*scale.cleared(rows[1] - 3.6 * _EM, rows[1]), *marks]) if k else marks
     counts, edges = np.histogram(means, bins=30)
     bars = [
         f'<rect x="{coordinate(scale(a))}" y="{coordinate(rows[2] - 2.6 * _EM * c / counts.max())}" width="{coordinate(max(scale(b) - scale(a) - 1, 1))}" '
@@ -147,13 +144,19 @@ def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts"
     ]
     top = rows[2] - 3.2 * _EM
     bracket = f'<path d="M{coordinate(scale(low))} {coordinate(top + 10)}v-10H{coordinate(scale(high))}v10" fill="none" stroke="{OKABE_ITO["vermillion"]}" stroke-width="4"/>'
-    body.append(_from(_FRAMES, [*bars, bracket]))
     shown_mean, *ends = (f"{value:.{scale.digits}f}" for value in (mean, low, high))
-    sentence = (
-        f"The mean of {n} {unit} is {shown_mean}. Drawn again with replacement, {REPLICATES:,} times, the means spread; "
-        f"the interval that holds 95 % of such, made as wide as {n} inputs need, is [{ends[0]}, {ends[1]}]."
+    said = text(
+        (scale(low) + scale(high)) / 2,
+        top - 0.6 * _EM,
+        f"{shown_mean} [{ends[0]}, {ends[1]}]",
+        anchor="middle",
     )
-    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "A bootstrap interval", sentence, _EM, wide=True)
+    body += step([*scale.cleared(top - 1.2 * _EM, rows[2]), *bars, bracket, said])
+    sentence = (
+        f"At the top {n} {unit} and their mean. Each step draws {n} of them again, some twice, some not at all, and marks the mean below. "
+        f"Last: the means of {REPLICATES:,} such draws, and the interval that holds 95 % of them, made as wide as {n} inputs need."
+    )
+    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "A bootstrap interval", sentence, _EM)
 
 
 def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, seed: int = 0) -> Picture:
@@ -184,7 +187,7 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
     names = (f"{heads} heads, {cases} cases", "its other cases", f"{REPLICATES:,} rounds")
     scale = _Scale([0.0, scores[:_FRAMES].max(), 1.5 * best.mean()], names)  # room for the words at the right
     rows = [5.2 * _EM, 7.6 * _EM, 10.2 * _EM]
-    body = [_STYLE, *scale.drawn(0.4 * _EM, rows[2], "share of right answers")]
+    body = [*scale.drawn(0.4 * _EM, rows[2], "share of right answers")]
     body += [
         text(scale.left - 0.6 * _EM, floor - 0.8 * _EM, name, anchor="end")
         for floor, name in zip(rows, names)
@@ -195,14 +198,14 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
         ring = f'<circle cx="{coordinate(scale(best[k]))}" cy="{coordinate(rows[0] - 0.5 * _EM)}" r="{coordinate(1.9 * _R)}" fill="none" stroke="{red}" stroke-width="4"/>'
         marks = [*_dots(scale, values, times, rows[0] - 0.2 * _EM, 4.6 * _EM, INK), ring]
         marks += _dots(scale, np.array([other[k]]), np.array([1]), rows[1] - 0.4 * _EM, _EM, blue)
-        body.append(_from(k, marks) if k == _FRAMES - 1 else _during(k, marks))
+        body += step([*scale.cleared(0.4 * _EM, rows[1]), *marks]) if k else marks
     ends = []
     for value, colour, label in ((best.mean(), red, "best"), (other.mean(), blue, "then")):
         ends.append(_tick(scale(value), rows[2] - 1.6 * _EM, rows[2], colour, 8))
         ends.append(text(scale(value) + 0.4 * _EM, rows[2] - 0.8 * _EM, f"{label}: {value:.2f}"))
-    body.append(_from(_FRAMES, ends))
+    body += step(ends)
     sentence = (
-        f"{heads} heads, each right in {100 * rate:.0f} % of all cases. The best on {cases} cases seems to be right in {100 * best.mean():.0f} %, "
-        f"on average over {REPLICATES:,} rounds; the same head on {cases} other cases is right in {100 * other.mean():.0f} %."
+        f"{heads} heads, each right in {100 * rate:.0f} % of all cases. Ringed: the head that is best on {cases} cases; below it, the same head on "
+        f"{cases} other cases. Each step is another round. Last: the mean share of both over {REPLICATES:,} rounds."
     )
-    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "The best of many", sentence, _EM, wide=True)
+    return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "The best of many", sentence, _EM)
