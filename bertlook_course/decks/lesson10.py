@@ -127,7 +127,7 @@ class Deck(LessonDeck):
         early = {n: f1 for n, f1 in stopped.f1.items() if n}
         curves = {f"{n} steps": 100 * f1 for n, f1 in early.items()} | {"the end": 100 * fixed.f1}
         would_say = "; ".join(
-            f"{n} steps: layer {expected_layer(f1):.1f}, {100 * (f1[-1] - f1[0]):+.1f} points"
+            f"{n} steps: {'layer ' + format(expected_layer(f1), '.1f') if f1[-1] > f1[0] else 'none'}, {100 * (f1[-1] - f1[0]):+.1f} points"
             for n, f1 in early.items()
         )
         return figure_picture(
@@ -218,9 +218,13 @@ class Deck(LessonDeck):
         """In how many samples two tasks stand in the order of the pipeline."""
         n_samples, shares = self.orders
         twin = any(score.so_far.sure for score in self.twin_scores.values())
+        none = [
+            max(0.0, 1 - sum(three)) for three in shares.values()
+        ]  # samples in which a task gains nothing
+        more = any(share > 1e-9 for share in none)
         table = TextTable(
-            ["two tasks", "in this order", "a tie", "the other way round"],
-            [[name, *three] for name, three in shares.items()],
+            ["two tasks", "in this order", "a tie", "the other way round", *["no gain"] * more],
+            [[name, *three, *[share] * more] for (name, three), share in zip(shares.items(), none)],
             f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far, of "
             f"{self.subject}.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
         )
