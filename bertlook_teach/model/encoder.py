@@ -115,10 +115,12 @@ class Encoder:
     @property
     def max_tokens(self) -> int:
         """Longest input in wordpieces, special tokens included."""
-        config = self.config
-        positions = config.max_position_embeddings
-        if config.model_type in _OFFSET_POSITIONS:  # these count positions from padding_idx + 1
-            positions -= config.pad_token_id + 1
+        positions = self.config.max_position_embeddings
+        if self.engine is None:
+            # RoBERTa's kin count positions from the number of [PAD] on, which their table of positions then names.
+            table = getattr(getattr(self.model, "embeddings", None), "position_embeddings", None)
+            padding = getattr(table, "padding_idx", None)
+            positions -= 0 if padding is None else padding + 1
         return min(positions, self.tokenizer.model_max_length)
 
     @property
@@ -262,9 +264,6 @@ class Encoder:
     def __repr__(self) -> str:
         device = self.device if self.engine is None else "cpu"
         return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {device})"
-
-
-_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"})
 
 
 def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") -> Encoder:

@@ -84,6 +84,7 @@ def make(tmp_path_factory):
 
     def make(family: str):
         folder, tokenizer = tmp_path_factory.mktemp(family), wordpiece_tokenizer()
+        tokenizer.model_max_length = 1000  # so that the model's positions are the limit
         config = AutoConfig.for_model(
             family, **{"vocab_size": len(tokenizer), **SMALL, **OWN.get(family, {})}
         )
@@ -126,3 +127,11 @@ def test_what_the_table_says_is_so(family, make):
             )
             found.append("no")
     assert found == cells
+
+
+@pytest.mark.parametrize("family", [name for name, cells in table().items() if cells[0] != "refused"])
+def test_the_longest_input_is_read_to_its_last_position(family, make):
+    encoder = load_encoder(make(family), device="cpu")
+    longest = extract_attention(encoder, "a " * 200, truncate=True)
+    assert longest.n_tokens == encoder.max_tokens and np.isfinite(longest.weights).all()
+    assert encoder.max_tokens > SMALL["max_position_embeddings"] - 3

@@ -109,9 +109,22 @@ def best_split(series, groups: int = 3) -> tuple[tuple[int, ...], float]:
     every = _splits(len(series), groups)
     if not every:
         raise CannotDecide(f"{len(series)} layers cannot be cut into {groups} groups")
-    shares = [explained_by_split(series, cuts) for cuts in every]
+    shares = _explained_by_every_split(series, groups)
     best = int(np.argmax(shares))
-    return every[best], shares[best]
+    return every[best], float(shares[best])
+
+
+def _explained_by_every_split(series: np.ndarray, groups: int) -> np.ndarray:
+    """`explained_by_split` of all of `_splits` at once: a resample asks for 55 of them."""
+    centred = series - series.mean(axis=0)
+    total = (centred**2).sum()
+    if total <= 0:
+        raise CannotDecide("all layers have the same shares, so there is nothing to split")
+    sums = np.concatenate([np.zeros_like(centred[:1]), centred.cumsum(axis=0)])
+    cuts = np.array(_splits(len(series), groups))
+    edges = np.pad(cuts, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(series))))
+    squares = (np.diff(sums[edges], axis=1) ** 2).sum(axis=-1)  # (split, group)
+    return (squares / np.diff(edges, axis=1)).sum(axis=1) / total
 
 
 @lru_cache(maxsize=8)
@@ -175,8 +188,9 @@ def phases_margin(values: Values, choice: Values | None = None) -> float:
     """What the essay's cuts explain minus what the best other cuts explain: above 0 they are the best."""
     series = category_shares(values)
     claimed = phase_cuts(len(series))
-    rivals = [explained_by_split(series, cuts) for cuts in _splits(len(series), 3) if cuts != claimed]
-    return explained_by_split(series, claimed) - max(rivals)
+    shares = _explained_by_every_split(series, 3)
+    ours = _splits(len(series), 3).index(claimed)
+    return float(shares[ours] - np.delete(shares, ours).max())
 
 
 def phases_p(values: Values, choice: Values | None = None) -> tuple[float, float]:
