@@ -56,7 +56,6 @@ from .surface import CLARK_ENTROPY_SMOOTHING as CLARK_ENTROPY_SMOOTHING
 from .surface import CLS_TOKENS as CLS_TOKENS
 from .surface import OFFSETS as OFFSETS
 from .surface import PUNCT_TOKENS as PUNCT_TOKENS
-from .surface import SEP_TOKENS as SEP_TOKENS
 from .surface import attention_entropy as attention_entropy
 from .surface import attention_share as attention_share
 from .surface import attention_weights as attention_weights

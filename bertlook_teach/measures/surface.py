@@ -64,6 +64,8 @@ CLS_TOKENS = frozenset({"[CLS]", "<s>"})
 
 SEP_TOKENS = frozenset({"[SEP]", "</s>"})
 
+PAD_TOKENS = frozenset({"[PAD]", "<pad>"})
+
 # "." or "," as wordpieces spell them: BERT's own, and the ones of models that mark a preceding space.
 PUNCT_TOKENS = frozenset({".", ",", "Ġ.", "Ġ,", "▁.", "▁,"})
 
@@ -231,7 +233,9 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     """Clark's four kinds of token, as boolean arrays: ``cls``, ``sep``, ``punct``, ``other``.
 
     ``punct`` is exactly "." and ","; an apostrophe or a dash is ``other``. Takes a list of tokens, or an
-    ``Attention`` (then a "[SEP]" that somebody typed in the text is not taken for the real one).
+    ``Attention`` (then a "[SEP]" that somebody typed in the text is not taken for the real one). Where the tokens that a
+    model's input format puts there have other names than BERT's and RoBERTa's, the one at the beginning is ``cls``, the
+    others are ``sep``.
 
     >>> token_masks(["[CLS]", "yes", ",", "we", "can", "[SEP]"])["punct"].nonzero()[0]
     array([2])
@@ -240,13 +244,15 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     if getattr(tokens, "key_tokens", None) is not None:  # cross attention: what is looked at
         special, tokens = tokens.key_special, tokens.key_tokens
     tokens = list(getattr(tokens, "tokens", tokens))
-    special = [True] * len(tokens) if special is None else special
-    kinds = {
-        "cls": [t in CLS_TOKENS and s for t, s in zip(tokens, special)],
-        "sep": [t in SEP_TOKENS and s for t, s in zip(tokens, special)],
-        "punct": [t in PUNCT_TOKENS for t in tokens],
-    }
-    masks = {kind: np.array(mask, dtype=bool) for kind, mask in kinds.items()}
+    put = np.array([True] * len(tokens) if special is None else special, dtype=bool)
+    named = {"cls": CLS_TOKENS, "sep": SEP_TOKENS, "punct": PUNCT_TOKENS}
+    masks = {kind: np.array([t in names for t in tokens], dtype=bool) for kind, names in named.items()}
+    if special is not None:
+        masks["cls"], masks["sep"] = masks["cls"] & put, masks["sep"] & put
+        if not (masks["cls"] | masks["sep"]).any():  # other names: by their places
+            put &= np.array([t not in PAD_TOKENS for t in tokens], dtype=bool)
+            first = np.arange(len(tokens)) == 0
+            masks["cls"], masks["sep"] = put & first, put & ~first
     masks["other"] = ~(masks["cls"] | masks["sep"] | masks["punct"])
     return masks
 

@@ -29,7 +29,7 @@ from .pair_shares import (
     text_groups,
     within_word_pairs,
 )
-from .surface import CLS_TOKENS, attention_weights, offset_attention, special_token_attention
+from .surface import attention_weights, offset_attention, special_token_attention, token_masks
 
 
 # --- the patterns ---------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def sep_to_cls(attention, *, last: bool = False):
     sep = _require_sep(attention)
     if last:
         sep = np.arange(len(sep)) == np.flatnonzero(sep)[-1]
-    cls = np.array([t in CLS_TOKENS and s for t, s in zip(attention.tokens, attention.special)])
+    cls = token_masks(attention)["cls"]
     if not cls.any():
         raise UndefinedPattern(
             "no [CLS] among the tokens: this measure needs an input as the model reads it."

@@ -114,6 +114,27 @@ def test_a_sep_that_the_text_holds_is_not_the_real_one():
     assert masks["sep"].tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "special", "cls", "sep"),
+    [
+        (["<cls>", "a", ",", "<eos>"], [1, 0, 0, 1], [0], [3]),
+        (["<cls>", "a", "<eos>", "b", "<eos>", "<pad>"], [1, 0, 1, 0, 1, 1], [0], [2, 4]),
+        (["a", "b", "<eos>"], [0, 0, 1], [], [2]),
+        (
+            ["<s>", "a", "</s>", "en_XX"],
+            [1, 0, 1, 1],
+            [0],
+            [2],
+        ),  # a name that is known counts, and the place does not
+        (["[SEP]", "a"], [0, 0], [], []),  # typed
+    ],
+)
+def test_special_tokens_of_other_names_are_known_by_their_places(tokens, special, cls, sep):
+    masks = token_masks(Tokens(uniform(tokens=len(tokens)), tokens, special=tuple(map(bool, special))))
+    assert masks["cls"].nonzero()[0].tolist() == cls and masks["sep"].nonzero()[0].tolist() == sep
+    assert (sum(map(np.asarray, masks.values())) == 1).all()
+
+
 def test_uniform_attention_gives_each_kind_its_share_of_the_tokens():
     attention = Tokens(uniform(tokens=7))
     for kind, count in [("cls", 1), ("sep", 2), ("punct", 2), ("other", 2)]:

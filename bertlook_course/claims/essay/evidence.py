@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bertlook_teach.measures import SEP_TOKENS, token_masks
+from bertlook_teach.measures import token_masks
 
 from ...metrics import CannotDecide
 from ..evidence import evidence
@@ -141,8 +141,7 @@ def _sentence(tree, found, attention, rare, offsets) -> dict[str, np.ndarray]:
 
 def _to_sep(attention) -> np.ndarray:
     """What each word gives to [SEP]: shape (layer, head, word)."""
-    special = np.asarray(attention.special)
-    sep = special & np.isin(np.asarray(attention.tokens), list(SEP_TOKENS))
+    special, sep = np.asarray(attention.special), token_masks(attention)["sep"]
     return np.asarray(attention.weights, dtype=float)[..., ~special, :][..., sep].sum(axis=-1)
 
 
@@ -230,7 +229,7 @@ def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     reading = read(encoder, text, truncate=True)
     special, tokens = np.asarray(reading.special), np.asarray(reading.tokens)
     masking = choose_masked(encoder, reading.ids, special, seed=seed)
-    sep = np.flatnonzero(special & np.isin(tokens, list(SEP_TOKENS)))
+    sep = np.flatnonzero(token_masks(reading)["sep"])
     others = np.setdiff1d(np.flatnonzero(~special & ~np.isin(tokens, [".", ","])), masking.positions)
     if not len(sep) or len(others) < OTHERS_ZEROED:
         return {}
