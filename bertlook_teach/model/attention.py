@@ -76,6 +76,17 @@ class Attention:
     causal: bool = False
     grid: tuple[int, int] | None = None
 
+    def __len__(self) -> int:
+        """Layers, as of the array of weights."""
+        return len(self.weights)
+
+    def __getitem__(self, place):
+        """A part of the weights: ``attention[layer, head]`` is one map, counted from 0."""
+        return self.weights[place]
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.array(self.weights, dtype=dtype, copy=copy)
+
     @classmethod
     def from_arrays(
         cls,
@@ -122,8 +133,8 @@ class Attention:
         Attention(1 layers x 1 heads, 2 wordpieces: the cat)
         """
         if isinstance(weights, Attention):
-            if tokens is not None or key_tokens is not None:
-                raise ValueError("an Attention has its tokens already; leave tokens out.")
+            if tokens is not None or key_tokens is not None or sentence_b_start is not None:
+                raise ValueError("an Attention has its tokens and segments already; leave them out.")
             return weights
         weights = stacked_weights(weights)
         n_queries, n_keys = weights.shape[2:]

@@ -116,7 +116,9 @@ def with_pretraining_head(
         What the error says is missing, and what to do.
     """
     if encoder.engine is not None and encoder.seed is None and not encoder.engine.heads:
-        raise missing_head(f"{none}: the folder lacks cls.predictions and all other weights of a head (cls.*). {advice}")
+        raise missing_head(
+            f"{none}: the folder lacks cls.predictions and all other weights of a head (cls.*). {advice}"
+        )
     torch = import_torch()
     import transformers
 

@@ -320,6 +320,13 @@ def iter_attention(
         raise TypeError(
             "the corpus must be a sequence of texts, not one text; for one text use extract_attention."
         )
+    columns = list(corpus) if isinstance(corpus, Mapping) else getattr(corpus, "columns", None)
+    if columns is not None:  # whose names would be read as texts
+        names = ", ".join(map(repr, list(columns)[:5])) or "none"
+        raise TypeError(
+            f"the corpus must be a sequence of texts; got a {type(corpus).__name__} with the columns {names}. Give one column, such as "
+            'corpus["text"].'
+        )
     items = iter(enumerate(corpus))
     if _is_recording(encoder):
         for number, item in items:

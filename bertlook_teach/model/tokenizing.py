@@ -29,7 +29,7 @@ def check_input(item) -> None:
     TypeError
         If it is another kind of thing.
     ValueError
-        If a text is empty or holds half of a character.
+        If a text is empty or holds half of a character, or a list holds sentences where it should hold words.
     """
     split, pair = isinstance(item, list), isinstance(item, tuple)
     if not (split or pair or isinstance(item, str)) or (pair and len(item) != 2):
@@ -45,6 +45,14 @@ def check_input(item) -> None:
                     f"character {half.start() + 1} of {piece!r:.80} is half of a character (a lone surrogate, {half[0]!r}), which no tokenizer "
                     "reads. It comes from a text that was cut or decoded wrongly; take it out."
                 )
+        if (
+            split
+            and (sentence := next((piece for piece in part if len(piece.split()) > 2), None)) is not None
+        ):
+            raise ValueError(
+                f"a list is taken for the words of one text, and {sentence!r:.60} is no word. For several texts use iter_attention(encoder, "
+                "texts) or profile_heads(encoder, texts); for a pair of texts, extract_attention(encoder, first, second)."
+            )
         if not (part if split else part.strip()):
             what = "list of words" if split else f"{side} text of the pair" if pair else "text"
             raise ValueError(f"the {what} is empty; the model needs at least one word to look at.")

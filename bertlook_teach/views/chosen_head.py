@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import traitlets
 
+from ..model import parse_head_label
 from .assets import mime_bundle
 
 _OF_IPYWIDGETS = ("comm", "model_id")
@@ -66,6 +67,8 @@ class ChosenHead(InPage):
 
     def __init__(self, *args, **options):
         refuse_unknown(type(self), options)
+        if isinstance(options.get("head"), str):  # a printed name, "3-2"
+            options["layer"], options["head"] = parse_head_label(options["head"])
         super().__init__(*args, **options)
 
     def limits(self) -> dict[str, int]:

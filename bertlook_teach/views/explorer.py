@@ -148,6 +148,7 @@ class HeadExplorer(ipywidgets.VBox):
         *,
         key_tokens: Sequence[str] | None = None,
         grid: tuple[int, int] | None = None,
+        sentence_b_start: int | None = None,
         layer: int = 0,
         head: int = 0,
         measure: str | None = None,
@@ -163,7 +164,7 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
-        given = _given_attention(encoder, text, key_tokens, grid)
+        given = _given_attention(encoder, text, key_tokens, grid, sentence_b_start)
         if given is not None:
             encoder, text, extract = given, given.text, lambda *_: given
             measures = default_measures(given) if measures is None else measures
@@ -348,11 +349,11 @@ class HeadExplorer(ipywidgets.VBox):
         )
 
 
-def _given_attention(encoder, tokens, key_tokens, grid) -> Attention | None:
+def _given_attention(encoder, tokens, key_tokens, grid, sentence_b_start) -> Attention | None:
     """The attention to be explored where there is no encoder to compute it."""
     if not isinstance(encoder, Attention) and grid is None and (isinstance(tokens, str) or tokens is None):
         return None
-    return given_attention(encoder, tokens, key_tokens, grid)
+    return given_attention(encoder, tokens, key_tokens, grid, sentence_b_start)
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

@@ -53,11 +53,13 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     attention : Attention
         All heads of one text, at wordpiece or word level; or what `Attention.from_arrays` takes, such as ``outputs.attentions``.
     tokens, key_tokens : sequence of str, optional
-        With such arrays only: what looks, and in cross attention what is looked at.
+        With such arrays only: what looks, and in cross attention what is looked at. Tokens may also come first, as in CircuitsVis.
     grid : (int, int), optional
         With such arrays of an image: the rows and columns of its patches, in place of tokens.
+    sentence_b_start : int, optional
+        With such arrays of a pair of texts: position of the second text's first token, as in BertViz.
     layer, head : int
-        The head in view, counted from 0.
+        The head in view, counted from 0. ``head`` may be a printed name, ``"3-2"``: layer 3, head 2.
     style : {"lines", "grid", "rows"}
         Lines between two columns of tokens, a grid, or lines between two rows: for short tokens, as in Chinese or Japanese.
     level : {"wordpiece", "word"}, optional
@@ -140,6 +142,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         *,
         key_tokens=None,
         grid: tuple[int, int] | None = None,
+        sentence_b_start: int | None = None,
         layer: int = 0,
         head: int = 0,
         style: str = "lines",
@@ -158,7 +161,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         if bits not in (None, 8, 16):
             raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
         self._bits, self._badge = bits, badge
-        given = (tokens, key_tokens, grid)
+        given = (tokens, key_tokens, grid, sentence_b_start)
         if any(value is not None for value in given) or not hasattr(attention, "weights"):
             attention = given_attention(attention, *given)
         super().__init__(

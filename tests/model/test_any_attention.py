@@ -146,3 +146,14 @@ def test_patches_of_an_image_have_names_and_no_offsets():
         offset_attention(image, -1)
     with pytest.raises(ValueError, match="6 patches"):
         Attention.from_arrays(maps(1, 2, 9, 9), grid=(2, 3))
+
+
+def test_an_attention_is_the_array_of_its_weights():
+    given = Attention.from_arrays(ALL, TOKENS)
+    assert np.asarray(given).shape == given.weights.shape and len(given) == len(given.weights)
+    assert (given[0, 1] == given.weights[0, 1]).all() and len(list(given)) == len(given)
+
+
+def test_an_attention_takes_no_other_segments():
+    with pytest.raises(ValueError, match="has its tokens and segments already"):
+        Attention.from_arrays(Attention.from_arrays(ALL, TOKENS), sentence_b_start=3)

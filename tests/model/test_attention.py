@@ -2,6 +2,7 @@ import json
 import random
 import unicodedata
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -366,3 +367,22 @@ def test_attention_that_says_what_cannot_be_is_refused(tiny, tmp_path):
         Attention.load(path)
     with pytest.raises(FileNotFoundError):
         Attention.load(tmp_path / "nowhere.npz")
+
+
+def test_sentences_are_not_taken_for_words(tiny):
+    with pytest.raises(ValueError, match="'The cat sat.' is no word. For several texts use iter_attention"):
+        extract_attention(tiny, ["The cat sat.", "A dog ran."])
+    with pytest.raises(ValueError, match="item 1 of the corpus: a list is taken for the words"):
+        list(iter_attention(tiny, [["cat", "1 000"], ["The cat sat."]]))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [{"text": ["the cat"], "label": [1]}, SimpleNamespace(columns=["text", "label"])],
+    ids=["dict", "frame"],
+)
+def test_the_names_of_columns_are_not_taken_for_texts(tiny, table):
+    with pytest.raises(
+        TypeError, match=r"with the columns 'text', 'label'. Give one column, such as corpus\[\"text\"\]"
+    ):
+        next(iter_attention(tiny, table))

@@ -631,3 +631,21 @@ def test_rows_are_a_style_of_their_own_for_languages_without_spaces():
         view.weights(), tokens, head=(0, 0), direction="rows", segment_ids=[0] * 5
     ).svg
     assert view.style_index == 2 and view.picture().svg == expected
+
+
+# ---- what users of other libraries type first ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", [HeadView, HeadExplorer])
+def test_tokens_first_a_printed_head_and_the_beginning_of_the_second_text_are_understood(view):
+    given = attention()
+    arrays, tokens = given.weights, list(given.tokens)
+    as_usual, turned = view(arrays, tokens, layer=1, head=2), view(tokens, arrays, head="2-3")
+    assert (turned.layer, turned.head) == (1, 2) == (as_usual.layer, as_usual.head)
+    shown = [one if view is HeadView else one.head_view for one in (as_usual, turned)]
+    assert shown[0].data == shown[1].data
+    pair = view(arrays, tokens, sentence_b_start=2)
+    pair = pair if view is HeadView else pair.head_view
+    assert pair.texts != shown[0].texts  # the second text has a colour of its own
+    with pytest.raises(ValueError, match="named layer-head"):
+        view(arrays, tokens, head="three-two")

@@ -139,8 +139,12 @@ def as_array(values) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def given_attention(attention, tokens=None, key_tokens=None, grid=None) -> Attention:
-    """`Attention.from_arrays`, where a grid is not passed over in silence.
+def _are_words(given) -> bool:
+    return isinstance(given, (list, tuple)) and bool(given) and all(isinstance(one, str) for one in given)
+
+
+def given_attention(attention, tokens=None, key_tokens=None, grid=None, sentence_b_start=None) -> Attention:
+    """`Attention.from_arrays`, where a grid is not passed over in silence, and tokens may come first, as CircuitsVis has it.
 
     Raises
     ------
@@ -148,8 +152,10 @@ def given_attention(attention, tokens=None, key_tokens=None, grid=None) -> Atten
         If the grid is not two whole numbers, has another number of patches than there are tokens (with [CLS] one more),
         or the Attention was made without it.
     """
+    if tokens is not None and _are_words(attention) and not _are_words(tokens):
+        attention, tokens = tokens, attention
     if grid is None:
-        return Attention.from_arrays(attention, tokens, key_tokens)
+        return Attention.from_arrays(attention, tokens, key_tokens, sentence_b_start=sentence_b_start)
     try:
         rows, columns = grid = tuple(map(operator.index, grid))
     except (TypeError, ValueError):
