@@ -50,7 +50,7 @@ def check_input(item) -> None:
             and (sentence := next((piece for piece in part if len(piece.split()) > 2), None)) is not None
         ):
             raise ValueError(
-                f"a list is taken for the words of one text, and {sentence!r:.60} is no word. For several texts use iter_attention(encoder, "
+                f"a list is taken for the words of one text, and {sentence!r:.60} is not a word. For several texts use iter_attention(encoder, "
                 "texts) or profile_heads(encoder, texts); for a pair of texts, extract_attention(encoder, first, second)."
             )
         if not (part if split else part.strip()):

@@ -370,7 +370,9 @@ def test_attention_that_says_what_cannot_be_is_refused(tiny, tmp_path):
 
 
 def test_sentences_are_not_taken_for_words(tiny):
-    with pytest.raises(ValueError, match="'The cat sat.' is no word. For several texts use iter_attention"):
+    with pytest.raises(
+        ValueError, match="'The cat sat.' is not a word. For several texts use iter_attention"
+    ):
         extract_attention(tiny, ["The cat sat.", "A dog ran."])
     with pytest.raises(ValueError, match="item 1 of the corpus: a list is taken for the words"):
         list(iter_attention(tiny, [["cat", "1 000"], ["The cat sat."]]))
