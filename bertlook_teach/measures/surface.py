@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from array_api_compat import device
 
-from ..model import Attention, array_namespace
+from ..model import PADDING, Attention, array_namespace
 
 
 def uniform_baseline(measure: Callable) -> Callable:
@@ -63,8 +63,6 @@ CLARK_ENTROPY_SMOOTHING = 1e-4
 CLS_TOKENS = frozenset({"[CLS]", "<s>"})
 
 SEP_TOKENS = frozenset({"[SEP]", "</s>"})
-
-PAD_TOKENS = frozenset({"[PAD]", "<pad>"})
 
 # "." or "," as wordpieces spell them: BERT's own, and the ones of models that mark a preceding space.
 PUNCT_TOKENS = frozenset({".", ",", "Ġ.", "Ġ,", "▁.", "▁,"})
@@ -250,7 +248,7 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     if special is not None:
         masks["cls"], masks["sep"] = masks["cls"] & put, masks["sep"] & put
         if not (masks["cls"] | masks["sep"]).any():  # other names: by their places
-            put &= np.array([t not in PAD_TOKENS for t in tokens], dtype=bool)
+            put &= np.array([t not in PADDING for t in tokens], dtype=bool)
             first = np.arange(len(tokens)) == 0
             masks["cls"], masks["sep"] = put & first, put & ~first
     masks["other"] = ~(masks["cls"] | masks["sep"] | masks["punct"])

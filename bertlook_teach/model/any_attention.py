@@ -9,6 +9,9 @@ import numpy as np
 from .words import CONTINUES, SPACES
 
 _SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
+_COARSE = 1e-2  # bfloat16 keeps eight binary digits of a weight
+
+PADDING = frozenset({"[PAD]", "<pad>", "<PAD>", "<|pad|>"})
 
 _NOT_RETURNED = (
     'fused attention (SDPA, flash) returns no weights. Load the model with attn_implementation="eager" and call it with '
@@ -51,8 +54,13 @@ def stacked_weights(weights) -> np.ndarray:
 
 
 def _plain(array) -> np.ndarray:
+    coarse = "bfloat16" in str(getattr(array, "dtype", ""))
     if hasattr(array, "detach"):
         array = array.detach().cpu().float().numpy()  # NumPy has no bfloat16
+    if coarse:  # a row that is a distribution to its digits is made one
+        array = np.asarray(array, dtype=np.float32)
+        sums = array.sum(axis=-1, keepdims=True)
+        return np.where(np.abs(sums - 1) <= _COARSE, array / np.where(sums == 0, 1, sums), array)
     try:
         return np.asarray(array, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -109,6 +117,12 @@ def _many_texts(count: int) -> str:
         f"the attention is of {count} texts at once, and a view shows one. Choose the first with "
         "tuple(layer[:1] for layer in attentions), without its padding."
     )
+
+
+def not_padding(weights: np.ndarray, tokens: Sequence[str]) -> np.ndarray:
+    """Which tokens are no padding: bool of shape (token,). Padding is called so, and nothing looks at it."""
+    unseen = ~weights.any(axis=(0, 1, 2))
+    return ~(unseen & np.array([token in PADDING for token in tokens]))
 
 
 def check_rows(weights: np.ndarray, tokens: Sequence[str]) -> None:

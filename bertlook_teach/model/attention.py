@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..disk import load_arrays, parse_json, replacing, save_arrays
-from .any_attention import check_rows, stacked_weights, words_from_marks
+from .any_attention import check_rows, not_padding, stacked_weights, words_from_marks
 from .head_names import check_head, model_title
 from .words import looks_special, merge_weights, word_groups
 
@@ -148,13 +148,18 @@ class Attention:
                 f"the maps have {n_queries} queries and {n_keys} keys. For attention to another text give its tokens as key_tokens; "
                 "with a cache of past keys, call the model once with the whole text instead."
             )
-        check_rows(weights, tokens)
-        flags = tuple(map(looks_special, tokens)) if special is None else tuple(map(bool, special))
-        if len(flags) != n_queries:
-            raise ValueError(f"special has one entry a token, {n_queries}; got {len(flags)}.")
+        special = list(map(looks_special, tokens)) if special is None else list(map(bool, special))
         b_start = n_queries if sentence_b_start is None else sentence_b_start
+        if len(special) != n_queries:
+            raise ValueError(f"special has one entry a token, {n_queries}; got {len(special)}.")
         if not 0 <= b_start <= n_queries:
             raise ValueError(f"sentence_b_start is a position from 0 to {n_queries}; got {b_start}.")
+        if key_tokens is None:  # a row of a padded batch
+            kept = not_padding(weights, tokens)
+            weights, b_start = weights[:, :, kept][..., kept], int(kept[:b_start].sum())
+            tokens, special = (tuple(one for one, keep in zip(of, kept) if keep) for of in (tokens, special))
+        check_rows(weights, tokens)
+        flags, n_queries = tuple(special), len(tokens)
         word_ids, words = words_from_marks(tokens, flags)
         if causal is None:
             causal = key_tokens is None and n_queries > 1 and not np.triu(weights, 1).any()

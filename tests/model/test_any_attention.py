@@ -157,3 +157,39 @@ def test_an_attention_is_the_array_of_its_weights():
 def test_an_attention_takes_no_other_segments():
     with pytest.raises(ValueError, match="has its tokens and segments already"):
         Attention.from_arrays(Attention.from_arrays(ALL, TOKENS), sentence_b_start=3)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_the_padding_of_a_batch_is_cut_off(side):
+    n, pads = len(TOKENS), 3
+    at = slice(0, n) if side == "right" else slice(pads, None)
+    padded = np.zeros((*ALL.shape[:2], n + pads, n + pads), np.float32)
+    padded[..., at, at] = ALL
+    padded[..., 0 if side == "left" else n, at] = 1 / n  # what a padding token looks at is of no interest
+    names = [*TOKENS, *["[PAD]"] * pads] if side == "right" else [*["[PAD]"] * pads, *TOKENS]
+    start = 3 if side == "right" else 3 + pads
+    found = Attention.from_arrays(padded, names, sentence_b_start=start)
+    plain = Attention.from_arrays(ALL, TOKENS, sentence_b_start=3)
+    assert found.tokens == plain.tokens and (found.weights == plain.weights).all()
+    assert (found.segment_ids, found.special, found.word_ids) == (
+        plain.segment_ids,
+        plain.special,
+        plain.word_ids,
+    )
+
+
+def test_a_padding_token_that_is_looked_at_stays():
+    assert Attention.from_arrays(ALL, [*TOKENS[:-1], "[PAD]"]).n_tokens == len(TOKENS)
+
+
+def test_bfloat16_is_a_distribution_to_its_digits():
+    torch = pytest.importorskip("torch")
+    scores = 2 * torch.randn(6, 8, 64, 64, generator=torch.Generator().manual_seed(0))
+    exact, coarse = scores.softmax(-1), scores.bfloat16().softmax(-1)
+    assert (coarse.float().sum(-1) - 1).abs().max() > 2e-3  # what was refused
+    found = Attention.from_arrays(coarse, ["a"] * 64)
+    assert (
+        np.abs(found.weights.sum(-1) - 1).max() < 1e-6 and np.abs(found.weights - exact.numpy()).max() < 0.02
+    )
+    with pytest.raises(ValueError, match="sums to"):
+        Attention.from_arrays(coarse * 0.9, ["a"] * 64)
