@@ -75,7 +75,6 @@ from .vig_patterns import measure_patterns as measure_patterns
 from .vig_patterns import missing_patterns as missing_patterns
 from .vig_patterns import pattern_measures as pattern_measures
 from .vig_patterns import sep_to_cls as sep_to_cls
-from .zeroing import losses_without as losses_without
 from .zeroing import output_zeroing_work as output_zeroing_work
 from .zeroing import value_zeroing as value_zeroing
 from .zeroing import value_zeroing_to_output as value_zeroing_to_output

@@ -44,7 +44,6 @@ from .masked_lm import chosen_masked as chosen_masked
 from .masked_lm import mask_id as mask_id
 from .masked_lm import masked_lm_head as masked_lm_head
 from .masked_lm import masked_lm_scorer as masked_lm_scorer
-from .masked_lm import masked_lm_scores as masked_lm_scores
 from .matching import MATCHING as MATCHING
 from .matching import NotRecorded as NotRecorded
 from .matching import input_key as input_key

@@ -158,24 +158,6 @@ def masked_lm_scorer(encoder: Encoder) -> Callable[[np.ndarray], np.ndarray]:
     return scores
 
 
-def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.ndarray:
-    """One score for each wordpiece of the vocabulary at one position of an input, float32.
-
-    Raises
-    ------
-    NoMaskedLMHead
-        As :func:`masked_lm_head`.
-    """
-    rows, score = np.array([ids]), masked_lm_scorer(encoder)
-    if encoder.engine is not None:
-        return score(encoder.engine.run(rows).states[-1][0, position])
-    torch = import_torch()
-
-    with torch.inference_mode(), encoder.evaluating():
-        vectors = encoder.model(**encoder.inputs(rows, np.ones_like(rows))).last_hidden_state
-    return score(vectors[0, position])
-
-
 def _load_head(encoder: Encoder) -> Callable:
     from .blocks import with_pretraining_head
     from .folders import first_line

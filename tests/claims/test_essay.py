@@ -12,9 +12,9 @@ from bertlook_course.claims import FAILS, HOLDS, LEVEL, OPEN, Evidence, Measurem
 from bertlook_course.claims.essay import evidence, phases, published
 from bertlook_course.claims.essay import register as h
 from bertlook_course.claims.essay import statistics as s
+from bertlook_course.claims.essay.zeroed_values import losses_without
 from bertlook_course.metrics import CannotDecide, partial_rank_correlation, rank_correlation
 from bertlook_course.published import published_heads, published_layers
-from bertlook_teach.measures import losses_without
 
 RNG = np.random.default_rng
 BY_NUMBER = dict(enumerate(h.REGISTER, 1))

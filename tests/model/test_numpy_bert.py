@@ -13,6 +13,7 @@ from tiny import change_config, save_tiny_model
 from transformers import AutoTokenizer, BertConfig, BertForPreTraining, BertTokenizer
 
 from bertlook_course import ablation, load_pairs, load_texts, probing
+from bertlook_course.analyses.ablation.bench import masked_lm_scores
 from bertlook_course.analyses.anatomy import position_keys, query_key_matrices
 from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, iter_attention, load_encoder
@@ -23,7 +24,6 @@ from bertlook_teach.model import (
     head_matrices,
     masked_lm_head,
     masked_lm_scorer,
-    masked_lm_scores,
     numpy_bert,
     output_projection,
     random_twin,

@@ -20,7 +20,6 @@ from bertlook_teach.model import (
     import_torch,
     mask_id,
     masked_lm_scorer,
-    masked_lm_scores,
     read,
     softmax,
 )
@@ -149,6 +148,24 @@ def guess_masked(
     best = np.argsort(-shares, kind="stable")[:n]
     names = encoder.tokenizer.convert_ids_to_tokens(best.tolist())
     return sentence, tuple(zip(names, shares[best].tolist()))
+
+
+def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.ndarray:
+    """One score for each wordpiece of the vocabulary at one position of an input, float32.
+
+    Raises
+    ------
+    NoMaskedLMHead
+        If the folder holds no masked-LM head.
+    """
+    rows, score = np.array([ids]), masked_lm_scorer(encoder)
+    if encoder.engine is not None:
+        return score(encoder.engine.run(rows).states[-1][0, position])
+    torch = import_torch()
+
+    with torch.inference_mode(), encoder.evaluating():
+        vectors = encoder.model(**encoder.inputs(rows, np.ones_like(rows))).last_hidden_state
+    return score(vectors[0, position])
 
 
 def _last_word(tokens, special, word_ids) -> int:

@@ -223,8 +223,9 @@ def zeroed_losses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
 
 
 def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
-    from bertlook_teach.measures import losses_without
     from bertlook_teach.model import choose_masked, read
+
+    from .zeroed_values import losses_without
 
     reading = read(encoder, text, truncate=True)
     special, tokens = np.asarray(reading.special), np.asarray(reading.tokens)
