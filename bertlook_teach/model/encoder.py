@@ -59,7 +59,7 @@ class Encoder:
     for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with.
 
     A BERT loaded with ``device="auto"`` is run by NumPy, and torch is not imported, until somebody asks for ``model`` (or
-    ``device``): to hook it, to train it, to take gradients, to switch heads off. From then on everything is computed by that
+    ``device``): to hook it, to train it, to take gradients. From then on everything is computed by that
     torch model, so that nothing done to it can be passed by. Both give the same numbers to 1e-5.
     """
 
