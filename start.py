@@ -377,6 +377,9 @@ def uv(*arguments):
     return succeeds(command + list(arguments), env=uv_environment(settings))
 
 
+UNFINISHED = "unfinished"  # in place of a fingerprint, which it never equals
+
+
 def level_of(stamp):
     """How much was installed when this stamp was written."""
     last = stamp.split()[-1:]
@@ -392,7 +395,8 @@ def install(stamp, level=LECTURE):
     """Bring .venv up to date, and leave the stamp that says so. What was installed before stays."""
     previous, version = read_stamp(), venv_version()
     had = level_of(previous)
-    check_folder(level=level)
+    wanted = more_of(level, had)
+    check_folder(level=wanted)
     if version is None:
         previous = ""
         make_venv("it was incomplete" if os.path.isdir(VENV) else "")
@@ -402,16 +406,15 @@ def install(stamp, level=LECTURE):
     elif answer_of([VENV_PYTHON, "-m", "pip", "--version"]) is None:
         previous = ""
         make_venv("it had no pip")
-    wanted = more_of(level, had) if previous else level
-    if previous:
-        os.remove(STAMP)  # from here on, until it is written again, the installation is incomplete
+    if previous:  # from here on, until it is written again, the installation is incomplete
+        write_stamp(f"{UNFINISHED} {version} {had}".strip())
     try:
         install_packages(wanted)
-    except NoNetwork:
+    except Trouble as trouble:
         if not previous or not works(had):
             raise
         write_stamp(previous)
-        if wanted != had:
+        if wanted != had or not isinstance(trouble, NoNetwork):
             raise  # a lecture can be given as before, but no more than that
         say("No network: starting with what was installed before. It will be brought up to date next time.")
         return

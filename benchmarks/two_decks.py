@@ -1,6 +1,6 @@
 """Two decks run at once, as two tabs on a hub or on Binder (2 GB): the most memory that both have together, kernels and servers.
 
-    python benchmarks/two_decks.py 04 11
+    python benchmarks/two_decks.py 04 06
 
 Shared pages are counted once (PSS, Linux). Run it with the Python of the environment that is meant.
 """
@@ -53,4 +53,4 @@ def main(lessons: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["04", "11"])
+    main(sys.argv[1:] or ["04", "06"])

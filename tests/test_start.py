@@ -720,3 +720,28 @@ def test_a_port_in_use_is_said_with_the_flag_that_helps():
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert f"port {port} is in use. Choose another with --port N" in done.stderr
+
+
+def test_what_was_installed_stays_when_an_update_is_interrupted_or_torch_cannot_be_had(project, monkeypatch):
+    start.ensure_installed(start.TORCH)
+    with open(project / "pyproject.toml", "a") as file:
+        file.write("\n")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(start, "uv", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            start.ensure_installed()
+    start.ensure_installed()
+    assert start.level_of(start.read_stamp()) == start.TORCH and calls(project)[-1].endswith("-e .[lab]")
+
+    def none_for_this_computer():
+        raise start.Trouble("There is no PyTorch for this computer")
+
+    monkeypatch.setattr(start, "install_torch", none_for_this_computer)
+    before = start.read_stamp()
+    with pytest.raises(start.Trouble, match="no PyTorch"):
+        start.ensure_installed(start.TEST)
+    assert start.read_stamp() == before

@@ -303,7 +303,7 @@ class Deck(LessonDeck):
     def from_above(self) -> float:
         """The same for a rule without a gradient: the upper layers' heads go first."""
         texts = self.resources.texts
-        bench = ablation.Bench(self.encoder, texts[0], texts=texts)
+        bench = ablation.Bench(self.encoder, "He opened the door.", texts=texts)
         heads = ablation.all_heads(self.encoder)[::-1][: round(SHARE_OFF * self.n_heads)]
         added = bench.run(heads).losses - bench.run().losses
         return float((np.bincount(bench.units, added) / np.bincount(bench.units)).mean())

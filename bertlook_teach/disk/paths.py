@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -39,8 +40,12 @@ def install_command(extra: str) -> str:
     The package is on no index, so the command names what pip can find: in a checkout its folder, elsewhere the wheel or the
     repository that pip was given when it installed the package, as it noted then (``direct_url.json``, PEP 610).
     """
-    if extra == "torch" and Path(sys.prefix) == _PACKAGE.parent / ".venv":  # which start.py has made
-        return "python3 start.py --torch"
+    made_by_start = (
+        Path(sys.prefix) == _PACKAGE.parent / ".venv"
+        and (Path(sys.prefix) / "bertlook-installed.txt").is_file()
+    )
+    if extra == "torch" and made_by_start:
+        return f"{'py' if os.name == 'nt' else 'python3'} start.py --torch"
     if (_PACKAGE.parent / "constraints.txt").is_file():
         return f'pip install -c constraints.txt -e ".[{extra}]"'
     try:

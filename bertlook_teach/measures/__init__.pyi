@@ -73,7 +73,6 @@ from .vig_patterns import PatternShare as PatternShare
 from .vig_patterns import VigPattern as VigPattern
 from .vig_patterns import measure_patterns as measure_patterns
 from .vig_patterns import missing_patterns as missing_patterns
-from .vig_patterns import pattern_measures as pattern_measures
 from .vig_patterns import sep_to_cls as sep_to_cls
 from .zeroing import output_zeroing_work as output_zeroing_work
 from .zeroing import value_zeroing as value_zeroing

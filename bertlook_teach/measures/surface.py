@@ -64,6 +64,8 @@ CLS_TOKENS = frozenset({"[CLS]", "<s>"})
 
 SEP_TOKENS = frozenset({"[SEP]", "</s>"})
 
+NO_BOUNDARY = frozenset({"[MASK]", "<mask>", "[UNK]", "<unk>"})  # they stand for a piece of the text
+
 # "." or "," as wordpieces spell them: BERT's own, and the ones of models that mark a preceding space.
 PUNCT_TOKENS = frozenset({".", ",", "Ġ.", "Ġ,", "▁.", "▁,"})
 
@@ -248,7 +250,7 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     if special is not None:
         masks["cls"], masks["sep"] = masks["cls"] & put, masks["sep"] & put
         if not (masks["cls"] | masks["sep"]).any():  # other names: by their places
-            put &= np.array([t not in PADDING for t in tokens], dtype=bool)
+            put &= np.array([t not in PADDING | NO_BOUNDARY for t in tokens], dtype=bool)
             first = np.arange(len(tokens)) == 0
             masks["cls"], masks["sep"] = put & first, put & ~first
     masks["other"] = ~(masks["cls"] | masks["sep"] | masks["punct"])

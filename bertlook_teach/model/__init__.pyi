@@ -52,6 +52,7 @@ from .numpy_bert import as_array as as_array
 from .numpy_bert import draw_bert as draw_bert
 from .reading import NO_PIECE as NO_PIECE
 from .reading import NOT_RECORDED as NOT_RECORDED
+from .reading import SENTENCE as SENTENCE
 from .reading import TOO_LONG as TOO_LONG
 from .reading import UNKNOWN as UNKNOWN
 from .reading import Reading as Reading

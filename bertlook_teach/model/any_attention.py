@@ -120,9 +120,9 @@ def _many_texts(count: int) -> str:
 
 
 def not_padding(weights: np.ndarray, tokens: Sequence[str]) -> np.ndarray:
-    """Which tokens are no padding: bool of shape (token,). Padding is called so, and nothing looks at it."""
-    unseen = ~weights.any(axis=(0, 1, 2))
-    return ~(unseen & np.array([token in PADDING for token in tokens]))
+    """Which tokens to keep, bool of shape (token,): padding is called so, and no other token looks at it."""
+    padding = np.array([token in PADDING for token in tokens])
+    return ~(padding & ~weights[:, :, ~padding].any(axis=(0, 1, 2)))
 
 
 def check_rows(weights: np.ndarray, tokens: Sequence[str]) -> None:

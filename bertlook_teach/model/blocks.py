@@ -115,10 +115,14 @@ def with_pretraining_head(
     none, advice : str
         What the error says is missing, and what to do.
     """
-    if encoder.engine is not None and encoder.seed is None and not encoder.engine.heads:
-        raise missing_head(
-            f"{none}: the folder lacks cls.predictions and all other weights of a head (cls.*). {advice}"
-        )
+    part = "cls.predictions" if auto_class == "AutoModelForMaskedLM" else "cls.seq_relationship"
+    engine = encoder.engine
+    if (
+        engine is not None
+        and encoder.seed is None
+        and not any(name.startswith(part) for name in engine.heads)
+    ):
+        raise missing_head(f"{none}: the folder lacks {part}. {advice}")
     torch = import_torch()
     import transformers
 

@@ -15,7 +15,15 @@ from .blocks import Block, attention_blocks
 from .folders import import_torch
 from .head_names import head_label
 from .numpy_bert import as_array, softmax_in_place
-from .tokenizing import HALF_CHARACTER, check_input, check_pieces, check_segments, encode, words_of_text
+from .tokenizing import (
+    HALF_CHARACTER,
+    check_input,
+    check_pieces,
+    check_segments,
+    encode,
+    sentence_in,
+    words_of_text,
+)
 
 if TYPE_CHECKING:
     from .encoder import Encoder
@@ -33,12 +41,13 @@ _SHARED = (
     "truncated",
 )
 
-TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED, HALF = (
+TOO_LONG, NO_PIECE, UNKNOWN, NOT_RECORDED, HALF, SENTENCE = (
     "longer than the model reads",
     "a word leaves no wordpiece",
     "every piece is unknown to the tokenizer",
     "not among the recorded inputs",
     "a word holds half of a character",
+    "with a sentence where a word should be",
 )
 
 
@@ -61,6 +70,8 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
             return ReadingCheck(0, NOT_RECORDED)
     if any(HALF_CHARACTER.search(word) for word in words):
         return ReadingCheck(0, HALF)
+    if sentence_in(words):
+        return ReadingCheck(0, SENTENCE)
     pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
     obstacle = ""

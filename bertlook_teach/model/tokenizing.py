@@ -21,6 +21,13 @@ def check_segments(segments: str) -> None:
         raise ValueError(f"segments must be one of {', '.join(SEGMENT_RULES)}; got {segments!r}.")
 
 
+def sentence_in(words: Sequence[str]) -> str:
+    """One of the entries where they are sentences and no words, else an empty string. A word may hold spaces: *1 000*, or one of Vietnamese."""
+    spaced = [word for word in words if " " in word.strip()]
+    ended = [word for word in spaced if len(word.split()) > 2 and word.rstrip().endswith((".", "?", "!"))]
+    return (ended or (spaced if len(spaced) == len(words) > 1 else [""]))[0]
+
+
 def check_input(item) -> None:
     """Refuse anything but a text, a pair of texts or a list of words, and a text that no tokenizer reads.
 
@@ -45,10 +52,7 @@ def check_input(item) -> None:
                     f"character {half.start() + 1} of {piece!r:.80} is half of a character (a lone surrogate, {half[0]!r}), which no tokenizer "
                     "reads. It comes from a text that was cut or decoded wrongly; take it out."
                 )
-        if (
-            split
-            and (sentence := next((piece for piece in part if len(piece.split()) > 2), None)) is not None
-        ):
+        if split and (sentence := sentence_in(part)):
             raise ValueError(
                 f"a list is taken for the words of one text, and {sentence!r:.60} is not a word. For several texts use iter_attention(encoder, "
                 "texts) or profile_heads(encoder, texts); for a pair of texts, extract_attention(encoder, first, second)."

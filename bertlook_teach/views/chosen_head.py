@@ -68,7 +68,12 @@ class ChosenHead(InPage):
     def __init__(self, *args, **options):
         refuse_unknown(type(self), options)
         if isinstance(options.get("head"), str):  # a printed name, "3-2"
-            options["layer"], options["head"] = parse_head_label(options["head"])
+            layer, head = parse_head_label(options["head"])
+            if options.get("layer", 0) not in (0, layer):
+                raise ValueError(
+                    f"head {options['head']!r} names its layer, and layer={options['layer']} is another; give one of them."
+                )
+            options |= {"layer": layer, "head": head}
         super().__init__(*args, **options)
 
     def limits(self) -> dict[str, int]:

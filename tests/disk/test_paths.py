@@ -1,6 +1,7 @@
 """The command that installs a missing part names what pip can find: a checkout's folder, the wheel or the repository it came from."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -19,11 +20,16 @@ def installed_as(monkeypatch, folder, noted):
     monkeypatch.setattr(paths.metadata, "distribution", lambda name: distribution())
 
 
-def test_in_a_checkout_pip_takes_its_folder_with_the_pinned_versions(monkeypatch):
+def test_in_a_checkout_pip_takes_its_folder_with_the_pinned_versions(monkeypatch, tmp_path):
     monkeypatch.setattr(paths.sys, "prefix", "/usr")
     assert install_command("torch") == 'pip install -c constraints.txt -e ".[torch]"'
-    monkeypatch.setattr(paths.sys, "prefix", str(ROOT / ".venv"))  # made by start.py, which knows the rest
-    assert install_command("torch") == "python3 start.py --torch"
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "bertlook_teach")
+    (tmp_path / "constraints.txt").touch()
+    (tmp_path / ".venv").mkdir()
+    monkeypatch.setattr(paths.sys, "prefix", str(tmp_path / ".venv"))  # somebody's own
+    assert install_command("torch") == 'pip install -c constraints.txt -e ".[torch]"'
+    (tmp_path / ".venv" / "bertlook-installed.txt").touch()  # made by start.py, which knows the rest
+    assert install_command("torch") == f"{'py' if os.name == 'nt' else 'python3'} start.py --torch"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from made import random_maps
 
 from bertlook_course.analyses import anatomy
+from bertlook_course.analyses.patterns import pattern_measures
 from bertlook_course.metrics import accuracy, agree, cohen_kappa, partial_rank_correlation, rank_correlation
 from bertlook_course.metrics import mds as embedding
 from bertlook_teach import measures as m
@@ -120,7 +121,7 @@ CASES = [
     (lambda: m.bag_of_words(ATTENTION), "one text only", m.UndefinedPattern),
     (lambda: m.bag_of_words(replace(ATTENTION, weights=ATTENTION.weights * 2)), "attention rows must sum to 1"),
     (lambda: m.PATTERNS["within_word"].value(ATTENTION.to_words()), "between words; take it between wordpieces", m.UndefinedPattern),
-    (lambda: m.pattern_measures(["nxt"]), "no pattern 'nxt'; there are: next, previous", KeyError),
+    (lambda: pattern_measures(["nxt"]), "no pattern 'nxt'; there are: next, previous", KeyError),
     # neurons
     (lambda: anatomy.neuron_view(replace(VECTORS, queries=VECTORS.keys, keys=VECTORS.queries), 0, 0, 0), "softmax of the scores differs by .* from the attention of head 1-1"),
     (lambda: anatomy.neuron_view(ATTENTION, 0, 0, 0), "vectors=True"),

@@ -127,6 +127,7 @@ def test_a_sep_that_the_text_holds_is_not_the_real_one():
             [2],
         ),  # a name that is known counts, and the place does not
         (["[SEP]", "a"], [0, 0], [], []),  # typed
+        (["the", "[MASK]", "<unk>"], [0, 1, 1], [], []),  # they stand for a piece of the text
     ],
 )
 def test_special_tokens_of_other_names_are_known_by_their_places(tokens, special, cls, sep):

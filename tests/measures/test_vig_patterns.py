@@ -25,6 +25,7 @@ from bertlook_course.analyses.anatomy import (
     segment_switch,
     svd_basis,
 )
+from bertlook_course.analyses.patterns import pattern_measures
 from bertlook_teach.measures import (
     PATTERNS,
     bag_of_words,
@@ -35,7 +36,6 @@ from bertlook_teach.measures import (
     missing_patterns,
     next_word_pairs,
     pair_share,
-    pattern_measures,
     same_word_pairs,
     sep_to_cls,
     text_groups,

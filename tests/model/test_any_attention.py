@@ -165,7 +165,9 @@ def test_the_padding_of_a_batch_is_cut_off(side):
     at = slice(0, n) if side == "right" else slice(pads, None)
     padded = np.zeros((*ALL.shape[:2], n + pads, n + pads), np.float32)
     padded[..., at, at] = ALL
-    padded[..., 0 if side == "left" else n, at] = 1 / n  # what a padding token looks at is of no interest
+    padded[..., 0 if side == "left" else n, :] = 1 / (
+        n + pads
+    )  # what a padding token looks at is of no interest
     names = [*TOKENS, *["[PAD]"] * pads] if side == "right" else [*["[PAD]"] * pads, *TOKENS]
     start = 3 if side == "right" else 3 + pads
     found = Attention.from_arrays(padded, names, sentence_b_start=start)

@@ -11,7 +11,7 @@ from fuzzing import broken_bytes, broken_value
 from tiny import FAMILIES, HEAD_SIZE, HEADS, LAYERS, MAX_TOKENS, save_tiny_model
 
 from bertlook_teach import Attention, extract_attention, iter_attention, load_encoder
-from bertlook_teach.model import NO_PIECE, TOO_LONG, UNKNOWN, check_reading, read
+from bertlook_teach.model import NO_PIECE, SENTENCE, TOO_LONG, UNKNOWN, check_reading, read
 
 
 @pytest.fixture(scope="module")
@@ -375,7 +375,13 @@ def test_sentences_are_not_taken_for_words(tiny):
     ):
         extract_attention(tiny, ["The cat sat.", "A dog ran."])
     with pytest.raises(ValueError, match="item 1 of the corpus: a list is taken for the words"):
-        list(iter_attention(tiny, [["cat", "1 000"], ["The cat sat."]]))
+        list(iter_attention(tiny, [["cat", "1 000 000"], ["The cat sat."]]))
+    with pytest.raises(ValueError, match="'the cat' is not a word"):
+        extract_attention(tiny, ["the cat", "the dog"])
+    assert check_reading(tiny, ["The cat sat."]).obstacle == SENTENCE
+    assert (
+        check_reading(tiny, ["cat", "the cat sat"]).obstacle == ""
+    )  # a word of three parts, as in Vietnamese
 
 
 @pytest.mark.parametrize(

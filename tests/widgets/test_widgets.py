@@ -647,5 +647,9 @@ def test_tokens_first_a_printed_head_and_the_beginning_of_the_second_text_are_un
     pair = view(arrays, tokens, sentence_b_start=2)
     pair = pair if view is HeadView else pair.head_view
     assert pair.texts != shown[0].texts  # the second text has a colour of its own
+    with pytest.raises(
+        ValueError, match="head '2-3' names its layer, and layer=0 is another|layer=2 is another"
+    ):
+        view(arrays, tokens, layer=2, head="2-3")
     with pytest.raises(ValueError, match="named layer-head"):
         view(arrays, tokens, head="three-two")

@@ -230,6 +230,11 @@ class Replay:
             calls[-1][2]
         ]  # the input of each layer, and the output
 
+    @property
+    def outdated(self) -> bool:
+        """Whether torch has taken over since, so that a change of its model would be passed by."""
+        return self.engine is not self.encoder.engine
+
     def run(self, off: Sequence[tuple[int, int]] = (), how: str = "zero") -> np.ndarray:
         """The last layer's output with these heads off, of shape (batch, token, width)."""
         changes = {}
@@ -374,6 +379,9 @@ class Bench:
         """
         heads = read_heads(list(off) if not isinstance(off, str) else off, self.encoder)
         check_way(how)
+        if self._batch.outdated:
+            self._read_batch()
+            self.set_text(self.text, self.masked if self.sentence.truth is not None else None)
         key = (heads, how if heads else "")
         if key not in self._outcomes:
             if heads:

@@ -112,7 +112,7 @@ class NextSentence:
             raise ValueError(
                 f"a pair is told from another pair, so at least two are needed; got {len(pairs)}."
             )
-        self._head = next_sentence_head(encoder)
+        self._encoder, self._head = encoder, next_sentence_head(encoder)
         self.n = len(pairs)
         others = [pairs[(i + self.n // 2) % self.n][1] for i in range(self.n)]
         inputs = [(a, b) for a, b in pairs] + [(a, b) for (a, _), b in zip(pairs, others)]
@@ -122,15 +122,17 @@ class NextSentence:
         def padded(rows, filler):
             return np.array([[*row, *[filler] * (longest - len(row))] for row in rows])
 
-        self._batch = Replay(
-            encoder,
+        self._given = (
             padded([one.ids for one in readings], encoder.tokenizer.pad_token_id or 0),
             padded([[1] * one.n_tokens for one in readings], 0),
             padded([one.segment_ids for one in readings], 0),
         )
+        self._batch = Replay(encoder, *self._given)
 
     def __call__(self, heads=(), how: str = "zero") -> np.ndarray:
         """Whether each pair is told from the other with these heads off: 1, 0 or, for a tie, 1/2; of shape (pair,)."""
+        if self._batch.outdated:
+            self._head, self._batch = next_sentence_head(self._encoder), Replay(self._encoder, *self._given)
         scores = self._head(self._batch.run(heads, how)[:, 0])
         margin = scores[:, 0] - scores[:, 1]
         gap = margin[: self.n] - margin[self.n :]

@@ -180,6 +180,14 @@ def parameter_count(encoder: Encoder, *, without: int = 0) -> int:
         count = sum(weights.size for weights in encoder.engine.weights.values())
     else:
         count = sum(parameter.numel() for parameter in encoder.model.parameters())
+    if (
+        without
+        and encoder.engine is None
+        and len({b.module for b in attention_blocks(encoder)}) < encoder.n_layers
+    ):
+        raise ValueError(
+            f"the layers of {encoder.name} share one block, so no head can go without those of all layers."
+        )
     projections = (
         4 * encoder.config.hidden_size * encoder.head_size
     )  # of queries, keys and values, and the head's part of the output's

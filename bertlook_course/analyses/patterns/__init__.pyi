@@ -11,6 +11,7 @@ from .counting import check_corpus as check_corpus
 from .counting import check_pairs as check_pairs
 from .counting import count_cases as count_cases
 from .counting import count_part as count_part
+from .excess import pattern_measures as pattern_measures
 from .language import Both as Both
 from .language import Either as Either
 from .language import Not as Not

@@ -286,7 +286,8 @@ def _twin_in_page(encoder, twin) -> dict[str, object] | None:
     bert = twin.engine
     if bert is None:  # torch has taken over
         bert = draw_bert(twin.config.to_dict(), twin.seed)
-    bert.has_head("masked_lm")
+    if bert is None or not bert.has_head("masked_lm"):
+        return None
     matrix = bert.heads["cls.predictions.transform.dense.weight"]
     packed = base64.b64encode(matrix.astype("<f2").tobytes()).decode()
     return {"seed": twin.seed, "std": bert.config.initializer_range, "transform": packed}

@@ -160,7 +160,7 @@ def given_attention(attention, tokens=None, key_tokens=None, grid=None, sentence
         rows, columns = grid = tuple(map(operator.index, grid))
     except (TypeError, ValueError):
         raise ValueError(f"grid is two whole numbers, (rows, columns) of patches; got {grid!r}.") from None
-    found = Attention.from_arrays(attention, tokens, key_tokens, grid=grid)
+    found = Attention.from_arrays(attention, tokens, key_tokens, grid=grid, sentence_b_start=sentence_b_start)
     if found.grid != grid:
         raise ValueError(
             "an Attention is of words or of patches from the beginning; give grid to Attention.from_arrays."

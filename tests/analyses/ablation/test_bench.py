@@ -386,3 +386,20 @@ def test_the_positive_control_sees_a_numpy_that_switches_nothing_off(monkeypatch
     monkeypatch.setattr(ablation, "heads_changed", lambda *_: lambda layer, handed, values: handed)
     with pytest.raises(RuntimeError, match="no ablation can be trusted here"):
         bench.run("1-1")
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+def test_what_is_done_to_the_model_after_the_bench_was_made_is_not_passed_by(how):
+    encoder = load_encoder("specimen")
+    bench = Bench(encoder, "He opened the door.", 2, texts=TEXTS, classify=NextSentence(encoder))
+    before = bench.run("1-1", how)
+    with torch.no_grad():
+        for parameter in encoder.model.encoder.parameters():
+            parameter.mul_(0.5)
+    after = bench.run("1-1", how)
+    fresh = Bench(encoder, "He opened the door.", 2, texts=TEXTS, classify=NextSentence(encoder)).run(
+        "1-1", how
+    )
+    assert after.truth == fresh.truth != before.truth
+    np.testing.assert_array_equal(after.losses, fresh.losses)
+    assert after.right.tolist() == fresh.right.tolist()

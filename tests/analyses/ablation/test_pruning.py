@@ -137,3 +137,8 @@ test_what_cannot_be_pruned_is_refused = refusals(
     (lambda encoders: prune(encoders["albert"], "1-1"), r"\(albert\) share one block.* Mask it instead"),
     (lambda pruned: switched_off(pruned, "1-2"), "has lost 2 heads for good"),
 )
+
+
+def test_no_head_of_shared_blocks_is_counted_off(encoders):
+    with pytest.raises(ValueError, match="share one block"):
+        parameter_count(encoders["albert"], without=1)

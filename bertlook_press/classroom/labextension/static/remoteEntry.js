@@ -66,13 +66,17 @@
     const { CodeCell } = await shared("@jupyterlab/cells");
     // Not the command notebook:run-all-cells: it moves the active cell, and the slides follow it.
     const run = (cell) => cell && CodeCell.execute(cell, panel.sessionContext);
-    let allWell = true, next = run(cells[0]);
+    let allWell = true, next = null;
     for (const [i, cell] of cells.entries()) {
       note(`running cell ${i + 1} of ${cells.length}`);
-      const running = next;
+      const waited = next, running = waited || run(cell);
       next = run(cells[i + 1]); // waits in the kernel, which so has work while the page draws
       let reply = await running;
-      if (reply?.content.status === "aborted") reply = await run(cell); // the one before it failed
+      if (waited && reply?.content.status === "aborted") { // with the next one: the one before failed
+        await next;
+        next = null;
+        reply = await run(cell);
+      }
       const failed = reply && reply.content.status !== "ok" && !mayFail(cell);
       if (failed) {
         allWell = false;
