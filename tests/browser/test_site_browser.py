@@ -199,12 +199,10 @@ def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, bl
     page.goto((folder / "playground.html").as_uri() + "#head=4-3&view=1&map=to+itself")
     assert "Head 4-3" in page.locator("#bertlook-views .head_view .bl-caption").inner_text()
     assert page.locator("#bertlook-views .head_map select").input_value() == "to itself"
-    for _ in range(3):  # a slow page that is still opening may put the link's head back
-        page.locator("#bertlook-views .bl-heads").press("ArrowRight")
-        page.wait_for_timeout(3000)
-        if "head=4-4" in page.evaluate("location.hash"):
-            break
+    page.locator("#bertlook-views .bl-heads").press("ArrowRight")
     wait(page, "location.hash.includes('head=4-4')")
+    wait(page, "document.body.dataset.ready === 'yes'")  # the model has been read, and the link with it
+    assert "head=4-4" in page.evaluate("location.hash")
     assert "The same sentence" in page.locator("#same").inner_text()
     assert page.errors == []
 

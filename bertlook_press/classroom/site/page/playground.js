@@ -209,7 +209,10 @@
     byId("recorded").append(byId("bertlook-views").lastElementChild);
     byId("bertlook-views").classList.remove("bertlook-two");
     byId("bertlook-views").removeAttribute("data-shows");
-    const start = (hash) => choose(new URLSearchParams(hash.slice(1)).get("model"), () => readAddress(hash));
+    const start = (hash) => {
+      own = ""; // written again by what a reader chooses while the model is read
+      return choose(new URLSearchParams(hash.slice(1)).get("model"), () => readAddress(own || hash));
+    };
     let waiting = 0;
     for (const name of ["first", "second"]) {
       byId(name).addEventListener("input", () => {
