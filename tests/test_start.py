@@ -322,39 +322,23 @@ def test_the_first_start_installs_and_the_second_does_not(project, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_what_only_tests_need_comes_with_the_first_test_and_stays(project):
+@pytest.mark.parametrize(("level", "extras"), [(start.TORCH, ".[lab]"), (start.TEST, ".[lab,test]")])
+def test_more_is_added_when_asked_for_and_stays(project, level, extras):
     start.ensure_installed()
     calls(project)
-    start.ensure_installed(start.TEST)
+    start.ensure_installed(level)
     made = calls(project, "")
-    assert "made" not in made and [line for line in made if "pip install" in line][-1].endswith(
-        "-e .[lab,test]"
-    )
-    start.ensure_installed(start.TEST)
-    start.ensure_installed()
-    assert calls(project) == []
-    with open(project / "pyproject.toml", "a") as file:
-        file.write("\n")
-    start.ensure_installed()
-    assert calls(project)[-1].endswith("-e .[lab,test]")
-
-
-def test_torch_is_added_when_asked_for_and_stays(project):
-    start.ensure_installed()
-    calls(project)
-    start.ensure_installed(start.TORCH)
-    torch, _, rest = calls(project)
+    torch, _, rest = [line for line in made if "pip install" in line]
+    assert "made" not in made and start.level_of(start.read_stamp()) == level
     assert torch.startswith("-m pip install") and "torch==2.13.0" in torch and "--no-deps" in torch
-    assert rest.endswith("-e .[lab]") and start.level_of(start.read_stamp()) == start.TORCH
-    start.ensure_installed(start.TORCH)
+    assert rest.endswith(f"-e {extras}")
+    start.ensure_installed(level)
     start.ensure_installed()
     assert calls(project) == []
     with open(project / "pyproject.toml", "a") as file:
         file.write("\n")
     start.ensure_installed()
-    assert calls(project)[-1].endswith("-e .[lab]")
-    start.ensure_installed(start.TEST)
-    assert calls(project)[-1].endswith("-e .[lab,test]")
+    assert calls(project)[-1].endswith(f"-e {extras}")
 
 
 @pytest.mark.parametrize(
