@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,6 @@ from ..claims import (
     Verdict,
     best_split,
     category_shares,
-    clause_excess,
     collect_evidence,
     decide,
     explained_by_split,
@@ -31,12 +31,16 @@ from ..published import published_heads
 from ..render import (
     Estimate,
     TextTable,
-    compared_table,
+    clauses_picture,
     count_verdicts,
     figure_picture,
+    holm_figure,
+    outcome_picture,
     outcome_table,
     phases_figure,
+    register_picture,
     register_table,
+    trial_picture,
     why_lines,
 )
 from ..storage import with_interval
@@ -67,21 +71,21 @@ class Deck(LessonDeck):
         """The same from the published numbers of BERT-base."""
         return try_published()
 
-    def outcomes_on_slides(self) -> TextTable:
+    def outcomes_on_slides(self) -> Picture:
         """What becomes of the four claims that the slides are about."""
-        return outcome_table([self.outcomes[i] for i in ON_SLIDES])
+        return outcome_picture([self.outcomes[i] for i in ON_SLIDES])
 
-    def other_outcomes(self) -> TextTable:
+    def other_outcomes(self) -> Picture:
         """What becomes of the others."""
-        return outcome_table([one for i, one in enumerate(self.outcomes) if i not in ON_SLIDES])
+        return outcome_picture([one for i, one in enumerate(self.outcomes) if i not in ON_SLIDES])
 
-    def published_outcomes(self) -> TextTable:
+    def published_outcomes(self) -> Picture:
         """What becomes of those that published numbers can decide."""
-        return outcome_table([one for one in self.printed if one.n])
+        return outcome_picture([one for one in self.printed if one.n])
 
-    def both_outcomes(self) -> TextTable:
-        """Our numbers and the published ones side by side."""
-        return compared_table(self.outcomes, self.printed, (self.name, "BERT-base"))
+    def both_outcomes(self) -> Picture:
+        """Our verdicts and those from published numbers side by side."""
+        return trial_picture(self.outcomes, self.printed, self.name)
 
     def why_undecided(self) -> str:
         """Why some of the four are undecided; why the last came out as it did if none is."""
@@ -175,16 +179,12 @@ class Deck(LessonDeck):
         )
 
 
-def claims_on_slides() -> TextTable:
+def claims_on_slides() -> Picture:
     """The four claims that the slides are about: statistic, what it needs, and what would refute it."""
-    needs = [row[-1] for row in register_table(REGISTER).rows]
-    short = {one.key: one.operational.replace("- rank", "minus the rank") for one in ledger("13")}
-    rows = []
-    for i in ON_SLIDES:
-        claim = REGISTER[i]
-        refuted_if = re.sub(r" \([^)]*\)", "", claim.refuted_if)
-        rows.append([claim.title, short[claim.key], needs[i], refuted_if])
-    return TextTable(["claim", "statistic", "needs", "refuted if"], rows)
+    measured = {one.key: one.operational.replace("- rank", "minus the rank") for one in ledger("13")}
+    claims = [REGISTER[i] for i in ON_SLIDES]
+    shown = [replace(claim, refuted_if=re.sub(r" \([^)]*\)", "", claim.refuted_if)) for claim in claims]
+    return register_picture(shown, measured)
 
 
 def other_claims() -> TextTable:
@@ -192,16 +192,14 @@ def other_claims() -> TextTable:
     return register_table([one for i, one in enumerate(REGISTER) if i not in ON_SLIDES])
 
 
-def holm_table(p: np.ndarray, corrected: np.ndarray, false_finding: float) -> TextTable:
-    """Four made-up p of eleven, before and after Holm's correction."""
-    return TextTable(
-        ["test", "p", "after Holm"],
-        [
-            [f"claim {i}", f"{before:.3f}", f"{after:.3f}"]
-            for i, (before, after) in enumerate(zip(p, corrected), 1)
-        ],
-        "Four made-up p of eleven; the other seven are 1. Without a correction chance wins at least one of eleven in "
-        f"{100 * false_finding:.0f} % of the cases. Below .05 before: {(p < 0.05).sum()}; after: {(corrected < 0.05).sum()}.",
+def holm_picture(p: np.ndarray, corrected: np.ndarray) -> Picture:
+    """How often chance wins one of eleven tests, and four made-up p before and after Holm's correction."""
+    tests = len(REGISTER)
+    left = (corrected < 0.05).sum()
+    return figure_picture(
+        holm_figure(p, corrected, tests),
+        f"Left: all {tests} claims are false, and {100 * (1 - 0.95**tests):.0f} % of the time at least one passes at 5 %. Right: four "
+        f"made-up p; the other {tests - len(p)} are 1. Below .05 before: {(p < 0.05).sum()}; after: {left}.",
     )
 
 
@@ -211,18 +209,16 @@ def smallest_p() -> str:
     return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest p possible here: 1 / {drawn}, times {len(REGISTER)}."
 
 
-def clauses_table() -> TextTable:
+def two_heads() -> Picture:
     """Two made-up heads, one that looks near and one that stays in its clause, beside moved boundaries."""
+    lengths = [3, 4]
     distance = np.arange(7)[None] - np.arange(7)[:, None]
-    near = abs(clause_excess(np.exp(-np.abs(distance)), [2, 5]))
-    in_clause = np.kron(np.eye(2), np.ones((4, 4)))[1:, 1:]  # seven tokens, clauses of three and four
-    inside = clause_excess(in_clause, [3, 4])
-    return TextTable(
-        ["a head that", "attention inside its clause, minus the same with moved boundaries"],
-        [["looks near", Estimate(near)], ["stays in its clause", Estimate(inside)]],
-        f"Two made-up heads, seven tokens: looking near gains nothing over moved boundaries, staying in the clause gains "
-        f"{inside:.2f}.",
-    )
+    clause = np.repeat([0, 1], lengths)
+    heads = {
+        "looks near": np.exp(-np.abs(distance)),
+        "stays in its clause": (clause[:, None] == clause).astype(float),
+    }
+    return clauses_picture(heads, lengths)
 
 
 def phases_question() -> str:

@@ -145,6 +145,12 @@ from .results.resampling import bootstrap_picture as bootstrap_picture
 from .results.resampling import winners_curse_picture as winners_curse_picture
 from .results.shares import table_shares as table_shares
 from .results.titles import title_picture as title_picture
+from .results.trial_pictures import clauses_picture as clauses_picture
+from .results.trial_pictures import holm_figure as holm_figure
+from .results.trial_pictures import orders_picture as orders_picture
+from .results.trial_pictures import outcome_picture as outcome_picture
+from .results.trial_pictures import register_picture as register_picture
+from .results.trial_pictures import trial_picture as trial_picture
 from .results.verdict_picture import claim_picture as claim_picture
 from .texts.arcs import EVERY as EVERY
 from .texts.arcs import READINGS as READINGS

@@ -10,15 +10,24 @@ import pytest
 from bertlook_course.checks import lesson13 as check
 from bertlook_course.claims import Measurement, evidence_table, ledger, settle
 from bertlook_course.claims.essay import register as h
+from bertlook_course.claims.essay.phases import split_p
+from bertlook_course.claims.essay.statistics import clause_excess
 from bertlook_course.claims.lessons import lesson13
 from bertlook_course.render import (
+    clauses_picture,
     compared_table,
+    holm_figure,
+    orders_picture,
+    outcome_picture,
     outcome_table,
     phases_figure,
+    register_picture,
     register_table,
     story_picture,
+    trial_picture,
     why_lines,
 )
+from bertlook_course.render.results.trial_pictures import distinct_orders, in_phases, why_short
 from bertlook_teach.views.drawing.svg import text_width
 
 CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}
@@ -101,8 +110,80 @@ def test_two_courts_judge_the_same_claims():
 
 def test_markup_in_a_name_is_escaped():
     bad = replace(BY_NUMBER[6], title="6 <b>clauses</b>")
-    page = outcome_table(settle([bad], [Measurement(reason="no")]))._repr_html_()
-    assert "<b>clauses" not in page and "clauses" in page
+    found = settle([bad], [Measurement(reason="no")])
+    said = {bad.key: "a <b>clauses</b>"}
+    for page in (
+        outcome_table(found)._repr_html_(),
+        outcome_picture(found).svg,
+        trial_picture(found, found, "<b>clauses</b>").svg,
+        register_picture([bad], said).svg,
+    ):
+        assert "<b>clauses" not in page and "clauses" in page
+
+
+# --- pictures --------------------------------------------------------------------------------------------
+
+
+def test_outcomes_have_a_bar_where_there_is_an_interval_and_always_a_sign():
+    picture = outcome_picture(outcomes())
+    assert picture.svg.count('stroke-width="6"') == 2 and picture.svg.count('r="14"') == 3
+    assert ">supported, p .003<" in picture.svg and ">undecided<" in picture.svg
+    assert picture.svg.count("random twin: ") == 2 and "grey square" in picture.beneath
+    assert "grey square" not in outcome_picture(outcomes(with_twin=False)).beneath
+    assert picture.numbers[0].rows == outcome_table(outcomes()).rows
+
+
+@pytest.mark.parametrize(
+    "found, said",
+    [
+        (tried(), "supported"),
+        (Measurement(reason="no"), "not measured"),
+        (tried(low=-0.2, p=0.4), "interval on the line"),
+        (tried(p=0.04), "p = .440"),
+        (Measurement(value=0.3, low=0.2, high=0.4, n=2, reason="no sample"), "n = 2, no p"),
+    ],
+)
+def test_an_open_verdict_says_what_keeps_it_open(found, said):
+    lost = [Measurement(reason="no")] * 10
+    claims = [BY_NUMBER[2], *(BY_NUMBER[n] for n in BY_NUMBER if n != 2)]
+    assert why_short(settle(claims, [found, *lost])[0]) == said
+
+
+def test_both_models_verdicts_stand_in_one_row():
+    ours = settle(h.REGISTER, [tried()] * 11)
+    picture = trial_picture(ours, h.try_published(), "specimen")
+    assert picture.svg.count('r="11"') == 22 and picture.svg.count(">not published<") == 5
+    assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
+
+
+def test_a_claims_picture_says_line_and_refutation():
+    [claim] = [BY_NUMBER[6]]
+    picture = register_picture([claim], {claim.key: "a share " * 40})
+    assert ">&gt; .01<" in picture.svg and "Refuted if the excess is a hundredth" in picture.svg
+
+
+@pytest.mark.parametrize("sizes, cuts", [([2, 3, 1], (2, 5)), ([2, 2], (2,))])
+def test_framed_orders_are_those_that_cuts_explain_perfectly(sizes, cuts):
+    orders = distinct_orders(sizes)
+    share = sum(map(in_phases, orders)) / len(orders)
+    steps = np.repeat(np.arange(len(sizes)) ** 2.0, sizes)[:, None]
+    assert split_p(steps, cuts)[1] == pytest.approx(share)
+    assert orders_picture(sizes).svg.count('stroke-width="4"') == sum(map(in_phases, orders))
+
+
+def test_moved_boundaries_take_nothing_from_a_head_that_goes_by_distance():
+    heads = {"is near": np.eye(5) + 1, "keeps": np.kron([[1, 0], [0, 1]], np.ones((3, 3)))[1:, 1:]}
+    picture = clauses_picture(heads, [2, 3])
+    gains = [float(row[-1]) for row in picture.numbers[0].rows]
+    expected = [float(clause_excess(weights, [2, 3])) for weights in heads.values()]
+    assert gains == pytest.approx(expected, abs=0.005) and gains[0] == 0 < gains[1]
+
+
+def test_chance_among_many_tests_grows_and_holm_takes_it_back():
+    figure = holm_figure([0.004, 0.03], [0.044, 0.3], 11)
+    bars, slopes = figure.axes
+    assert bars.patches[-1].get_height() == pytest.approx(100 * (1 - 0.95**11))
+    assert [line.get_linestyle() for line in slopes.lines[:2]] == ["-", "--"]
 
 
 def test_the_picture_of_the_story_says_that_it_is_a_schematic_and_stays_inside():

@@ -15,7 +15,7 @@ _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
 
 # The essay's images: who, what of them, and its lines from the token that looks to the one that is looked at.
 _TOKENS = ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
-_IMAGES = (
+IMAGES = (
     ("Insiders (the, be, to)", "one constant relation, narrow", ((1, 2),)),
     ("The hunter [CLS]", "looks far and wide", ((0, 1), (0, 2), (0, 3), (0, 4), (0, 5))),
     ("The haven [SEP]", "where heads with nothing to do rest", ((1, 5), (2, 5), (3, 5))),
@@ -34,7 +34,7 @@ def story_picture() -> Picture:
     """
     c, em, wide, high = coordinate, 30.0, 1180.0, 200.0
     accent, body = OKABE_ITO["vermillion"], []
-    for place, (who, what, lines) in enumerate(_IMAGES):
+    for place, (who, what, lines) in enumerate(IMAGES):
         left, top = (0.51 * wide) * (place % 2), high * (place // 2)
         base = top + 5.1 * em
         at = [left + (1.5 + 3.25 * k) * em for k in range(len(_TOKENS))]
@@ -85,7 +85,9 @@ def outcome_table(outcomes: Sequence) -> TextTable:
     rows = []
     for outcome in outcomes:
         twin = [_number(outcome.twin)] if with_twin else []
-        rows.append([outcome.claim.title, _value(outcome), *twin, _p(outcome), _MARKS[outcome.verdict]])
+        rows.append(
+            [outcome.claim.title, outcome_value(outcome), *twin, outcome_p(outcome), _MARKS[outcome.verdict]]
+        )
     n = sorted({outcome.n for outcome in outcomes if outcome.n})
     counted = f"n = {n[0]} to {n[-1]}" if len(n) > 1 else f"n = {n[0]}" if n else "no numbers"
     return TextTable(header, rows, f"One-sided p after Holm's correction over all eleven; {counted}.")
@@ -109,7 +111,8 @@ def why_lines(outcomes: Sequence) -> str:
     return "\n".join(f"- {outcome.claim.title}: {outcome.why}" for outcome in outcomes)
 
 
-def _value(outcome) -> str:
+def outcome_value(outcome) -> str:
+    """A claim's value with its interval, as tables and pictures of outcomes print it."""
     if np.isnan(outcome.value):
         return "-"
     if np.isnan(outcome.low):
@@ -117,7 +120,8 @@ def _value(outcome) -> str:
     return f"{_number(outcome.value)} [{_number(outcome.low)}, {_number(outcome.high)}]"
 
 
-def _p(outcome) -> str:
+def outcome_p(outcome) -> str:
+    """The corrected p that decides a claim, or a dash; of a refuted claim that of its opposite."""
     if np.isnan(outcome.p):
         return "-"
     p = min(outcome.p, outcome.against) if outcome.verdict == FAILS else outcome.p

@@ -62,7 +62,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
     table = claim_table(verdicts)
     body, top = [], 0.0
     for verdict in verdicts:
-        lines = _broken(verdict.claim.sentence) + (
+        lines = broken_lines(verdict.claim.sentence, _EM, _CLAIM) + (
             [f"published: {verdict.published}"] if verdict.published else []
         )
         high = max(_ROW, 36.0 * len(lines) + 16)
@@ -71,7 +71,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
         f"{counts_sentence(verdicts)} Dotted: what the claim needs, to its right; each row has its own scale. Bar: 95 % interval of "
-        f"{model_name(verdicts)}{'; grey square: random twin' if any(_twin(v) for v in verdicts) else ''}."
+        f"{model_name(verdicts)}{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
     )
     return ClaimPicture(
         body,
@@ -86,10 +86,6 @@ def claim_picture(verdicts: Sequence) -> Picture:
     )
 
 
-def _twin(verdict) -> bool:
-    return verdict.claim.control and not np.isnan(verdict.twin) and not np.isnan(verdict.value)
-
-
 def _row(verdict, lines: Sequence[str], top: float, high: float) -> list[str]:
     c, claim, middle = coordinate, verdict.claim, top + high / 2 + 3
     first = middle - 18 * (len(lines) - 1)
@@ -99,52 +95,82 @@ def _row(verdict, lines: Sequence[str], top: float, high: float) -> list[str]:
     ]
     if top:
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-    body += _sign(verdict.verdict, middle)
+    body += draw_sign(verdict.verdict, _SIGN, middle, _WORDS.get(verdict.verdict, "undecided"))
     if np.isnan(verdict.value) or claim.statistic is None:
         return body
-    ends = [verdict.low, verdict.high, verdict.value, *([verdict.twin] if _twin(verdict) else [])]
-    reach = max(abs(end - claim.threshold) for end in ends) or 1.0
+    value = with_minus(value_cell(verdict))
+    around = [
+        text(_MIDDLE, middle + 40, needs_text(claim), anchor="middle", fill=MUTED),
+        text(_MIDDLE, middle - 44, value, anchor="middle", fill=INK),
+    ]
+    return body + draw_interval(verdict, _MIDDLE, _REACH, middle, around)
+
+
+def has_twin(verdict) -> bool:
+    """Whether the random twin is a control of the claim, and has a value."""
+    return verdict.claim.control and not np.isnan(verdict.twin) and not np.isnan(verdict.value)
+
+
+def draw_interval(verdict, x: float, reach: float, y: float, around: Sequence[str] = ()) -> list[str]:
+    """A claim's dotted line at ``x``, and its value, interval and random twin on a scale that ends ``reach`` from it.
+
+    ``around`` are marks that stand between them and the twin. Nothing is drawn without a value.
+    """
+    if np.isnan(verdict.value):
+        return []
+    c, claim = coordinate, verdict.claim
+    ends = [verdict.value, *([verdict.twin] if has_twin(verdict) else [])]
+    ends += [end for end in (verdict.low, verdict.high) if not np.isnan(end)]
+    widest = max(abs(end - claim.threshold) for end in ends) or 1.0
 
     def at(value: float) -> float:
-        return _MIDDLE + _REACH * (value - claim.threshold) / reach
+        return x + reach * (value - claim.threshold) / widest
 
     [mark] = marks_of([model_name([verdict])])
     edge = f'stroke="{mark.colour}" stroke-width="3"'
-    body += [
-        f'<path d="M{c(_MIDDLE)} {c(middle - 28)}V{c(middle + 22)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
-        f'<path d="M{c(at(verdict.low))} {c(middle)}H{c(at(verdict.high))}" stroke="{mark.colour}" stroke-width="6"/>',
-        f'<circle cx="{c(at(verdict.value))}" cy="{c(middle)}" r="9" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
-        text(_MIDDLE, middle + 40, needs_text(claim), anchor="middle", fill=MUTED),
-        text(_MIDDLE, middle - 44, with_minus(value_cell(verdict)), anchor="middle", fill=INK),
+    body = [
+        f'<path d="M{c(x)} {c(y - 28)}V{c(y + 22)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>'
     ]
-    if _twin(verdict):
-        x, grey = at(verdict.twin), MODELS["random twin"].colour
+    if not np.isnan(verdict.low):
         body.append(
-            f'<rect x="{c(x - 8)}" y="{c(middle - 8)}" width="16" height="16" fill="{grey}"><title>random twin: '
+            f'<path d="M{c(at(verdict.low))} {c(y)}H{c(at(verdict.high))}" stroke="{mark.colour}" stroke-width="6"/>'
+        )
+    body += [
+        f'<circle cx="{c(at(verdict.value))}" cy="{c(y)}" r="9" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
+        *around,
+    ]
+    if has_twin(verdict):
+        corner, grey = at(verdict.twin) - 8, MODELS["random twin"].colour
+        body.append(
+            f'<rect x="{c(corner)}" y="{c(y - 8)}" width="16" height="16" fill="{grey}"><title>random twin: '
             f"{twin_cell(verdict)}</title></rect>"
         )
     return body
 
 
-def _sign(verdict: str, y: float) -> list[str]:
-    """A filled disc, a crossed circle, or an empty one."""
-    c, x = coordinate, _SIGN
-    disc = f'<circle cx="{c(x)}" cy="{c(y)}" r="14" fill="{INK if verdict == HOLDS else "none"}" stroke="{INK}" stroke-width="3"/>'
+def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 14) -> list[str]:
+    """A filled disc, a crossed circle, or an empty one, and a word beside it."""
+    c, arm = coordinate, radius * 9 / 14
+    disc = (
+        f'<circle cx="{c(x)}" cy="{c(y)}" r="{radius:g}" fill="{INK if verdict == HOLDS else "none"}" stroke="{INK}" '
+        'stroke-width="3"/>'
+    )
     cross = (
-        f'<path d="M{c(x - 9)} {c(y - 9)}l18 18m0 -18l-18 18" stroke="{INK}" stroke-width="3"/>'
+        f'<path d="M{c(x - arm)} {c(y - arm)}l{c(2 * arm)} {c(2 * arm)}m0 {c(-2 * arm)}l{c(-2 * arm)} {c(2 * arm)}" stroke="{INK}" '
+        'stroke-width="3"/>'
         if verdict == FAILS
         else ""
     )
-    return [disc + cross, text(x + 28, y, _WORDS.get(verdict, "undecided"))]
+    return [disc + cross, text(x + 2 * radius, y, word)]
 
 
-def _broken(sentence: str) -> list[str]:
-    """In lines as wide as the column, three at most."""
+def broken_lines(sentence: str, em: float, width: float) -> list[str]:
+    """A sentence in lines of a width, three at most."""
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, _EM) > _CLAIM and lines[-1]:
+        if text_width(longer, em) > width and lines[-1]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return [*lines[:2], shortened(" ".join(lines[2:]), _EM, _CLAIM)] if len(lines) > 3 else lines
+    return [*lines[:2], shortened(" ".join(lines[2:]), em, width)] if len(lines) > 3 else lines

@@ -1,0 +1,349 @@
+"""Pictures of the essay's trial: what each claim has to reach, what it reached, and both models' verdicts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bertlook_teach.views import (
+    INK,
+    MUTED,
+    OKABE_ITO,
+    PAPER,
+    RULE,
+    Cell,
+    Grid,
+    Picture,
+    coordinate,
+    magnitude_colour,
+    text,
+    with_minus,
+)
+
+from ...claims import FAILS, HOLDS, OPEN
+from ..drawing.text_table import TextTable
+from .claims import model_name, needs_text
+from .essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value
+from .verdict_picture import ClaimPicture, broken_lines, draw_interval, draw_sign, has_twin
+
+_WIDTH = 1180.0
+_WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
+_SIGNS = "Filled: supported; crossed: refuted; empty: undecided"
+
+# Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
+_IMAGE_OF = {
+    "13-insiders-narrow": 0,
+    "13-cls-hunter": 1,
+    "13-sep-haven": 2,
+    "13-haven-empty": 2,
+    "13-drifters": 3,
+    "13-deep-clauses": "clauses",
+    "13-three-phases": "phases",
+    "13-looks-where-it-matters-less": 2,
+    "13-insider-dependents": 0,
+    "13-syntax-in-the-middle": "phases",
+    "13-phases-learn": "phases",
+}
+
+
+def register_picture(claims: Sequence, statistics: Mapping[str, str]) -> Picture:
+    """What each claim measures, the line that its number has to pass, and what is on the other side of it.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+    statistics : mapping of a claim's key to str
+        What is measured, in words.
+    """
+    c, em, middle, reach = coordinate, 26.0, 1010.0, 165.0
+    body, top = [], 36.0
+    for claim in claims:
+        lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 820)
+        lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 820)
+        high = 42.0 + 30 * len(lines)
+        y = top + high / 2 - 4
+        body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
+        body.append(text(0, top + 24, claim.title, extra=' font-weight="600"'))
+        body += [text(0, top + 54 + 30 * k, line, fill=MUTED) for k, line in enumerate(lines)]
+        body += [
+            f'<path d="M{c(middle - reach)} {c(y)}h{c(reach)}" stroke="{RULE}" stroke-width="14"/>',
+            f'<path d="M{c(middle)} {c(y)}h{c(reach)}" stroke="{OKABE_ITO["sky"]}" stroke-width="14"/>',
+            f'<path d="M{c(middle)} {c(y - 28)}V{c(y + 24)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
+            text(middle, y + 40, needs_text(claim), anchor="middle", fill=MUTED),
+        ]
+        top += high
+    body += [
+        text(middle - 12, 16, "refuted", anchor="end", fill=MUTED),
+        text(middle + 12, 16, "supported"),
+    ]
+    said = " ".join(
+        f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
+    )
+    caption = "Whole interval right of the line: supported. Whole interval left of it: refuted. Otherwise: undecided."
+    return Picture(body, _WIDTH, top, "What each claim needs", said, em, caption=caption, wide=True)
+
+
+def outcome_picture(outcomes: Sequence) -> Picture:
+    """One row a claim: its interval and the random twin's beside its line, its value, the verdict, and the corrected p.
+
+    Parameters
+    ----------
+    outcomes : sequence of Verdict
+        From ``decide(REGISTER, encoder, correct="holm")`` or `bertlook_course.claims.try_published`. `outcome_table` of them goes along.
+    """
+    c, em, table = coordinate, 26.0, outcome_table(outcomes)
+    high, body = (84.0 if len(outcomes) < 6 else 66.0), []
+    for number, outcome in enumerate(outcomes):
+        top = high * number
+        y = top + high / 2
+        if number:
+            body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
+        body.append(text(0, y, outcome.claim.title))
+        body.append(text(466, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
+        body += draw_interval(outcome, 570, 95, y)
+        body.append(text(682, y, with_minus(outcome_value(outcome))))
+        p = outcome_p(outcome)
+        body += draw_sign(
+            outcome.verdict, 918, y, f"{_WORDS[outcome.verdict]}{f', p {p}' if p != '-' else ''}"
+        )
+    twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
+    caption = f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line. {table.caption}"
+    said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
+    return ClaimPicture(
+        body, _WIDTH, high * len(outcomes), "Outcomes", said, em, numbers=(table,), caption=caption, wide=True
+    )
+
+
+def trial_picture(ours: Sequence, published: Sequence, name: str) -> Picture:
+    """All claims with the verdict on a model and the one from BERT-base's published numbers, and why each undecided one is so.
+
+    Parameters
+    ----------
+    ours, published : sequence of Verdict
+        Of the same claims in the same order.
+    name : str
+        Of the model.
+    """
+    em, high, first = 25.0, 45.0, 42.0
+    table = compared_table(ours, published, (name, "BERT-base"))
+    body = [
+        text(x, 18, who, extra=' font-weight="600"')
+        for x, who in ((565, name), (855, "BERT-base, published"))
+    ]
+    for number, pair in enumerate(zip(ours, published)):
+        y = first + high * (number + 0.5)
+        body.append(
+            f'<path d="M0 {coordinate(y - high / 2)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>'
+        )
+        body += _icon(pair[0].claim.key, y)
+        body.append(text(140, y, pair[0].claim.title))
+        for x, verdict in zip((580, 870), pair):
+            body += draw_sign(verdict.verdict, x, y, why_short(verdict), radius=11)
+    said = " ".join(
+        f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
+        for a, b in zip(ours, published)
+    )
+    caption = f"{_SIGNS}, and why. p: after the correction for eleven claims."
+    return Picture(
+        body,
+        _WIDTH,
+        first + high * len(ours),
+        "Verdicts on two models",
+        said,
+        em,
+        numbers=(table,),
+        caption=caption,
+        wide=True,
+    )
+
+
+def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Picture:
+    """Maps of heads with their clauses framed, beside the same maps with the boundaries moved, and what lies inside.
+
+    Parameters
+    ----------
+    heads : mapping of str to array of shape (token, token)
+    lengths : sequence of int
+        Of two clauses. Moved, they stand in the other order.
+    """
+    n, em, cell = sum(lengths), 26.0, 34.0
+    body, said, rows = [], [], []
+    for number, (name, weights) in enumerate(heads.items()):
+        weights, shares = np.asarray(weights, dtype=float), []
+        body.append(text(620.0 * number, 20, f"a head that {name}", extra=' font-weight="600"'))
+        for moved, sizes in enumerate((lengths, lengths[::-1])):
+            grid = Grid(620.0 * number + 290 * moved, 86, n, n, cell, cell, em)
+            body.append(text(grid.left, 62, "boundaries moved" if moved else "its clauses", fill=MUTED))
+            body += grid.cells(
+                lambda i, j, weights=weights: Cell(magnitude_colour(weights[i, j] / weights.max())),
+                gap=(0.5, 0.5),
+                round=0,
+            )
+            ids = np.repeat(np.arange(len(sizes)), sizes)
+            shares.append(weights[ids[:, None] == ids].sum() / weights.sum())
+            for start, size in zip(np.cumsum([0, *sizes]), sizes):
+                body.append(
+                    f'<rect x="{coordinate(grid.left + cell * start)}" y="{coordinate(grid.top + cell * start)}" '
+                    f'width="{coordinate(cell * size)}" height="{coordinate(cell * size)}" fill="none" '
+                    f'stroke="{OKABE_ITO["vermillion"]}" stroke-width="5"{" stroke-dasharray=" + repr("10 7") if moved else ""}/>'
+                )
+            body.append(text(grid.left, grid.bottom + 30, f"{100 * shares[-1]:.0f} % inside"))
+        gain = shares[0] - shares[1]
+        said.append(f"One that {name} gains {100 * gain:.0f} points.")
+        rows.append([name, *(f"{share:.2f}" for share in shares), f"{gain:.2f}"])
+    table = TextTable(["a head that", "inside its clause", "inside moved boundaries", "gain"], rows)
+    sentence = f"Two made-up heads, {n} tokens. {' '.join(said)}"
+    return Picture(
+        body,
+        1170,
+        86 + cell * n + 50,
+        "Clauses and moved boundaries",
+        sentence,
+        em,
+        numbers=(table,),
+        wide=True,
+    )
+
+
+def holm_figure(
+    p: Sequence[float], corrected: Sequence[float], tests: int, *, size=(9.8, 4.0), font_size: float = 18
+):
+    """How often chance wins at least one of so many tests at 5 %, and p-values before and after Holm's correction.
+
+    Parameters
+    ----------
+    p, corrected : sequences of float
+    tests : int
+        How many the correction is for.
+    """
+    from ..drawing.figures import draw_level, styled_figure
+
+    with styled_figure(size, font_size, columns=2) as (figure, (left, right)):
+        number = np.arange(1, tests + 1)
+        chance = 100 * (1 - 0.95**number)
+        bars = left.bar(number, chance, color=[RULE] * (tests - 1) + [OKABE_ITO["vermillion"]])
+        left.bar_label(bars, [""] * (tests - 1) + [f"{chance[-1]:.0f}"], fontsize=font_size)
+        left.set_xticks((1, 5, tests))
+        left.set_xlabel("tests at 5 %, all claims false")
+        left.set_ylabel("at least one passes, %")
+        left.set_ylim(0, 50)
+        for before, after in zip(p, corrected):
+            look = {"color": OKABE_ITO["blue"]} if after < 0.05 else {"color": MUTED, "linestyle": "--"}
+            right.plot((0, 1), (before, after), marker="o", markersize=9, linewidth=2.5, **look)
+        draw_level(right, 0.05)
+        right.annotate(".05", (1.0, 0.05), xytext=(10, 6), textcoords="offset points")
+        right.set_yscale("log")
+        right.set_yticks([0.01, 0.1, 1], [".01", ".1", "1"])
+        right.minorticks_off()
+        right.set_xticks((0, 1), ("p", "after Holm"))
+        right.set_xlim(-0.2, 1.25)
+    return figure
+
+
+def why_short(verdict) -> str:
+    """The verdict; in place of *undecided*, what keeps it open.
+
+    The whole reason stands in ``verdict.why``.
+    """
+    if verdict.verdict != OPEN:
+        return _WORDS[verdict.verdict]
+    if np.isnan(verdict.value):
+        return "not published" if "published" in verdict.model else "not measured"
+    if np.isnan(verdict.p):
+        return f"n = {verdict.n}, no p"
+    if verdict.low <= verdict.claim.threshold <= verdict.high:
+        return "interval on the line"
+    return f"p = {outcome_p(verdict)}"
+
+
+def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
+    """Every order of a few layers that form phases of these sizes; framed are those that cuts into phases explain perfectly.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Layers in each phase.
+    columns : int
+        Orders in one row.
+
+    Examples
+    --------
+    >>> orders_picture([2, 3, 1]).sentence[:30]
+    '6 of 60 orders are phases: one'
+    """
+    orders = distinct_orders(sizes)
+    perfect = [in_phases(order) for order in orders]
+    across, down, em = _WIDTH / columns, 92.0, 26.0
+    fills, cell = (PAPER, RULE, MUTED), 11.0
+    body = []
+    for number, (order, whole) in enumerate(zip(orders, perfect)):
+        left, top = across * (number % columns) + 5, down * (number // columns) + 6
+        grid = Grid(left, top, 1, len(order), cell, down - 24, em)
+        body += grid.cells(
+            lambda _, layer, order=order: Cell(fills[order[layer]], edge=MUTED), gap=(1, 0), round=0
+        )
+        if whole:
+            body.append(
+                f'<rect x="{coordinate(left - 5)}" y="{coordinate(top - 6)}" width="{coordinate(grid.right - left + 10)}" '
+                f'height="{coordinate(down - 12)}" rx="4" fill="none" stroke="{OKABE_ITO["vermillion"]}" stroke-width="4"/>'
+            )
+    n = sum(perfect)
+    sentence = (
+        f"{n} of {len(orders)} orders are phases: one in {len(orders) / n:.0f}. Each strip is one order of {len(orders[0])} layers, "
+        "a shade a phase; framed: layers of one phase stand together."
+    )
+    return Picture(
+        body, _WIDTH, down * -(-len(orders) // columns), "Orders of a few layers", sentence, em, wide=True
+    )
+
+
+def distinct_orders(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Each order of the phases' layers once, those of one phase being alike.
+
+    >>> distinct_orders([1, 1])
+    [(0, 1), (1, 0)]
+    """
+    if not any(sizes):
+        return [()]
+    return [
+        (phase, *rest)
+        for phase, left in enumerate(sizes)
+        if left
+        for rest in distinct_orders([n - (k == phase) for k, n in enumerate(sizes)])
+    ]
+
+
+def in_phases(order: Sequence[int]) -> bool:
+    """Whether the layers of each phase stand together.
+
+    >>> in_phases((0, 0, 1)), in_phases((0, 1, 0))
+    (True, False)
+    """
+    starts = [phase for k, phase in enumerate(order) if not k or order[k - 1] != phase]
+    return len(starts) == len(set(starts))
+
+
+def _icon(key: str, y: float) -> list[str]:
+    """The essay's image behind a claim, as small as a word."""
+    c, image, accent = coordinate, _IMAGE_OF[key], OKABE_ITO["vermillion"]
+    if image == "phases":
+        parts = ((0, 34, PAPER), (36, 48, RULE), (86, 16, MUTED))
+        return [
+            f'<rect x="{8 + x}" y="{c(y - 11)}" width="{wide}" height="22" fill="{fill}" stroke="{MUTED}"/>'
+            for x, wide, fill in parts
+        ]
+    if image == "clauses":
+        return [
+            f'<path d="M{x} {c(y - 8)}v16h{wide}v-16" fill="none" stroke="{accent}" stroke-width="3"/>'
+            for x, wide in ((10, 44), (62, 46))
+        ]
+    at = [10 + 20 * k for k in range(6)]
+    foot = y + 12
+    dots = [f'<circle cx="{x}" cy="{c(foot)}" r="3" fill="{MUTED}"/>' for x in at]
+    arcs = [
+        f'<path d="M{at[a]} {c(foot)}C{at[a]} {c(foot - 7 * abs(b - a) ** 0.5 - 7)} {at[b]} '
+        f'{c(foot - 7 * abs(b - a) ** 0.5 - 7)} {at[b]} {c(foot)}" fill="none" stroke="{accent}" stroke-width="2.5"/>'
+        for a, b in IMAGES[image][2]
+    ]
+    return dots + arcs
