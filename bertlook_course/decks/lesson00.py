@@ -5,31 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from bertlook_teach.model import Attention
+from bertlook_teach.views import Picture
 
 from ..claims import HOLDS, Verdict
-from ..render import Estimate
+from ..render import Estimate, models_picture
 from .common import short_title, subject
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
 
 
-def models(specimen, live) -> str:
-    """The models of the course, a list in Markdown; ``live`` reads what is typed first."""
-    lines = [
-        f"- **The specimen** explains: {specimen.n_layers} layers of {specimen.n_heads} heads, trained for this course and small "
-        + "enough to take apart. [Its card](../data/model/MODEL_CARD.md)"
-    ]
+KEYS = (
+    (("Space",), "the next step"),
+    (("Shift", "Space"), "one step back"),
+    (("\u2190", "\u2192"), "heads of a view, or slides"),
+    (("Esc",), "leaves a view"),
+    (("t",), "the speaker's window"),
+    (("w", "Home", "End"), "all slides, first, last"),
+    (("D",), "the dark look, the bright one"),
+    (("C",), "the code of the slide"),
+)
+
+
+def models(specimen, live) -> Picture:
+    """The models of the course as grids of heads; ``live`` reads what is typed first."""
+    shown = [("specimen", specimen.n_layers, specimen.n_heads, "explains: small enough to take apart")]
     if live.name != specimen.name:
-        card = (
-            ", a published BERT. [Its card](../data/minilm/MODEL_CARD.md)" if live.name == "minilm" else "."
-        )
-        lines.append(
-            f"- **{short_title(live)}** reads what you type: {live.n_layers} layers of {live.n_heads} heads{card}"
-        )
-    lines.append(
-        "- **BERT-base** is the model of the papers: printed numbers, and a recording of it, 12 layers of 12 heads."
-    )
-    return "\n".join(lines)
+        shown.append((short_title(live), live.n_layers, live.n_heads, "reads what you type"))
+    shown.append(("BERT-base", 12, 12, "the papers' model: printed numbers, and a recording"))
+    return models_picture(shown)
 
 
 def recorded_head(recording, text: str) -> dict:

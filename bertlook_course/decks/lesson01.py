@@ -17,8 +17,16 @@ from ..analyses.ablation import guess_masked
 from ..analyses.probing import token_states
 from ..claims.lessons.lesson01 import pretraining_scores
 from ..corpora import load_texts
-from ..render import Estimate, NumberTable, TextTable, beside, render_rise
-from .common import LessonDeck, pretrained, subject
+from ..render import (
+    Estimate,
+    NumberTable,
+    TextTable,
+    beside,
+    figure_picture,
+    render_rise,
+    tasks_figure,
+)
+from .common import LessonDeck, pretrained, short_title
 
 SHORT = "The cat saw a bird."
 
@@ -120,18 +128,27 @@ class Deck(LessonDeck):
             f"{100 * self.learnt['always']:.0f} % of the pieces hidden in {self.learnt['n_texts']} sentences. And here?"
         )
 
-    def said_training(self) -> str:
-        """Both tasks, and how well the model and its twin do them, a list in Markdown."""
-        ours, twin, who = self.learnt, pretraining_scores(self.guessers[1]), subject(self.guesser)
-        reach = 196 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
-        return (
-            "1. **Masked words:** 15 % of the pieces are chosen, most of them hidden; BERT guesses them from the words on both "
-            f"sides. On {ours['n_texts']} sentences {who} finds **{100 * ours['guessed']:.0f} %** of them "
-            f"[{100 * ours['guessed_low']:.0f}, {100 * ours['guessed_high']:.0f}], the rule *always “{ours['commonest']}”* "
-            f"{100 * ours['always']:.0f} %, its untrained twin {100 * twin['guessed']:.0f} %.\n"
-            "2. **Next sentence:** does B follow A in the text, or was it drawn from elsewhere? In "
-            f"**{100 * ours['follows']:.0f} %** of {ours['n_pairs']} pairs {who} prefers the true next sentence to a "
-            f"wrong one (give or take {reach:.0f} points), the twin {100 * twin['follows']:.0f} %; guessing gives 50 %."
+    def training(self) -> Picture:
+        """Both tasks, and how well the model, its twin and a rule that reads nothing do them."""
+        ours, twin, who = self.learnt, pretraining_scores(self.guessers[1]), short_title(self.guesser)
+        reach = 1.96 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
+        rule = f"baseline: always “{ours['commonest']}”"
+        tasks = {
+            "Which word is hidden?": {
+                who: (ours["guessed"], ours["guessed_low"], ours["guessed_high"]),
+                rule: (ours["always"],) * 3,
+                "random twin": (twin["guessed"],) * 3,
+            },
+            "Does B follow A in the text?": {
+                who: (ours["follows"], ours["follows"] - reach, ours["follows"] + reach),
+                "baseline: guessing": (0.5,) * 3,
+                "random twin": (twin["follows"],) * 3,
+            },
+        }
+        return figure_picture(
+            tasks_figure(tasks),
+            f"Left: 15 % of the pieces of {ours['n_texts']} sentences were chosen, most of them hidden. Right: {ours['n_pairs']} pairs; is "
+            "the true next sentence preferred to one drawn from elsewhere? Line in a bar: 95 % interval.",
         )
 
     def both_maps(self) -> str:

@@ -16,6 +16,7 @@ from .drawing.moving_pictures import render_rise as render_rise
 from .drawing.number_table import NumberTable as NumberTable
 from .drawing.papers import caption_of as caption_of
 from .drawing.papers import save_figure as save_figure
+from .drawing.strips import strips_picture as strips_picture
 from .drawing.text_table import TABLE as TABLE
 from .drawing.text_table import Estimate as Estimate
 from .drawing.text_table import TextTable as TextTable
@@ -105,6 +106,11 @@ from .results.claims_report import report_claims as report_claims
 from .results.course import CourseMap as CourseMap
 from .results.course import describe_course as describe_course
 from .results.course import lesson_table as lesson_table
+from .results.course_pictures import four_questions_picture as four_questions_picture
+from .results.course_pictures import keys_picture as keys_picture
+from .results.course_pictures import ledger_line_picture as ledger_line_picture
+from .results.course_pictures import models_picture as models_picture
+from .results.course_pictures import questions_picture as questions_picture
 from .results.dots import table_dots as table_dots
 from .results.essay import compared_table as compared_table
 from .results.essay import outcome_table as outcome_table
@@ -128,6 +134,7 @@ from .results.layers import where_table as where_table
 from .results.ledger_page import claims_page as claims_page
 from .results.misconceptions import format_misconceptions as format_misconceptions
 from .results.misconceptions import misconception_table as misconception_table
+from .results.pretraining import tasks_figure as tasks_figure
 from .results.probes import largest_heads as largest_heads
 from .results.probes import learning_figure as learning_figure
 from .results.probes import learning_sentence as learning_sentence

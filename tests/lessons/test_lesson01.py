@@ -17,9 +17,12 @@ from bertlook_course.render import (
     describe_reading,
     render_gallery,
     render_reading,
+    strips_picture,
+    tasks_figure,
 )
 from bertlook_teach import extract_attention
 from bertlook_teach.stats import choose_head as best_head
+from bertlook_teach.views import difference_colour
 
 LAYER, HEAD = 1, 2
 
@@ -65,6 +68,30 @@ def test_shading_follows_the_number_and_does_not_replace_it():
     shaded = NumberTable([[0.0, 1.0]], ["a"], ["x", "y"], shade=True).html()
     assert "background:#f6f9fc" in shaded and "background:#00294a" in shaded
     assert ">0.00<" in shaded and ">1.00<" in shaded
+
+
+def test_numbers_that_are_no_shares_are_coloured_by_sign():
+    html = NumberTable([[-2.0, 0.0, 2.0]], ["a"], ["x", "y", "z"], shade=True).html()
+    fills = re.findall(r"background:(#[0-9a-f]{6})", html)
+    assert fills == [difference_colour(share) for share in (-1, 0, 1)]
+
+
+def test_a_vector_is_a_strip_of_its_numbers_and_a_group_has_one_scale():
+    picture = strips_picture([[("a", [1.0, -2.0]), ("b", [0.5, 0.0])], [("c", [0.5])]], "so")
+    fills = re.findall(r'fill="(#[0-9a-f]{6})"/></g>', picture.svg)
+    assert fills == [difference_colour(share) for share in (0.5, -1, 0.25, 0, 1)]
+    assert "± 2.0" in picture.svg and "± .50" in picture.svg
+    with pytest.raises(ValueError, match="needs a vector"):
+        strips_picture([[("a", [[1.0]])]], "so")
+
+
+def test_tasks_have_a_bar_for_each_who_tries_and_refuse_an_interval_beside_the_share():
+    figure = tasks_figure({"task": {"specimen": (0.5, 0.4, 0.6), "baseline: guessing": (0.2, 0.2, 0.2)}})
+    [axes] = figure.axes
+    assert [bar.get_width() for bar in axes.patches] == [50, 20] and len(axes.lines) == 1
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["specimen", "guessing"]
+    with pytest.raises(ValueError, match="low <= share <= high"):
+        tasks_figure({"task": {"specimen": (0.5, 0.6, 0.7)}})
 
 
 def test_names_in_a_table_are_escaped():

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlook_teach.views import attribute, content, magnitude_colour, short_number, text_colour
+from bertlook_teach.views import (
+    attribute,
+    content,
+    difference_colour,
+    magnitude_colour,
+    short_number,
+    text_colour,
+)
 
 _MANY = 7  # more columns than this are cut, unless they are named
 
@@ -27,7 +34,8 @@ class NumberTable:
     axes : (str, str)
         What rows and columns are, for the caption and the corner.
     shade : bool
-        Colour the cells by size, for shares between 0 and 1. The number is written as well.
+        Colour the cells: shares between 0 and 1 by their size, other numbers by sign and by size beside the largest. The number is
+        written as well.
     total : bool
         Add a column with the sum of each row.
     digits : int
@@ -70,6 +78,7 @@ class NumberTable:
             raise ValueError(f"there are {values.shape[1]} columns and {len(columns)} names for them.")
         self.values, self.rows, self.columns = values, [str(row) for row in rows], columns
         self.name, self.axes, self.say_shape = name, axes, shape
+        self._shares = bool(((values >= 0) & (values <= 1)).all())
         self.shade, self.total, self.digits, self.short = shade, total, digits, short
 
     @property
@@ -135,7 +144,10 @@ class NumberTable:
     def _fill(self, share: float | None) -> str:
         if not self.shade or share is None:
             return ""
-        colour = magnitude_colour(share)
+        if self._shares:
+            colour = magnitude_colour(share)
+        else:
+            colour = difference_colour(share / np.abs(self.values).max())
         return f";background:{colour};color:{text_colour(colour)}"
 
     def __repr__(self) -> str:

@@ -164,8 +164,8 @@ def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 14
     return [disc + cross, text(x + 2 * radius, y, word)]
 
 
-def broken_lines(sentence: str, em: float, width: float) -> list[str]:
-    """A sentence in lines of a width, three at most."""
+def broken_lines(sentence: str, em: float, width: float, most: int = 3) -> list[str]:
+    """A sentence in lines of a width, so many at most."""
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -173,4 +173,5 @@ def broken_lines(sentence: str, em: float, width: float) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return [*lines[:2], shortened(" ".join(lines[2:]), em, width)] if len(lines) > 3 else lines
+    kept = most - 1
+    return [*lines[:kept], shortened(" ".join(lines[kept:]), em, width)] if len(lines) > most else lines

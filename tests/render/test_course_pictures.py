@@ -1,0 +1,58 @@
+"""The schematic pictures of the map of the course: what they name is there, and no word leaves its drawing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bertlook_course import render
+from bertlook_course.decks import lesson00
+from bertlook_course.syllabus import LESSONS, PARTS
+from bertlook_teach.views.drawing.svg import text_width
+
+MODELS = [
+    ("specimen", 2, 3, "small"),
+    ("MiniLM", 3, 3, "typed"),
+    ("BERT-base", 4, 2, "the papers' model " * 3),
+]
+
+PICTURES = {
+    "four questions": render.four_questions_picture(),
+    "lessons": render.questions_picture(LESSONS[7:]),
+    "ledger": render.ledger_line_picture(),
+    "models": render.models_picture(MODELS),
+    "keys": render.keys_picture(lesson00.KEYS),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_words_stay_inside(name):
+    picture = PICTURES[name]
+    for x, y, rest, words in re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"([^>]*)>([^<]*)<', picture.svg):
+        wide = text_width(words, picture.font_size)
+        left = float(x) - (0.5 * wide if "middle" in rest else wide if 'anchor="end"' in rest else 0)
+        assert -1 <= left and left + 0.9 * wide <= picture.width and 0 < float(y) < picture.height, words
+
+
+def test_the_parts_and_their_questions_are_named():
+    svg = PICTURES["four questions"].svg
+    assert all(f">{part}<" in svg for part in PARTS)
+
+
+def test_lessons_stand_with_their_questions_and_what_they_build_on():
+    table = PICTURES["lessons"].numbers[0]
+    assert [row[0] for row in table.rows] == [one.number for one in LESSONS[7:]]
+    assert PICTURES["lessons"].svg.count('width="56"') == 7 + sum(len(one.needs) for one in LESSONS[7:])
+
+
+def test_the_line_of_the_ledger_says_that_it_is_made_up():
+    assert "made-up" in PICTURES["ledger"].sentence
+
+
+def test_models_have_as_many_cells_as_heads_and_as_many_grey_ones_behind():
+    assert "".join(PICTURES["models"].body).count("<rect") == 2 * (2 * 3 + 3 * 3 + 4 * 2)
+
+
+def test_every_key_has_its_cap():
+    assert "".join(PICTURES["keys"].body).count("<rect") == sum(len(names) for names, _ in lesson00.KEYS)
