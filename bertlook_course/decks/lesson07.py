@@ -30,8 +30,10 @@ from ..render import (
     antecedent_cells,
     figure_picture,
     points_figure,
+    pronoun_pairs_picture,
     published_antecedents,
     signed_gain,
+    stairs_picture,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -85,6 +87,18 @@ def published_by_kind() -> TextTable:
         [[kind, *(row[k] for row in table.rows)] for k, kind in enumerate(table.header) if k],
         table.caption,
     )
+
+
+def rivals_as_printed() -> Picture:
+    """The rules that a head has to beat, and what that would show, at their height in Table 2."""
+    table = published_table_2()
+    shows = {
+        "nearest": "beaten: more than distance",
+        "head match": "more than the same word",
+        "four sieves": "more than agreement",
+    }
+    rivals = [(name, table[name].all, words) for name, words in shows.items()]
+    return stairs_picture(rivals, "BERT-base", table["best head"].all)
 
 
 # --- what the models found in the treebank -------------------------------------------------------------------
@@ -450,17 +464,10 @@ class AskedPairs(NamedTuple):
             totals.append([share * n, n])
         return ratio_interval(totals)
 
-    def examples(self) -> TextTable:
+    def examples(self) -> Picture:
         """Two pairs, and whom the pronoun means in each."""
         shown = {("baker.driver", "female"), ("guard.visitor", "male")}
-        return TextTable(
-            ["one pronoun, two candidates", "means"],
-            [
-                [" ".join(c.words[:-1]), " ".join(c.words[slice(*c.candidates[c.answer])])]
-                for c in self.cases
-                if (c.pair, c.group) in shown
-            ],
-        )
+        return pronoun_pairs_picture([c for c in self.cases if (c.pair, c.group) in shown])
 
     def table(self) -> TextTable:
         """Rules and the best head: right in a sentence, and in both of a pair."""

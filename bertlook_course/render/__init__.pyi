@@ -132,6 +132,10 @@ from .results.layers import published_layers_table as published_layers_table
 from .results.layers import render_beliefs as render_beliefs
 from .results.layers import where_table as where_table
 from .results.ledger_page import claims_page as claims_page
+from .results.mention_pictures import mentions_picture as mentions_picture
+from .results.mention_pictures import pronoun_pairs_picture as pronoun_pairs_picture
+from .results.mention_pictures import rules_picture as rules_picture
+from .results.mention_pictures import stairs_picture as stairs_picture
 from .results.misconceptions import format_misconceptions as format_misconceptions
 from .results.misconceptions import misconception_table as misconception_table
 from .results.pretraining import tasks_figure as tasks_figure

@@ -1,5 +1,8 @@
 """Lesson 07: its claims on numbers made by hand, Table 2 as data, the judge, tables, figure, live view and minimal pairs."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made import framed, measured_with, refusals, renamed, tree
@@ -41,9 +44,13 @@ from bertlook_course.published import published_table_2
 from bertlook_course.render import (
     antecedent_cells,
     mention_table,
+    mentions_picture,
     points_figure,
+    pronoun_pairs_picture,
     published_antecedents,
     rule_answers,
+    rules_picture,
+    stairs_picture,
 )
 from bertlook_course.widgets import READINGS, AntecedentView
 from bertlook_teach.model import load_encoder, load_recording, random_twin
@@ -253,6 +260,41 @@ def test_a_text_is_shown_with_its_mentions_and_the_rules_at_work():
     assert [row[-1] for row in table.rows] == ["no", "no", "yes", "yes"]
     [ann, again] = rule_answers(small()).rows
     assert ann == ["Ann", "Mary ✗", "Ann ✓", "Ann ✓"] and again[1] == "Ann ✓"
+
+
+def test_mentions_of_one_thing_have_one_number_and_those_that_run_over_a_line_two_strokes():
+    picture = mentions_picture(small(), n_words=7)
+    assert [number for number in re.findall(r">(\d+)</text>", picture.svg)] == ["1", "1", "1"]
+    assert picture.svg.count('stroke-width="5"') == 3 and picture.svg.count('stroke-width="2"') == 1
+    assert "“Ann”, “Ann”, “Ann”" in picture.sentence
+    assert len(mentions_picture(small(), n_words=3).numbers[0].rows) == 2
+    names = tuple("a-very-long-name-that-fills-the-line-" * 2 for _ in range(7))
+    broken = mentions_picture(replace(small(), words=names, mentions=(Mention(0, 7, 0, "a", "proper"),) * 2))
+    assert broken.svg.count('stroke-width="5"') >= 4
+
+
+def test_an_arc_goes_to_what_each_rule_answers_and_is_solid_where_it_is_right():
+    picture = rules_picture(small(), limit=2)
+    answers = [cell for row in rule_answers(small(), limit=2).rows for cell in row[1:]]
+    assert picture.svg.count("stroke-dasharray") == sum("✗" in cell for cell in answers)
+    assert picture.svg.count("✓</text>") == sum("✓" in cell for cell in answers)
+
+
+def test_pairs_are_drawn_to_whom_the_pronoun_means_and_what_differs_is_bold():
+    pair = [case for case in load_minimal_pairs() if (case.pair, case.group) == ("baker.driver", "female")]
+    svg = pronoun_pairs_picture(pair).svg
+    bold = re.findall(r'font-weight="700"[^>]*>([^<]+)<', svg)
+    assert bold == ["ordered", "brought"] and svg.count("<circle") == 2
+    [first, second] = re.findall(r'<circle cx="([\d.]+)"', svg)
+    assert float(first) < float(second)  # the baker stands before the driver
+
+
+def test_a_head_stands_above_the_rivals_that_it_beats():
+    picture = stairs_picture([("near", 20, "a"), ("match", 50, "b"), ("best", 70, "c")], "BERT-base", 60)
+    assert "above near and match." in picture.sentence
+    tops = [float(y) for y in re.findall(r'<rect x="[\d.]+" y="([\d.]+)"', picture.svg)]
+    [line] = re.findall(r"M10 ([\d.]+)H", picture.svg)
+    assert tops[2] < float(line) < tops[1] < tops[0]
 
 
 def test_the_figure_draws_intervals_only_where_there_are_some():

@@ -1,0 +1,244 @@
+"""Mentions of a text drawn: which name the same thing, what rules answer, and pairs in which only the end decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bertlook_teach.views import (
+    CATEGORY_CYCLE,
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    Picture,
+    coordinate,
+    model_of,
+    shortened,
+    text,
+    text_width,
+)
+
+from ...analyses.coreference import BASELINES
+from ...corpora import anaphors
+from ..drawing.marks import MODELS
+from ..drawing.text_table import TextTable
+from ..texts.arcs import RIGHT, WRONG, arc_levels
+from .antecedents import mention_table, rule_answers
+
+_WIDTH, _EM, _SPACE = 1180.0, 26.0, 9.0
+_NARROW = (
+    0.93  # words are set to this share of the measured width, in whatever type: lines under them have to fit
+)
+
+
+def mentions_picture(document, n_words: int = 73) -> Picture:
+    """The beginning of a text with a line under each mention: one number and one colour for one thing.
+
+    Parameters
+    ----------
+    document : CorefDocument
+    n_words : int
+        How many of its words are shown; mentions that end later are left out.
+    """
+    mentions = [one for one in document.mentions if one.end <= n_words]
+    names = [one.cluster for one in mentions]
+    things = {name: n for n, name in enumerate(dict.fromkeys(n for n in names if names.count(n) > 1), 1)}
+    places, lines = _flowed(document.words[:n_words])
+    high = 92.0
+    body = [_word(x, 26 + high * line, word, wide) for word, (x, wide, line) in zip(document.words, places)]
+    for one in mentions:
+        inside = sum(
+            other is not one and one.start <= other.start and other.end <= one.end for other in mentions
+        )
+        around = any(
+            other is not one and other.start <= one.start and one.end <= other.end for other in mentions
+        )
+        number = things.get(one.cluster)
+        colour = CATEGORY_CYCLE[(number - 1) % len(CATEGORY_CYCLE)] if number else MUTED
+        for line in range(lines):
+            ends = [(x, x + wide) for x, wide, on in places[one.start : one.end] if on == line]
+            if not ends:
+                continue
+            y = 26 + high * line + 19 + 11 * min(inside, 1)
+            body.append(
+                f'<path d="M{coordinate(ends[0][0])} {coordinate(y)}H{coordinate(ends[-1][1])}" stroke="{colour}" '
+                f'stroke-width="{5 if number else 2}"/>'
+            )
+            if number and places[one.start][2] == line:  # below the line of a longer mention around it
+                body.append(
+                    text(ends[0][0], y + 20 + 11 * around, str(number), fill=INK, extra=' font-weight="650"')
+                )
+    sentence = (
+        "Lines with one number name one thing; its first mention has no antecedent. Thin lines: named once."
+    )
+    said = " ".join(f"{number}: {_named_by(document, mentions, name)}." for name, number in things.items())
+    return Picture(
+        body,
+        _WIDTH,
+        12 + high * lines,
+        "Mentions",
+        f"{sentence} {said}",
+        _EM,
+        numbers=(mention_table(document, limit=len(mentions)),),
+        caption=sentence,
+        wide=True,
+    )
+
+
+def rules_picture(document, limit: int = 1) -> Picture:
+    """The first mentions of a text that refer back, each with those before it, and an arc to what each rule answers.
+
+    Parameters
+    ----------
+    document : CorefDocument
+    limit : int
+        How many mentions.
+    """
+    body, high = [], 262.0
+    asked = anaphors(document)[:limit]
+    for row, (mention, before) in enumerate(asked):
+        foot = high * (row + 1) - 76
+        chain = [*before, mention]
+        labels = [shortened(document.text(one), _EM, 8.5 * _EM) for one in chain]
+        wide = [_NARROW * text_width(label, _EM) + 26 for label in labels]
+        lefts = [sum(wide[:k]) + 14 * k + 2 for k in range(len(wide))]
+        middles = [left + w / 2 for left, w in zip(lefts, wide)]
+        for k, label in enumerate(labels):
+            last = k == len(labels) - 1
+            body.append(
+                f'<rect x="{coordinate(lefts[k])}" y="{coordinate(foot - 22)}" width="{coordinate(wide[k])}" height="44" rx="6" '
+                f'fill="{PAPER}" stroke="{INK if last else MUTED}" stroke-width="{4 if last else 1.5}"/>'
+            )
+            body.append(_word(lefts[k] + 13, foot, label, wide[k] - 26))
+        silent, arcs = [], []
+        for name, rule in BASELINES.items():
+            answer = rule(document, mention, before)
+            if answer is None:
+                silent.append(name)
+            else:
+                arcs.append((name, chain.index(answer), answer.cluster == mention.cluster))
+        for (name, at, right), level in zip(arcs, arc_levels([(at, len(chain)) for _, at, _ in arcs])):
+            body += _answer(middles[at], middles[-1], foot - 24, 10 + 46 * level, name, right)
+        if silent:
+            right = lefts[-1] + wide[-1]
+            body.append(text(right, foot + 46, f"{', '.join(silent)}: no answer ✗", anchor="end", fill=MUTED))
+    sentence = "From the framed mention back to what each rule answers: solid and ✓ if it is the same thing."
+    return Picture(
+        body,
+        _WIDTH,
+        high * len(asked) - 12,
+        "Rules",
+        sentence,
+        _EM,
+        numbers=(rule_answers(document, limit=limit),),
+        wide=True,
+    )
+
+
+def pronoun_pairs_picture(cases: Sequence) -> Picture:
+    """Sentences with one pronoun and two candidates, an arc to the one that it means; bold: what differs within a pair.
+
+    Parameters
+    ----------
+    cases : sequence of PronounCase
+        Those of one pair follow one another.
+    """
+    rows = [
+        [" ".join(one.words[:-1]), " ".join(one.words[slice(*one.candidates[one.answer])])] for one in cases
+    ]
+    table, body, em, high = TextTable(["one pronoun, two candidates", "means"], rows), [], 34.0, 118.0
+    for row, case in enumerate(cases):
+        words = case.words[:-1]
+        twins = [one for one in cases if one.pair == case.pair and one is not case]
+        foot, x, middles = high * (row + 1) - 22, 4.0, []
+        for k, word in enumerate(words):
+            differs = k > case.pronoun and any(word not in one.words for one in twins)
+            wide = _NARROW * text_width(word, em) * (1.1 if differs else 1)
+            middles.append(x + wide / 2)
+            body.append(_word(x, foot, word, wide, ' font-weight="700"' * differs))
+            if any(first <= k < last for first, last in case.candidates):
+                body.append(
+                    f'<path d="M{coordinate(x)} {coordinate(foot + 21)}h{coordinate(wide)}" stroke="{INK}" stroke-width="2.5"/>'
+                )
+            x += wide + 12
+        first, last = case.candidates[case.answer]
+        start, end = middles[case.pronoun], (middles[first] + middles[last - 1]) / 2
+        body.append(
+            f'<path d="M{coordinate(start)} {coordinate(foot - 18)}C{coordinate(start)} {coordinate(foot - 88)} {coordinate(end)} '
+            f'{coordinate(foot - 88)} {coordinate(end)} {coordinate(foot - 20)}" fill="none" stroke="{RIGHT}" stroke-width="4"/>'
+            f'<circle cx="{coordinate(end)}" cy="{coordinate(foot - 20)}" r="6" fill="{RIGHT}"/>'
+        )
+    sentence = "Underlined: the two candidates. An arc goes from the pronoun to the one it means; in bold, what decides."
+    return Picture(
+        body, _WIDTH, high * len(cases), "Minimal pairs", sentence, em, numbers=(table,), wide=True
+    )
+
+
+def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy: float) -> Picture:
+    """Rivals as stairs, each with what it shows to climb it, and how high a head comes.
+
+    Parameters
+    ----------
+    rivals : sequence of (name, accuracy in per cent, what beating it shows)
+        From the lowest to the highest.
+    head : str
+        Whose head it is.
+    accuracy : float
+        Of the head, in per cent.
+    """
+    mark, wide, scale = MODELS[model_of(head)], 330.0, 5.6
+    foot = scale * max(accuracy, *(share for _, share, _ in rivals)) + 12
+    body = [f'<path d="M0 {coordinate(foot)}H{_WIDTH:.0f}" stroke="{INK}" stroke-width="2"/>']
+    for k, (name, share, shows) in enumerate(rivals):
+        left, top = 10 + wide * k, foot - scale * share
+        body.append(
+            f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(wide - 10)}" height="{coordinate(scale * share)}" '
+            f'fill="{RULE}" stroke="{MUTED}"/>'
+        )
+        body.append(text(left + 16, foot - 64, f"{name}, {share:.0f} %", extra=' font-weight="650"'))
+        body.append(text(left + 16, foot - 28, shows))
+    y = foot - scale * accuracy
+    body.append(
+        f'<path d="M10 {coordinate(y)}H{coordinate(wide * len(rivals) + 20)}" stroke="{mark.colour}" stroke-width="5"/>'
+    )
+    body.append(text(wide * len(rivals) + 30, y, f"head {accuracy:.0f} %"))
+    beaten = [name for name, share, _ in rivals if share < accuracy]
+    sentence = f"As printed, {head}'s best head stands above {' and '.join(beaten)}. It was never taught either rule."
+    table = TextTable(
+        ["rival", "per cent right", "what it shows"], [[n, f"{s:.0f}", w] for n, s, w in rivals]
+    )
+    return Picture(body, _WIDTH, foot + 6, "Rivals", sentence, _EM, numbers=(table,), wide=True)
+
+
+def _word(x: float, y: float, word: str, wide: float, look: str = "") -> str:
+    return text(x, y, word, extra=f'{look} textLength="{coordinate(wide)}" lengthAdjust="spacingAndGlyphs"')
+
+
+def _answer(x: float, start: float, foot: float, rise: float, name: str, right: bool) -> list[str]:
+    """A rule's arc from a mention back to its answer."""
+    c = coordinate
+    dash = "" if right else ' stroke-dasharray="9 6"'
+    top = foot - rise
+    return [
+        (
+            f'<path d="M{c(start)} {c(foot)}V{c(top + 12)}Q{c(start)} {c(top)} {c(start - 12)} {c(top)}H{c(x + 12)}Q{c(x)} {c(top)} {c(x)} '
+            f'{c(top + 12)}V{c(foot - 3)}" fill="none" stroke="{RIGHT if right else WRONG}" stroke-width="3.5"{dash}/>'
+        ),
+        text(start - 12, top - 18, f"{name} {'✓' if right else '✗'}", anchor="end"),
+    ]
+
+
+def _flowed(words: Sequence[str]) -> tuple[list[tuple[float, float, int]], int]:
+    """Where each word begins, how wide it is, and on which line; and how many lines there are."""
+    places, x, line = [], 0.0, 0
+    for word in words:
+        wide = _NARROW * text_width(word, _EM)
+        if x and x + wide > _WIDTH:
+            x, line = 0.0, line + 1
+        places.append((x, wide, line))
+        x += wide + _SPACE
+    return places, line + 1
+
+
+def _named_by(document, mentions: Sequence, name: str) -> str:
+    return ", ".join(f"“{document.text(one)}”" for one in mentions if one.cluster == name)
