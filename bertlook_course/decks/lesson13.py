@@ -39,7 +39,6 @@ from ..render import (
     outcome_table,
     phases_figure,
     register_picture,
-    register_table,
     trial_picture,
     why_lines,
 )
@@ -187,9 +186,9 @@ def claims_on_slides() -> Picture:
     return register_picture(shown, measured)
 
 
-def other_claims() -> TextTable:
+def other_claims() -> Picture:
     """The register without these four."""
-    return register_table([one for i, one in enumerate(REGISTER) if i not in ON_SLIDES])
+    return register_picture([one for i, one in enumerate(REGISTER) if i not in ON_SLIDES])
 
 
 def holm_picture(p: np.ndarray, corrected: np.ndarray) -> Picture:

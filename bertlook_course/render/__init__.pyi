@@ -21,6 +21,7 @@ from .drawing.text_table import TABLE as TABLE
 from .drawing.text_table import Estimate as Estimate
 from .drawing.text_table import TextTable as TextTable
 from .drawing.text_table import typeset_cell as typeset_cell
+from .drawing.vectors import vectors_picture as vectors_picture
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
@@ -111,6 +112,7 @@ from .results.course_pictures import keys_picture as keys_picture
 from .results.course_pictures import ledger_line_picture as ledger_line_picture
 from .results.course_pictures import models_picture as models_picture
 from .results.course_pictures import questions_picture as questions_picture
+from .results.dots import table_bars as table_bars
 from .results.dots import table_dots as table_dots
 from .results.essay import compared_table as compared_table
 from .results.essay import outcome_table as outcome_table

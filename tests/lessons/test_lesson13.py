@@ -160,6 +160,9 @@ def test_a_claims_picture_says_line_and_refutation():
     [claim] = [BY_NUMBER[6]]
     picture = register_picture([claim], {claim.key: "a share " * 40})
     assert ">&gt; .01<" in picture.svg and "Refuted if the excess is a hundredth" in picture.svg
+    assert picture.numbers[0].rows == register_table([claim]).rows
+    short = register_picture([claim]).svg
+    assert ">6 Deep heads respect finer segments" in short and "Refuted" not in short
 
 
 @pytest.mark.parametrize("sizes, cuts", [([2, 3, 1], (2, 5)), ([2, 2], (2,))])

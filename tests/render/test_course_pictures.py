@@ -56,3 +56,11 @@ def test_models_have_as_many_cells_as_heads_and_as_many_grey_ones_behind():
 
 def test_every_key_has_its_cap():
     assert "".join(PICTURES["keys"].body).count("<rect") == sum(len(names) for names, _ in lesson00.KEYS)
+
+
+def test_vectors_stand_tip_to_tail_and_their_sum_behind_them():
+    picture = render.vectors_picture({"a": [[1, 0], [0, 1]], "b": [[1, 0], [-1, 0]]}, "so")
+    assert picture.svg.count("opacity") == 2 and picture.svg.count("<circle") == 1
+    assert "sum: length 1.4" in picture.svg and "sum: length 0" in picture.svg
+    with pytest.raises(ValueError, match="vectors of two numbers"):
+        render.vectors_picture({"a": [[1, 0, 0]]}, "so")

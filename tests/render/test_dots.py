@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.colors import to_rgba
 
-from bertlook_course.render import Estimate, TextTable, table_dots
+from bertlook_course.render import Estimate, TextTable, table_bars, table_dots
 from bertlook_course.render.drawing.marks import FORMS, MODELS, OTHERS
 from bertlook_course.render.results.dots import dots_figure
 from bertlook_teach.views.drawing.palette import PAPER
@@ -166,3 +167,41 @@ def test_a_row_has_minus_signs_too_and_dollars_stay_dollars():
     )
     svg = table_dots(table).svg
     assert ">against: \u22121 \u22121<" in svg and ">$a$ &lt;b&gt;<" in svg
+
+
+# --- bars ----------------------------------------------------------------------------------------------
+
+
+def bars(table, **options):
+    return dots_figure(table, table.header[1:], bars=True, **options).axes[0].patches
+
+
+def test_a_bar_is_as_long_as_its_number_and_begins_at_0_or_at_the_line():
+    table = TextTable(["head", "share"], [["1-2", 0.75], ["2-1", Estimate(0.5, 0.4, 0.6)], ["3-1", "-"]])
+    assert [(bar.get_x(), bar.get_width()) for bar in bars(table)] == [(0, 0.75), (0, 0.5)]
+    assert [(bar.get_x(), bar.get_width()) for bar in bars(table, line=("chance", 0.5))] == [
+        (0.5, 0.25),
+        (0.5, 0),
+    ]
+    assert "2-1" in repr(table_bars(table).numbers[0])
+
+
+def test_a_measure_beside_its_baseline_looks_like_the_model_of_its_row_and_the_baseline_lies_behind():
+    table = TextTable(
+        ["model", "accuracy", "best offset"], [["BERT-base, printed", 40, 30], ["specimen", 20, 30]]
+    )
+    accuracy, offset, hollow, *_ = bars(table, together=True)
+    assert accuracy.get_facecolor() == to_rgba(MODELS["BERT-base"].colour)
+    assert hollow.get_facecolor() == to_rgba(PAPER) and hollow.get_edgecolor() == to_rgba(
+        MODELS["specimen"].colour
+    )
+    assert offset.get_height() > accuracy.get_height() and offset.get_zorder() < accuracy.get_zorder()
+    nameless = TextTable(["relation", "accuracy", "best offset"], [["det", 40, 30]])
+    assert bars(nameless, model="BERT-base")[0].get_facecolor() == accuracy.get_facecolor()
+
+
+def test_the_key_of_bars_shows_the_bars():
+    table = TextTable(["relation", "mean", "first"], [["det", 40, 30]])
+    figure = dots_figure(table, ["mean", "first"], bars=True)
+    drawn = [bar.get_facecolor() for bar in figure.axes[0].patches[:2]]
+    assert [handle.get_facecolor() for handle in figure.legends[0].get_patches()] == drawn

@@ -1,4 +1,4 @@
-"""A table of measured shares as a picture: a dot and its interval for each cell, on one scale, with the cell's words beside it."""
+"""A table of measured numbers as a picture: a dot or a bar and its interval for each cell, on one scale, with the cell's words beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
-from bertlook_teach.views import MUTED, RULE, Picture, axis_numbers, model_of, shortened
+from bertlook_teach.views import (
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    Picture,
+    axis_numbers,
+    model_of,
+    shortened,
+)
 
 from ..drawing.figure_pictures import figure_picture
 from ..drawing.figures import draw_level, legend_outside, styled_figure
@@ -64,6 +73,16 @@ def _all_marks(
     else:
         said = list(model)
     return [[MODELS.get(name or "", OTHERS[0])] for name in said]
+
+
+def _beside_a_baseline(columns: Sequence[str], rows: Sequence[str], model: str | None) -> list[list[Mark]]:
+    """The same for bars of two columns, a measure and its baseline: the measure is the row's model's, or the table's."""
+    marks = marks_of(columns)
+    if len(columns) != 2 or MODELS["baseline"] not in marks:
+        return [marks] * len(rows)
+    at = 1 - marks.index(MODELS["baseline"])
+    measured = [MODELS.get(model_of(row) or model or "", marks[at]) for row in rows]
+    return [[*marks[:at], mark, *marks[at + 1 :]] for mark in measured]
 
 
 def _checked_model(model: str | Sequence[str | None] | None, columns: int, rows: int) -> None:
@@ -134,13 +153,55 @@ def table_dots(
     return replace(figure_picture(figure, sentence, (table,)), wide=True)
 
 
+def table_bars(
+    table: TextTable,
+    columns: Sequence[str] | None = None,
+    *,
+    axis: str = "",
+    line: tuple[str, float] | None = None,
+    together: bool = False,
+    model: str | Sequence[str | None] | None = None,
+) -> Picture:
+    """Draw columns of a table as bars with their intervals: for shares and other numbers that count from 0.
+
+    Parameters are those of `table_dots`, but for:
+
+    Parameters
+    ----------
+    line : (str, float), optional
+        Where the bars begin, and its name: chance, for numbers that count from there. By default 0.
+    together : bool
+        The bars of a row inside one another, a baseline's wide and behind, without the words of the cells.
+
+    Examples
+    --------
+    >>> from bertlook_course.render import Estimate
+    >>> table_bars(TextTable(["head", "share"], [["1-2", Estimate(0.98, 0.97, 0.99)]], "One head."))
+    Picture: One head.
+    """
+    header = list(table.header)
+    chosen = header[1:] if columns is None else list(columns)
+    figure = dots_figure(table, chosen, axis=axis, line=line, together=together, model=model, bars=True)
+    sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
+    return replace(figure_picture(figure, sentence, (table,)), wide=True)
+
+
+def _bar_look(mark: Mark) -> dict[str, object]:
+    """A mark as a bar: a baseline's is grey, the specimen's hollow."""
+    if mark.form == "tick":
+        return {"facecolor": RULE, "edgecolor": MUTED, "linewidth": 1}
+    return {"facecolor": mark.colour if mark.filled else PAPER, "edgecolor": mark.colour, "linewidth": 2}
+
+
 def _short(cell, share: float) -> str:
     """A cell in type, in so much of the width."""
     return shortened(typeset_cell(cell), _EM, share * _WIDTH * 72)
 
 
-def _draw_cells(axes, found, all_marks, *, labels: Sequence[str], lines: int, pitch: float) -> list[float]:
-    """A dot with its interval for each cell that is a number; the height of every cell."""
+def _draw_cells(
+    axes, found, all_marks, *, labels: Sequence[str], lines: int, pitch: float, start: float | None
+) -> list[float]:
+    """A dot, or a bar from ``start``, with its interval for each cell that is a number; the height of every cell."""
     places = []
     for r, (cells, marks) in enumerate(zip(found, all_marks)):
         for k, (cell, mark) in enumerate(zip(cells, marks)):
@@ -148,9 +209,18 @@ def _draw_cells(axes, found, all_marks, *, labels: Sequence[str], lines: int, pi
             places.append(y)
             if cell:
                 value, low, high = cell
+                if start is not None:
+                    behind = lines < len(cells) and mark.form == "tick"
+                    high_bar = (0.84 if behind else 0.46) if lines == 1 else 0.8 * _LINE * _EM / 72 / pitch
+                    look = {**_bar_look(mark), "height": high_bar, "zorder": 1 if behind else 2}
+                    axes.barh(y, value - start, left=start, label=f"_{labels[k]}", **look)
                 if high > low:
-                    axes.plot([low, high], [y, y], color=mark.colour, linewidth=2.5, label="_interval")
-                axes.plot(value, y, label=f"_{labels[k]}", **mark_look(mark), markersize=11, clip_on=False)
+                    ink = mark.colour if start is None else INK
+                    axes.plot([low, high], [y, y], color=ink, linewidth=2.5, label="_interval", zorder=3)
+                if start is None:
+                    axes.plot(
+                        value, y, label=f"_{labels[k]}", **mark_look(mark), markersize=11, clip_on=False
+                    )
     return places
 
 
@@ -171,8 +241,11 @@ def dots_figure(
     together: bool = False,
     model: str | Sequence[str | None] | None = None,
     within: tuple[float, float] | None = None,
+    bars: bool = False,
 ):
-    """The figure of `table_dots`, from whose parameters its own are: a matplotlib figure."""
+    """The figure of `table_dots` or `table_bars`, from whose parameters its own are: a matplotlib figure."""
+    from matplotlib.patches import Rectangle
+
     header = list(table.header)
     if unknown := [name for name in chosen if name not in header]:
         raise KeyError(f"the table has no column {unknown[0]!r}; it has {', '.join(map(repr, header))}.")
@@ -183,13 +256,18 @@ def dots_figure(
         raise ValueError(
             f"no cell of {', '.join(map(repr, chosen))} is a number or an Estimate, but text; leave it a table, or give numbers."
         )
-    _checked_model(model, len(chosen), len(table.rows))
+    _checked_model(model, 1 if bars and isinstance(model, str) else len(chosen), len(table.rows))
     several, lines = len(chosen) > 1, 1 if together else len(chosen)
     names = [str(row[0]) for row in table.rows]
     pitch = max((lines * _LINE + _GAP) * _EM / 72, _LEAST / len(names))
     with styled_figure((_WIDTH, 1), _EM) as (figure, (axes,)):
-        look = {"labels": chosen, "lines": lines, "pitch": pitch}
-        places = _draw_cells(axes, found, _all_marks(chosen, header[0], names, model), **look)
+        start = (line[1] if line else 0.0) if bars else None
+        look = {"labels": chosen, "lines": lines, "pitch": pitch, "start": start}
+        if bars and len(chosen) > 1:
+            marks = _beside_a_baseline(chosen, names, model)
+        else:
+            marks = _all_marks(chosen, header[0], names, model)
+        places = _draw_cells(axes, found, marks, **look)
         axes.set_yticks(range(len(names)), [_short(name, 0.5) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         if not together:
@@ -197,10 +275,16 @@ def dots_figure(
             beside.set_yticks(places, [_short(row[k], 0.36) for row in table.rows for k in at])
             beside.tick_params(length=0, pad=12, labelsize=_EM)
             beside.spines["right"].set_visible(False)
-        _scale(axes, [0.0, *numbers, *([line[1]] if line else [])], axis)
+        ends = [start] if bars and line else [0.0, *([line[1]] if line else [])]
+        _scale(axes, [*ends, *numbers], axis)
         if several:
-            for name, mark in zip(chosen, marks_of(chosen)):
-                axes.plot([], [], label=name, **mark_look(mark), markersize=11)
+            for name, *column in zip(chosen, *marks):
+                mark = column[0]
+                if bars:
+                    key = _bar_look(mark) if len(set(column)) == 1 else {"facecolor": PAPER, "edgecolor": INK}
+                    axes.add_patch(Rectangle((0, 0), 0, 0, label=name, **key))
+                else:
+                    axes.plot([], [], label=name, **mark_look(mark), markersize=11)
         if line:
             _draw_line(axes, *line, keyed=several)
     lines_of_key = legend_outside(figure, axes, "outside upper left") if several else bool(line)

@@ -24,7 +24,7 @@ from bertlook_teach.views import (
 from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.text_table import TextTable
 from .claims import model_name, needs_text
-from .essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value
+from .essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
 from .verdict_picture import ClaimPicture, broken_lines, draw_interval, draw_sign, has_twin
 
 _WIDTH = 1180.0
@@ -47,30 +47,38 @@ _IMAGE_OF = {
 }
 
 
-def register_picture(claims: Sequence, statistics: Mapping[str, str]) -> Picture:
+def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
     """What each claim measures, the line that its number has to pass, and what is on the other side of it.
 
     Parameters
     ----------
     claims : sequence of Claim
-    statistics : mapping of a claim's key to str
-        What is measured, in words.
+    statistics : mapping of a claim's key to str, optional
+        What is measured, in words. Without it a row has the claim's sentence and its line.
     """
-    c, em, middle, reach = coordinate, 26.0, 1010.0, 165.0
+    c, em, middle, reach = coordinate, 26.0, 1030.0, 120.0
     body, top = [], 36.0
     for claim in claims:
-        lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 820)
-        lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 820)
-        high = 42.0 + 30 * len(lines)
+        if statistics is None:
+            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 820)
+        else:
+            head = claim.title
+            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 820)
+            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 820)
+        high = 70.0 if statistics is None else 42.0 + 30 * len(lines)
         y = top + high / 2 - 4
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-        body.append(text(0, top + 24, claim.title, extra=' font-weight="600"'))
-        body += [text(0, top + 54 + 30 * k, line, fill=MUTED) for k, line in enumerate(lines)]
+        look = "" if statistics is None else ' font-weight="600"'
+        body.append(text(0, top + 24, head, extra=look))
+        body += [
+            text(0, top + 54 + 30 * k, line, fill=INK if statistics is None else MUTED)
+            for k, line in enumerate(lines)
+        ]
         body += [
             f'<path d="M{c(middle - reach)} {c(y)}h{c(reach)}" stroke="{RULE}" stroke-width="14"/>',
             f'<path d="M{c(middle)} {c(y)}h{c(reach)}" stroke="{OKABE_ITO["sky"]}" stroke-width="14"/>',
-            f'<path d="M{c(middle)} {c(y - 28)}V{c(y + 24)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
-            text(middle, y + 40, needs_text(claim), anchor="middle", fill=MUTED),
+            f'<path d="M{c(middle)} {c(y - 26)}V{c(y + 26)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
+            text(middle - reach - 14, y, needs_text(claim), anchor="end", fill=MUTED),
         ]
         top += high
     body += [
@@ -80,8 +88,18 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str]) -> Picture
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = "Whole interval right of the line: supported. Whole interval left of it: refuted. Otherwise: undecided."
-    return Picture(body, _WIDTH, top, "What each claim needs", said, em, caption=caption, wide=True)
+    caption = "Right of the line, surely enough for eleven claims: supported. Left of it: refuted. Otherwise: undecided."
+    return Picture(
+        body,
+        _WIDTH,
+        top,
+        "What each claim needs",
+        said,
+        em,
+        numbers=(register_table(claims),),
+        caption=caption,
+        wide=True,
+    )
 
 
 def outcome_picture(outcomes: Sequence) -> Picture:
