@@ -16,7 +16,14 @@ from ..analyses.anatomy import read_film
 from ..claims.lessons import lesson14
 from ..corpora import load_negation
 from ..published import measured, published_cosines, published_gains, published_mean_f1
-from ..render import Estimate, TextTable, depth_panels_figure, figure_picture, layer_curves
+from ..render import (
+    Estimate,
+    TextTable,
+    depth_panels_figure,
+    figure_picture,
+    layer_curves,
+    tagged_words,
+)
 from .common import LessonDeck, letter
 
 FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
@@ -298,7 +305,7 @@ def gains_table() -> TextTable:
     )
 
 
-def tasks_table() -> TextTable:
+def tasks_picture() -> Picture:
     """The labels of a short sentence in both tasks."""
     sentences = load_negation("train")
     places = [
@@ -307,8 +314,9 @@ def tasks_table() -> TextTable:
         if len(sentence.negations) == 1 and 3 <= len(sentence.negations[0].scope) < len(sentence) - 2
     ]
     place = min(places, key=lambda i: len(sentences[i]))
-    rows = [[task, *negation.task_labels(task, sentences)[place]] for task in negation.TASKS]
-    return TextTable(["task", *sentences[place].words], rows)
+    labels = {task: negation.task_labels(task, sentences)[place] for task in negation.TASKS}
+    said = "Both tasks have the same sentences, number of labels, steps and seeds. Only what the labels mean differs."
+    return tagged_words(sentences[place].words, labels, said)
 
 
 def cosines_picture() -> Picture:
@@ -322,14 +330,15 @@ def cosines_picture() -> Picture:
     )
 
 
-def scope_table() -> TextTable:
+def scope_picture() -> Picture:
     """The words of the example, and whether each is the cue, in its scope or outside."""
     example = lesson14.example()
     [one] = example.negations
     parts = [
         "cue" if i in one.cue else "scope" if i in one.scope else "out" for i in range(len(example.words))
     ]
-    return TextTable(["word", *example.words], [["part", *parts]])
+    said = "A head finds the scope if the blue words look at the dark one, and no others do."
+    return tagged_words(example.words, {"part": parts}, said)
 
 
 def longer_training() -> str:

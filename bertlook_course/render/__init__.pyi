@@ -183,6 +183,7 @@ from .texts.patterns import render_pattern as render_pattern
 from .texts.patterns import render_pattern_score as render_pattern_score
 from .texts.reading import describe_reading as describe_reading
 from .texts.reading import render_reading as render_reading
+from .texts.tagged_words import tagged_words as tagged_words
 from .texts.weighted_text import checked_darkest as checked_darkest
 from .texts.weighted_text import checked_key as checked_key
 from .texts.weighted_text import checked_scores as checked_scores

@@ -9,6 +9,7 @@ import pytest
 from bertlook_course import render
 from bertlook_course.decks import lesson00
 from bertlook_course.syllabus import LESSONS, PARTS
+from bertlook_teach.views import OKABE_ITO, PAPER
 from bertlook_teach.views.drawing.svg import text_width
 
 MODELS = [
@@ -64,3 +65,12 @@ def test_vectors_stand_tip_to_tail_and_their_sum_behind_them():
     assert "sum: length 1.4" in picture.svg and "sum: length 0" in picture.svg
     with pytest.raises(ValueError, match="vectors of two numbers"):
         render.vectors_picture({"a": [[1, 0, 0]]}, "so")
+
+
+def test_each_word_has_its_tag_and_out_is_empty():
+    picture = render.tagged_words(["not", "<b>"], {"part": ["cue", "out"]}, "so")
+    fills = re.findall(r'<rect [^>]*fill="(#[0-9A-Fa-f]{6})"', "".join(picture.body))
+    assert fills == [OKABE_ITO["vermillion"], PAPER] and "<b>" not in picture.svg
+    assert picture.numbers[0].rows == [["part", "cue", "out"]]
+    with pytest.raises(ValueError, match="one tag for each of the 2 words"):
+        render.tagged_words(["a", "b"], {"part": ["cue"]}, "so")
