@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from bertlook_teach.model import parse_head_label
+from bertlook_teach.model import Attention, parse_head_label
 from bertlook_teach.views import Picture
 
 from ..analyses.syntax import (
@@ -40,29 +40,47 @@ from .common import LessonDeck, letter, short_title, subject
 
 _MANY_ARCS = 10  # sentences that the arc view offers
 _HEADS = (1, 6, 36, 72, 144, 288)  # from which the best is chosen
-_FIGURE_5 = {  # relation: a word of the recorded text that has it
-    "dobj": "street",
-    "det": "the",
-    "poss": "my",
-    "auxpass": "was",
-    "pobj": "on",
+_FIGURE_5 = {  # relation: two words of the recorded text that have it, from the one that looks to the other
+    "dobj": ("street", "cross"),
+    "det": ("the", "cat"),
+    "poss": ("my", "dog"),
+    "auxpass": ("was", "tired"),
+    "pobj": ("on", "mat"),
 }
 
 
-# --- what was published ------------------------------------------------------------------------------------
 def figure_5(recording, relations: Sequence[str] = tuple(_FIGURE_5)) -> dict:
-    """Heads of Clark et al. (2019), Figure 5, as choices of a `RecordedExplorer`, on texts of a recording of BERT-base."""
+    """Heads of Clark et al. (2019), Figure 5, as choices of a `RecordedExplorer`, on texts of a recording of BERT-base.
+
+    The map beside each head measures what the head shows, so the heads that rival it can be seen.
+    """
+    from bertlook_teach.views import default_measures  # loads the views
+
     tired = next(text for text in recording if "cross the street" in text)
     cats = ("the cat sat on the mat", "the cat lay on the rug")
     dog = ("my dog is cute", "he likes eating")
     texts = {"dobj": tired, "det": cats, "poss": dog, "auxpass": tired, "pobj": cats}
-    choices = {}
+    choices, measures = {}, {}
     for name in relations:
-        row, text = published_table_1()[name], texts[name]
+        row, text, words = published_table_1()[name], texts[name], _FIGURE_5[name]
         label = f"{row.head} {name}: {row.code_accuracy:.0f} %, by distance {row.code_baseline:.0f} %"
-        word = recording[text].tokens.index(_FIGURE_5[name])
-        choices[label] = (text, *parse_head_label(row.head), word)
-    return {"sentences": [tired, cats, dog], "choices": choices, "hide_special": True}
+        measure = f"{words[0]} \u2192 {words[1]}"
+        measures[measure] = partial(_from_word_to_word, words=words)
+        choices[label] = (text, *parse_head_label(row.head), recording[text].tokens.index(words[0]), measure)
+    return {
+        "sentences": [tired, cats, dog],
+        "choices": choices,
+        "measures": measures | default_measures(),
+        "hide_special": True,
+    }
+
+
+def _from_word_to_word(attention: Attention, *, words: tuple[str, str]) -> np.ndarray:
+    """What each head gives from the one word to the other, each where it first stands: shape (layer, head); 0 in a text without them."""
+    tokens = list(attention.tokens)
+    if not set(words) <= set(tokens):
+        return np.zeros(attention.weights.shape[:2])
+    return np.asarray(attention.weights)[:, :, tokens.index(words[0]), tokens.index(words[1])]
 
 
 def printed_det(answer) -> str:

@@ -65,7 +65,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         The token kept in view, counted from 0; -1 for none.
     with_map : bool
         Whether the map stands beside the view.
-    choices : mapping of name to (sentence, layer, head) or (sentence, layer, head, query), optional
+    choices : mapping of name to (sentence, layer, head), (sentence, layer, head, query) or (sentence, layer, head, query, measure), optional
         A menu of heads worth seeing, each with its sentence; the first is shown first.
     other : str
         Name of another model whose views stand beside this one; see ``recording`` of `HeadExplorer`. Empty: there is none.
@@ -110,7 +110,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
     shape = traitlets.List(traitlets.Int(), [1, 1]).tag(sync=True)
     names = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     texts = traitlets.List([]).tag(sync=True)
-    choices = traitlets.List([]).tag(sync=True)  # name, sentence, layer, head, query
+    choices = traitlets.List([]).tag(sync=True)  # name, sentence, layer, head, query, measure
     measures = traitlets.List(traitlets.Unicode(), []).tag(sync=True)
     ranges = traitlets.List([]).tag(sync=True)
     badge = traitlets.Unicode("").tag(sync=True)
@@ -169,13 +169,14 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         self.measure = self.measures[0] if measure is None else measure
         self.layer, self.head, self.query, self.shows = layer, head, query, shows
         for name, place in (choices or {}).items():
-            if not (isinstance(place, list | tuple) and len(place) in (3, 4)):
+            if not (isinstance(place, list | tuple) and len(place) in (3, 4, 5)):
                 raise ValueError(
-                    f"choice {name!r} is (sentence, layer, head) or (sentence, layer, head, query); got {place!r:.80}."
+                    f"choice {name!r} is (sentence, layer, head), and perhaps a query and a measure; got {place!r:.80}."
                 )
         self.choices = [self._choice(name, *place) for name, place in (choices or {}).items()]
         if self.choices:
-            _, self.sentence, self.layer, self.head, self.query = self.choices[0]
+            _, self.sentence, self.layer, self.head, self.query, first = self.choices[0]
+            self.measure = first or self.measure
 
     def _packed(self, recording, measures) -> dict[str, object]:
         measures = default_measures() if measures is None else measures
@@ -220,7 +221,9 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             "ranges": [[list(value_range(v)) for v in values.values()] for values in self._values],
         }
 
-    def _choice(self, name: str, sentence: Text, layer: int, head: int, query: int = -1) -> list:
+    def _choice(
+        self, name: str, sentence: Text, layer: int, head: int, query: int = -1, measure: str = ""
+    ) -> list:
         if not (0 <= layer < self.shape[0] and 0 <= head < self.shape[1]):
             raise ValueError(
                 f"choice {name!r} names head {head_label(layer, head)}, which is not among the {self.shape[0]} x {self.shape[1]} heads."
@@ -231,7 +234,11 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             raise ValueError(
                 f"choice {name!r} names token {query}, and {self.names[index]!r:.80} has tokens 0 to {len(tokens) - 1} (-1: none)."
             )
-        return [name, index, int(layer), int(head), int(query)]
+        if measure and measure not in self.measures:
+            raise ValueError(
+                f"choice {name!r} names the measure {measure!r}; there are {', '.join(self.measures)}."
+            )
+        return [name, index, int(layer), int(head), int(query), measure]
 
     def _index_of(self, sentence: Text) -> int:
         if not isinstance(sentence, str | list | tuple):

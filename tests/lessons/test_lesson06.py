@@ -27,6 +27,7 @@ from bertlook_course.claims.lessons import lesson06
 from bertlook_course.claims.lessons.lesson06 import relation_evidence
 from bertlook_course.claims.statistics import relation_accuracies, relation_accuracy
 from bertlook_course.corpora import load_treebank
+from bertlook_course.decks import lesson06 as deck_of_06
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_table_1
 from bertlook_course.render import (
@@ -41,7 +42,7 @@ from bertlook_course.render import (
 )
 from bertlook_course.render import signed_gain as signed
 from bertlook_course.render.drawing import marks
-from bertlook_teach.model import load_encoder
+from bertlook_teach.model import load_encoder, load_recording
 from bertlook_teach.views.drawing import palette
 
 CLAIMS = ledger("06")
@@ -286,3 +287,18 @@ test_what_is_refused = refusals(
         "'det' needs low <= gain <= high; a has 2, 1, 3",
     ),
 )
+
+
+def test_the_map_beside_a_recorded_head_measures_its_own_line():
+    bert_base = load_recording("bert-base-uncased")
+    shown = deck_of_06.figure_5(bert_base)
+    for (text, layer, head, query, measure), words in zip(
+        shown["choices"].values(), deck_of_06._FIGURE_5.values()
+    ):
+        attention = bert_base[text]
+        tokens = list(attention.tokens)
+        assert tokens[query] == words[0] and measure == " → ".join(words)
+        values = shown["measures"][measure](attention)
+        assert values[layer, head] == attention.weights[layer, head, query, tokens.index(words[1])]
+    dog = shown["sentences"][2]
+    assert not shown["measures"]["street → cross"](bert_base[dog]).any()

@@ -126,7 +126,10 @@ def test_named_heads_come_with_their_sentence_and_wrong_names_are_refused(record
     choices = {"8-11: determiners": (CAT, 7, 10), "3-1: the next token": (TIME, 2, 0, 1)}
     view = RecordedView(recording, [TIME, CAT], choices=choices)
     assert (view.sentence, view.layer, view.head, view.query) == (1, 7, 10, -1)
-    assert view.choices[1] == ["3-1: the next token", 0, 2, 0, 1]
+    assert view.choices[1] == ["3-1: the next token", 0, 2, 0, 1, ""]
+    last = list(view.measures)[-1]
+    measured = RecordedView(recording, [CAT], choices={"a": (CAT, 7, 10, -1, last)})
+    assert (measured.measure, view.measure) == (last, view.measures[0])
     with pytest.raises(ValueError, match="names head 13-1, which is not among the 12 x 12 heads"):
         RecordedView(recording, [TIME], choices={"no": (TIME, 12, 0)})
     with pytest.raises(ValueError, match="not in this view"):
@@ -283,6 +286,7 @@ def test_a_sentence_is_found_as_the_model_reads_it(recording):
         ({"measures": np.zeros((12, 12))}, TypeError, "mapping from a name to a function .* got ndarray"),
         ({"measures": {"a": np.zeros((12, 12))}}, TypeError, "mapping from a name to a function"),
         ({"choices": {"a": (CAT, 1)}}, ValueError, "choice 'a' is .sentence, layer, head."),
+        ({"choices": {"a": (CAT, 1, 1, 0, "mass")}}, ValueError, "names the measure 'mass'; there are"),
         ({"choices": {"a": (CAT, 1, 1, 99)}}, ValueError, "names token 99, and .* has tokens 0 to 7"),
     ],
 )

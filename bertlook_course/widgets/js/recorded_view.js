@@ -21,8 +21,8 @@ function createRecordedView(host, get, emit) {
   });
   const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
   const chosen = menuNamed("show", (value) => {
-    const [, sentence, layer, head, query] = get("choices")[value] ?? [];
-    if (sentence !== undefined) emit({ sentence, layer, head, query });
+    const [, sentence, layer, head, query, measure] = get("choices")[value] ?? [];
+    if (sentence !== undefined) emit({ sentence, layer, head, query, ...(measure && { measure }) });
   });
   const layers = menuNamed("layer", (value) => emit({ layer: value }));
   const heads = menuNamed("head", (value) => emit({ head: value }));
