@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from bertlook_teach.measures import special_token_attention
-from bertlook_teach.model import load_encoder, random_twin
+from bertlook_teach.model import head_label, load_encoder, parse_head_label, random_twin
 from bertlook_teach.stats import best_index
 from bertlook_teach.views import Picture
 
@@ -51,15 +51,21 @@ def idle_head(recording) -> tuple[int, int]:
 
 
 def on_cross_the_street(recording) -> dict:
-    """Options of a `RecordedExplorer` that opens on the word *cross* in the head that gives [SEP] most."""
+    """Options of a `RecordedExplorer`: the word *cross* in the head that gives [SEP] most, and a head that rests where it has no object."""
     tired = next(text for text in recording if "cross the street" in text)
     layer, head = idle_head(recording)
     return {
         "sentences": list(recording)[3:7],
         "sentence": tired,
-        "layer": layer,
-        "head": head,
-        "query": recording[tired].tokens.index("cross"),
+        "choices": {
+            f"{head_label(layer, head)}: nearly all rest": (
+                tired,
+                layer,
+                head,
+                recording[tired].tokens.index("cross"),
+            ),
+            "8-10: the object looks, most others rest": (tired, *parse_head_label("8-10")),
+        },
         "measure": "to [SEP]",
     }
 
