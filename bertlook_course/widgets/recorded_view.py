@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import anywidget
@@ -168,12 +168,7 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
         )
         self.measure = self.measures[0] if measure is None else measure
         self.layer, self.head, self.query, self.shows = layer, head, query, shows
-        for name, place in (choices or {}).items():
-            if not (isinstance(place, list | tuple) and len(place) in (3, 4, 5)):
-                raise ValueError(
-                    f"choice {name!r} is (sentence, layer, head), and perhaps a query and a measure; got {place!r:.80}."
-                )
-        self.choices = [self._choice(name, *place) for name, place in (choices or {}).items()]
+        self.choices = [self._choice(name, place) for name, place in (choices or {}).items()]
         if self.choices:
             _, self.sentence, self.layer, self.head, self.query, first = self.choices[0]
             self.measure = first or self.measure
@@ -221,9 +216,12 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
             "ranges": [[list(value_range(v)) for v in values.values()] for values in self._values],
         }
 
-    def _choice(
-        self, name: str, sentence: Text, layer: int, head: int, query: int = -1, measure: str = ""
-    ) -> list:
+    def _choice(self, name: str, place: Sequence) -> list:
+        if not (isinstance(place, list | tuple) and len(place) in (3, 4, 5)):
+            raise ValueError(
+                f"choice {name!r} is (sentence, layer, head), and perhaps a query and a measure; got {place!r:.80}."
+            )
+        sentence, layer, head, query, measure = *place, *(-1, "")[len(place) - 3 :]
         if not (0 <= layer < self.shape[0] and 0 <= head < self.shape[1]):
             raise ValueError(
                 f"choice {name!r} names head {head_label(layer, head)}, which is not among the {self.shape[0]} x {self.shape[1]} heads."
