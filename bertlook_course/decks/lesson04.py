@@ -15,7 +15,7 @@ from ..claims import SINKS, Resources, collect_evidence
 from ..claims.lessons.lesson04 import shown_bounds
 from ..metrics import CannotDecide
 from ..published import published_gradients, published_layers, published_norm_share
-from ..render import Estimate, TextTable, figure_picture, interval_curves
+from ..render import Estimate, TextTable, figure_picture, interval_curves, vectors_picture
 from .common import LessonDeck, letter, short_title, subject
 from .lesson04_norms import (
     Statistic,
@@ -68,6 +68,17 @@ def on_cross_the_street(recording) -> dict:
         },
         "measure": "to [SEP]",
     }
+
+
+def vectors_that_cancel() -> Picture:
+    """Two vectors of one length that point the same way, across and against each other, with their sums."""
+    ahead, across, back = [1, 0], [0, 1], [-1, 0]
+    panels = {
+        "the same way": [ahead, ahead],
+        "at a right angle": [ahead, across],
+        "against each other": [ahead, back],
+    }
+    return vectors_picture(panels, "Two vectors of length 1, so the sum of the norms is 2. Thick: their sum.")
 
 
 def nudge_table(weights: np.ndarray, values: np.ndarray) -> TextTable:

@@ -31,10 +31,12 @@ from ..render import (
     figure_picture,
     flattery_table,
     gain_figure,
+    published_relations,
     relation_bars_figure,
     relation_gains,
     render_arcs,
     signed_gain,
+    table_bars,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -90,6 +92,17 @@ def printed_det(answer) -> str:
         f"**{letter(answer.accuracy, bounds)}**: {100 * answer.accuracy:.0f} % here, n = {answer.n}. "
         f"In the paper's news text **{letter(row.baseline / 100, bounds)}**: "
         f"{row.baseline:.1f} %. BERT-base's best head: {row.accuracy} %."
+    )
+
+
+def printed_bars(rows: Sequence) -> Picture:
+    """BERT-base's best heads and the best fixed distances, rows of Table 1 of Clark et al. (2019)."""
+    return table_bars(
+        published_relations(rows),
+        ["accuracy", "best offset"],
+        axis="per cent right",
+        together=True,
+        model="BERT-base",
     )
 
 

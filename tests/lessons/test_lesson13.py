@@ -27,7 +27,7 @@ from bertlook_course.render import (
     trial_picture,
     why_lines,
 )
-from bertlook_course.render.results.trial_pictures import distinct_orders, in_phases, why_short
+from bertlook_course.render.pictures.trial_pictures import distinct_orders, in_phases, why_short
 from bertlook_teach.views.drawing.svg import text_width
 
 CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}

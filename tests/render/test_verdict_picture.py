@@ -10,7 +10,7 @@ from test_render_claims import verdict
 
 from bertlook_course.claims import FAILS, HOLDS, OPEN
 from bertlook_course.render import claim_picture
-from bertlook_course.render.results.verdict_picture import _MIDDLE, _REACH
+from bertlook_course.render.pictures.verdict_picture import _MIDDLE, _REACH
 
 
 def discs(svg: str) -> list[float]:

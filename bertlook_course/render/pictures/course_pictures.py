@@ -23,7 +23,7 @@ from bertlook_teach.views import (
 from ...claims import HOLDS
 from ...syllabus import LESSONS, PARTS, Lesson
 from ..drawing.marks import MODELS
-from .course import lesson_table
+from ..results.course import lesson_table
 from .verdict_picture import broken_lines, draw_sign
 
 _WIDTH, _EM = 1180.0, 26.0

@@ -23,8 +23,8 @@ from bertlook_teach.views import (
 
 from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.text_table import TextTable
-from .claims import model_name, needs_text
-from .essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
+from ..results.claims import model_name, needs_text
+from ..results.essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
 from .verdict_picture import ClaimPicture, broken_lines, draw_interval, draw_sign, has_twin
 
 _WIDTH = 1180.0

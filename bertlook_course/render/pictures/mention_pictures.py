@@ -22,8 +22,8 @@ from ...analyses.coreference import BASELINES
 from ...corpora import anaphors
 from ..drawing.marks import MODELS
 from ..drawing.text_table import TextTable
+from ..results.antecedents import mention_table, rule_answers
 from ..texts.arcs import RIGHT, WRONG, arc_levels
-from .antecedents import mention_table, rule_answers
 
 _WIDTH, _EM, _SPACE = 1180.0, 26.0, 9.0
 _NARROW = (

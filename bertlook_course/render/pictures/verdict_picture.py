@@ -20,7 +20,7 @@ from bertlook_teach.views import (
 
 from ...claims import FAILS, HOLDS
 from ..drawing.marks import MODELS, marks_of
-from .claims import (
+from ..results.claims import (
     claim_table,
     counts_sentence,
     model_name,

@@ -1,0 +1,1 @@
+"""Pictures that are drawn for one lesson, of what `results` prints."""
