@@ -5,6 +5,7 @@ One deck of the course is exported and walked through; with ``python3 start.py t
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -290,6 +291,72 @@ def test_the_looks_of_a_deck_are_there(tiny):
     tiny.screenshot("exported-dark")
     tiny.press("d", "d")
     assert tiny.page.evaluate(paper) == "rgb(253, 252, 249)"
+
+
+def test_the_look_is_what_the_reader_has_or_chose_and_keeps_the_colour_of_the_part(open_file, tiny):
+    opened = open_file(tiny.path)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    accent = "getComputedStyle(document.body).getPropertyValue('--slide-accent')"
+    for system, kept, query, dark in [
+        ("dark", None, "", True),
+        ("dark", "light", "", False),
+        ("light", "dark", "", True),
+        ("dark", None, "?look=projector", False),
+        ("light", None, "", False),
+    ]:
+        opened.page.emulate_media(color_scheme=system)
+        opened.page.goto(tiny.path.as_uri())
+        opened.page.evaluate(
+            "(kept) => kept ? localStorage.setItem('bertlook-look', kept) : localStorage.removeItem('bertlook-look')",
+            kept,
+        )
+        opened.page.goto(tiny.path.as_uri() + query)
+        opened.page.wait_for_selector("body.bertlook-ready")
+        assert (opened.page.evaluate(paper) == "rgb(20, 23, 28)") == dark, (system, kept, query)
+        opened.page.evaluate("showPlace({ part: 'knowing' })")
+        if dark:
+            assert opened.page.evaluate(accent) == "#85b785"
+
+
+BARS = """() => ["#rise-footer", "#bertlook-routes", ".slide-number", "section section.present"].map((name) => {
+  const node = document.querySelector(name), words = document.createRange();
+  words.selectNodeContents(node);
+  const { left, right, top, bottom } = node.getBoundingClientRect();
+  return { name, left, right: name === "#rise-footer" ? Math.min(right, words.getBoundingClientRect().right) : right, top, bottom };
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390), (768, 1024)])
+def test_on_a_telephone_nothing_lies_over_another_and_a_long_slide_is_scrolled(
+    open_file, tiny, tmp_path, width, height
+):
+    page, text = tmp_path / "phone.html", tiny.path.read_text("utf-8")
+    long = "<p>One line after the other.</p>" * 60
+    text = re.sub(r'(<section id="slide-1-1"[^>]*>)', rf"\1{long}", text).replace(
+        '"routes":[90]', '"routes":[20,50,90]'
+    )
+    page.write_text(
+        text.replace("tiny &lt;deck&gt;", "bertlook · lesson 12 of 14 · Putting heads to work"), "utf-8"
+    )
+    opened = open_file(page)
+    opened.page.set_viewport_size({"width": width, "height": height})
+    opened.page.goto(page.as_uri() + "#/slide-1-1")
+    opened.page.wait_for_selector("body.bertlook-ready")
+    bars = opened.page.evaluate(BARS)
+    for one, other in itertools.combinations(bars, 2):
+        apart = (
+            one["right"] <= other["left"] or other["right"] <= one["left"]
+            or one["bottom"] <= other["top"] + 1 or other["bottom"] <= one["top"] + 1
+        )  # fmt: skip
+        assert apart, (one, other)
+    assert all(0 <= bar["left"] and bar["right"] <= width and bar["bottom"] <= height for bar in bars)
+    place = "document.querySelector('section section.present').scrollTop"
+    assert opened.page.evaluate("document.querySelector('section section.present').tabIndex") == 0
+    opened.press("ArrowDown")
+    assert opened.page.evaluate(place) > 50 and opened.slide == "1-1"
+    for _ in range(40):
+        opened.press("ArrowDown")
+    assert opened.slide != "1-1" and opened.errors == []
 
 
 def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file, tiny, tmp_path):

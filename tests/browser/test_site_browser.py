@@ -207,6 +207,30 @@ def test_a_link_to_the_playground_shows_its_head_its_view_and_its_map(folder, bl
     assert page.errors == []
 
 
+def test_weights_are_read_when_something_is_typed_and_the_first_page_is_small(folder, blank):
+    page = blank(offline=True)
+
+    def weights() -> list[str]:
+        return [
+            Path(urlsplit(one).path).name
+            for one in page.requests
+            if one.endswith(("specimen.js", "minilm.js"))
+        ]
+
+    page.goto((folder / "playground.html").as_uri() + "#head=4-3")
+    page.wait_for_selector("body[data-ready]")
+    page.locator("#bertlook-views .bl-heads").press("ArrowRight")
+    wait(page, "location.hash.includes('head=4-4')")
+    assert weights() == [] and page.locator("#words button").count() == 14
+    page.fill("#first", "We saw a bird.")
+    page.locator("#bertlook-views .bl-query", has_text="bird").first.wait_for()
+    assert weights() == ["specimen.js"] and page.errors == []
+    page.requests.clear()
+    page.goto((folder / "index.html").as_uri())
+    asked = [Path(unquote(urlsplit(one).path)) for one in page.requests if one.startswith("file:")]
+    assert sum(path.stat().st_size for path in asked) < 400_000
+
+
 # Stands in for the workers with the models: even weights, and answers that say what was asked.
 ENGINE = """
 globalThis.bertlookAsked = [];

@@ -49,7 +49,7 @@ def test_texts_lead_to_each_other_and_hold_no_script(root, tmp_path):
     assert 'href="results.html#two"' in words and 'id="two"' in results
     assert "gone.md" in words and 'href="gone' not in words
     assert "<script>alert" not in results
-    assert '<div class="table" role="region"' in results
+    assert '<div class="table" role="group"' in results
     assert '<meta name="description" content="A head. Results, gone.">' in words
 
 

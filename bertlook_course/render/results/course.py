@@ -99,7 +99,7 @@ def lesson_table(lessons: Sequence[Lesson] = LESSONS) -> TextTable:
 
 def _spoken(one: Lesson) -> str:
     needs = " and ".join(str(int(n)) for n in one.needs)
-    return f"Lesson {int(one.number)}, {one.short}. {one.question}" + (
+    return f"Lesson {int(one.number)}, {one.label}. {one.question}" + (
         f" Stands on lesson {needs}." if needs else ""
     )
 

@@ -66,7 +66,7 @@ def render_deck(
     host = f"{model_source()}\n{page_file('host.js')}"
     stacks, frames = shared_frames("\n".join(page_links(line, beside) for line in _stacks(slides)))
     bars = "".join(
-        f'<div id="rise-{name}">{escape(str(rise[name]))}</div>'
+        f'<{name} id="rise-{name}">{escape(str(rise[name]))}</{name}>'
         for name in ("header", "footer")
         if rise.get(name)
     )
@@ -75,9 +75,9 @@ def render_deck(
             *page_head(title, _styles(rise, look, live), policy),
             '<body class="rise-enabled bertlook-exported">',
             "<noscript><p>This deck needs JavaScript to turn its slides; the handout does not.</p></noscript>",
-            '<main class="reveal"><div class="slides">',
+            '<main><div class="reveal"><div class="slides">',
             stacks,
-            "</div></main>",
+            "</div></div></main>",
             bars,
             _data("bertlook-settings", settings),
             _data("bertlook-frames", frames),

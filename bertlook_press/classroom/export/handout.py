@@ -61,13 +61,12 @@ def render_handout(
     tables = tables or {}
 
     def output(one) -> str:
-        model = one.get("data", {}).get(VIEW, {}).get("model_id")
-        if model is None:
-            markup = one.get("data", {}).get("text/html")
-            numbers = tables.get(picture_key(markup), ()) if isinstance(markup, str) else ()
-            return _FRAME.sub(_LIVE_ONLY, static_output(one)) + _numbers(numbers)
-        picture = static_output({**one, "data": {k: v for k, v in one["data"].items() if k != VIEW}})
-        return _FRAME.sub(_LIVE_ONLY, picture) + _numbers(tables.get(model, ()))
+        data = one.get("data", {})
+        key = data.get(VIEW, {}).get("model_id")
+        if key is None and isinstance(data.get("text/html"), str):
+            key = picture_key(data["text/html"])
+        shown = static_output({**one, "data": {k: v for k, v in data.items() if k != VIEW}} if data else one)
+        return _reached(_FRAME.sub(_LIVE_ONLY, shown)) + _numbers(tables.get(key, ()))
 
     sections, contents, first = [], [], True
     for number, slide in enumerate(slides_of(notebook, output), 1):
@@ -158,9 +157,18 @@ def _lowered(markup: str, *, top: int) -> str:
     return _HEADING.sub(lower, _ID.sub(r"\1", markup))
 
 
+def _reached(output: str) -> str:
+    """An output with a table is wider than a telephone and scrolls: it is reached by key."""
+    if "<table" not in output:
+        return output
+    return output.replace(
+        "jp-OutputArea-output", 'jp-OutputArea-output" tabindex="0" role="group" aria-label="Table', 1
+    )
+
+
 def _numbers(tables) -> str:
     shown = "".join(
-        f'<div class="numbers" role="region" aria-label="Numbers of the picture" tabindex="0">{table}</div>'
+        f'<div class="numbers" role="group" aria-label="Numbers of the picture" tabindex="0">{table}</div>'
         for table in tables
         if table
     )

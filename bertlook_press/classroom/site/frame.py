@@ -148,7 +148,7 @@ def document(source: str) -> tuple[str, str, str]:
         return f'<h{found[1]} id="{escape(name, quote=True)}">{found[2]}</h{found[1]}>'
 
     body = _HEADING.sub(anchored, body)
-    body = _TABLE.sub(boxed, body)
+    body = _TABLE.sub(boxed, body.replace("<th></th>", "<td></td>"))  # a column without a name has no heading
     # What can be scrolled must be reached by key.
     body = re.sub(r"<pre(?=[ >])", '<pre tabindex="0"', body)
     heading = re.search(r"<h1[^>]*>(.*?)</h1>", body, re.DOTALL)
@@ -158,7 +158,7 @@ def document(source: str) -> tuple[str, str, str]:
 
 def boxed(table: re.Match) -> str:
     """A table that is wider than a telephone scrolls by itself."""
-    return f'<div class="table" role="region" aria-label="Table" tabindex="0">{table[0]}</div>'
+    return f'<div class="table" role="group" aria-label="Table" tabindex="0">{table[0]}</div>'
 
 
 def contents(body: str) -> str:

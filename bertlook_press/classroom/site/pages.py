@@ -105,7 +105,7 @@ def notebook_page(path: Path, name: str, place: str, pages: Mapping[str, str], t
             parts.append(
                 source
                 + (
-                    f'<div class="outputs" tabindex="0" role="region" aria-label="Output">{outputs}</div>'
+                    f'<div class="outputs" tabindex="0" role="group" aria-label="Output">{outputs}</div>'
                     if outputs
                     else ""
                 )
@@ -130,7 +130,7 @@ def exercises_page(pages: Mapping[str, str], there: frozenset[str]) -> str:
         }
         if links["Exercises"] in there:
             items.append(
-                f'<li><h3>{_number(one.number)}{escape(one.title)}</h3><p class="links">{_links(place, links, there)}</p></li>'
+                f'<li><h2>{_number(one.number)}{escape(one.title)}</h2><p class="links">{_links(place, links, there)}</p></li>'
             )
     body = (
         f'<h1>Exercises</h1><p class="lead">Each notebook checks its answers itself. Read them here; run them where bertlook is installed, '

@@ -75,9 +75,9 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
     told = [
         one.told(f"{one.file} is not beside this page.", "What it shows stays as it is.") for one in models
     ]
-    sizes = ["", *(f" ({one['size'] / 1e6:.0f} MB, read when chosen)" for one in told[1:])]
     choices = "".join(
-        f'<option value="{one.name}">{escape(one.title + size)}</option>' for one, size in zip(models, sizes)
+        f'<option value="{one["name"]}">{escape(one["title"])} ({one["size"] / 1e6:.0f} MB, read when asked)</option>'
+        for one in told
     )
     body = (
         site_file("playground.html")

@@ -99,7 +99,7 @@ function createHeadMap(host, get, emit) {
       // Where there is no room for numbers, a difference still has its sign.
       const sign = difference && Math.abs(v) >= 0.1 * top ? (v < 0 ? "\u2212" : "+") : "";
       cell.textContent = gone ? "–" : numbers ? short(v) : sign;
-      cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${said(v)}`);
+      cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${cell.textContent || said(v)}`); // what is read out is what is seen; the readout has all digits
     }
     showBadge(badge, get("badge") ?? "");
     heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];

@@ -38,6 +38,25 @@ function fillSlide(page = document) {
   else if (pictures.length && several) fillPictures(slide, several);
   growWords(slide, live || pictures.length ? [1.2, 1.1] : [1.5, 1.4, 1.3, 1.2, 1.1], live ? 0.12 * roomOf(slide) : 0);
   lowerBody(slide);
+  letKeysScroll(slide);
+}
+
+// What has to be scrolled, on a telephone or where the page is enlarged, is reached by key, unless something inside it is.
+function letKeysScroll(slide) {
+  for (const box of [slide, ...slide.querySelectorAll(".jp-OutputArea-output, .output_subarea, .cm-scroller")]) {
+    const scrolls = roomToScroll(box).some((room) => room > 1) && !box.querySelector("a[href], button, input, select, textarea, [tabindex='0']");
+    if (scrolls) box.setAttribute("tabindex", "0");
+    else if (box.dataset.scrolls) box.removeAttribute("tabindex");
+    if (scrolls) box.dataset.scrolls = "yes";
+    else delete box.dataset.scrolls;
+  }
+}
+
+// How far a box can be scrolled: to the right and down.
+function roomToScroll(box) {
+  const { overflowX, overflowY } = getComputedStyle(box);
+  const may = (overflow) => /auto|scroll/.test(overflow);
+  return [may(overflowX) ? box.scrollWidth - box.clientWidth : 0, may(overflowY) ? box.scrollHeight - box.clientHeight : 0];
 }
 
 // The height of the window that shows the slide: the room's, or that of a picture of it in the speaker's window.

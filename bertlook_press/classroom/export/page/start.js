@@ -61,9 +61,36 @@ Reveal.initialize({
   keyboard: { 87: () => Reveal.toggleOverview() }, // w; t is in fill.js
 });
 
-wearFirst(look);
+// The deck's own look, or what the reader chose on the site that holds it, or what the reader's system has.
+function ownLook() {
+  let kept = null;
+  try {
+    kept = localStorage.getItem("bertlook-look");
+  } catch {} // a browser that keeps nothing
+  const dark = kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  return look ?? (dark ? "dark" : "");
+}
+
+wearFirst(ownLook());
 showPlace(rise);
 keepFilled();
+
+// Arrows scroll what has more to show, and turn the slide where it ends.
+const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+window.addEventListener("keydown", (event) => {
+  const slide = document.querySelector(".reveal:not(.overview) .slides > section > section.present");
+  const [x, y] = ARROWS[event.key] ?? [0, 0];
+  if (!slide || !(x || y) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.target.closest?.(".bertlook-live, textarea, select, input")) return;
+  const box = event.target.closest?.("[data-scrolls]") ?? slide;
+  const [right, down] = roomToScroll(box);
+  const left = x ? (x > 0 ? right - box.scrollLeft : box.scrollLeft) : y > 0 ? down - box.scrollTop : box.scrollTop;
+  if (left < 2) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  box.scrollBy({ left: 0.4 * x * box.clientWidth, top: 0.4 * y * box.clientHeight });
+}, { capture: true });
+
 if (Reveal.isReady()) fillSlide();
 const letters = routes.length > 1 ? { d: wearNext, r: nextRoute } : { d: wearNext };
 guardLetters(letters, (target) => target.closest(".bertlook-live, textarea, select, input"));

@@ -2,11 +2,12 @@
 (() => {
   const byId = (name) => document.getElementById(name);
   const texts = JSON.parse(byId("recorded-texts").textContent);
-  const known = JSON.parse(byId("models").textContent); // the models to choose from; the first one is read at once
+  const known = JSON.parse(byId("models").textContent); // the models to choose from; one is read when something is asked of it
   const say = (words) => (byId("said").textContent = words);
   const make = (tag, words, name = "") => Object.assign(document.createElement(tag), { textContent: words, className: name });
   const label = ([layer, head]) => `${layer + 1}-${head + 1}`;
-  let map, view, recorded, neurons, engine; // models of the views; the worker
+  let map, view, recorded, neurons; // models of the views
+  let engine; // the worker, once something was asked that the page does not show already
   let wanted = null; // the head that the address asks for, where the views do not have it yet
   let choice = 0; // of models: what is read for an earlier one is dropped
   let off = []; // [layer, head] of the heads switched off
@@ -40,7 +41,7 @@
     keepAddress();
     sameSentence();
     listWords();
-    if (!engine) return;
+    if (!engine) return choose(byId("model").value);
     const mine = ++turn;
     const [text, pair] = asked();
     if (!text.trim()) return say("Type a sentence: an empty one has nothing to look at.");
@@ -114,7 +115,7 @@
     byId("words").replaceChildren(
       ...words.map(({ word }, i) => {
         const button = make("button", word);
-        Object.assign(button, { type: "button", disabled: !engine, dir: "auto" });
+        Object.assign(button, { type: "button", dir: "auto" });
         button.setAttribute("aria-pressed", String(i === masked));
         button.addEventListener("click", () => {
           masked = masked === i ? -1 : i;
@@ -131,7 +132,6 @@
   const chosen = () => [map.get("layer"), map.get("head")];
   const shapeNow = () => (engine ? [engine.about.n_layers, engine.about.n_heads] : map.get("shape"));
   function markOff() {
-    byId("switch").disabled = !engine;
     byId("switch").textContent = `Switch head ${label(chosen())} ${isOff(chosen()) ? "on again" : "off"}`;
     for (const cell of document.querySelectorAll("#bertlook-views .head_map .bl-cell")) cell.classList.toggle("off", isOff([Number(cell.dataset.layer), Number(cell.dataset.head)]));
     const all = make("button", "all on");
@@ -180,6 +180,12 @@
     masked = /^\d{1,3}$/.test(state.get("mask") ?? "") ? Number(state.get("mask")) - 1 : -1;
   }
 
+  // Whether an address wants more than the page was made with.
+  function asks(hash) {
+    const state = new URLSearchParams(hash.slice(1));
+    return ["pair", "off", "mask", "model"].some((name) => state.has(name)) || (state.get("text") ?? byId("first").value) !== byId("first").defaultValue;
+  }
+
   // -- which model --
   async function choose(name, then = () => (off = off.filter((head) => inside(head)))) {
     const told = known.find((one) => one.name === name) ?? known[0], mine = ++choice;
@@ -211,6 +217,7 @@
     byId("bertlook-views").removeAttribute("data-shows");
     const start = (hash) => {
       own = ""; // written again by what a reader chooses while the model is read
+      if (!engine && !asks(hash)) return readAddress(hash);
       return choose(new URLSearchParams(hash.slice(1)).get("model"), () => readAddress(own || hash));
     };
     let waiting = 0;
@@ -240,6 +247,6 @@
     markOff();
     sameSentence();
     await start(hash);
-    if (engine) document.body.dataset.ready = "yes";
+    document.body.dataset.ready = "yes";
   });
 })();
