@@ -1,4 +1,4 @@
-"""Write the links to Binder and Colab, from one setting: [tool.bertlook] in pyproject.toml.
+"""Write the links to Binder, Colab and a hub of your own, from one setting: [tool.bertlook] in pyproject.toml.
 
     python tools/links.py                               write them anew
     python tools/links.py --repository YOU/YOURS        set the repository first (and --ref main, a branch or tag)
@@ -77,6 +77,17 @@ class Home:
         """Opens a notebook on Colab."""
         return f"https://colab.research.google.com/github/{self.repository}/blob/{self.ref}/{quote(notebook)}"
 
+    def puller(self, page: str, hub: str = "https://HUB") -> str:
+        """Opens a page of a student's own server on a hub, after nbgitpuller has brought the repository there or up to date.
+
+        >>> Home("ada/course").puller("lab/tree/course/a b.ipynb")
+        'https://HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fada%2Fcourse&branch=main&urlpath=lab%2Ftree%2Fcourse%2Fa%20b.ipynb'
+        """
+        repository, branch, place = (
+            quote(one, safe="") for one in (f"https://github.com/{self.repository}", self.ref, page)
+        )
+        return f"{hub}/hub/user-redirect/git-pull?repo={repository}&branch={branch}&urlpath={place}"
+
     @property
     def source(self) -> str:
         """What pip installs from: the repository, or while its address is not known a wheel beside the notebook."""
@@ -145,6 +156,15 @@ def links_block(home: Home, root: Path = ROOT) -> str:
                 f", exercises on [Binder]({home.binder(f'lab/tree/{path}')}) or [Colab]({home.colab(path)})"
             )
         lines.append(line)
+    name = home.repository.partition("/")[2]  # nbgitpuller's folder
+    place = f"lab/tree/{name}/notebooks/exercises/01_what_bert_reads.ipynb"
+    lines += [
+        "",
+        "On a hub with [nbgitpuller](https://nbgitpuller.readthedocs.io), a link brings the course to a student, up to date, and opens a notebook. "
+        + "Write your hub in place of `HUB`, and the notebook that is wanted at the end:",
+        "",
+        f"```\n{home.puller(place)}\n```",
+    ]
     return "\n".join(lines)
 
 

@@ -342,6 +342,7 @@ def test_on_a_telephone_nothing_lies_over_another_and_a_long_slide_is_scrolled(
     opened.page.set_viewport_size({"width": width, "height": height})
     opened.page.goto(page.as_uri() + "#/slide-1-1")
     opened.page.wait_for_selector("body.bertlook-ready")
+    opened.wait("document.querySelector('section section.present').getBoundingClientRect().left < 1")
     bars = opened.page.evaluate(BARS)
     for one, other in itertools.combinations(bars, 2):
         apart = (
@@ -349,7 +350,9 @@ def test_on_a_telephone_nothing_lies_over_another_and_a_long_slide_is_scrolled(
             or one["bottom"] <= other["top"] + 1 or other["bottom"] <= one["top"] + 1
         )  # fmt: skip
         assert apart, (one, other)
-    assert all(0 <= bar["left"] and bar["right"] <= width and bar["bottom"] <= height for bar in bars)
+    assert all(
+        bar["left"] > -1 and bar["right"] < width + 1 and bar["bottom"] < height + 1 for bar in bars
+    ), bars
     place = "document.querySelector('section section.present').scrollTop"
     assert opened.page.evaluate("document.querySelector('section section.present').tabIndex") == 0
     opened.press("ArrowDown")

@@ -24,7 +24,7 @@ WIDTHS = (360, 1280, 1920)
 
 # One of each kind, and the longest: of a whole site every page is looked at.
 LOOKED_AT = {
-    "index.html", "404.html", "playground.html", "recorded/bert-base-uncased.html", "exercises/index.html", "exercises/03_where_heads_look.html",
+    "index.html", "404.html", "search.html", "lessons/03_where_heads_look.html", "playground.html", "recorded/bert-base-uncased.html", "exercises/index.html", "exercises/03_where_heads_look.html",
     "read/index.html", "read/results.html", "read/gallery.html", "read/models.html",
 }  # fmt: skip
 
@@ -229,6 +229,30 @@ def test_weights_are_read_when_something_is_typed_and_the_first_page_is_small(fo
     page.goto((folder / "index.html").as_uri())
     asked = [Path(unquote(urlsplit(one).path)) for one in page.requests if one.startswith("file:")]
     assert sum(path.stat().st_size for path in asked) < 400_000
+
+
+def test_the_search_finds_slides_and_texts_and_reads_its_words_when_somebody_types(folder, blank):
+    page = blank(offline=True)
+    page.goto((folder / "search.html").as_uri())
+    page.wait_for_timeout(100)
+    assert not [one for one in page.requests if one.endswith("search-words.js")]
+    page.fill("#words", "Holm")
+    page.locator("#found a").first.wait_for()
+    links = page.locator("#found a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert any(link.startswith("read/") for link in links) and "place" in page.locator("#said").inner_text()
+    page.fill("#words", "[SEP] no-op")
+    wait(page, "document.querySelector('#found a')?.textContent.includes('no-op')")
+    page.fill("#words", "Où heads look (")  # accents, a bracket that means something to a pattern
+    wait(page, "document.getElementById('said').textContent.startsWith('Nothing has all')")
+    page.fill("#words", "where heads look neighbour")
+    slide = page.locator("#found a[href^='decks/03_'][href*='#/slide-']").first
+    slide.wait_for()
+    target = slide.get_attribute("href").partition("#/")[2]
+    again = blank(offline=True)
+    again.goto(page.url)
+    again.locator(f"#found a[href$='{target}']").first.click()
+    wait(again, f"document.querySelector('section section.present')?.id === '{target}'")
+    assert page.errors == [] and again.errors == []
 
 
 # Stands in for the workers with the models: even weights, and answers that say what was asked.

@@ -73,7 +73,8 @@ def test_a_second_call_makes_what_has_changed_alone(root, tmp_path):
     first = build(root, out)
     assert "read/glossary.html" in first.made and not first.kept
     again = build(root, out)
-    assert sorted(again.made) == ["404.html", "index.html"]
+    front = ["404.html", "index.html", "lessons/03_where_heads_look.html", "search-words.js", "search.html"]
+    assert sorted(again.made) == front
     (root / "docs" / "glossary.md").write_text("# Other words\n", encoding="utf-8")
     third = build(root, out)
     assert "read/glossary.html" in third.made and "read/results.html" in third.kept
@@ -136,6 +137,25 @@ def test_an_address_gives_a_site_map(root, tmp_path):
     assert 'href="https://example.org/course/index.html"' in (out / "404.html").read_text(encoding="utf-8")
     build(root, out)
     assert not (out / "sitemap.xml").exists()
+
+
+def test_a_lesson_has_a_page_of_its_own_and_the_words_of_every_page_are_searched(root, tmp_path):
+    out = tmp_path / "public"
+    build(root, out)
+    lesson = (out / "lessons" / "03_where_heads_look.html").read_text("utf-8")
+    assert 'href="../exercises/03_where_heads_look.html"' in lesson and "../decks/" not in lesson
+    assert 'href="lessons/03_where_heads_look.html"' in (out / "index.html").read_text("utf-8")
+    words = (out / "search-words.js").read_text("utf-8")
+    found = json.loads(words.removeprefix("globalThis.bertlookWords = ").removesuffix(";\n"))
+    parts = {place: sections for place, _, sections in found}
+    assert parts["read/results.html"][-1] == [
+        "#two",
+        "Two",
+        "<script>alert(1)</script> a 1",
+    ]  # words, never markup
+    assert set(parts) == {"read/results.html", "read/glossary.html", "read/index.html"} | {
+        f"exercises/{name}.html" for name in ("index", "03_where_heads_look")
+    }
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import nbformat
 import pytest
@@ -70,6 +70,23 @@ def test_a_colab_link_opens_the_notebook():
     assert FORK.colab("notebooks/exercises/01_a.ipynb") == (
         "https://colab.research.google.com/github/ada/attention.course/blob/spring/2027/notebooks/exercises/01_a.ipynb"
     )
+
+
+def test_a_link_for_nbgitpuller_names_repository_branch_and_the_notebook_in_its_folder(tmp_path):
+    """What nbgitpuller 1.2 takes: `repo`, `branch`, and `urlpath` below a folder named as the last part of `repo`."""
+    [address] = [
+        line
+        for line in links.links_block(FORK, project(tmp_path)).splitlines()
+        if line.startswith("https://HUB")
+    ]
+    path, query = urlsplit(address).path, parse_qs(urlsplit(address).query)
+    assert path == "/hub/user-redirect/git-pull"
+    assert query == {
+        "repo": ["https://github.com/ada/attention.course"],
+        "branch": ["spring/2027"],
+        "urlpath": ["lab/tree/attention.course/notebooks/exercises/01_what_bert_reads.ipynb"],
+    }
+    assert (ROOT / query["urlpath"][0].partition("attention.course/")[2]).is_file()
 
 
 def test_every_file_is_written_once_and_then_agrees(tmp_path):

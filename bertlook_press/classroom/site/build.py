@@ -23,6 +23,7 @@ from ..worksheet import render_exam, render_worksheet
 from . import pages
 from .frame import site_file
 from .playground import playground_files, recorded_page
+from .search import PAGE, WORDS, search_page, search_words
 
 USUAL_PARTS = ("decks", "handouts", "read", "exercises", "worksheets", "recorded", "playground")
 
@@ -177,7 +178,7 @@ class Plan:
     """Which pages the site will have, and how each is made."""
 
     def __init__(self, root, decks, parts, solutions, run, served, out):
-        self.root, self.decks, self.parts = root, decks, parts
+        self.root, self.decks, self.parts, self.out = root, decks, parts, out
         self.solutions, self.run, self.served = solutions, run, served
         self.left_out: list[str] = []
         self.there: frozenset[str] = frozenset()
@@ -200,8 +201,15 @@ class Plan:
         self.pages |= {name: f"read/{pages.slug(name)}.html" for name in self.texts}
         self.reference = "api" in parts and self._reference(out)
         worksheets = [one.stem for one in LESSONS] if "worksheets" in parts else []
+        self.lessons = {
+            f"lessons/{one.stem}.html": one.stem
+            for one in LESSONS
+            if (root / "slides" / f"{one.stem}.ipynb").is_file()
+        }
         self.places = [
             "index.html",
+            PAGE,
+            *self.lessons,
             *self.pages.values(),
             *(["exercises/index.html"] if self.notebooks else []),
             *(["read/index.html"] if self.texts else []),
@@ -338,12 +346,15 @@ class Plan:
         front = {
             "index.html": pages.course_page(found, self.there | made),
             "404.html": pages.missing_page(url),
+            PAGE: search_page(self.there),
+            WORDS: search_words(self.out, made),
+            **{place: pages.lesson_page(stem, self.there | made) for place, stem in self.lessons.items()},
         }
         if url:
             listed = sorted(
                 place
-                for place in {*made, "index.html"}
-                if place.endswith(".html") and not place.startswith("api/")
+                for place in {*made, *front}
+                if place != "404.html" and place.endswith(".html") and not place.startswith("api/")
             )
             front["sitemap.xml"] = pages.site_map(url, listed)
         return front

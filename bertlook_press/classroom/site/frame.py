@@ -27,6 +27,7 @@ MENU = {
     "playground.html": "Playground",
     "exercises/index.html": "Exercises",
     "read/index.html": "Read",
+    "search.html": "Search",
     "recorded/bert-base-uncased.html": "BERT-base",
     "api/index.html": "Reference",
 }

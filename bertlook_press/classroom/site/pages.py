@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
 
-from bertlook_course.syllabus import GUEST, LESSONS, MAP, PARTS, deck_routes, lesson
+from bertlook_course.syllabus import GUEST, LESSONS, MAP, PARTS, Lesson, deck_routes, lesson
 
 from ..export.cells import code, static_output
 from ..export.reveal import typeface
@@ -234,7 +234,17 @@ def _card(stem: str, deck: Path, there: Collection[str]) -> str:
         for minutes, slides in routes.items()
     )
     needs = ", ".join(str(int(one)) for one in lesson(number).needs) if number else ""
-    links = {
+    return (
+        f"<li><h3>{_number(number)}{heading}</h3><p>{escape(question)}</p>"
+        f'<p class="quiet">Minutes: {times}{f". After {needs}" if needs else ""}</p>'
+        f'<p class="links">{_links("index.html", _with(stem), there)}</p></li>'
+    )
+
+
+def _with(stem: str) -> dict[str, str]:
+    """What goes with a deck."""
+    return {
+        "Lesson": f"lessons/{stem}.html",
         "Handout": f"decks/{stem}_handout.html",
         "PDF": f"decks/{stem}_handout.pdf",
         "Exercises": f"exercises/{stem}.html",
@@ -243,11 +253,42 @@ def _card(stem: str, deck: Path, there: Collection[str]) -> str:
         "Key": f"worksheets/{stem}_key.html",
         "Exam": f"worksheets/{stem}_exam.html",
     }
-    return (
-        f"<li><h3>{_number(number)}{heading}</h3><p>{escape(question)}</p>"
-        f'<p class="quiet">Minutes: {times}{f". After {needs}" if needs else ""}</p>'
-        f'<p class="links">{_links("index.html", links, there)}</p></li>'
+
+
+def lesson_page(stem: str, there: Collection[str]) -> str:
+    """One lesson at an address that stays: what a course page elsewhere links to, with all that belongs to it."""
+    one = next(one for one in LESSONS if one.stem == stem)
+    place = f"lessons/{stem}.html"
+    doors = {
+        "Slides": f"decks/{stem}.html",
+        "Exercises": f"exercises/{stem}.html",
+        "Worksheet": f"worksheets/{stem}.html",
+    }
+    door = "".join(
+        f'<li><a href="{to_page(place, target)}">{name}</a></li>'
+        for name, target in doors.items()
+        if target in there
     )
+    rest = {name: target for name, target in _with(stem).items() if name != "Lesson" and name not in doors}
+    needed = [other for other in LESSONS if other.number in one.needs]
+    leads = [other for other in LESSONS if one.number in other.needs]
+    body = (
+        f'<h1>{_number(one.number)}{escape(one.title)}</h1><p class="lead">{escape(one.question)}</p>'
+        f'<ul class="doors">{door}</ul><p class="links">{_links(place, rest, there)}</p>'
+        + _lessons("It stands on", needed, place, there)
+        + _lessons("It leads to", leads, place, there)
+    )
+    return frame(place, one.title, one.question, body, there=frozenset(there))
+
+
+def _lessons(title: str, lessons: list[Lesson], place: str, there: Collection[str]) -> str:
+    """A heading and the lessons below it, each with its question."""
+    items = "".join(
+        f'<li><a href="{to_page(place, target)}">{_number(one.number)}{escape(one.title)}</a><br>{escape(one.question)}</li>'
+        for one in lessons
+        if (target := f"lessons/{one.stem}.html") in there
+    )
+    return f'<h2>{title}</h2><ul class="list">{items}</ul>' if items else ""
 
 
 def _number(number: str) -> str:
@@ -271,7 +312,7 @@ def missing_page(url: str) -> str:
 <body><main><h1>This page is not here</h1><p class="lead"><a id="home" href="{home}">To the map of the course</a></p></main>
 <script>
 // Without an address of its own the site ends where one of its folders begins.
-const [, root] = location.pathname.match(/^(.*?\\/)(?:decks|exercises|solutions|worksheets|read|recorded|api)\\//) ?? [];
+const [, root] = location.pathname.match(/^(.*?\\/)(?:decks|lessons|exercises|solutions|worksheets|read|recorded|api)\\//) ?? [];
 if (root && {json.dumps(not url)}) document.getElementById("home").href = root + "index.html";
 </script></body></html>
 """
