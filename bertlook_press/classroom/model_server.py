@@ -1,4 +1,4 @@
-"""A part of Jupyter's server: the shipped models, and the scripts that compute them, for pages whose kernel does not answer."""
+"""A part of Jupyter's server: the shipped models and the scripts that compute them, for pages whose kernel does not answer; the slides' theme."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 
 SCRIPT = "bertlook/engine.js"  # below the server's own address
 FOLDER = "bertlook/"  # of each model: NAME.json, what is known of its file, and the file itself
+
+THEME = "bertlook/theme.css"  # for a deck that names it (rise.stylesheet), wherever it lies
 
 MISSING, INSTEAD = "Python does not answer.", "Start the kernel, and run the cell again."
 
@@ -41,6 +43,7 @@ def _load_jupyter_server_extension(server) -> None:
         ".*$",
         [
             handler(SCRIPT, engine_script, script),
+            handler(THEME, theme, "text/css; charset=utf-8"),
             handler(f"{FOLDER}({names})\\.json", model_told, "application/json"),
             handler(f"{FOLDER}({names})\\.js", model_script, script),
         ],
@@ -54,6 +57,15 @@ def engine_script() -> str:
     from ..pages import engine_source
 
     return f"{engine_source()}\nglobalThis.bertlookServed = {json.dumps([*SHIPPED])};\n"
+
+
+def theme() -> str:
+    """The style sheet of the course's slides, all its parts in one."""
+    from bertlook_teach.disk import shipped_course
+
+    from .export.deck import deck_look
+
+    return deck_look(shipped_course() / "slides")
 
 
 def model_told(name: str) -> str:

@@ -458,3 +458,26 @@ def test_in_classic_rise_a_manager_that_is_ready_late_takes_no_widget_away(open_
     page.wait_for_timeout(500)
     assert page.locator(".noUi-handle").count() == 1
     page.close()
+
+
+@pytest.mark.parametrize("classic", [False, True], ids=["rise", "classic"])
+def test_a_deck_without_a_style_sheet_beside_it_gets_the_theme_by_a_line_of_its_metadata(
+    open_deck, folder, classic
+):
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    papers = []
+    for name, settings in [("plain", {}), ("dressed", {"stylesheet": "bertlook"})]:
+        opened = open_deck(
+            save(
+                make_deck([(new_markdown_cell("# A title"), "slide")], **settings), elsewhere, f"{name}.ipynb"
+            ),
+            classic=classic,
+        )
+        paper = "getComputedStyle(document.body).getPropertyValue('--slide-paper').trim()"
+        if settings:
+            opened.wait(f"{paper} === '#fdfcf9'")
+        papers.append(opened.page.evaluate(paper))
+        assert opened.foreign == [] and opened.errors == []
+        opened.page.close()
+    assert papers == ["", "#fdfcf9"]

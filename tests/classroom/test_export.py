@@ -260,6 +260,8 @@ def test_the_look_of_a_deck_is_the_style_sheet_beside_it(tmp_path):
     assert deck_look(tmp_path) == "body { color: teal }\nh1 { color: red }"
     assert deck_look(tmp_path / "theme") == ""
     assert "--slide-accent" in deck_look(Path(find_root()) / "slides")
+    assert "--slide-accent" in deck_look(tmp_path / "theme", "bertlook")  # asked for by name
+    assert deck_look(tmp_path, "bertlook").endswith("h1 { color: red }")  # and one's own goes last
 
 
 # --- views without Python ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 
 from bertlook_teach import __version__
+from bertlook_teach.disk import shipped_course
 
 from ...pages import engine_source, model_source
 from .cells import Slide, live_output, slides_of
@@ -96,10 +97,11 @@ def render_deck(
     )
 
 
-def deck_look(folder: Path) -> str:
+def deck_look(folder: Path, stylesheet: str = "") -> str:
     """The style sheet beside a deck (rise.css), with what it imports put in its place.
 
-    Missing sheets are left out: a deck of one's own need not have one.
+    Missing sheets are left out: a deck of one's own need not have one, and may ask for the course's by its metadata, ``rise.stylesheet``
+    "bertlook", which is then the second argument.
     """
 
     def read(path: Path) -> str:
@@ -110,8 +112,9 @@ def deck_look(folder: Path) -> str:
             text,
         )
 
-    own = read(Path(folder) / "rise.css")
-    return own or read(Path(folder) / "slides" / "rise.css")
+    shipped = read(shipped_course() / "slides" / "rise.css") if stylesheet == "bertlook" else ""
+    own = read(Path(folder) / "rise.css") or read(Path(folder) / "slides" / "rise.css")
+    return shipped + own
 
 
 @cache

@@ -101,7 +101,7 @@ def export_deck(
     title = notebook.metadata.get("title") or notebook.metadata.get("rise", {}).get("footer") or deck.stem
     page = out / f"{deck.stem}.html"
     there = {deck.stem, *beside, *(path.stem for path in out.glob("[0-9][0-9]_*.html"))}
-    look = deck_look(deck.parent)
+    look = deck_look(deck.parent, notebook.metadata.get("rise", {}).get("stylesheet", ""))
     carried = [one.script for one in held] if single_file else []
     write_file(page, render_deck(notebook, live, title=str(title), look=look, beside=there, inside=carried))
     for one in held:

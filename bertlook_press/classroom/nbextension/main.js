@@ -136,7 +136,7 @@ define(["require", "base/js/namespace", "base/js/events"], function (require, Ju
     await loadFill();
     guardKeys();
     wearFirst(rise.look);
-    showPlace(rise);
+    showPlace(rise, Jupyter.notebook.base_url);
     keepFilled();
     await bringToLife();
   }

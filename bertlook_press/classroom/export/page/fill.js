@@ -4,7 +4,12 @@
 "use strict";
 
 // The part of the course gives the deck its colour, the lesson its place in the strip at the foot (rise.part, rise.lesson).
-function showPlace(rise) {
+// A deck without the style sheet beside it may ask for it by name (rise.stylesheet); `base` is the address of the server that has it.
+function showPlace(rise, base = "") {
+  if (rise.stylesheet === "bertlook" && base) {
+    const link = { rel: "stylesheet", href: `${base}bertlook/theme.css`, onload: () => fillSlide() };
+    document.head.append(Object.assign(document.createElement("link"), link));
+  }
   if (rise.numbers) keepNumbers(rise.numbers, rise.slides);
   if (rise.part) document.body.dataset.part = rise.part;
   if (!rise.lesson) return;

@@ -127,7 +127,7 @@
       const panel = await until(() => app.shell.currentWidget, 60000);
       const rise = panel.content.model?.getMetadata("rise") || {};
       wearFirst(rise.look);
-      showPlace(rise);
+      showPlace(rise, config.baseUrl);
       fillSlide();
       saveByHandOnly(documents);
       panel.content.node.focus({ preventScroll: true }); // or Home, End, w and t would work only after a click
