@@ -259,9 +259,10 @@ if words[:3] == ["-m", "pip", "install"]:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A copy of what start.py needs, in which making .venv gives a Python that only pretends."""
+    """A copy of what start.py needs, in which making .venv gives a Python that only pretends. Its folder is named as folders are."""
     if os.name == "nt":
         pytest.skip("the pretended Python is a script")
+    tmp_path = tmp_path / "Übung #1, 100 % (Kopie)"
     for name in start.INSTALLED_FROM:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

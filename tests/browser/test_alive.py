@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
@@ -354,15 +356,39 @@ def test_a_notebook_not_yet_run_shows_what_it_can(open_page, folder):
     assert deck.foreign == []
 
 
+def widths_of_pictures(page, body: str, place: Path) -> list[int]:
+    """Of a page without a network: the pictures that can be decoded, 0 for one that cannot."""
+    place.write_text(body, encoding="utf-8")
+    page.goto(place.as_uri(), wait_until="domcontentloaded")
+    return page.evaluate(
+        "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth, () => 0)))"
+    )
+
+
 def test_a_deck_that_nbconvert_wrote_shows_its_pictures_without_network(blank, tmp_path):
     from nbconvert import HTMLExporter
 
     body, _ = HTMLExporter().from_filename(str(ROOT / "slides" / "03_where_heads_look.ipynb"))
-    (tmp_path / "deck.html").write_text(body, encoding="utf-8")
-    page = blank(offline=True)
-    page.goto((tmp_path / "deck.html").as_uri(), wait_until="domcontentloaded")
-    page.wait_for_selector("img", state="attached")
-    widths = page.evaluate(
-        "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth, () => 0)))"
-    )
+    widths = widths_of_pictures(blank(offline=True), body, tmp_path / "deck.html")
     assert len(widths) >= 8 and min(widths) > 300
+
+
+def test_a_strangers_notebook_shows_pictures_where_its_widgets_state_is_left_out(blank, tmp_path):
+    """As docs/hosts.md says: with the state nbconvert writes scripts that ask a CDN in place of our pictures."""
+    from nbconvert import HTMLExporter
+    from nbconvert.preprocessors import ExecutePreprocessor
+    from traitlets.config import Config
+
+    source = "from bertlook_teach import HeadView, extract_attention, load_encoder\n"
+    source += "HeadView(extract_attention(load_encoder('specimen'), 'The cat saw a bird.'))"
+    deck = make_deck([(new_code_cell(source), "slide")])
+    ExecutePreprocessor(store_widget_state=True).preprocess(deck, {"metadata": {"path": str(tmp_path)}})
+    assert "widgets" in deck.metadata
+    blanked, _ = HTMLExporter().from_notebook_node(deck)
+    page, place = blank(offline=True), tmp_path / "stranger.html"
+    assert widths_of_pictures(page, blanked, place) == []
+    shown, _ = HTMLExporter(config=Config(ClearMetadataPreprocessor={"enabled": True})).from_notebook_node(
+        deck
+    )
+    assert [width > 300 for width in widths_of_pictures(page, shown, place)] == [True]
+    assert "Head 1-1" in page.inner_text("body")
