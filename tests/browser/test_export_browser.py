@@ -357,9 +357,9 @@ def test_on_a_telephone_nothing_lies_over_another_and_a_long_slide_is_scrolled(
     assert opened.page.evaluate("document.querySelector('section section.present').tabIndex") == 0
     opened.press("ArrowDown")
     assert opened.page.evaluate(place) > 50 and opened.slide == "1-1"
-    for _ in range(40):
-        opened.press("ArrowDown")
-    assert opened.slide != "1-1" and opened.errors == []
+    opened.page.evaluate(f"{place} = 0")
+    opened.press("ArrowUp")  # there is nothing above: the deck has the key
+    assert opened.slide == "1-0" and opened.errors == []
 
 
 def test_a_route_shows_its_slides_alone_and_a_key_goes_on_to_the_next(open_file, tiny, tmp_path):

@@ -46,10 +46,10 @@ function fillSlide(page = document) {
   letKeysScroll(slide);
 }
 
-// What has to be scrolled, on a telephone or where the page is enlarged, is reached by key, unless something inside it is.
+// What has to be scrolled, on a telephone or where the page is enlarged, is reached by key; an output also by what is inside it.
 function letKeysScroll(slide) {
   for (const box of [slide, ...slide.querySelectorAll(".jp-OutputArea-output, .output_subarea, .cm-scroller")]) {
-    const scrolls = roomToScroll(box).some((room) => room > 1) && !box.querySelector("a[href], button, input, select, textarea, [tabindex='0']");
+    const scrolls = roomToScroll(box).some((room) => room > 1) && (box === slide || !box.querySelector("a[href], button, input, select, textarea, [tabindex='0']"));
     if (scrolls) box.setAttribute("tabindex", "0");
     else if (box.dataset.scrolls) box.removeAttribute("tabindex");
     if (scrolls) box.dataset.scrolls = "yes";

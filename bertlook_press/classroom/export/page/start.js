@@ -75,7 +75,7 @@ wearFirst(ownLook());
 showPlace(rise);
 keepFilled();
 
-// Arrows scroll what has more to show, and turn the slide where it ends.
+// Arrows scroll what has more to show; where it ends they are the deck's.
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 window.addEventListener("keydown", (event) => {
