@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -356,9 +358,8 @@ def test_a_notebook_not_yet_run_shows_what_it_can(open_page, folder):
     assert deck.foreign == []
 
 
-def widths_of_pictures(page, body: str, place: Path) -> list[int]:
+def widths_of_pictures(page, place: Path) -> list[int]:
     """Of a page without a network: the pictures that can be decoded, 0 for one that cannot."""
-    place.write_text(body, encoding="utf-8")
     page.goto(place.as_uri(), wait_until="domcontentloaded")
     return page.evaluate(
         "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth, () => 0)))"
@@ -369,26 +370,26 @@ def test_a_deck_that_nbconvert_wrote_shows_its_pictures_without_network(blank, t
     from nbconvert import HTMLExporter
 
     body, _ = HTMLExporter().from_filename(str(ROOT / "slides" / "03_where_heads_look.ipynb"))
-    widths = widths_of_pictures(blank(offline=True), body, tmp_path / "deck.html")
+    (tmp_path / "deck.html").write_text(body, encoding="utf-8")
+    widths = widths_of_pictures(blank(offline=True), tmp_path / "deck.html")
     assert len(widths) >= 8 and min(widths) > 300
 
 
 def test_a_strangers_notebook_shows_pictures_where_its_widgets_state_is_left_out(blank, tmp_path):
     """As docs/hosts.md says: with the state nbconvert writes scripts that ask a CDN in place of our pictures."""
-    from nbconvert import HTMLExporter
-    from nbconvert.preprocessors import ExecutePreprocessor
-    from traitlets.config import Config
-
     source = "from bertlook_teach import HeadView, extract_attention, load_encoder\n"
     source += "HeadView(extract_attention(load_encoder('specimen'), 'The cat saw a bird.'))"
-    deck = make_deck([(new_code_cell(source), "slide")])
-    ExecutePreprocessor(store_widget_state=True).preprocess(deck, {"metadata": {"path": str(tmp_path)}})
-    assert "widgets" in deck.metadata
-    blanked, _ = HTMLExporter().from_notebook_node(deck)
-    page, place = blank(offline=True), tmp_path / "stranger.html"
-    assert widths_of_pictures(page, blanked, place) == []
-    shown, _ = HTMLExporter(config=Config(ClearMetadataPreprocessor={"enabled": True})).from_notebook_node(
-        deck
-    )
-    assert [width > 300 for width in widths_of_pictures(page, shown, place)] == [True]
+    nbformat.write(make_deck([(new_code_cell(source), "slide")]), tmp_path / "fresh.ipynb")
+
+    def converted(*words: str) -> None:
+        command = [sys.executable, "-m", "nbconvert", "--output-dir", str(tmp_path), *words]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=180)
+
+    converted("--to", "notebook", "--execute", "--output", "saved", "fresh.ipynb")
+    assert "widgets" in nbformat.read(tmp_path / "saved.ipynb", as_version=4).metadata
+    converted("--to", "html", "--output", "blank", "saved.ipynb")
+    converted("--to", "html", "--ClearMetadataPreprocessor.enabled=True", "--output", "shown", "saved.ipynb")
+    page = blank(offline=True)
+    assert widths_of_pictures(page, tmp_path / "blank.html") == []
+    assert [width > 300 for width in widths_of_pictures(page, tmp_path / "shown.html")] == [True]
     assert "Head 1-1" in page.inner_text("body")
