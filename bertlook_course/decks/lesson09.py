@@ -160,10 +160,8 @@ class Deck(LessonDeck):
     def stress_introduction(self) -> str:
         """What a map in the plane cannot keep."""
         return (
-            f"Each head has {len(self.names) - 1} distances. A map in the plane must bend most of them.\n\n"
-            "**Multidimensional scaling** moves points until the distances drawn fit the distances measured, "
-            "by least squares.\n\n"
-            "What is left over is the **stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
+            f"**Multidimensional scaling** moves points until the distances drawn, {len(self.names) - 1} for each head, fit those "
+            "measured, by least squares. What is left over is the **stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
         )
 
     def loner(self) -> tuple[int, int]:
@@ -245,8 +243,8 @@ class Deck(LessonDeck):
         return label_table(
             sides | {"random twin": self.twin_labels},
             kinds,
-            f"Heads with each label: {counts}. Linguistic heads were looked for in BERT-base alone. Not drawn: the random twin; "
-            f"{(self.twin_labels == commonest).sum()} of its {self.twin_labels.size} heads are {commonest}. "
+            f"Heads with each label: {counts}. Linguistic heads were looked for in BERT-base alone. Of the random twin's "
+            f"{self.twin_labels.size} heads, {(self.twin_labels == commonest).sum()} are {commonest}. "
             f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 

@@ -39,6 +39,14 @@ from .heads.film import film_table as film_table
 from .heads.film import render_film as render_film
 from .heads.gallery import describe_gallery as describe_gallery
 from .heads.gallery import render_gallery as render_gallery
+from .heads.kinds import behaviour_look as behaviour_look
+from .heads.kinds import render_head_kinds as render_head_kinds
+from .heads.kinds import row_pairs_figure as row_pairs_figure
+from .heads.kinds import same_maps_figure as same_maps_figure
+from .heads.kinds import shepard_figure as shepard_figure
+from .heads.kinds import sorted_distances_figure as sorted_distances_figure
+from .heads.kinds import stress_figure as stress_figure
+from .heads.kinds import token_sums_figure as token_sums_figure
 from .heads.lenses import LITTLE as LITTLE
 from .heads.lenses import SHARES as SHARES
 from .heads.lenses import STYLES as STYLES

@@ -1,0 +1,225 @@
+"""Pictures of lesson 09 that draw a table of its deck: rows and their mixture, heads by kind and by nearest head, sorted distances, same maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from bertlook_teach import extract_attention, load_recording, measures
+from bertlook_teach.model import output_projection
+from bertlook_teach.views import BADGES, MISSING, Picture, model_of
+
+from ..published import published_map
+from ..render import (
+    Estimate,
+    TextTable,
+    figure_picture,
+    render_head_kinds,
+    row_pairs_figure,
+    same_maps_figure,
+    shepard_figure,
+    small_maps,
+    sorted_distances_figure,
+    stress_figure,
+    token_sums_figure,
+)
+from .common import short_title
+from .lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thresholds_table
+
+_SENTENCE = "We saw the small bird because it sang."
+_CATS = ("the cat sat on the mat", "the cat lay on the rug")
+
+
+def _wide(figure, sentence: str, numbers: tuple | None = None) -> Picture:
+    """A figure as wide as its slide."""
+    return replace(figure_picture(figure, sentence, numbers), wide=True)
+
+
+# --- distances ----------------------------------------------------------------------------------------------
+def rows_picture(divergence: Callable) -> Picture:
+    """Three pairs of rows with their mixture, and how far apart they are by the function that the slide shows."""
+    first, second, half = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0]])
+    table = divergence_table(divergence)
+    pairs = {
+        str(name): (first, other, f"{cell} nats")
+        for (name, cell), other in zip(table.rows, (first, half, second), strict=True)
+    }
+    return _wide(row_pairs_figure(pairs), f"{table.caption} Tick: the mixture of both.", (table,))
+
+
+def token_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
+    """How far two heads are apart at each token of one text: a near pair of different layers, and the pair that is farthest apart."""
+    seen = extract_attention(deck.encoder, text)
+    near, far = deck.nearest_of_two_layers(), np.unravel_index(deck.distances.argmax(), deck.distances.shape)
+    pairs = {f"{deck.names[a]} and {deck.names[b]}": _by_token(seen, a, b) for a, b in (near, far)}
+    said = "; ".join(
+        f"{name} {values.sum():.2f} in all, {values.mean():.3f} a token" for name, values in pairs.items()
+    )
+    return figure_picture(
+        token_sums_figure(seen.tokens, pairs, limit=np.log(2)),
+        f"{deck.Subject}, one sentence, nats: {said}.",
+    )
+
+
+def _by_token(seen, one: int, other: int) -> np.ndarray:
+    """The divergence of two heads at each token, as `measures.js_distances` adds it up; heads numbered layer by layer."""
+    n = len(seen.tokens)
+    rows = seen.weights.reshape(-1, n, n)[[one, other]].astype(float)
+    p, q = (1 - measures.SMOOTHING) * rows + measures.SMOOTHING / n
+    return sum((r * np.log(r / ((p + q) / 2))).sum(axis=-1) for r in (p, q)) / 2
+
+
+def shepard_picture(deck: Deck) -> Picture:
+    """Measured distances against those on the map."""
+    return _wide(
+        shepard_figure(deck.distances, deck.map.points),
+        f"{deck.Subject}'s {len(deck.upper[0])} pairs of heads on the map of the next slide. On the dotted line a distance is "
+        f"drawn as measured; what the points are off is the stress, {deck.map.stress:.3f}.",
+    )
+
+
+def stress_picture(deck: Deck) -> Picture:
+    """What maps of one to four dimensions cannot keep."""
+    table = deck.stress_table()
+    curves = {
+        name: [row[k].numbers[0] for row in table.rows] for k, name in enumerate(table.header[1:], start=1)
+    }
+    return _wide(
+        stress_figure(curves, [str(row[0]) for row in table.rows], ("poor", 0.2)), table.caption, (table,)
+    )
+
+
+# --- neighbours and kinds -----------------------------------------------------------------------------------
+def own_layer_picture(deck: Deck) -> Picture:
+    """Of each model the heads whose nearest head is in their own layer."""
+    table = deck.nearest_table()
+    sides = {deck.name: (deck.distances, deck.encoder), "its random twin": (deck.twin_distances, deck.twin)}
+    if deck.other is not None:
+        sides[short_title(deck.beside)] = (deck.other_means["distance"], deck.beside)
+    shapes = {name: (model.n_layers, model.n_heads) for name, (_, model) in sides.items()}
+    matrices = {name: matrix for name, (matrix, _) in sides.items()}
+    base = "BERT-base, on its map"
+    shapes[base], matrices[base] = (12, 12), deck.published.distances
+    panels = {}
+    for name, share, chance in table.rows:
+        n_layers, n_heads = shapes[name]
+        layers = np.repeat(np.arange(n_layers), n_heads)
+        own = layers[nearest_heads(matrices[name])] == layers
+        kinds = np.where(own, "own layer", "another layer").reshape(n_layers, n_heads)
+        panels[name] = kinds, [_in_per_cent(share), f"chance {_in_per_cent(chance)}"]
+    return render_head_kinds(
+        panels,
+        f"Rows: layers. Dark: the nearest head is in the same layer. {table.caption}",
+        lambda title, kind: (MISSING if kind == "another layer" else _colour(title), ""),
+        cell=(30, 20),
+        numbers=(table,),
+    )
+
+
+def _in_per_cent(cell: Estimate) -> str:
+    value, low, high = cell.numbers
+    interval = "" if cell.low is None else f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{100 * value:.0f} %{interval}"
+
+
+def _colour(title: str) -> str:
+    return BADGES.get(model_of(title) or "", BADGES["specimen"])[1]
+
+
+def base_kinds_picture(deck: Deck) -> Picture:
+    """What each head of BERT-base does, as published."""
+    labels = deck.published.labels
+    kinds = _kinds_of(labels)
+    counts = ", ".join(f"{(labels == kind).sum()} {kind}" for kind in kinds)
+    return render_head_kinds(
+        {"BERT-base (Fig. 6)": (labels, ())},
+        f"BERT-base, published (Clark et al. 2019, Figure 6), 12 layers (rows) of 12 heads: {counts}.",
+        key=[f"{kind}" for kind in kinds],
+        cell=(44, 17),
+    )
+
+
+def _kinds_of(*labels: np.ndarray) -> list[str]:
+    """The kinds that occur, in the order of the rules."""
+    order = [label for label, _ in measures.THRESHOLDS.values()] + ["linguistic", "unlabelled"]
+    return [kind for kind in order if any((found == kind).any() for found in labels)]
+
+
+def kinds_picture(deck: Deck) -> Picture:
+    """What each head does, in all models."""
+    sides = {deck.name: deck.labels}
+    if deck.other is not None:
+        sides[short_title(deck.beside)] = deck.other_labels
+    sides |= {"BERT-base (Fig. 6)": deck.published.labels, "random twin": deck.twin_labels}
+    table = deck.labels_table()
+    panels = {
+        name: (labels, [f"no label: {100 * (labels == 'unlabelled').mean():.0f} %"])
+        for name, labels in sides.items()
+    }
+    return render_head_kinds(panels, table.caption, key=_kinds_of(*sides.values()), numbers=(table,))
+
+
+def rules_picture() -> Picture:
+    """For each rule a recorded map of BERT-base: of the heads that have its label, the one that shows it most on this input."""
+    seen = load_recording("bert-base-uncased")[_CATS]
+    labels, values, maps = published_map().labels, measures.surface_measures(), {}
+    for name, (label, line) in measures.THRESHOLDS.items():
+        found = np.where(labels == label, np.asarray(values[name](seen)), -np.inf)
+        layer, head = np.unravel_index(found.argmax(), found.shape)
+        measure = "entropy / ln n" if name == "entropy_normalized" else label
+        maps[f"{label}\n{layer + 1}-{head + 1}"] = seen.weights[layer, head], f"{measure}\nover {line:.2f}"
+    drawn = small_maps(
+        maps,
+        "BERT-base, recorded, on “the cat sat on the mat / the cat lay on the rug”: a head with each label. The rules of Figure 6 (Clark et al. 2019) ask for a mean over many texts.",
+        size=(9.8, 3.3),
+    )
+    return replace(drawn, numbers=(thresholds_table(),))
+
+
+def groups_picture(deck: Deck) -> Picture:
+    """Distances sorted by layer and by behaviour, of the model and by layer of its twin."""
+    table = deck.groups_table()
+    said = {str(name).partition(", p ")[0]: (name, within, between) for name, within, between in table.rows}
+    labelled = deck.labels.ravel() != measures.UNLABELLED
+    sides = {
+        f"{deck.name}, layers": (deck.distances, deck.layers),
+        f"{deck.name}, behaviours": (
+            deck.distances[np.ix_(labelled, labelled)],
+            deck.labels.ravel()[labelled],
+        ),
+        "twin, layers": (deck.twin_distances, deck.layers),
+    }
+    panels = {}
+    for name, (matrix, groups) in sides.items():
+        if name not in said or not len(groups):  # all heads in one group: there was no test
+            continue
+        p = str(said[name][0]).partition(", ")[2].partition(", ")[2]
+        panels[name.replace(", ", "\nby ").removesuffix("s")] = (
+            matrix,
+            groups,
+            f"within {said[name][1]}\nbetween {said[name][2]}\n{p}",
+        )
+    return _wide(sorted_distances_figure(panels), table.caption, (table,))
+
+
+# --- the same map -------------------------------------------------------------------------------------------
+def same_maps_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
+    """The maps of the two nearest heads on one sentence, and the cosine of what they add to each token."""
+    pair = closest_pair(deck.distances)
+    seen = extract_attention(deck.encoder, text, vectors=True)
+    n = len(seen.tokens)
+    added = np.einsum("lhqk,lhkd,lhdw->lhqw", seen.weights, seen.values, output_projection(deck.encoder))
+    one, other = added.reshape(len(deck.names), n, -1)[list(pair)]
+    cosines = (one * other).sum(-1) / (np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1))
+    weights = seen.weights.reshape(-1, n, n)
+    table = TextTable(
+        ["token", "cosine"], [[token, f"{cosine:.2f}"] for token, cosine in zip(seen.tokens, cosines)]
+    )
+    return figure_picture(
+        same_maps_figure({f"{deck.names[i]}": weights[i] for i in pair}, seen.tokens, cosines),
+        f"{deck.Subject}'s nearest two heads, {deck.distances[pair]:.3f} nats a token, on one sentence: the maps agree. What the heads add to "
+        f"a token is not the same: its cosine is {cosines.min():.2f} to {cosines.max():.2f}; 1 is the same direction.",
+        (table,),
+    )
