@@ -29,6 +29,7 @@ from .common import short_title
 from .lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thresholds_table
 
 _SENTENCE = "We saw the small bird because it sang."
+_SHORT = "We saw the small bird."
 _CATS = ("the cat sat on the mat", "the cat lay on the rug")
 
 
@@ -49,17 +50,15 @@ def rows_picture(divergence: Callable) -> Picture:
     return _wide(row_pairs_figure(pairs), f"{table.caption} Tick: the mixture of both.", (table,))
 
 
-def token_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
+def token_picture(deck: Deck, text: str = _SHORT) -> Picture:
     """How far two heads are apart at each token of one text: a near pair of different layers, and the pair that is farthest apart."""
     seen = extract_attention(deck.encoder, text)
     near, far = deck.nearest_of_two_layers(), np.unravel_index(deck.distances.argmax(), deck.distances.shape)
     pairs = {f"{deck.names[a]} and {deck.names[b]}": _by_token(seen, a, b) for a, b in (near, far)}
-    said = "; ".join(
-        f"{name} {values.sum():.2f} in all, {values.mean():.3f} a token" for name, values in pairs.items()
-    )
+    said = "; ".join(f"{name} {values.sum():.2f} nats" for name, values in pairs.items())
     return figure_picture(
         token_sums_figure(seen.tokens, pairs, limit=np.log(2)),
-        f"{deck.Subject}, one sentence, nats: {said}.",
+        f"{deck.Subject}, one sentence: {said}.",
     )
 
 
@@ -76,7 +75,7 @@ def shepard_picture(deck: Deck) -> Picture:
     return _wide(
         shepard_figure(deck.distances, deck.map.points),
         f"{deck.Subject}'s {len(deck.upper[0])} pairs of heads on the map of the next slide. On the dotted line a distance is "
-        f"drawn as measured; what the points are off is the stress, {deck.map.stress:.3f}.",
+        f"drawn as measured; how far the points lie off it is the stress, {deck.map.stress:.3f}.",
     )
 
 
@@ -113,7 +112,7 @@ def own_layer_picture(deck: Deck) -> Picture:
         panels,
         f"Rows: layers. Dark: the nearest head is in the same layer. {table.caption}",
         lambda title, kind: (MISSING if kind == "another layer" else _colour(title), ""),
-        cell=(30, 20),
+        high=170,
         numbers=(table,),
     )
 
@@ -132,12 +131,13 @@ def base_kinds_picture(deck: Deck) -> Picture:
     """What each head of BERT-base does, as published."""
     labels = deck.published.labels
     kinds = _kinds_of(labels)
-    counts = ", ".join(f"{(labels == kind).sum()} {kind}" for kind in kinds)
     return render_head_kinds(
         {"BERT-base (Fig. 6)": (labels, ())},
-        f"BERT-base, published (Clark et al. 2019, Figure 6), 12 layers (rows) of 12 heads: {counts}.",
-        key=[f"{kind}" for kind in kinds],
-        cell=(44, 17),
+        "BERT-base, published (Clark et al. 2019, Figure 6): a row is a layer, a cell a head.",
+        key=kinds,
+        across=46,
+        high=150,
+        numbers=(deck.labels_table(),),
     )
 
 

@@ -23,9 +23,6 @@ from ..render import (
     f1_cell,
     figure_picture,
     fits_said,
-    published_layers_table,
-    table_dots,
-    table_shares,
     where_table,
 )
 from .common import LessonDeck, letter, short_title
@@ -198,37 +195,26 @@ class Deck(LessonDeck):
     # ---- an order of tasks --------------------------------------------------------------------------------
 
     @cached_property
-    def orders(self) -> tuple[int, dict[str, tuple[float, float, float]]]:
-        """The number of bootstrap samples; for two tasks the shares with them in this order, in one layer, the other way round."""
-        pos, dep, coref = (
+    def sampled_depths(self) -> tuple[np.ndarray, ...]:
+        """Of each task of the pipeline the expected layer of the highest score so far, in bootstrap samples of the scored documents."""
+        return tuple(
             expected_layer(np.maximum.accumulate(self.scores[task].resampled(seed=i), axis=1))
             for i, task in enumerate(PIPELINE)
         )
+
+    @cached_property
+    def orders(self) -> dict[str, tuple[float, float, float]]:
+        """For two tasks the shares of samples with them in this order, in one layer, the other way round."""
+        pos, dep, coref = self.sampled_depths
         pairs = {
             "word classes, dependencies": (pos, dep),
             "dependencies, coreference": (dep, coref),
             "word classes, coreference": (pos, coref),
         }
-        return len(pos), {
+        return {
             name: tuple(float(np.mean(held)) for held in (a < b, a == b, a > b))
             for name, (a, b) in pairs.items()
         }
-
-    def orders_picture(self) -> Picture:
-        """In how many samples two tasks stand in the order of the pipeline."""
-        n_samples, shares = self.orders
-        twin = any(score.so_far.sure for score in self.twin_scores.values())
-        none = [
-            max(0.0, 1 - sum(three)) for three in shares.values()
-        ]  # samples in which a task gains nothing
-        more = any(share > 1e-9 for share in none)
-        table = TextTable(
-            ["two tasks", "in this order", "a tie", "the other way round", *["no gain"] * more],
-            [[name, *three, *[share] * more] for (name, three), share in zip(shares.items(), none)],
-            f"{n_samples} bootstrap samples of the scored documents; expected layers of the highest score so far, of "
-            f"{self.subject}.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
-        )
-        return table_shares(table, axis="share of the samples")
 
     def expected_sentence(self) -> str:
         """The expected layers of the model, and the best ones of a larger model on more data."""
@@ -275,7 +261,7 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""
-        (_, tie, _), (then, _, _), _ = self.orders[1].values()
+        (_, tie, _), (then, _, _), _ = self.orders.values()
         return (
             f"- **Word classes:** {self._gain('pos')}. **Dependencies:** {self._gain('dep')}.\n"
             f"- **Antecedents:** {self._gain('coref')}. **Entities:** {self._gain('entity')}.\n"
@@ -312,14 +298,6 @@ class Deck(LessonDeck):
 # ---- what was published: BERT-base and BERT-large, never in one table ------------------------------------------
 
 
-def two_depths_picture(shares: np.ndarray, f1: np.ndarray, centre: float, expected: float) -> Picture:
-    """Made-up shares and scores of five layers, and the two depths that they give."""
-    return figure_picture(
-        depth_figure({"F1": f1, "share": shares}, ylabel="", xlabel="layer", ylim=(0, 1), size=(9.8, 2.5)),
-        f"Made up. Centre of gravity of the shares: layer {centre:.2f}. Expected layer of the gains in F1: {expected:.2f}.",
-    )
-
-
 def large_answer() -> str:
     """The centre of the mix for word classes in BERT-large, beside its expected layer."""
     pos = published_probing("BERT-large")["POS"]
@@ -335,38 +313,6 @@ def base_answer() -> str:
     return (
         f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model means nothing in "
         f"the other.** Shares of the depth can be compared: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
-    )
-
-
-def published_layers(model: str, source: str) -> Picture:
-    """The two depths of each task as published for a model; the source is said in the picture's sentence."""
-    found, table = published_probing(model), published_layers_table(model)
-    said = (
-        f"{model}, {source}. By expected layer {_ends(found, 'expected')}; by centre {_ends(found, 'centre')}. "
-        "No intervals were published."
-    )
-    return table_dots(
-        TextTable(table.header, table.rows, said),
-        ["expected layer", "centre"],
-        axis=f"layer, of {len(found['POS'].f1) - 1}",
-        together=True,
-    )
-
-
-def mixes_picture() -> Picture:
-    """BERT-large's mixes for three tasks, beside equal shares."""
-    large = published_probing("BERT-large")
-    mixes = {name: 100 * large[name].weights for name in ("SPR", "POS", "Coreference")}
-    said = " ".join(f"{n}: centre {large[n].centre:.2f}, K(s) {large[n].mixing_bits:.2f}." for n in mixes)
-    return figure_picture(
-        depth_figure(
-            mixes,
-            ylabel="share (per cent)",
-            baseline=("equal shares", 100 / 25),
-            ylim=(0, None),
-            xlabel="layer (0 = embeddings)",
-        ),
-        f"BERT-large's published mixes. {said}",
     )
 
 
@@ -391,13 +337,6 @@ def base_steps() -> str:
 def _base_curves() -> dict[str, np.ndarray]:
     base = published_probing("BERT-base")
     return {task: base[task].f1 for task in ("POS", "Dependencies", "Coreference")}
-
-
-def _ends(found: Mapping, what: str) -> str:
-    """The first and the last task by a layer number."""
-    known = {task: getattr(row, what) for task, row in found.items() if np.isfinite(getattr(row, what))}
-    first, *_, last = sorted(known, key=known.get)
-    return f"first {first} ({known[first]:.2f}), last {last} ({known[last]:.2f})"
 
 
 def _bands(found: Mapping) -> dict[str, tuple]:

@@ -185,13 +185,18 @@ class LayerScores(DepthCurve):
         """How each layer scored on training documents that it was not fitted on, shape (layer,)."""
         return _f1(self.validation_counts)
 
-    def share_of_choice(self, *, seed: int = 0) -> float:
-        """In how large a share of samples of the training documents the layer that is best of all stays the best; NaN if nothing was chosen."""
-        n_documents = self.validation_counts.shape[1]
+    def shares_of_choice(self, *, seed: int = 0) -> np.ndarray:
+        """In how large a share of samples of the training documents each layer is the best, shape (layer,); NaN if nothing was chosen."""
+        n_documents, n_layers = self.validation_counts.shape[1], len(self.validation_counts)
         if not n_documents:
-            return float("nan")
+            return np.full(n_layers, np.nan)
         drawn = np.einsum("bu,luk->blk", draws(n_documents, seed=seed), self.validation_counts)
-        return float((micro_f1(*np.moveaxis(drawn, -1, 0)).argmax(axis=1) == self.best[-1]).mean())
+        chosen = micro_f1(*np.moveaxis(drawn, -1, 0)).argmax(axis=1)
+        return np.bincount(chosen, minlength=n_layers) / len(chosen)
+
+    def share_of_choice(self, *, seed: int = 0) -> float:
+        """The same of the layer that is best of all: in how many of ten it stays the best."""
+        return float(self.shares_of_choice(seed=seed)[self.best[-1]])
 
     def warnings(self) -> list[str]:
         """The remarks, and in words which fits have not finished."""

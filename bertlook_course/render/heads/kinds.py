@@ -49,7 +49,8 @@ def render_head_kinds(
     look: Callable[[str, str], Look] = behaviour_look,
     *,
     key: Sequence[str] = (),
-    cell: tuple[float, float] = (30, 26),
+    across: float = 36,
+    high: float = 200,
     numbers: tuple = (),
 ) -> Picture:
     """A grid for each model, in it a cell for each head with the colour and the shape of its kind.
@@ -63,8 +64,10 @@ def render_head_kinds(
         ``look(title, kind)`` gives the colour of a cell and the shape in it.
     key : sequence of str
         Kinds that are named beneath; of a single model they stand at its right.
-    cell : (float, float)
-        The most that a cell is across and down.
+    across : float
+        The most that a cell is across.
+    high : float
+        Of every grid, whatever the number of its layers.
     numbers : tuple of TextTable
 
     Raises
@@ -85,14 +88,17 @@ def render_head_kinds(
     }
     columns = sum(kinds.shape[1] for kinds, _ in found.values())
     # A cell shrinks only where the grids with their words would not fit beside one another.
-    across = min(cell[0], (_WIDTH - _GAP * len(found)) / columns)
+    across = min(across, (_WIDTH - _GAP * len(found)) / columns)
     while across > 12 and _breadth(found, words, across) > _WIDTH:
         across -= 1
     spare = (_WIDTH - _breadth(found, words, across)) / max(1, len(found) - 1)
-    body, x, bottom = [], 0.0, 0.0
+    body, x = [], 0.0
+    bottom = 1.7 * _EM + high + (0.3 + 1.25 * max(len(lines) for _, lines in found.values())) * _EM
     for title, (kinds, lines) in found.items():
         wide = max(words[title], kinds.shape[1] * across)
-        grid = Grid(x + (wide - kinds.shape[1] * across) / 2, 1.7 * _EM, *kinds.shape, across, cell[1], _EM)
+        grid = Grid(
+            x + (wide - kinds.shape[1] * across) / 2, 1.7 * _EM, *kinds.shape, across, high / len(kinds), _EM
+        )
         middle = x + wide / 2
         body.append(text(middle, 0.8 * _EM, title, anchor="middle", extra=' font-weight="600"'))
         body += _cells(grid, kinds, lambda kind, title=title: look(title, kind))
@@ -100,7 +106,6 @@ def render_head_kinds(
             text(middle, grid.bottom + (0.9 + 1.25 * k) * _EM, line, anchor="middle")
             for k, line in enumerate(lines)
         ]
-        bottom = max(bottom, grid.bottom + (0.3 + 1.25 * len(lines)) * _EM)
         x += wide + (spare if len(found) > 1 else 0)
     if key and len(found) == 1:
         body += _key_at_right(key, look, x + 2 * _EM, bottom)
@@ -123,7 +128,7 @@ def _cells(grid: Grid, kinds: np.ndarray, look: Callable[[str], Look]) -> list[s
         lambda layer, head: Cell(
             look(kinds[layer, head])[0], f"head {head_label(layer, head)}: {kinds[layer, head]}"
         ),
-        gap=(1.5, 1.5),
+        gap=(1.5, 1 if grid.down < 20 else 1.5),
     )
     for (layer, head), kind in np.ndenumerate(kinds):
         fill, form = look(kind)

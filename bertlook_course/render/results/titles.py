@@ -151,26 +151,26 @@ def _of_head(label: str):
 # --- small maps -----------------------------------------------------------------------------------------
 
 
-def _maps(key, choose: Callable, per_row: int, what: str, *, em: float = _EM):
-    """Maps for their shape: a row of a map looks, a column is looked at, darkest is its largest weight."""
+def _maps(key, choose: Callable, per_row: int, what: str, *, high: float = 1):
+    """Maps for their shape: a row of a map looks, a column is looked at, darkest is its largest weight; ``high`` is of its width."""
 
     def draw(colour: str):
         seen = _recording()[key]
         chosen: Mapping[str, np.ndarray] = choose(seen)
         named = any(name.strip() for name in chosen)
         pitch = _WIDTH / per_row
-        size, step = pitch - 0.08 * pitch, pitch + (1.6 * em if named else 0)
+        size = 0.92 * pitch
+        tall, step = high * size, high * pitch + (1.6 * _EM if named else 0)
         body = []
         for k, (name, weights) in enumerate(chosen.items()):
             x, y = (k % per_row) * pitch, (k // per_row) * step
             if named:
-                at = x + size / 2, y + 0.8 * em
-                body.append(text(*at, name, anchor="middle", extra=f' font-size="{coordinate(em)}"'))
-                y += 1.6 * em
+                body.append(text(x + size / 2, y + 0.8 * _EM, name, anchor="middle"))
+                y += 1.6 * _EM
             body.append(
-                f'<image x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
+                f'<image x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(tall)}" '
                 f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{map_address(weights)}"/>'
-                f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(size)}" '
+                f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{coordinate(size)}" height="{coordinate(tall)}" '
                 f'fill="none" stroke="{RULE}"/>'
             )
         rows = -(-len(chosen) // per_row)
@@ -349,7 +349,7 @@ _PICTURES = {
         lambda seen: {f"{k + 1}": one for k, one in enumerate(seen.weights.mean(axis=1))},
         6,
         "the mean map of each of 12 layers",
-        em=40.0,  # two rows are as high as the slide, so the picture is drawn smaller
+        high=0.55,  # two rows of squares would be higher than their slide
     ),
     "11": _grids(
         _disabled,
