@@ -57,6 +57,32 @@ def test_a_click_switches_one_head_a_number_a_whole_layer_or_column(show):  # no
     assert crosses(page) == 6 and page.errors == []
 
 
+def test_a_head_that_was_off_alone_keeps_its_cost_and_old_bars_stay_behind_the_new(show):  # noqa: F811
+    view = made_up(layers=2, heads=3, off=[(0, 1)])
+    smaller = [[piece, share / 4, said] for piece, share, said in view.result["before"]]
+    view.result = view.result | {"cost": 0.154, "after": smaller}
+    page = show(view=view)
+    names = page.locator(".bl-switch-button").all_inner_texts()
+    assert names == ["all on", "1-2", "layer 1", "all off"]  # what to try: the head it opened with
+    old = page.locator(".bl-switch-list").last.locator(".bl-switch-ghost")
+    assert old.count() == 5 and page.locator(".bl-switch-ghost").count() == 5  # only behind the new ones
+    wide = "nodes => nodes.map(node => node.getBoundingClientRect().width)"
+    widths, now = (
+        old.evaluate_all(wide),
+        page.locator(".bl-switch-list").last.locator(".bl-lens-bar").evaluate_all(wide),
+    )
+    assert widths == pytest.approx([4 * width for width in now], abs=5)  # a frame is a little wider
+    page.click("text=layer 1")
+    assert page.evaluate(OFF) == "[[0,0],[0,1],[0,2]]"
+    assert page.inner_text(".bl-switch[data-layer='0'][data-head='1']") == "✕"
+    page.click("text=all on")
+    tried = page.locator(".bl-switch.bl-tried")
+    assert tried.count() == 1 and tried.inner_text() == ".15"
+    assert tried.get_attribute("aria-label") == "head 1-2: on, off it cost .15 nats"
+    page.get_by_role("button", name="only 1-2 off").click()
+    assert page.evaluate(OFF) == "[[0,1]]" and page.errors == []
+
+
 def test_keys_move_and_switch_and_stay_in_the_view(show):  # noqa: F811
     page = show(view=made_up(layers=2, heads=3))
     page.focus(".bl-switches")

@@ -95,7 +95,8 @@ def bench_result(bench, before, after) -> dict[str, object]:
 
     Returns
     -------
-    dict of "before", "after" (lists of piece, probability, that in words), "truth", "title", "scores", "sentence"
+    dict of "before", "after" (lists of piece, probability, that in words), "truth", "title", "scores", "sentence", and "cost", what the
+    loss rose by, in nats
     """
     shape = bench.encoder.n_layers, bench.encoder.n_heads
     sentence, which = bench.sentence, describe_off(after.off, shape)
@@ -128,6 +129,7 @@ def bench_result(bench, before, after) -> dict[str, object]:
         "truth": truth,
         "title": "now" if after.off else "now (the same)",
         "scores": scores,
+        "cost": round(float(np.mean(after.losses) - np.mean(before.losses)), 4),
         "sentence": f"{capital}{f' ({WAYS[after.how][len(after.off) > 1]})' if after.off else ''}. {said}{control}",
     }
 
@@ -174,6 +176,7 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
         y += 1.35 * em
     y += 0.6 * em
     largest = max(share for _, share, _ in [*result["before"], *result["after"]]) or 1.0
+    was = {piece: share for piece, share, _ in result["before"]} if off else {}
     for number, (title, guesses) in enumerate(
         (("all heads on", result["before"]), (result["title"], result["after"]))
     ):
@@ -187,7 +190,16 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
                 f'<rect x="{coordinate(x + 6 * em)}" y="{coordinate(at - 0.4 * em)}" '
                 f'width="{coordinate(2.6 * em * share / largest)}" height="{coordinate(0.8 * em)}" fill="{LINE}"/>'
             )
-            body.append(text(x + 6.2 * em + 2.6 * em * share / largest, at, said, fill=MUTED))
+            ghost = (
+                was.get(piece, 0.0) if number else 0.0
+            )  # what it was with all heads on, framed behind the bar
+            if ghost:
+                body.append(
+                    f'<rect x="{coordinate(x + 6 * em)}" y="{coordinate(at - 0.46 * em)}" width="{coordinate(2.6 * em * ghost / largest)}" '
+                    f'height="{coordinate(0.92 * em)}" fill="none" stroke="{MUTED}" stroke-width="1.2"/>'
+                )
+            end = x + 6.2 * em + 2.6 * em * max(share, ghost) / largest
+            body.append(text(end, at, said, fill=MUTED))
     y = max(y + 7.5 * em + 1.4 * em, grid.bottom + 1.2 * em)
     for line in result["scores"]:
         for part in _wrapped(line.split(), em, width - 2 * em):

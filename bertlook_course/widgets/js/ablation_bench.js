@@ -50,29 +50,42 @@ function maskableSentence(get, emit) {
   return { node, paint };
 }
 
-// Bars of both lists share one scale; the number says the share itself.
-function guessList(title, guesses, marked, largest) {
+// ".15", and "−.02" for what rises when a head is gone.
+const signedHundredths = (x) => (Math.abs(x) < 0.005 ? "0" : x.toFixed(2).replace("-", "−").replace(/^(−?)0\./, "$1."));
+
+// Bars of both lists share one scale; the number says the share itself. `was`: the shares before, framed behind the bars.
+function guessList(title, guesses, marked, largest, was = []) {
+  const wide = (share) => `${((1.9 * share) / largest).toFixed(3)}em`, old = new Map(was);
   const rows = guesses.map(([piece, share, said]) => {
-    const bar = element("span", "bl-lens-bar");
-    bar.style.width = `${((1.9 * share) / largest).toFixed(3)}em`;
+    const bar = element("span", "bl-lens-bar"), bars = element("span", "bl-switch-bars", {}, bar);
+    bar.style.width = wide(share);
+    if (old.has(piece)) {
+      const ghost = element("span", "bl-switch-ghost", { "aria-hidden": "true" });
+      ghost.style.width = wide(old.get(piece));
+      bars.append(ghost);
+    }
+    bars.style.minWidth = wide(Math.max(share, old.get(piece) ?? 0));
     return element(
       "tr", "", {},
       element("th", marked.includes(piece) ? "bl-lit" : "", { scope: "row", dir: "auto" }, visibleToken(piece)),
-      element("td", "", {}, bar, element("span", "bl-switch-share", {}, said)),
+      element("td", "", {}, bars, element("span", "bl-switch-share", {}, said)),
     );
   });
   return element("table", "bl-switch-list", {}, element("caption", "", {}, title), ...rows);
 }
 
+const DEAR = 0.3; // nats: a head that costs so much has the darkest cell
+
 function createBench(host, get, emit) {
   const root = element("div", "bertlook bertlook-bench");
-  const how = menuNamed("off means", (value) => emit({ how: value }));
+  const how = menuNamed("off", (value) => emit({ how: value }));
   const model = menuNamed("model", (value) => emit({ model_index: value }));
   const bar = element(
     "div", "bl-switch-bar", {},
     how.box,
     model.box,
     button("bl-switch-button", "all on", () => emit({ off: [] })),
+    ...suggested(),
     button("bl-switch-button", "all off", () => emit({ off: every(...shape(), () => true) })),
   );
   const grid = control("div", "bl-heads bl-switches", { role: "grid", tabindex: "0" });
@@ -90,7 +103,24 @@ function createBench(host, get, emit) {
   let cells = new Map(); // "layer,head" -> node; -1 is a header
   let cursor = [0, 0]; // where the keys are; -1 is a header
 
+  const costs = new Map(); // "model,way,layer,head" -> nats, of each head that was off alone
+
   const shape = () => get("shape");
+  // What to try: the head that the view opened with off, and its layer.
+  function suggested() {
+    const [first] = get("off");
+    if (!first) return [];
+    const [layer, head] = first;
+    const choice = (words, off) => {
+      const one = button("bl-switch-button", words, () => emit({ off: off() }));
+      one.setAttribute("aria-label", `only ${words} off`);
+      return one;
+    };
+    return [
+      choice(headLabel(layer, head), () => [first]),
+      choice(`layer ${layer + 1}`, () => every(...shape(), (l) => l === layer)),
+    ];
+  }
   const key = (layer, head) => `${layer},${head}`;
   const offSet = () => new Set(get("off").map(([layer, head]) => key(layer, head)));
   const every = (layers, heads, keep) => {
@@ -162,7 +192,12 @@ function createBench(host, get, emit) {
       const header = l < 0 || h < 0;
       cell.classList.toggle("bl-off", isOff);
       cell.classList.toggle("bl-cursor", l === cursor[0] && h === cursor[1]);
-      if (!header) cell.textContent = isOff ? "✕" : "";
+      const cost = header || isOff ? undefined : costs.get(`${get("model_index")},${get("how")},${at}`);
+      if (!header) cell.textContent = isOff ? "✕" : cost === undefined ? "" : signedHundredths(cost);
+      cell.classList.toggle("bl-tried", cost !== undefined);
+      const shade = cost === undefined ? -1 : 127 - Math.round(127 * Math.max(-1, Math.min(1, cost / DEAR)));
+      cell.style.background = shade < 0 ? "" : PALETTE.difference[shade];
+      cell.style.color = shade < 0 ? "" : PALETTE.onDifference[shade];
       if (!header) cell.setAttribute("aria-selected", String(isOff));
       const name = header
         ? l < 0 && h < 0
@@ -170,7 +205,7 @@ function createBench(host, get, emit) {
           : l < 0
             ? `head ${h + 1} of every layer`
             : `all heads of layer ${l + 1}`
-        : `head ${headLabel(l, h)}: ${isOff ? "off" : "on"}`;
+        : `head ${headLabel(l, h)}: ${isOff ? "off" : "on"}${cost === undefined ? "" : `, off it cost ${signedHundredths(cost)} nats`}`;
       cell.setAttribute("aria-label", header ? `switch ${name}` : name);
       if (l === cursor[0] && h === cursor[1]) readout.textContent = `At ${name}. Space or a click switches.`;
     }
@@ -190,6 +225,11 @@ function createBench(host, get, emit) {
     );
   }
 
+  function remember() {
+    const { off, how: way, model: index, cost } = get("result");
+    if (off?.length === 1 && Number.isFinite(cost)) costs.set(`${index},${way},${key(...off[0])}`, cost);
+  }
+
   function paintResult() {
     const result = get("result");
     const fresh = current();
@@ -199,7 +239,7 @@ function createBench(host, get, emit) {
     const largest = Math.max(...[...before, ...after].map(([, share]) => share)) || 1;
     lists.replaceChildren(
       guessList("all heads on", before, [result.truth], largest),
-      guessList(result.title ?? "now", after, [result.truth], largest),
+      guessList(result.title ?? "now", after, [result.truth], largest, result.off?.length ? before : []),
     );
     scores.replaceChildren(...(result.scores ?? []).map((line) => element("p", "", {}, line)));
     setSentence(caption, fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)");
@@ -214,6 +254,7 @@ function createBench(host, get, emit) {
     how.fill([["zero", "gives nothing (0)"], ["uniform", "looks at all alike (1/L)"]], get("how"));
     build();
     layOut();
+    remember();
     paintSwitches();
     sentence.paint();
     paintResult();

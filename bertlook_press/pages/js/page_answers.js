@@ -131,7 +131,7 @@ globalThis.bertlookPageAnswers = (host) => {
 
   // A masked word with heads off: its guesses at once, then the loss over the bench's batch. What else it scores stays Python's.
   function switchHeads({ load, batch, interval, twin, scores, text, bench }) {
-    const { benchTraits, lossLine, capital } = globalThis.bertlookTraits;
+    const { benchTraits, lossLine, lossCost, capital } = globalThis.bertlookTraits;
     let wanted = bench.get("text").masked; // the token to be masked; -1: the last word of a new sentence
     const asked = () => ({ off: bench.get("off"), how: bench.get("how"), shape: bench.get("shape"), which: bench.get("model_index") });
     const kept = new Map(); // losses of each text, by model and heads
@@ -156,7 +156,7 @@ globalThis.bertlookPageAnswers = (host) => {
         const traits = await benchTraits(asks, text.get("value"), { ...now, wanted, scores: ["Masked-LM loss: computing …", ...scores] });
         if (wants()) tell(bench, traits);
         const before = await losses(asks, { ...now, off: [] }, wants), after = before && (await losses(asks, now, wants));
-        return () => tell(bench, { result: { ...traits.result, scores: [lossLine(before, after, interval), ...scores] } });
+        return () => tell(bench, { result: { ...traits.result, scores: [lossLine(before, after, interval), ...scores], cost: lossCost(before, after) } });
       },
       (error) => {
         const { off, how, which } = asked(), place = { off, how, model: which, masked: bench.get("text").masked };

@@ -205,6 +205,12 @@ globalThis.bertlookTraits = (() => {
     return `Masked-LM loss, nats: ${said} (${sum(counts)} pieces of ${n} text${n > 1 ? "s" : ""}).`;
   }
 
+  // What the loss rises by, in nats: the mean over all pieces.
+  function lossCost(before, after) {
+    const all = before.flat();
+    return after.flat().reduce((sum, loss, i) => sum + loss - all[i], 0) / all.length;
+  }
+
   // `model` answers as the worker of engine.js does; `which`: its number in the menu; `scores`: what is said of the batch.
   async function benchTraits(model, text, { off, how, which, wanted, shape, scores }) {
     const { at, typed, truth, shown } = await readMasked(model, text, wanted);
@@ -230,5 +236,5 @@ globalThis.bertlookTraits = (() => {
     };
   }
 
-  return { MEASURES, mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, hiddenTraits, capital, percent };
+  return { MEASURES, mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, lossCost, hiddenTraits, capital, percent };
 })();

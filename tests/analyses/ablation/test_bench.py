@@ -189,6 +189,7 @@ def test_the_texts_are_those_of_the_outcomes(bench):
     assert [piece for piece, *_ in said["after"]] == [piece for piece, _ in after.guesses]
     assert said["truth"] == "cat" and said["sentence"].startswith("Head 1-2 off (it gives nothing)")
     assert f"{before.losses.mean():.2f} → {after.losses.mean():.2f}" in said["scores"][0]
+    assert said["cost"] == pytest.approx(after.losses.mean() - before.losses.mean(), abs=1e-4)
     assert "of 3 texts" in said["scores"][0]
     every = bench.run(ablation.all_heads(bench.encoder))
     assert "positive control" in bench_result(bench, before, every)["sentence"]
@@ -204,6 +205,12 @@ def test_the_picture_shows_each_switch_and_escapes_tokens():
     titles = [t.text for t in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
     assert titles[1:] == [f"Head {l}-{h}: {'off' if (l, h) == (1, 3) else 'on'}" for l in (1, 2) for h in (1, 2, 3)]  # fmt: skip
     assert svg.count("✕") == 1 and "<img" not in svg and "&lt;b&gt;" in svg and "[MASK]" in svg
+    assert 'stroke-width="1.2"' not in svg  # "cat" was not among the guesses before
+    again = render_bench(
+        (2, 3), [(0, 2)], ["[CLS]", "a", "[SEP]"], 1, "[MASK]", result | {"after": [["<b>", 0.2, "20 %"]]}
+    ).svg
+    wide = re.findall(r'height="14.7" fill="none" stroke="#565d66" stroke-width="1.2"', again)
+    assert len(wide) == 1  # what "<b>" was, framed behind what it is
 
 
 # ---- the view -------------------------------------------------------------------------------------------------
