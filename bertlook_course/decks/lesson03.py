@@ -23,6 +23,7 @@ from ..render import (
     bootstrap_picture,
     figure_picture,
     interval_curves,
+    map_beside,
     render_offset_bars,
     small_maps,
 )
@@ -30,6 +31,7 @@ from .common import LessonDeck, letter, short_title, subject
 
 CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
+_DOGS = ("my dog is cute", "he likes eating")  # short enough to name every row of a map
 _NEIGHBOURS = ("previous", "next")
 
 
@@ -203,9 +205,12 @@ class Deck(LessonDeck):
         return np.array([len(self.encoder.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
 
     def layer_picture(
-        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = "", say=_top
+        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = "", say=_top, aside=None
     ) -> Picture:
-        """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention."""
+        """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention.
+
+        ``aside(figure)`` draws more beside the curves, and says what.
+        """
         ours = {self.name: self.profile.layer_mean(measure)}
         curves = {self.subject: self.profile.layer_mean(measure)[0]}
         if self.other is not None:
@@ -218,7 +223,8 @@ class Deck(LessonDeck):
         said = "; ".join(say(who, curve) for who, curve in (curves | {"BERT-base": printed}).items())
         bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
         source = " BERT-base: Clark et al. 2019." if name == CLARK else ""
-        return figure_picture(figure, f"{ylabel}: {said}.{bands}{source}")
+        more = f" {aside(figure)}" if aside else ""
+        return figure_picture(figure, f"{ylabel}: {said}.{bands}{source}{more}")
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -408,10 +414,19 @@ class Deck(LessonDeck):
             f"{curve.max() / _even(self.other, kind):.0f} times uniform."
         )
 
-    def sep_pictures(self) -> dict[str, Picture]:
-        """Who looks at [SEP], by layer, for a menu."""
+    def sep_pictures(self, recording) -> dict[str, Picture]:
+        """Who looks at [SEP], by layer, for a menu; beside it a recorded map of BERT-base's layer where [SEP] does most."""
+        layer, seen = int(published_layers("sep_to_sep").argmax()), recording[_DOGS]
+        weights = seen.weights[layer].mean(axis=0)
+        sep = np.array(seen.tokens) == "[SEP]"
+        own = weights[np.ix_(sep, sep)].sum(axis=1).mean()
+
+        def draw(figure) -> str:
+            map_beside(figure, weights, seen.tokens, f"BERT-base, layer {layer + 1}")
+            return f"Map: {recording.badge}, mean of its heads on “{' / '.join(_DOGS)}”; SEP → SEP {own:.2f}."
+
         return {
-            title: self.layer_picture(key, title, published_layers(key), uniform="sep, uniform")
+            title: self.layer_picture(key, title, published_layers(key), uniform="sep, uniform", aside=draw)
             for title, key in (("SEP → SEP", "sep_to_sep"), ("other → SEP", "other_to_sep"))
         }
 

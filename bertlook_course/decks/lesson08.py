@@ -24,7 +24,7 @@ from ..render import (
     largest_heads,
     learning_figure,
     learning_sentence,
-    pair_vectors,
+    pair_grids,
     points_figure,
     score_cell,
     signed_gain,
@@ -238,16 +238,19 @@ class Deck(LessonDeck):
         )
 
     def pairs_picture(self) -> Picture:
-        """What one word gives to another in each head, for linked pairs and others."""
+        """What one word gives to another in each head, for a linked pair and another one, and the difference."""
         example = next(sentence for sentence in self.scored if "Forecasters" in sentence.words)
-        shape, maps = (self.encoder.n_layers, self.encoder.n_heads), {}
-        for one, other in (("drier", "weather"), ("weather", "by"), ("by", "weekend"), ("drier", "by")):
+        shape, pairs, apart = (self.encoder.n_layers, self.encoder.n_heads), [], []
+        for one, other in (("drier", "weather"), ("drier", "by")):
             i, j = example.words.index(one), example.words.index(other)
-            name = f"{one} → {other}: {'linked' if example.governors[i] == j else 'not'}"
-            maps[name] = example.between[i, j, self.n_heads :].reshape(shape)
-        return pair_vectors(
-            maps,
-            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads (BERT-base: 144).",
+            linked = "linked" if example.governors[i] == j else "not linked"
+            pairs.append((f"{one} → {other}: {linked}", example.between[i, j, self.n_heads :].reshape(shape)))
+            apart.append(f"{j - i} word{'s' * (j - i > 1)} on")
+        return pair_grids(
+            *pairs,
+            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, a row a layer; dark is "
+            "much (BERT-base: 144 heads).",
+            beneath=apart,
         )
 
     def pairs_answer(self) -> str:

@@ -40,11 +40,8 @@ def _wide(figure, sentence: str, numbers: tuple | None = None) -> Picture:
 # --- made up ------------------------------------------------------------------------------------------------
 def mixed_picture(hidden: np.ndarray, mixes: Mapping[str, np.ndarray]) -> Picture:
     """Three vectors, and what mixes of them give."""
-    said = "; ".join(
-        f"{name}: ({', '.join(f'{value:.3f}' for value in mixed)})" for name, mixed in mixes.items()
-    )
     return figure_picture(
-        mixed_figure(hidden, mixes), f"Made up: the vectors of three layers. The mix, {said}."
+        mixed_figure(hidden, mixes), "Made up: the vectors of three layers, and their mix as a thick arrow."
     )
 
 
@@ -55,7 +52,7 @@ def two_depths_picture(shares: np.ndarray, f1: np.ndarray, centre: float, expect
         "gain in F1": LayerBars(np.diff(f1), 1, expected, f"expected layer {expected:.2f}"),
     }
     return figure_picture(
-        layer_bars_figure(panels, sharey=False, size=(9.8, 3.3)),
+        layer_bars_figure(panels, sharey=False, size=(9.8, 2.7)),
         f"Made up: five layers, 0 the embeddings. Centre of gravity of the shares: layer {centre:.2f}. Expected layer of the gains "
         f"in F1: {expected:.2f}.",
     )
@@ -75,7 +72,8 @@ def large_picture() -> Picture:
         "share of the gain": LayerBars(_gained(pos), 1, pos.expected, f"expected layer {pos.expected:.2f}"),
     }
     return figure_picture(
-        layer_bars_figure(panels, sharey=False, size=(9.8, 2.9)), "BERT-large, word classes, as published."
+        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 2.0)),
+        "BERT-large, word classes, as published. Triangle: where the bars balance.",
     )
 
 
@@ -122,8 +120,8 @@ def base_and_large_picture() -> Picture:
             _gained(pos), 1, pos.expected, f"{pos.expected:.2f} of {depth}: {pos.expected / depth:.2f}"
         )
     return figure_picture(
-        layer_bars_figure(panels, size=(9.8, 2.8)),
-        "Word classes: the share of the gain that comes with each layer, from the released scores.",
+        layer_bars_figure(panels, key=False, size=(9.8, 2.0)),
+        "Word classes: share of the gain by layer, from the released scores. Triangle: the expected layer.",
     )
 
 
@@ -136,7 +134,7 @@ def gains_printed_picture() -> Picture:
     return render_gain_grid(
         {task: _gained(row) for task, row in found.items()},
         expected,
-        "BERT-base, from the released scores: per cent of a task's gain that come with each layer; brown: the score falls. Stroke: the "
+        "BERT-base, from the released scores: per cent of a task's gain that come with each layer; brown: the score falls. Triangle: the "
         f"expected layer, first {first} ({expected[first]:.2f}), last {last} ({expected[last]:.2f}). No intervals were published.",
         numbers=(published_layers_table("BERT-base"),),
     )
@@ -144,18 +142,14 @@ def gains_printed_picture() -> Picture:
 
 # --- this model ---------------------------------------------------------------------------------------------
 def gains_picture(deck: Deck) -> Picture:
-    """From the embeddings to the best layer: of the model, and of its twin."""
-    sides = {deck.name: deck.scores, "random twin": deck.twin_scores}
+    """From the embeddings to the best layer, task by task."""
     rows = {
-        NAMES[task]: {
-            name: (100 * scores[task].so_far.f1[0], 100 * scores[task].so_far.f1[-1])
-            for name, scores in sides.items()
-        }
-        for task in deck.scores
+        NAMES[task]: (100 * score.so_far.f1[0], 100 * score.so_far.f1[-1])
+        for task, score in deck.scores.items()
     }
     return figure_picture(
-        added_figure(rows, ("embeddings", "best layer"), "F1, per cent", size=(9.8, 3.1)),
-        f"n = {deck.said_n()} cases. The next slide has the intervals.",
+        added_figure(rows, deck.name, "F1, per cent"),
+        f"Tick: the embeddings. Mark: the best layer of {deck.subject}. n = {deck.said_n()} cases.",
     )
 
 

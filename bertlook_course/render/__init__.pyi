@@ -83,6 +83,7 @@ from .heads.neurons import signed as signed
 from .heads.neurons import sorted_dimensions as sorted_dimensions
 from .heads.neurons import split_dimensions as split_dimensions
 from .heads.pattern_nulls import pattern_nulls as pattern_nulls
+from .heads.small_maps import map_beside as map_beside
 from .heads.small_maps import small_maps as small_maps
 from .heads.tables import attention_table as attention_table
 from .heads.tables import format_strongest_heads as format_strongest_heads
@@ -167,7 +168,7 @@ from .results.misconceptions import misconception_table as misconception_table
 from .results.probes import largest_heads as largest_heads
 from .results.probes import learning_figure as learning_figure
 from .results.probes import learning_sentence as learning_sentence
-from .results.probes import pair_vectors as pair_vectors
+from .results.probes import pair_grids as pair_grids
 from .results.probes import published_probes as published_probes
 from .results.probes import score_cell as score_cell
 from .results.relations import best_of_figure as best_of_figure

@@ -32,13 +32,14 @@ from bertlook_course.render import (
     figure_picture,
     learning_figure,
     learning_sentence,
-    pair_vectors,
+    pair_grids,
     published_probes,
     score_cell,
 )
 from bertlook_course.storage import cache
 from bertlook_teach.disk import data_path
 from bertlook_teach.model import load_encoder, random_twin
+from bertlook_teach.views import difference_colour, magnitude_colour
 
 by_key = {claim.key.removeprefix("08-"): claim for claim in ledger("08")}
 
@@ -287,12 +288,17 @@ def test_a_learning_curve_is_drawn_and_said():
         learning_figure({})
 
 
-def test_the_picture_of_pairs_has_a_bar_a_head_on_one_scale():
-    picture = pair_vectors({"a → b: linked": [[0.5, 0.0]], "b → a: not": [[0.25, 0.1]]}, "Two heads.")
-    assert picture.sentence == "Two heads. The tallest bar: head 1-1 in “a → b: linked”, 0.50."
-    heights = [float(high) for high in re.findall(r"v-?([\d.]+)h", picture.svg)]
-    assert heights == pytest.approx([50, 0, 25, 10])
-    assert [row[1] for row in picture.numbers[0].rows] == ["0.500", "0.250"]
-    for wrong in ({}, {"a": [[-0.1]]}, {"a": [[0.1]], "b": [[0.1, 0.2]]}, {"a": [[np.nan]]}):
+def test_two_pairs_of_words_stand_beside_their_difference_on_one_scale():
+    left, right = ("a → b: linked", [[0.5, 0.0]]), ("b → a: not", [[0.25, 0.1]])
+    picture = pair_grids(left, right, "Two heads.", beneath=("1 word on", "2 words on"))
+    assert picture.sentence == "Two heads. The largest difference: head 1-1, 0.50 and 0.25."
+    fills = re.findall(r'<rect[^>]*fill="(#\w+)"', picture.svg)[1:]  # the first is the paper
+    assert fills == [
+        *(magnitude_colour(share) for share in (1, 0)),
+        *(difference_colour(share) for share in (0.5, -0.2)),
+        *(magnitude_colour(share) for share in (0.5, 0.2)),
+    ]
+    assert [row[1] for row in picture.numbers[0].rows] == ["0.500", "0.250"] and "2 words on" in picture.svg
+    for wrong in ([[-0.1, 0]], [[0.1]], [[np.nan, 0]]):
         with pytest.raises(ValueError, match="pairs need weights of 0 or more"):
-            pair_vectors(wrong)
+            pair_grids(left, ("x", wrong))

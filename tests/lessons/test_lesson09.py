@@ -1,5 +1,6 @@
 """Lesson 9 beside its distances: the claims' statistics, the published map, the drawn map, and its views in Python."""
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,6 +9,7 @@ from made import attention, renamed, words_of
 
 from bertlook_course.claims.lessons import lesson09 as lesson
 from bertlook_course.decks import lesson09 as slides
+from bertlook_course.decks import lesson09_pictures as pictures
 from bertlook_course.metrics import average_linkage, leaf_order
 from bertlook_course.published import published_map
 from bertlook_course.render import (
@@ -20,7 +22,7 @@ from bertlook_course.render import (
     render_distance_map,
 )
 from bertlook_course.widgets import DistanceMap, FamilyExplorer
-from bertlook_teach import load_encoder
+from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.measures import THRESHOLDS, js_distances
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -237,6 +239,17 @@ def test_the_deck_speaks_of_the_models_it_is_given(specimen, monkeypatch):
         deck.labels_question(),
         deck.labels_table(),
         deck.groups_table(),
+        *(
+            draw(deck)
+            for draw in (
+                pictures.own_layer_picture,
+                pictures.kinds_picture,
+                pictures.groups_picture,
+                pictures.shepard_picture,
+                pictures.token_picture,
+                pictures.same_maps_picture,
+            )
+        ),
     )
     said = words_of(*shown, deck.nearest_answer(), deck.labels_answer(), deck.whole_heads(), deck.answer())
     assert "specimen" not in said and said.count("somebody") >= 8 and said.count("other 12") >= 3
@@ -247,5 +260,27 @@ def test_the_deck_speaks_of_the_models_it_is_given(specimen, monkeypatch):
         "BERT-base, on its map",
     ]
     assert (deck.other_labels == deck.twin_labels).all()  # the same model, though on fewer texts
+    drawn = pictures.own_layer_picture(deck).svg
+    assert drawn.count("own layer</title>") == sum(
+        round(row[1].value * heads) for row, heads in zip(deck.nearest_table().rows, (36, 36, 36, 144))
+    )
     alone = slides.Deck(twin, twin, beside=twin)  # a random model is its own twin
     assert alone.other is None and alone.distances is not alone.twin_distances
+
+
+def test_bars_of_tokens_add_up_to_the_distance(specimen):
+    seen = extract_attention(specimen, "We saw the small bird.")
+    found = pictures._by_token(seen, 3, 20)
+    assert found.shape == (len(seen.tokens),) and found.mean() == pytest.approx(
+        js_distances(seen)[3, 20], abs=1e-6
+    )
+
+
+def test_the_rules_name_the_heads_that_they_show():
+    labels = published_map().labels
+    drawn = pictures.rules_picture()
+    shown = re.findall(r">(\d+)-(\d+)</text>", drawn.svg)
+    assert len(shown) == 6 and "BERT-base, recorded" in drawn.sentence
+    assert [labels[int(layer) - 1, int(head) - 1] for layer, head in shown] == [
+        label for label, _ in THRESHOLDS.values()
+    ]

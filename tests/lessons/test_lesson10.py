@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,6 +16,7 @@ from bertlook_course.analyses.probing import layer_probes as layers
 from bertlook_course.claims import Evidence, Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson10 as collectors
 from bertlook_course.corpora import TASKS
+from bertlook_course.decks import lesson10_pictures as pictures
 from bertlook_course.metrics import CannotDecide, micro_f1
 from bertlook_course.published import published_probing
 from bertlook_course.render import (
@@ -106,6 +108,60 @@ def test_nothing_is_decided_on_a_fit_that_has_not_finished(small, specimen, monk
 def test_too_few_documents_cannot_be_decided(specimen):
     with pytest.raises(CannotDecide, match="4 documents to fit on and 4 to score; a half has 2"):
         list(collectors.layer_probes(specimen, Resources(limit=14)))
+
+
+# --- pictures ------------------------------------------------------------------------------------------
+
+
+def test_each_layer_has_its_share_of_the_samples_in_which_it_is_best(small):
+    score = small[1]["pos"]
+    chosen = replace(
+        score,
+        best=np.array([2]),
+        validation_counts=np.array([[[9, 1, 1]] * 6, [[2, 8, 8]] * 6, [[9, 1, 1]] * 6]),
+    )
+    assert (
+        chosen.shares_of_choice().tolist() == [1, 0, 0] and chosen.share_of_choice() == 0
+    )  # of equals the first
+    assert np.isnan(replace(chosen, validation_counts=np.zeros((3, 0, 3), int)).share_of_choice())
+
+
+@pytest.mark.parametrize(
+    ("depths", "order"),
+    [
+        ((1.0, 1.0, 2.0), "POS = Dependencies < Coreference"),
+        ((2.0, 1.0, 3.0), "Dependencies < POS < Coreference"),
+        ((1.0, 1.0, 1.0), "POS = Dependencies = Coreference"),
+        ((np.nan, 1.0, 2.0), "a task without a gain"),
+    ],
+)
+def test_tasks_stand_in_the_order_of_their_depths(depths, order):
+    assert pictures._order(depths) == order
+
+
+def test_orders_are_counted_over_the_samples_and_the_classical_one_is_always_there():
+    never = SimpleNamespace(so_far=SimpleNamespace(sure=False))
+    depths = tuple(
+        np.array(values) for values in ([1.0, 2.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [2.0, 3.0, 2.0, 2.0])
+    )
+    deck = SimpleNamespace(sampled_depths=depths, twin_scores={"pos": never}, subject="the model")
+    drawn = pictures.orders_picture(deck)
+    assert [list(row) for row in drawn.numbers[0].rows] == [
+        ["POS = Dependencies < Coreference", "0.750"],
+        ["Dependencies < POS < Coreference", "0.250"],
+        ["POS < Dependencies < Coreference", "0.000"],
+    ]
+    assert "4 bootstrap samples" in drawn.sentence and "twin is sure" in drawn.sentence
+
+
+def test_published_pictures_carry_the_printed_numbers():
+    assert pictures.orders_printed_picture().numbers == (published_layers_table("BERT-large"),)
+    drawn = pictures.gains_printed_picture()
+    assert "first POS (1.76)" in drawn.sentence and "last SPR (4.29)" in drawn.sentence
+    shares = [
+        float(one) for one in re.findall(r"<title>POS, layer \d+: (\S+) %", drawn.svg.replace("−", "-"))
+    ]
+    assert sum(shares) == pytest.approx(100, abs=3) and len(shares) == 12
 
 
 # --- tables and figures --------------------------------------------------------------------------------

@@ -49,3 +49,39 @@ def small_maps(
         axes.set_xticks(range(len(words)), words, fontsize=font_size, rotation=90)
         axes.set_yticks(range(len(words)), words if not number else [""] * len(words), fontsize=font_size)
     return figure_picture(figure, sentence)
+
+
+def map_beside(
+    figure, weights, words: Sequence[str], title: str, *, share: float = 0.36, font_size: float = 18
+):
+    """Draw a map at the right of a figure's only pair of axes, which becomes narrower; the figure keeps its size.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        With one pair of axes, as `interval_curves` gives it.
+    weights : array of shape (query, key)
+    words : sequence of str
+        Of the rows.
+    title : str
+    share : float
+        Of the width, for the map and its words.
+
+    Raises
+    ------
+    ValueError
+        If the figure has several panels, or a row has no word.
+    """
+    if len(figure.axes) != 1 or len(words) != len(weights):
+        raise ValueError(
+            f"a map stands beside one panel, with a word for each row; got {len(figure.axes)} panels, "
+            f"{len(words)} words for {len(weights)} rows."
+        )
+    places = figure.add_gridspec(1, 2, width_ratios=(1 - share, share))
+    figure.axes[0].set_subplotspec(places[0])
+    axes = figure.add_subplot(places[1])
+    axes.imshow(weights, cmap="Blues", vmin=0)
+    axes.set_title(title, fontsize=font_size)
+    axes.set_xticks([])
+    axes.set_yticks(range(len(words)), words, fontsize=font_size)
+    axes.tick_params(length=0)

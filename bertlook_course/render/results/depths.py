@@ -61,6 +61,7 @@ def layer_bars_figure(
     mark: str = "where the bars balance",
     ylabel: str = "",
     sharey: bool = True,
+    key: bool = True,
     size: tuple[float, float] = (9.8, 3.2),
 ):
     """Bars over the layers, a panel for each task or each question, with a triangle under one place.
@@ -75,6 +76,8 @@ def layer_bars_figure(
     ylabel : str
     sharey : bool
         Whether all panels have one scale.
+    key : bool
+        Whether the triangle is named above, where what stands below each panel does not say it.
 
     Returns
     -------
@@ -108,7 +111,8 @@ def layer_bars_figure(
             if min(0.0, float(values.min())) < 0:
                 draw_level(axes, 0)
         row[0].set_ylabel(ylabel, color=INK)
-        key_above(figure, row[0], 3)
+        if key:
+            key_above(figure, row[0], 3)
     return figure
 
 
@@ -143,9 +147,8 @@ def render_gain_grid(
     *,
     first: int = 1,
     numbers: tuple = (),
-    signed: bool = True,
 ) -> Picture:
-    """A row for each task, a cell for each layer: which share of the whole gain comes with it; a stroke where the gains balance.
+    """A row for each task, a cell for each layer: which share of the whole gain comes with it; a triangle where the gains balance.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ def render_gain_grid(
     depth = len(next(iter(rows.values())))
     left = max(text_width(task, _EM) for task in rows) + _EM
     across, most = (_WIDTH - left) / depth, max(np.abs(values).max() for values in rows.values())
-    grid = Grid(left, 1.6 * _EM, len(rows), depth, across, 40, _EM)
+    grid = Grid(left, 1.6 * _EM, len(rows), depth, across, 48, _EM)
     names, values = list(rows), list(rows.values())
 
     def cell(row: int, layer: int) -> Cell:
@@ -186,14 +189,14 @@ def render_gain_grid(
     body = [
         text(left - 0.5 * _EM, grid.top - 0.8 * _EM, "layer", anchor="end", fill=MUTED),
         *grid.numbered(range(first, first + depth), fill=MUTED),
-        *grid.cells(cell, names, gap=(1.5, 2)),
+        *grid.cells(cell, names, gap=(1.5, 7)),
     ]
     for row, task in enumerate(names):
         if not np.isfinite(at.get(task, np.nan)):
             continue
         x, y = grid.middle(row, at[task] - first)
-        ends = f"M{coordinate(x)} {coordinate(y - 20)}v9m0 22v9"  # the number between them stays free
-        body.append(f'<path d="{ends}" stroke="{SELECTED}" stroke-width="7"/>')
+        tip = f"M{coordinate(x)} {coordinate(y + 15)}l9 11h-18z"  # as under the bars of the other pictures
+        body.append(f'<path d="{tip}" fill="{SELECTED}"/>')
     return Picture(
         body, _WIDTH, grid.bottom + 0.2 * _EM, "Gain by layer", sentence, _EM, numbers=numbers, wide=True
     )
@@ -294,45 +297,34 @@ def orders_figure(shares: Mapping[str, float], outlined: str, axis: str, *, size
 
 
 # --- what a layer adds, and what rivals reach --------------------------------------------------------------------
-def added_figure(
-    rows: Mapping[str, Mapping[str, tuple[float, float]]],
-    names: tuple[str, str],
-    axis: str,
-    *,
-    size=(9.8, 3.0),
-):
-    """From where to where a score rises: a tick, a line and a mark, a row for each task and in it a line for each model.
+def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 2.0)):
+    """From where to where a score rises, a row for each task: a tick before, a line, and the model's mark after.
 
     Parameters
     ----------
-    rows : mapping of task to mapping of model to (before, after)
-    names : (str, str)
-        What stands at the tick, and what at the mark.
+    rows : mapping of task to (before, after)
+    model : str
+        Whose mark it is.
     axis : str
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    models = list(next(iter(rows.values())))
+    [mark] = marks_of([model])
     with styled_figure(size) as (figure, (axes,)):
-        axes.plot([], [], **mark_look(MODELS["baseline"]), markersize=15, label=names[0])
-        for k, (model, mark) in enumerate(zip(models, marks_of(models))):
-            look = mark_look(mark)
-            axes.plot([], [], **look, markersize=12, label=f"{names[1]}, {model}")
-            for place, (task, sides) in enumerate(rows.items()):
-                before, after = sides[model]
-                y = place + (k - (len(models) - 1) / 2) * 0.4
-                axes.plot([before, after], [y, y], color=mark.colour, alpha=0.45, linewidth=5, label="_rise")
-                axes.plot(before, y, **mark_look(MODELS["baseline"]), markersize=15, label=f"_{task}")
-                axes.plot(after, y, **look, markersize=12, label=f"_{task}, {model}")
+        for place, (before, after) in enumerate(rows.values()):
+            axes.plot(
+                [before, after], [place, place], color=mark.colour, alpha=0.45, linewidth=5, label="_rise"
+            )
+            axes.plot(before, place, **mark_look(MODELS["baseline"]), markersize=15, label="_before")
+            axes.plot(after, place, **mark_look(mark), markersize=12, label="_after")
         axes.set_yticks(range(len(rows)), list(rows))
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel(axis, color=MUTED)
         axes.grid(axis="x", color=RULE, linewidth=0.8)
         axes.tick_params(length=0)
         axes.spines[["left", "bottom"]].set_visible(False)
-        key_above(figure, axes, 3, columnspacing=1)
     return figure
 
 
@@ -369,7 +361,7 @@ def rivals_figure(
     return figure
 
 
-def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.8)):
+def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
     """Vectors of layers as arrows in the plane, and what a mix makes of them: a panel for each mix.
 
     Parameters

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bertlook_teach.model import head_label
-from bertlook_teach.views import INK, LINE, MUTED, RULE, Picture, coordinate, text, text_width
+from bertlook_teach.views import (
+    INK,
+    MUTED,
+    RULE,
+    Cell,
+    Grid,
+    Picture,
+    difference_colour,
+    magnitude_colour,
+    text,
+)
 
 from ...published import read_published
 from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
 from ..drawing.text_table import Estimate, TextTable
 
-_WIDTH, _EM, _TALL = 1180.0, 30.0, 50.0  # of the picture of pairs, its type, its tallest bar
+_WIDTH, _EM, _ROW = 1180.0, 26.0, 28.0  # of the picture of pairs, its type, a layer of it
 
 
 def published_probes() -> TextTable:
@@ -87,53 +97,69 @@ def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
     return "; ".join(parts) + "."
 
 
-def pair_vectors(pairs: Mapping[str, object], sentence: str = "") -> Picture:
-    """What a probe of pairs sees: for each pair of words a row of bars, one bar a head, layer by layer; all on one scale.
+def pair_grids(
+    first: tuple[str, object],
+    second: tuple[str, object],
+    sentence: str = "",
+    *,
+    beneath: Sequence[str] = ("", ""),
+) -> Picture:
+    """What a probe of pairs sees: for two pairs of words the attention in every head as a grid, and between them the difference.
 
     Parameters
     ----------
-    pairs : mapping of name to array of shape (layer, head)
-        Attention from one word to the other in each head, 0 or more.
+    first, second : (str, array of shape (layer, head))
+        A pair's name, and the attention from one of its words to the other in each head, 0 or more.
     sentence : str
-        What the picture shows; behind it stands which bar is the tallest.
+        What the picture shows; behind it stands the largest difference.
+    beneath : (str, str)
+        What is written under each pair.
 
     Raises
     ------
     ValueError
-        If there is no pair, the pairs differ in their heads, or a weight is negative or not finite.
+        If the pairs differ in their heads, or a weight is negative or not finite.
     """
-    vectors = {name: np.asarray(weights, float) for name, weights in pairs.items()}
-    shapes = {weights.shape for weights in vectors.values()}
-    if len(shapes) != 1 or any(
-        w.ndim != 2 or not np.isfinite(w).all() or w.min() < 0 for w in vectors.values()
+    one, other = (np.asarray(weights, float) for _, weights in (first, second))
+    if one.shape != other.shape or any(
+        w.ndim != 2 or not np.isfinite(w).all() or w.min() < 0 for w in (one, other)
     ):
         raise ValueError(
-            f"pairs need weights of 0 or more, of one shape (layer, head); got {sorted(map(str, shapes)) or 'no pair'}."
+            f"pairs need weights of 0 or more, of one shape (layer, head); got {one.shape} and {other.shape}."
         )
-    [(n_layers, n_heads)] = shapes
-    name, highest = max(vectors.items(), key=lambda pair: pair[1].max())
-    most, at = highest.max() or 1.0, divmod(int(highest.argmax()), n_heads)
-    c, left = coordinate, max(text_width(name, _EM) for name in vectors) + 1.2 * _EM
-    pitch = (_WIDTH - left) / (n_layers * (n_heads + 1))  # after each layer the room of one bar
-    body, y = [], 0.0
-    for row, weights in vectors.items():
-        y += _TALL + 0.5 * _EM
-        body.append(text(left - 0.6 * _EM, y - 0.4 * _EM, row, anchor="end"))
-        for (layer, head), weight in np.ndenumerate(weights):
-            x, high = left + (layer * (n_heads + 1) + head) * pitch, _TALL * weight / most
-            bar = f"M{c(x)} {c(y)}v{c(-high)}h{c(0.8 * pitch)}v{c(high)}z"
-            body.append(f'<path d="{bar}" fill="{LINE}"/>')
-            body.append(f'<path d="M{c(x)} {c(y)}h{c(0.8 * pitch)}" stroke="{MUTED}" stroke-width="1.5"/>')
-    for layer in range(n_layers):
-        middle = left + (layer * (n_heads + 1) + n_heads / 2) * pitch
-        name_of = "layer 1" if layer == 0 else str(layer + 1)
-        body.append(text(middle, y + 0.8 * _EM, name_of, anchor="middle", fill=MUTED))
-    tallest = f"The tallest bar: head {head_label(*at)} in “{name}”, {highest.max():.2f}."
-    words = " ".join(filter(None, [sentence, tallest]))
+    (n_layers, n_heads), difference = one.shape, one - other
+    most = max(one.max(), other.max()) or 1.0
+    gap, left = 50.0, 1.6 * _EM
+    across = (_WIDTH - left - 2 * gap) / (3 * n_heads)
+    panels = (
+        (first[0], beneath[0], one, magnitude_colour),
+        ("difference", "blue: more in the left pair", difference, difference_colour),
+        (second[0], beneath[1], other, magnitude_colour),
+    )
+    body = []
+    for k, (title, below, weights, colour) in enumerate(panels):
+        grid = Grid(left + k * (n_heads * across + gap), 1.7 * _EM, n_layers, n_heads, across, _ROW, _EM)
+        middle = (grid.left + grid.right) / 2
+        body.append(text(middle, 0.8 * _EM, title, anchor="middle", extra=' font-weight="600"'))
+        body += grid.cells(
+            lambda layer, head, w=weights, shade=colour: Cell(
+                shade(w[layer, head] / most), f"head {head_label(layer, head)}: {w[layer, head]:.3f}"
+            ),
+            range(1, n_layers + 1) if not k else (),
+        )
+        body.append(text(middle, grid.bottom + 0.9 * _EM, below, anchor="middle", fill=MUTED))
+    at = divmod(int(np.abs(difference).argmax()), n_heads)
+    largest = f"The largest difference: head {head_label(*at)}, {one[at]:.2f} and {other[at]:.2f}."
     heads = [head_label(*divmod(i, n_heads)) for i in range(n_layers * n_heads)]
-    cells = [[name, *(f"{weight:.3f}" for weight in w.ravel())] for name, w in vectors.items()]
+    cells = [
+        [name, *(f"{weight:.3f}" for weight in w.ravel())]
+        for name, w in ((first[0], one), (second[0], other))
+    ]
+    words = " ".join(filter(None, [sentence, largest]))
     numbers = (TextTable(["pair", *heads], cells),)
-    return Picture(body, _WIDTH, y + 1.5 * _EM, "Pairs of words", words, _EM, numbers=numbers, wide=True)
+    return Picture(
+        body, _WIDTH, grid.bottom + 1.6 * _EM, "Two pairs of words", words, _EM, numbers=numbers, wide=True
+    )
 
 
 def largest_heads(weights, n: int = 2) -> str:
