@@ -1,3 +1,11 @@
+from .drawing.depths import LayerBars as LayerBars
+from .drawing.depths import added_figure as added_figure
+from .drawing.depths import layer_bars_figure as layer_bars_figure
+from .drawing.depths import mixed_figure as mixed_figure
+from .drawing.depths import orders_figure as orders_figure
+from .drawing.depths import render_gain_grid as render_gain_grid
+from .drawing.depths import rivals_figure as rivals_figure
+from .drawing.depths import two_orders_figure as two_orders_figure
 from .drawing.figure_pictures import describe_offsets as describe_offsets
 from .drawing.figure_pictures import figure_picture as figure_picture
 from .drawing.figure_pictures import interval_curves as interval_curves

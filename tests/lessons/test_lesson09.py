@@ -9,7 +9,7 @@ from made import attention, renamed, words_of
 
 from bertlook_course.claims.lessons import lesson09 as lesson
 from bertlook_course.decks import lesson09 as slides
-from bertlook_course.decks import lesson09_pictures as pictures
+from bertlook_course.decks.pictures import lesson09 as pictures
 from bertlook_course.metrics import average_linkage, leaf_order
 from bertlook_course.published import published_map
 from bertlook_course.render import (

@@ -16,7 +16,7 @@ from bertlook_course.analyses.probing import layer_probes as layers
 from bertlook_course.claims import Evidence, Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson10 as collectors
 from bertlook_course.corpora import TASKS
-from bertlook_course.decks import lesson10_pictures as pictures
+from bertlook_course.decks.pictures import lesson10 as pictures
 from bertlook_course.metrics import CannotDecide, micro_f1
 from bertlook_course.published import published_probing
 from bertlook_course.render import (

@@ -11,8 +11,8 @@ from bertlook_teach import extract_attention, load_recording, measures
 from bertlook_teach.model import output_projection
 from bertlook_teach.views import BADGES, MISSING, Picture, model_of
 
-from ..published import published_map
-from ..render import (
+from ...published import published_map
+from ...render import (
     Estimate,
     TextTable,
     figure_picture,
@@ -25,8 +25,8 @@ from ..render import (
     stress_figure,
     token_sums_figure,
 )
-from .common import short_title
-from .lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thresholds_table
+from ..common import short_title
+from ..lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thresholds_table
 
 _SENTENCE = "We saw the small bird because it sang."
 _SHORT = "We saw the small bird."

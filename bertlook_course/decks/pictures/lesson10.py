@@ -11,9 +11,9 @@ import numpy as np
 
 from bertlook_teach.views import Picture, with_minus
 
-from ..claims.lessons.lesson10 import MIXED, NAMES
-from ..published import published_probing
-from ..render import (
+from ...claims.lessons.lesson10 import MIXED, NAMES
+from ...published import published_probing
+from ...render import (
     LayerBars,
     TextTable,
     added_figure,
@@ -26,7 +26,7 @@ from ..render import (
     rivals_figure,
     two_orders_figure,
 )
-from .lesson10 import PIPELINE, Deck
+from ..lesson10 import PIPELINE, Deck
 
 _LEAST = 0.01  # of the samples: rarer orders are counted together
 _PRINTED = ("SPR", "POS", "Coreference")

@@ -23,8 +23,8 @@ from bertlook_teach.views import (
     text_width,
 )
 
-from ..drawing.figures import draw_level, key_above, styled_figure
-from ..drawing.marks import MODELS, OTHERS, bar_look, mark_look, marks_of
+from .figures import draw_level, key_above, styled_figure
+from .marks import MODELS, OTHERS, bar_look, mark_look, marks_of
 
 _WIDTH, _EM = 1180.0, 26.0
 
